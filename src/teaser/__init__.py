@@ -1,0 +1,37 @@
+"""A recommender that people can read and steer: item metadata as tags, affinities as profile."""
+
+from teaser._version import __version__
+from teaser.data.dataset import Dataset
+from teaser.data.rules import Category, ListOf, Number, Rules, Text, Year
+from teaser.data.tags import Tag
+from teaser.errors import ConvergenceWarning, TeaserError
+from teaser.explain import Explanation, Reason, Recommendation
+from teaser.model import load
+from teaser.model.solve import solve
+from teaser.model.solver import Solution
+from teaser.model.teaser import Teaser
+from teaser.profile import Presses, Profile, Steering
+
+__all__ = [
+    "Category",
+    "ConvergenceWarning",
+    "Dataset",
+    "Explanation",
+    "ListOf",
+    "Number",
+    "Presses",
+    "Profile",
+    "Reason",
+    "Recommendation",
+    "Rules",
+    "Solution",
+    "Steering",
+    "Tag",
+    "Teaser",
+    "TeaserError",
+    "Text",
+    "Year",
+    "__version__",
+    "load",
+    "solve",
+]

@@ -1,0 +1,1 @@
+"""Material and machinery of the generated catalogue of events."""

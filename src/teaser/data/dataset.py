@@ -1,0 +1,324 @@
+"""Dataset: interactions X and tags S with the owner's names for users, items and tags."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from teaser import artifact
+from teaser.data.infer import infer_roles, infer_rules
+from teaser.data.rules import Rule, Rules, as_rules
+from teaser.data.tables import (
+    Positive,
+    ReadReport,
+    Refusal,
+    check_interactions,
+    check_items,
+    need_column,
+    read_table,
+)
+from teaser.data.tags import Tag, TagReport, build_tags
+from teaser.errors import ArtifactError, UnknownItemError, closest
+
+ItemId = int | str
+
+
+class Ids(Sequence[ItemId]):
+    """The owner's names, in order, and the position of each; `"17"` finds 17 as well."""
+
+    def __init__(self, names: Iterable[ItemId]) -> None:
+        self._names = tuple(names)
+        self._place = {name: i for i, name in enumerate(self._names)}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._names[place]
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(other) == self._names if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        few = ", ".join(repr(n) for n in self._names[:3])
+        return f"Ids({len(self)}: {few}{', ...' if len(self) > 3 else ''})"
+
+    def __contains__(self, name: object) -> bool:
+        return self.find(name) is not None
+
+    def find(self, name: object) -> int | None:
+        """Return the position of a name, or None."""
+        if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
+            return None
+        place = self._place.get(name if isinstance(name, str) else int(name))
+        if place is None and not isinstance(name, str):
+            return self._place.get(str(name))
+        if place is None and str(name).strip().lstrip("-").isdecimal():
+            return self._place.get(int(name))
+        return place
+
+    def index_of(self, name: object) -> int:
+        """Return the position of an item id, or raise `UnknownItemError` that names the closest."""
+        place = self.find(name)
+        if place is None:
+            near = closest(str(name), map(str, self._names))
+            raise UnknownItemError(
+                f"Unknown item {name!r}; the catalogue has {len(self):,} items.{near}"
+            )
+        return place
+
+    def extended(self, names: Iterable[ItemId]) -> "Ids":
+        """Return these names followed by further ones."""
+        return Ids((*self._names, *names))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Interactions and tags of one catalogue; never changed once made.
+
+    Attributes
+    ----------
+    X
+        Who chose what (users x items), binary.
+    S
+        Which item carries which tag (items x tags), binary.
+    users, items
+        The owner's ids, in the order of the rows and columns of X.
+    tags
+        The tags, in the order of the columns of S.
+    table
+        The metadata, one row an item in the order of `items`; its first column is the item id.
+    rules
+        The rules that made the tags, with all that they learnt from the table, and column roles.
+    report, tag_report
+        What was read, merged, refused and left out.
+    items_without_metadata
+        Items that people chose but the metadata do not describe.
+    items_refused
+        Rows of the item table that were not taken.
+    """
+
+    X: sp.csr_array
+    S: sp.csr_array
+    users: Ids
+    items: Ids
+    tags: tuple[Tag, ...]
+    table: pl.DataFrame = field(repr=False)
+    rules: Rules = field(repr=False)
+    report: ReadReport = field(repr=False)
+    tag_report: TagReport = field(repr=False)
+    items_without_metadata: int = 0
+    items_refused: tuple[Refusal, ...] = ()
+
+    def __post_init__(self) -> None:
+        for matrix in (self.X, self.S):
+            for part in (matrix.data, matrix.indices, matrix.indptr):
+                part.flags.writeable = False
+
+    @classmethod
+    def from_tables(
+        cls,
+        interactions: Any,
+        items: Any,
+        *,
+        user: str = "user_id",
+        item: str = "item_id",
+        rules: Rules | str | Path | Iterable[Rule] | None = None,
+        positive: str | Positive | None = None,
+    ) -> Self:
+        """Make a data set of two tables: files, or polars, pandas or pyarrow frames.
+
+        Parameters
+        ----------
+        interactions, items
+            Who chose what, and what is known of each item.
+        user, item
+            The columns of the ids; `item` is the same in both tables.
+        rules
+            How metadata become tags: rule objects, `Rules`, or the path of a TOML file.
+            Inferred from the table when not given; see `Dataset.rules`.
+        positive
+            Which interactions count, such as `"rating >= 4"`; all of them when not given.
+        """
+        raw = read_table(items, what="items")
+        need_column(raw, item, "the items")
+        pairs, report = check_interactions(
+            read_table(interactions, what="interactions"), user=user, item=item, positive=positive
+        )
+        table, refused = check_items(raw, item=item)
+        if pairs["item"].dtype != table[item].dtype:
+            pairs = pairs.with_columns(pl.col("item").cast(pl.String))
+            table = table.with_columns(pl.col(item).cast(pl.String))
+        table, undescribed = _with_undescribed(table, pairs["item"], item)
+        given = infer_rules(table, item=item) if rules is None else as_rules(rules)
+        roles = _checked_roles(given, table) or infer_roles(table, item=item)
+        tagged = build_tags(table, given.tags)
+        users = pairs["user"].unique(maintain_order=True)
+        return cls(
+            X=_interaction_matrix(pairs, users, table[item]),
+            S=tagged.S,
+            users=Ids(users.to_list()),
+            items=Ids(table[item].to_list()),
+            tags=tagged.tags,
+            table=table.select(item, pl.exclude(item)),
+            rules=Rules(tagged.rules, roles, given.skipped),
+            report=report,
+            tag_report=tagged.report,
+            items_without_metadata=undescribed,
+            items_refused=refused,
+        )
+
+    @property
+    def n_users(self) -> int:
+        """How many users have an interaction."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_items(self) -> int:
+        """How many items the catalogue has, chosen or not."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_tags(self) -> int:
+        """How many tags there are, popularity not among them."""
+        return len(self.tags)
+
+    @cached_property
+    def item_counts(self) -> "np.ndarray[Any, np.dtype[np.int64]]":
+        """How many users chose each item."""
+        return np.bincount(self.X.indices, minlength=self.n_items).astype(np.int64)
+
+    def lines(self) -> list[str]:
+        """Return what was read and made, as sentences."""
+        unused = int((self.item_counts == 0).sum())
+        return [
+            *self.report.lines(),
+            *(f"items: {refusal}" for refusal in self.items_refused),
+            f"{self.n_items:,} items: {self.items_without_metadata:,} without metadata, "
+            f"{unused:,} that nobody chose",
+            *self.tag_report.lines(),
+        ]
+
+    def save(self, folder: str | Path) -> None:
+        """Write the data set to a folder; `Dataset.load` reads it back."""
+        artifact.write(
+            folder,
+            kind="dataset",
+            settings={
+                "rules": self.rules.as_dict(),
+                "skipped": dict(self.rules.skipped),
+                "report": asdict(self.report),
+                "tag_report": asdict(self.tag_report),
+                "items_without_metadata": self.items_without_metadata,
+                "items_refused": [asdict(r) for r in self.items_refused],
+                "shape": [self.n_users, self.n_items, self.n_tags],
+            },
+            arrays={**pack("X", self.X), **pack("S", self.S)},
+            tables={
+                "users": pl.DataFrame({"user": self.users[:]}),
+                "items": self.table,
+                "tags": tag_frame(self.tags),
+            },
+        )
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a data set that `save` wrote."""
+        content = artifact.read(folder)
+        if content.kind != "dataset":
+            raise ArtifactError(
+                f"{folder} holds a {content.kind}, not a data set. Use teaser.load."
+            )
+        s, tables = content.settings, content.tables
+        users, items, tags = s["shape"]
+        rules = Rules.from_dict(s["rules"], origin=str(folder))
+        return cls(
+            X=unpack("X", content.arrays, (users, items)),
+            S=unpack("S", content.arrays, (items, tags)),
+            users=Ids(tables["users"]["user"].to_list()),
+            items=Ids(tables["items"].to_series(0).to_list()),
+            tags=tags_from(tables["tags"]),
+            table=tables["items"],
+            rules=Rules(rules.tags, rules.roles, s["skipped"]),
+            report=ReadReport(**{**s["report"], "refused": _refusals(s["report"]["refused"])}),
+            tag_report=TagReport(
+                **{**s["tag_report"], "unreadable": _unreadable(s["tag_report"]["unreadable"])}
+            ),
+            items_without_metadata=s["items_without_metadata"],
+            items_refused=_refusals(s["items_refused"]),
+        )
+
+
+def pack(name: str, matrix: sp.csr_array) -> dict[str, "np.ndarray[Any, Any]"]:
+    """Return the parts of a sparse matrix as named arrays; values that are all one are left out."""
+    parts = {f"{name}.indices": matrix.indices, f"{name}.indptr": matrix.indptr}
+    if not (matrix.data == 1).all():
+        parts[f"{name}.data"] = matrix.data
+    return parts
+
+
+def unpack(
+    name: str, arrays: Mapping[str, "np.ndarray[Any, Any]"], shape: tuple[int, int]
+) -> sp.csr_array:
+    """Return the sparse matrix that `pack` took apart."""
+    indices = np.array(arrays[f"{name}.indices"])
+    data = arrays.get(f"{name}.data")
+    values = np.ones(len(indices), np.float32) if data is None else np.array(data)
+    return sp.csr_array((values, indices, np.array(arrays[f"{name}.indptr"])), shape=shape)
+
+
+def tag_frame(tags: Sequence[Tag]) -> pl.DataFrame:
+    """Return tags as a table of feature and value."""
+    return pl.DataFrame(
+        {"feature": [t.feature for t in tags], "value": [t.value for t in tags]},
+        schema={"feature": pl.String, "value": pl.String},
+    )
+
+
+def tags_from(frame: pl.DataFrame) -> tuple[Tag, ...]:
+    """Return the tags of a table that `tag_frame` made."""
+    return tuple(Tag(*row) for row in frame.select("feature", "value").rows())
+
+
+def _with_undescribed(
+    table: pl.DataFrame, chosen: pl.Series, item: str
+) -> tuple[pl.DataFrame, int]:
+    """Append a row of nulls for every chosen item that the metadata do not describe."""
+    missing = (
+        chosen.unique(maintain_order=True)
+        .to_frame(item)
+        .join(table.select(item), on=item, how="anti")
+    )
+    return pl.concat([table, missing], how="diagonal"), missing.height
+
+
+def _checked_roles(rules: Rules, table: pl.DataFrame) -> dict[str, str]:
+    for role, column in rules.roles.items():
+        need_column(table, column, f"the role {role!r}")
+    return dict(rules.roles)
+
+
+def _interaction_matrix(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) -> sp.csr_array:
+    """Return the binary users x items matrix of the pairs."""
+    rows = users.to_frame("user").with_row_index("row")
+    columns = items.to_frame("item").with_row_index("column")
+    placed = pairs.join(rows, on="user").join(columns, on="item")
+    place = (placed["row"].to_numpy(), placed["column"].to_numpy())
+    X = sp.csr_array((np.ones(placed.height, np.float32), place), shape=(len(users), len(items)))
+    X.sort_indices()
+    return X
+
+
+def _refusals(raw: Iterable[Mapping[str, Any]]) -> tuple[Refusal, ...]:
+    return tuple(Refusal(r["reason"], r["count"], tuple(r["examples"])) for r in raw)
+
+
+def _unreadable(raw: Mapping[str, Any]) -> dict[str, tuple[int, tuple[str, ...]]]:
+    return {column: (n, tuple(examples)) for column, (n, examples) in raw.items()}

@@ -1,0 +1,450 @@
+"""The declared rules that say which metadata columns become tags, and how."""
+
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from teaser.data._stopwords import STOP_WORDS
+from teaser.errors import RuleError, closest
+
+ROLES = ("title", "description", "picture", "link", "date")
+_WORD = r"\p{L}[\p{L}\p{N}]*(?:['’-][\p{L}\p{N}]+)*"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What every rule shares: a column, the feature it feeds, and a floor on a tag's items.
+
+    Parameters
+    ----------
+    column
+        The metadata column that is read.
+    feature
+        The name of the feature on screen; the column's own name unless given.
+    min_items
+        A tag that fewer items carry is left out, and counted.
+    """
+
+    kind: ClassVar[str] = ""
+    column: str
+    feature: str = field(default="", kw_only=True)
+    min_items: int = field(default=1, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """The feature that this rule's tags belong to."""
+        return self.feature or self.column
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return (self.column,)
+
+    def check(self) -> None:
+        """Raise `RuleError` when a setting makes no sense."""
+        if not isinstance(self.column, str | tuple) or not self.column:
+            raise RuleError(
+                f"A {self.kind} rule needs the name of a column, found {self.column!r}."
+            )
+        if not isinstance(self.min_items, int) or self.min_items < 1:
+            raise RuleError(f"{self} has min_items={self.min_items!r}; it must be 1 or more.")
+
+    def resolve(self, items: pl.DataFrame) -> Self:
+        """Fix whatever the rule would learn from the table, so that new items are read alike."""
+        return self
+
+    def bounds(self, n_items: int) -> tuple[int, int]:
+        """Return the fewest and the most items that a tag may have to be kept."""
+        return self.min_items, n_items
+
+    def values(self, items: pl.DataFrame) -> pl.Series:
+        """Return the tag values of each item, a list of strings a row."""
+        raise NotImplementedError
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the rule as plain values, defaults left out."""
+        out: dict[str, Any] = {"kind": self.kind}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.default is MISSING or value != f.default:
+                out[f.name] = list(value) if isinstance(value, tuple) else value
+        return out
+
+
+@dataclass(frozen=True)
+class Category(Rule):
+    """One value a cell, taken as it stands; numbers and booleans become words."""
+
+    kind: ClassVar[str] = "category"
+
+    def values(self, items: pl.DataFrame) -> pl.Series:
+        column = items[self.column]
+        return _words(column).to_frame().select(pl.concat_list(pl.all())).to_series()
+
+
+@dataclass(frozen=True)
+class ListOf(Rule):
+    """Several values a cell, split at `separator`; a column of lists needs none."""
+
+    kind: ClassVar[str] = "list"
+    separator: str = field(default="|", kw_only=True)
+
+    def check(self) -> None:
+        super().check()
+        if not self.separator:
+            raise RuleError(f"The list rule on {self.column!r} has an empty separator.")
+
+    def values(self, items: pl.DataFrame) -> pl.Series:
+        column = items[self.column]
+        if isinstance(column.dtype, pl.List | pl.Array):
+            return column.cast(pl.List(pl.String))
+        return _words(column).str.split(self.separator)
+
+
+@dataclass(frozen=True)
+class Number(Rule):
+    """A number, put into bins with readable labels.
+
+    Parameters
+    ----------
+    bins
+        How many bins of about equally many items, when `edges` is not given.
+    edges
+        Where one bin ends and the next begins, ascending; the outer bins are open.
+    labels
+        Names for the bins, one more than `edges`; written from the edges unless given.
+    unit
+        A word put behind each number in the labels.
+    """
+
+    kind: ClassVar[str] = "number"
+    bins: int = field(default=10, kw_only=True)
+    edges: tuple[float, ...] = field(default=(), kw_only=True)
+    labels: tuple[str, ...] = field(default=(), kw_only=True)
+    unit: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", tuple(self.edges))
+        object.__setattr__(self, "labels", tuple(self.labels))
+
+    def check(self) -> None:
+        super().check()
+        if not isinstance(self.bins, int) or self.bins < 2:
+            raise RuleError(
+                f"The number rule on {self.column!r} needs 2 bins or more, found {self.bins!r}."
+            )
+        if any(not math.isfinite(e) for e in self.edges) or any(
+            a >= b for a, b in pairwise(self.edges)
+        ):
+            raise RuleError(
+                f"The edges of {self.column!r} must be finite and ascend, found {list(self.edges)}."
+            )
+        if self.labels and not self.edges:
+            raise RuleError(
+                f"The number rule on {self.column!r} has labels but no edges; give both."
+            )
+        if self.labels and len(self.labels) != len(self.edges) + 1:
+            raise RuleError(
+                f"{len(self.edges)} edges make {len(self.edges) + 1} bins on {self.column!r}, "
+                f"but {len(self.labels)} labels were given."
+            )
+
+    def resolve(self, items: pl.DataFrame) -> Self:
+        if self.edges:
+            return self
+        numbers = _numbers(items[self.column]).drop_nulls().to_numpy()
+        if len(numbers) == 0:
+            raise RuleError(
+                f"Column {self.column!r} holds no number; use a category or list rule for it."
+            )
+        return replace(self, edges=_quantile_edges(numbers, self.bins))
+
+    def values(self, items: pl.DataFrame) -> pl.Series:
+        numbers = _numbers(items[self.column])
+        labels = self.labels or _bin_labels(self.edges, self.unit)
+        place = np.searchsorted(
+            np.asarray(self.edges), numbers.fill_null(0.0).to_numpy(), side="right"
+        )
+        words = pl.Series(np.asarray(labels, dtype=object)[place], dtype=pl.String)
+        return pl.select(
+            pl.when(pl.lit(numbers).is_not_null()).then(pl.concat_list(pl.lit(words)))
+        ).to_series()
+
+
+@dataclass(frozen=True)
+class Year(Rule):
+    """A year, or the year of a date, in bins of `width` years: 1995, 1990-1994 or 1990s."""
+
+    kind: ClassVar[str] = "year"
+    width: int = field(default=1, kw_only=True)
+
+    def check(self) -> None:
+        super().check()
+        if not isinstance(self.width, int) or self.width < 1:
+            raise RuleError(
+                f"The year rule on {self.column!r} needs a width above 0, found {self.width!r}."
+            )
+
+    def values(self, items: pl.DataFrame) -> pl.Series:
+        start = _years(items[self.column]) // self.width * self.width
+        text = start.cast(pl.String)
+        if self.width == 10:
+            text = text + "s"
+        elif self.width > 1:
+            text = text + "–" + (start + self.width - 1).cast(pl.String)
+        return pl.select(
+            pl.when(pl.lit(text).is_not_null()).then(pl.concat_list(pl.lit(text)))
+        ).to_series()
+
+
+@dataclass(frozen=True)
+class Text(Rule):
+    """Keywords: words that are neither too rare nor too common among the items' texts.
+
+    Parameters
+    ----------
+    column
+        One column, or several that are read as one text.
+    min_share, max_share
+        A word is kept when the share of items that use it lies within these, ends included.
+    stop_words
+        `"english"`, `"dutch"`, `"french"`, several of them, words of your own, or none at all.
+    min_length
+        Shorter words are passed over.
+    """
+
+    kind: ClassVar[str] = "text"
+    column: str | tuple[str, ...]  # type: ignore[assignment]
+    min_share: float = field(default=0.01, kw_only=True)
+    max_share: float = field(default=0.3, kw_only=True)
+    stop_words: str | tuple[str, ...] = field(default="english", kw_only=True)
+    min_length: int = field(default=3, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("column", "stop_words"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, value if isinstance(value, str) else tuple(value))
+
+    @property
+    def name(self) -> str:
+        return self.feature or " ".join(self.columns)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,) if isinstance(self.column, str) else self.column
+
+    def check(self) -> None:
+        super().check()
+        if not 0 <= self.min_share < self.max_share <= 1:
+            raise RuleError(
+                f"The text rule on {self.name!r} needs 0 <= min_share < max_share <= 1, "
+                f"found {self.min_share} and {self.max_share}."
+            )
+
+    def bounds(self, n_items: int) -> tuple[int, int]:
+        return (
+            max(self.min_items, math.ceil(self.min_share * n_items - 1e-9)),
+            math.floor(self.max_share * n_items + 1e-9),
+        )
+
+    def values(self, items: pl.DataFrame) -> pl.Series:
+        texts = [_words(items[column]).fill_null("").to_frame(column) for column in self.columns]
+        joined = pl.concat(texts, how="horizontal").select(pl.concat_str(pl.all(), separator=" "))
+        words = joined.to_series().str.to_lowercase().str.extract_all(_WORD)
+        stop = pl.Series(sorted(self._stop()), dtype=pl.String)
+        keep = (pl.element().str.len_chars() >= self.min_length) & ~pl.element().is_in(
+            stop.implode()
+        )
+        return words.list.eval(pl.element().filter(keep))
+
+    def _stop(self) -> set[str]:
+        named = (self.stop_words,) if isinstance(self.stop_words, str) else self.stop_words
+        stop: set[str] = set()
+        for word in named:
+            stop |= STOP_WORDS.get(word, {word.lower()})
+        return stop
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of a table, the roles of its display columns, and why others were passed over."""
+
+    tags: tuple[Rule, ...]
+    roles: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for rule in self.tags:
+            if not isinstance(rule, Rule):
+                raise RuleError(f"A rule must be one of {', '.join(KINDS)}, found {rule!r}.")
+            rule.check()
+        for role, column in self.roles.items():
+            if role not in ROLES:
+                raise RuleError(
+                    f"Unknown role {role!r} for column {column!r}.{closest(role, ROLES)}"
+                )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values that `from_dict` reads back."""
+        return {"roles": dict(self.roles), "tags": [rule.as_dict() for rule in self.tags]}
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any], *, origin: str = "the rules") -> Self:
+        """Build rules from plain values, as TOML or JSON hold them."""
+        for key in raw:
+            if key not in ("roles", "tags"):
+                raise RuleError(
+                    f"Unknown table [{key}] in {origin}; [[tags]] and [roles] are known."
+                )
+        tables = raw.get("tags", [])
+        if not isinstance(tables, list):
+            raise RuleError(f"{origin} must write its rules as [[tags]], with two brackets.")
+        roles = raw.get("roles", {})
+        if not isinstance(roles, Mapping) or not all(isinstance(v, str) for v in roles.values()):
+            raise RuleError(f"[roles] in {origin} must map a role to the name of a column.")
+        return cls(tuple(_rule(t, i, origin) for i, t in enumerate(tables, 1)), dict(roles))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read rules from a TOML file."""
+        try:
+            raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise RuleError(f"There is no rules file {path}.") from None
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise RuleError(f"The rules file {path} could not be read: {error}.") from error
+        return cls.from_dict(raw, origin=str(path))
+
+    def write(self, path: str | Path) -> None:
+        """Write the rules as TOML, to be edited and read again."""
+        Path(path).write_text(self.to_toml(), encoding="utf-8")
+
+    def to_toml(self) -> str:
+        """Return the rules as TOML text."""
+        lines = ["# Which metadata columns become tags. Edit, and pass the file with --rules.", ""]
+        if self.roles:
+            lines += ["[roles]", *(f"{_toml(k)} = {_toml(v)}" for k, v in self.roles.items()), ""]
+        for rule in self.tags:
+            lines += ["[[tags]]", *(f"{k} = {_toml(v)}" for k, v in rule.as_dict().items()), ""]
+        lines += [f"# {_toml(column)}: {why}" for column, why in self.skipped.items()]
+        return "\n".join(lines).rstrip() + "\n"
+
+
+KINDS: dict[str, type[Rule]] = {r.kind: r for r in (Category, ListOf, Number, Year, Text)}
+
+
+def as_rules(given: "Rules | str | Path | Iterable[Rule]") -> Rules:
+    """Accept rules as a path to TOML, a sequence of rule objects, or `Rules`."""
+    if isinstance(given, Rules):
+        return given
+    if isinstance(given, str | Path):
+        return Rules.read(given)
+    return Rules(tuple(given))
+
+
+def unreadable(rule: Rule, items: pl.DataFrame) -> pl.Series:
+    """Return the cells that hold something, but not what a number or year rule can read."""
+    if not isinstance(rule, Number | Year):
+        return pl.Series([], dtype=pl.String)
+    column = items[rule.column]
+    read = _numbers(column) if isinstance(rule, Number) else _years(column)
+    words = _words(column)
+    return words.filter(read.is_null() & words.is_not_null() & (words.str.strip_chars() != ""))
+
+
+def _rule(raw: Any, place: int, origin: str) -> Rule:
+    """Build one rule; `place` counts from 1 and is named in errors."""
+    where = f"rule {place} of {origin}"
+    if not isinstance(raw, Mapping):
+        raise RuleError(f"{where} is not a table of settings: {raw!r}.")
+    settings = dict(raw)
+    kind = settings.pop("kind", None)
+    if kind not in KINDS:
+        raise RuleError(f"Unknown kind {kind!r} in {where}. Known: {', '.join(KINDS)}.")
+    known = [f.name for f in fields(KINDS[kind])]
+    for name, value in settings.items():
+        if name not in known:
+            raise RuleError(f"Unknown setting {name!r} in {where}.{closest(name, known)}")
+        if isinstance(value, list):
+            settings[name] = tuple(value)
+    if "column" not in settings:
+        raise RuleError(f"{where} names no column.")
+    try:
+        return KINDS[kind](**settings)
+    except TypeError as error:
+        raise RuleError(f"{where} cannot be understood: {error}.") from error
+
+
+def _words(column: pl.Series) -> pl.Series:
+    """Return cells as text: 3.0 reads 3, true reads yes, lists are joined."""
+    if column.dtype == pl.Boolean:
+        return column.replace_strict({True: "yes", False: "no"}, return_dtype=pl.String)
+    if column.dtype.is_float():
+        column = column.set(~column.is_finite().fill_null(False), None)
+        if (column.drop_nulls() == column.drop_nulls().round(0)).all():
+            return column.cast(pl.Int64).cast(pl.String)
+    if isinstance(column.dtype, pl.List | pl.Array):
+        return column.cast(pl.List(pl.String)).list.join(" ")
+    return column.cast(pl.String)
+
+
+def _numbers(column: pl.Series) -> pl.Series:
+    """Return finite numbers, null where a cell holds none."""
+    if column.dtype == pl.String:
+        column = column.str.strip_chars()
+    numbers = column.cast(pl.Float64, strict=False)
+    return numbers.set(~numbers.is_finite().fill_null(False), None)
+
+
+def _years(column: pl.Series) -> pl.Series:
+    """Return years from numbers, dates or texts that hold one."""
+    if column.dtype.is_temporal():
+        return column.dt.year().cast(pl.Int64)
+    numbers = _numbers(column)
+    if column.dtype == pl.String:
+        found = column.str.extract(r"\b(\d{4})\b").cast(pl.Float64, strict=False)
+        numbers = pl.select(pl.coalesce(pl.lit(numbers), pl.lit(found))).to_series()
+    numbers = numbers.set((numbers.abs() > 9999).fill_null(False), None)
+    return numbers.floor().cast(pl.Int64)
+
+
+def _quantile_edges(numbers: "np.ndarray[Any, Any]", bins: int) -> tuple[float, ...]:
+    """Return inner edges of about equally full bins, rounded as far as they stay apart."""
+    inner = np.quantile(numbers, np.linspace(0, 1, bins + 1)[1:-1])
+    edges = np.unique(inner[inner > numbers.min()])
+    for digits in range(2, 16):
+        rounded = np.array([float(f"{e:.{digits}g}") for e in edges])
+        if len(np.unique(rounded)) == len(edges):
+            return tuple(rounded.tolist())
+    return tuple(edges.tolist())
+
+
+def _bin_labels(edges: tuple[float, ...], unit: str) -> tuple[str, ...]:
+    """Name the bins that `edges` make: under 10, 10 to 20, 20 and over."""
+    said = [f"{e:.15g} {unit}".strip() for e in edges]
+    if not said:
+        return ("any",)
+    middle = [f"{low:.15g} to {high}" for low, high in zip(edges, said[1:], strict=False)]
+    return (f"under {said[0]}", *middle, f"{said[-1]} and over")
+
+
+def _toml(value: Any) -> str:
+    """Write a string, number, boolean or list of them as TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = "".join(
+            f"\\u{ord(c):04X}" if ord(c) < 32 or ord(c) == 127 else "\\" + c if c in '"\\' else c
+            for c in value
+        )
+        return f'"{escaped}"'
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    return repr(value)

@@ -1,0 +1,213 @@
+"""Metadata columns become tags, and the items' tags a one-hot matrix, by declared rules."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from teaser.data.rules import Rule, unreadable
+from teaser.errors import RuleError, TableError, UnknownTagError, closest
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Tag:
+    """One value of one feature: what a profile, a reason and a press are about.
+
+    Examples
+    --------
+    >>> str(Tag(feature="director", value="Agnès Varda"))
+    'director=Agnès Varda'
+    """
+
+    feature: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.feature}={self.value}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `feature=value`; the value may hold further equal signs."""
+        feature, equals, value = text.partition("=")
+        if not equals or not feature or not value:
+            raise UnknownTagError(f"{text!r} is not a tag. Write it as feature=value.")
+        return cls(feature, value)
+
+
+@dataclass(frozen=True)
+class TagReport:
+    """What turning metadata into tags kept and left out.
+
+    Attributes
+    ----------
+    tags
+        Tags kept, by feature.
+    too_rare, too_common
+        Tags left out because fewer, or more, items carry them than the rule allows.
+    unreadable
+        By column: how many cells held no number or year, and the first of them.
+    items_without_tags
+        Items that carry no tag at all: only popularity can recommend them.
+    """
+
+    tags: Mapping[str, int] = field(default_factory=dict)
+    too_rare: Mapping[str, int] = field(default_factory=dict)
+    too_common: Mapping[str, int] = field(default_factory=dict)
+    unreadable: Mapping[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+    items_without_tags: int = 0
+
+    def lines(self) -> list[str]:
+        """Return the report as sentences."""
+        out = [
+            f"{sum(self.tags.values()):,} tags: "
+            + ", ".join(f"{n:,} {feature}" for feature, n in self.tags.items())
+        ]
+        for counts, why in ((self.too_rare, "too few"), (self.too_common, "too many")):
+            if counts:
+                said = ", ".join(f"{n:,} {feature}" for feature, n in counts.items())
+                out.append(
+                    f"{sum(counts.values()):,} tags left out, carried by {why} items: {said}"
+                )
+        for column, (n, examples) in self.unreadable.items():
+            out.append(f"{n:,} cells of {column} could not be read, such as {', '.join(examples)}")
+        out.append(f"{self.items_without_tags:,} items carry no tag")
+        return out
+
+
+@dataclass(frozen=True)
+class TagTable:
+    """The one-hot matrix of the items' tags, with what it was made by."""
+
+    S: sp.csr_array
+    tags: tuple[Tag, ...]
+    rules: tuple[Rule, ...]
+    report: TagReport
+
+
+def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> TagTable:
+    """Turn the columns of `items` into tags by `rules`.
+
+    The rules in the result are resolved: what they learnt from this table, such as the edges of
+    quantile bins, is written into them, so that `encode_tags` reads new items in the same way.
+    """
+    _check_columns(items, rules)
+    resolved = tuple(rule.resolve(items) for rule in rules)
+    pairs: list[pl.DataFrame] = []
+    rare: dict[str, int] = {}
+    common: dict[str, int] = {}
+    for rule in resolved:
+        found = _pairs(items, rule)
+        low, high = rule.bounds(items.height)
+        counts = found.group_by("feature", "value").len()
+        _count(rare, rule.name, counts.filter(pl.col("len") < low).height)
+        _count(common, rule.name, counts.filter(pl.col("len") > high).height)
+        kept = counts.filter(pl.col("len").is_between(low, high))
+        pairs.append(found.join(kept, on=["feature", "value"], how="semi"))
+    empty = pl.DataFrame(schema={"row": pl.Int64, "feature": pl.String, "value": pl.String})
+    every = pl.concat([empty, *pairs]).unique(maintain_order=True)
+    tags = _vocabulary(every, [rule.name for rule in resolved])
+    if not tags:
+        raise RuleError(
+            "No tag is left. "
+            + (
+                f"Left out as too rare: {rare or 'none'}, as too common: {common or 'none'}. "
+                if rules
+                else ""
+            )
+            + "Lower min_items, widen the shares of text rules, or add rules for other columns."
+        )
+    S = _one_hot(every, tags, items.height)
+    by_feature: dict[str, int] = {}
+    for tag in tags:
+        _count(by_feature, tag.feature, 1)
+    without = int((np.diff(S.indptr) == 0).sum())
+    return TagTable(
+        S, tags, resolved, TagReport(by_feature, rare, common, _unread(items, resolved), without)
+    )
+
+
+def encode_tags(items: pl.DataFrame, rules: Sequence[Rule], tags: Sequence[Tag]) -> sp.csr_array:
+    """Return the one-hot matrix of further items over tags that exist already (items x tags)."""
+    _check_columns(items, rules)
+    empty = pl.DataFrame(schema={"row": pl.Int64, "feature": pl.String, "value": pl.String})
+    every = pl.concat([empty, *(_pairs(items, rule) for rule in rules)]).unique(maintain_order=True)
+    return _one_hot(every, tags, items.height)
+
+
+def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:
+    """Return the position of a `Tag` or `feature=value`; name the closest otherwise."""
+    wanted = Tag.parse(tag) if isinstance(tag, str) else tag
+    try:
+        return index[wanted]
+    except (KeyError, TypeError):
+        known = [str(t) for t in index]
+        raise UnknownTagError(f"Unknown tag {wanted}.{closest(str(wanted), known)}") from None
+
+
+def _pairs(items: pl.DataFrame, rule: Rule) -> pl.DataFrame:
+    """Return the distinct (row, feature, value) of one rule."""
+    long = pl.DataFrame(
+        {
+            "row": np.arange(items.height, dtype=np.int64),
+            "value": rule.values(items).cast(pl.List(pl.String)),
+        }
+    ).explode("value", empty_as_null=False, keep_nulls=False)
+    long = long.with_columns(pl.col("value").str.strip_chars())
+    long = long.filter(pl.col("value").is_not_null() & (pl.col("value") != ""))
+    return long.select("row", pl.lit(rule.name).alias("feature"), "value").unique(
+        maintain_order=True
+    )
+
+
+def _vocabulary(pairs: pl.DataFrame, features: Sequence[str]) -> tuple[Tag, ...]:
+    """Return the tags in the order of the rules, and by value within a feature."""
+    order = {feature: place for place, feature in reversed(list(enumerate(features)))}
+    found = pairs.select("feature", "value").unique().rows()
+    return tuple(Tag(*row) for row in sorted(found, key=lambda row: (order[row[0]], row[1])))
+
+
+def _one_hot(pairs: pl.DataFrame, tags: Sequence[Tag], n_items: int) -> sp.csr_array:
+    """Return the binary items x tags matrix; pairs whose tag is not in `tags` have no column."""
+    vocabulary = pl.DataFrame(
+        {
+            "feature": [t.feature for t in tags],
+            "value": [t.value for t in tags],
+            "column": np.arange(len(tags), dtype=np.int64),
+        },
+        schema={"feature": pl.String, "value": pl.String, "column": pl.Int64},
+    )
+    found = pairs.join(vocabulary, on=["feature", "value"], how="inner")
+    place = (found["row"].to_numpy(), found["column"].to_numpy())
+    S = sp.csr_array((np.ones(found.height, np.float32), place), shape=(n_items, len(tags)))
+    S.sort_indices()
+    return S
+
+
+def _check_columns(items: pl.DataFrame, rules: Sequence[Rule]) -> None:
+    for rule in rules:
+        for column in rule.columns:
+            if column not in items.columns:
+                raise TableError(
+                    f"The {rule.kind} rule reads column {column!r}, which the items do not have. "
+                    f"Found: {', '.join(items.columns)}.{closest(column, items.columns)}"
+                )
+
+
+def _unread(items: pl.DataFrame, rules: Sequence[Rule]) -> dict[str, tuple[int, tuple[str, ...]]]:
+    out = {}
+    for rule in rules:
+        cells = unreadable(rule, items)
+        if len(cells):
+            out[rule.column] = (
+                len(cells),
+                tuple(cells.unique(maintain_order=True).head(3).to_list()),
+            )
+    return out
+
+
+def _count(counts: dict[str, int], name: str, n: int) -> None:
+    if n:
+        counts[name] = counts.get(name, 0) + n

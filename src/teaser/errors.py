@@ -1,0 +1,68 @@
+"""Everything that can go wrong, as one tree.
+
+TeaserError
+├── DataError             a table, a rule or a data set does not hold what it must
+│   ├── TableError        a file or frame cannot be read, or lacks a column
+│   └── RuleError         a tag rule is not valid, or leaves no tag
+├── ParameterError        a hyper-parameter or an argument is out of its range
+├── UnknownNameError      a name that the model has never heard of
+│   ├── UnknownItemError
+│   └── UnknownTagError
+├── NotFittedError        a model was asked something before `fit`
+└── ArtifactError         a saved folder is damaged, foreign or of another version
+
+ConvergenceWarning        a solver stopped before it reached its tolerance
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class TeaserError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class DataError(TeaserError, ValueError):
+    """A table, a rule or a data set does not hold what it must."""
+
+
+class TableError(DataError):
+    """A file or frame cannot be read, or lacks a column."""
+
+
+class RuleError(DataError):
+    """A tag rule is not valid, or leaves no tag."""
+
+
+class ParameterError(TeaserError, ValueError):
+    """A hyper-parameter or an argument is out of its range."""
+
+
+class UnknownNameError(TeaserError, LookupError):
+    """A name that the model has never heard of."""
+
+
+class UnknownItemError(UnknownNameError):
+    """An item id that is not in the catalogue."""
+
+
+class UnknownTagError(UnknownNameError):
+    """A tag that the model does not have."""
+
+
+class NotFittedError(TeaserError, AttributeError):
+    """A model was asked something before `fit`."""
+
+
+class ArtifactError(TeaserError):
+    """A saved folder is damaged, foreign or of another version."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A solver stopped before it reached its tolerance."""
+
+
+def closest(name: str, known: Iterable[str], *, n: int = 3) -> str:
+    """Say which known names resemble `name`: ` Closest: a, b.`, or nothing."""
+    found = get_close_matches(name, list(known), n=n, cutoff=0.5)
+    return f" Closest: {', '.join(found)}." if found else ""

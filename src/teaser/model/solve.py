@@ -1,0 +1,216 @@
+"""The front door of the solvers: check the arrays, choose how to hold G, dispatch."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.errors import ParameterError
+from teaser.model.estimate import choose_gram
+from teaser.model.gram import ContentGram, DenseGram, Gram, SparseGram
+from teaser.model.solver import Callback, Solution, admm, conjugate_gradients
+
+SOLVERS = ("cg", "admm")
+GRAMS = ("auto", "dense", "sparse")
+
+
+def solve(
+    X: Any,
+    D: Any,
+    *,
+    l2_weights: float,
+    l2_encoder: float,
+    solver: str = "cg",
+    gram: Any = "auto",
+    tol: float = 1e-4,
+    max_iter: int = 200,
+    dtype: str = "float32",
+    rng: int | np.random.Generator | None = 0,
+    callback: Callback | None = None,
+) -> Solution:
+    """Find the encoder of the TEASER objective for arrays, with D used as it is given.
+
+    minimise |X - X P(E D')|^2 + l2_weights |P(E D')|^2 + l2_encoder |E|^2 over E, where P sets
+    the diagonal to zero.
+
+    Parameters
+    ----------
+    X
+        Interactions, users x items, sparse or dense.
+    D
+        Decoder, items x tags, sparse or dense.
+    l2_weights, l2_encoder
+        lambda 1 and lambda 2, both above zero.
+    solver
+        `"cg"`, conjugate gradients, or `"admm"`, the paper's.
+    gram
+        How to hold X'X: `"dense"`, `"sparse"`, `"auto"`, or a precomputed items x items array or
+        `Gram` operator.
+    tol
+        Relative residual to stop at; rankings settle near 1e-3.
+    max_iter
+        When to give up, with a `ConvergenceWarning`.
+    dtype
+        `"float32"` or `"float64"`.
+    rng
+        Seed or generator for the preconditioner's start.
+    callback
+        Told the iteration and its relative residual.
+
+    Returns
+    -------
+    Solution
+        encoder (items x tags), iterations, residual, converged, gradient_norm.
+    """
+    check_settings(
+        l2_weights=l2_weights,
+        l2_encoder=l2_encoder,
+        solver=solver,
+        gram=gram,
+        tol=tol,
+        max_iter=max_iter,
+        dtype=dtype,
+    )
+    kind = np.dtype(dtype)
+    X = as_matrix(X, "X", kind)
+    D = as_matrix(D, "D", kind)
+    if X.shape[1] != D.shape[0]:
+        raise ParameterError(
+            f"X has {X.shape[1]:,} items (columns) and D {D.shape[0]:,} (rows). "
+            "They must be the same items, in the same order."
+        )
+    operator = build_gram(X, gram, n_tags=D.shape[1], dtype=kind)
+    return dispatch(
+        operator,
+        D,
+        l2_weights,
+        l2_encoder,
+        solver,
+        tol,
+        max_iter,
+        np.random.default_rng(rng),
+        callback,
+    )
+
+
+def dispatch(
+    gram: Gram,
+    D: sp.csr_array,
+    l2_weights: float,
+    l2_encoder: float,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    rng: np.random.Generator,
+    callback: Callback | None,
+) -> Solution:
+    """Run the named solver on a Gram operator."""
+    l1, l2 = float(l2_weights), float(l2_encoder)
+    if solver == "admm":
+        return admm(gram, D, l1=l1, l2=l2, tol=tol, max_iter=max_iter, callback=callback)
+    return conjugate_gradients(
+        gram, D, l1=l1, l2=l2, tol=tol, max_iter=max_iter, rng=rng, callback=callback
+    )
+
+
+def build_gram(
+    X: sp.csr_array,
+    gram: Any,
+    *,
+    n_tags: int,
+    dtype: np.dtype[Any],
+    content: sp.csr_array | None = None,
+    content_weight: float = 0.0,
+) -> Gram:
+    """Return X'X as an operator, with `content_weight` times content content' added to it."""
+    operator: Gram
+    if isinstance(gram, str):
+        choice = choose_gram(X, n_tags, dtype) if gram == "auto" else gram
+        operator = (
+            DenseGram.from_interactions(X, dtype) if choice == "dense" else SparseGram(X, dtype)
+        )
+    elif hasattr(gram, "apply"):
+        operator = gram
+    else:
+        operator = DenseGram(_precomputed(gram, dtype))
+    if operator.n_items != X.shape[1]:
+        raise ParameterError(f"The Gram is of {operator.n_items:,} items and X of {X.shape[1]:,}.")
+    if content is not None and content_weight > 0:
+        operator = ContentGram(operator, content, content_weight)
+    return operator
+
+
+def check_settings(
+    *,
+    l2_weights: Any,
+    l2_encoder: Any,
+    solver: Any,
+    gram: Any,
+    tol: Any,
+    max_iter: Any,
+    dtype: Any,
+    content_weight: Any = 0.0,
+) -> None:
+    """Raise `ParameterError` for a setting that makes no sense, before any work is done."""
+    for name, value in (("l2_weights", l2_weights), ("l2_encoder", l2_encoder), ("tol", tol)):
+        if not _is_number(value) or value <= 0:
+            raise ParameterError(f"{name} must be a finite number above 0, found {value!r}.")
+    if not _is_number(content_weight) or content_weight < 0:
+        raise ParameterError(
+            f"content_weight must be 0 or a finite number above, found {content_weight!r}."
+        )
+    if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
+        raise ParameterError(f"max_iter must be a whole number of at least 1, found {max_iter!r}.")
+    if solver not in SOLVERS:
+        raise ParameterError(f"solver must be one of {', '.join(SOLVERS)}, found {solver!r}.")
+    if isinstance(gram, str) and gram not in GRAMS:
+        raise ParameterError(
+            f"gram must be one of {', '.join(GRAMS)}, or an operator, found {gram!r}."
+        )
+    if str(dtype) not in ("float32", "float64"):
+        raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
+
+
+def as_matrix(given: Any, name: str, dtype: np.dtype[Any]) -> sp.csr_array:
+    """Return a checked sparse copy; the type is widened before anything is added up."""
+    try:
+        if sp.issparse(given):
+            matrix = sp.csr_array(given.astype(dtype))
+        else:
+            matrix = sp.csr_array(np.atleast_2d(np.asarray(given)).astype(dtype))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{name} cannot be read as a matrix of numbers: {error}.") from error
+    if 0 in matrix.shape:
+        raise ParameterError(f"{name} is empty, its shape is {matrix.shape}.")
+    if not np.isfinite(matrix.data).all():
+        bad = int((~np.isfinite(matrix.data)).sum())
+        raise ParameterError(
+            f"{name} holds {bad:,} values that are not finite. Remove or replace them."
+        )
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _precomputed(gram: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    G = np.asarray(gram.toarray() if sp.issparse(gram) else gram)
+    if G.ndim != 2 or G.shape[0] != G.shape[1]:
+        raise ParameterError(
+            f"A precomputed Gram must be items x items, found the shape {G.shape}."
+        )
+    G = G.astype(dtype)
+    if not np.isfinite(G).all():
+        raise ParameterError("The precomputed Gram holds values that are not finite.")
+    if (G.diagonal() < 0).any() or not np.allclose(G, G.T, rtol=1e-5):
+        raise ParameterError(
+            "The precomputed Gram is not symmetric with a non-negative diagonal. "
+            "Were counts added up in a type too narrow for them?"
+        )
+    return np.ascontiguousarray(G)
+
+
+def _is_number(value: Any) -> bool:
+    is_real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
+        value, bool
+    )
+    return bool(is_real and np.isfinite(value))

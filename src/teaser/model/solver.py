@@ -1,0 +1,374 @@
+"""Pure functions on arrays that find the encoder: conjugate gradients, and the paper's ADMM.
+
+Both solve A(E) = B with
+
+    A(E) = P((G + l1 I) P(E D')) D + l2 E,    B = P(G) D,    P(M) = M with a zero diagonal,
+
+which is half the gradient of the paper's objective set to zero. The operator is evaluated in
+items x tags form only; see docs/model.md for the derivation.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.errors import ConvergenceWarning
+from teaser.model.gram import DenseGram, Gram
+
+Array = NDArray[Any]
+Callback = Callable[[int, float], None]
+
+_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver found.
+
+    Attributes
+    ----------
+    encoder
+        E, items x tags.
+    iterations
+        How many iterations were made.
+    residual
+        |A(E) - B| / |B|, computed anew from the encoder that is returned.
+    converged
+        Whether the residual reached the tolerance.
+    gradient_norm
+        The norm of the objective's gradient at the encoder, 2 |A(E) - B|.
+    """
+
+    encoder: Array
+    iterations: int
+    residual: float
+    converged: bool
+    gradient_norm: float
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One objective: the Gram operator, the decoder, and the two penalties.
+
+    `g` is diag(G); `V` and `eta` are the eigenvectors and eigenvalues of D'D. Unknowns are kept
+    as F = E V, in which D'D is diagonal: an iteration then costs one product with G and one
+    with V.
+    """
+
+    gram: Gram
+    D: sp.csr_array
+    l1: float
+    l2: float
+    g: Array
+    V: Array
+    eta: Array
+    DV: Array
+
+    @classmethod
+    def build(cls, gram: Gram, D: sp.csr_array, *, l1: float, l2: float) -> "Problem":
+        """Prepare what every iteration needs; D is items x tags, in the dtype of `gram`."""
+        # Eigenvectors in double precision: their orthogonality bounds the attainable residual.
+        K = (D.T @ D).toarray().astype(np.float64)
+        eta, V = scipy.linalg.eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+        V = np.ascontiguousarray(V, dtype=gram.dtype)
+        eta = np.maximum(eta, 0.0).astype(gram.dtype)
+        return cls(gram, D, l1, l2, gram.diagonal(), V, eta, np.asarray(D @ V))
+
+    def right_hand_side(self) -> Array:
+        """Return B V = P(G) D V."""
+        return np.asarray(self.gram.apply(self.D) - self.scaled(self.g)) @ self.V
+
+    def scaled(self, weights: Array) -> sp.csr_array:
+        """Return D with row i multiplied by weights[i]."""
+        return sp.csr_array(
+            (
+                self.D.data * np.repeat(weights, np.diff(self.D.indptr)),
+                self.D.indices,
+                self.D.indptr,
+            ),
+            shape=self.D.shape,
+        )
+
+    def operator(self, F: Array) -> Array:
+        """Return A(F V') V, with one product with G and one with V."""
+        beta = _rowdot(F, self.DV)  # diag(E D')
+        out = self.gram.apply(F)
+        correction = self.gram.apply(self.scaled(beta)) @ self.V
+        own = self.l1 * self.eta + self.l2
+        for rows in blocks(self.gram.n_items):
+            part, DV = out[rows], self.DV[rows]
+            # alpha = diag((G + l1 I) P(E D')), in which the terms with l1 cancel
+            alpha = _rowdot(part, DV) - self.g[rows] * beta[rows]
+            part *= self.eta
+            part += F[rows] * own
+            part -= correction[rows]
+            part -= (self.l1 * beta[rows] + alpha)[:, None] * DV
+        return out
+
+
+@dataclass(frozen=True)
+class Preconditioner:
+    """An approximate inverse of the operator: symmetric, positive, and cheap to apply.
+
+    G is replaced by diag(t) + U diag(mu) U', a few leading eigenpairs and what they leave of the
+    diagonal. In the basis of V each column b is then a diagonal plus a low rank,
+
+        eta_b (diag(t + l1) + U diag(mu) U') + l2,
+
+    inverted by Woodbury's formula with a small matrix `core[b]`. That an item may not explain
+    itself takes D_i'D_i out of D'D in row i; on the diagonal part this is one more rank for
+    each row, put back by the Sherman-Morrison formula with weight `lift[i]`.
+    """
+
+    problem: Problem
+    t: Array
+    U: Array
+    core: Array
+    lift: Array
+
+    @classmethod
+    def build(cls, problem: Problem, *, rank: int, rng: np.random.Generator) -> "Preconditioner":
+        """Find the leading eigenpairs of G and prepare both formulas."""
+        U, mu = leading_eigenpairs(problem.gram, rank, rng)
+        left = problem.g - (np.square(U, dtype=np.float64) * mu).sum(axis=1)
+        t = np.maximum(left, 0.0) + problem.l1
+        inner = np.zeros((len(mu) ** 2, len(problem.eta)))
+        leverage = np.zeros(problem.gram.n_items)
+        for rows in blocks(problem.gram.n_items):
+            inverse = 1.0 / (np.outer(t[rows], problem.eta) + problem.l2)
+            pairs = U[rows, :, None] * U[rows, None, :]
+            inner += pairs.reshape(len(pairs), -1).T @ inverse
+            leverage[rows] = t[rows] * _rowdot(inverse, np.square(problem.DV[rows]))
+        root = np.sqrt(np.outer(problem.eta, mu))
+        middle = inner.T.reshape(len(root), len(mu), len(mu)) * root[:, :, None] * root[:, None, :]
+        solved = np.linalg.inv(np.eye(len(mu)) + middle)
+        core = solved * root[:, :, None] * root[:, None, :]
+        dtype = problem.gram.dtype
+        lift = t / np.maximum(1.0 - leverage, np.finfo(dtype).eps)
+        return cls(problem, t.astype(dtype), U, core.astype(dtype), lift.astype(dtype))
+
+    def apply(self, R: Array) -> Array:
+        """Return the preconditioned residual."""
+        out = np.empty_like(R)
+        seen = np.zeros((self.U.shape[1], R.shape[1]), dtype=R.dtype)
+        for rows in blocks(len(R)):
+            np.divide(R[rows], self._level(rows), out=out[rows])
+            seen += self.U[rows].T @ out[rows]
+        spread = np.einsum("brs,sb->rb", self.core, seen)
+        for rows in blocks(len(R)):
+            part, DV = out[rows], self.problem.DV[rows]
+            change = (self.lift[rows] * _rowdot(part, DV))[:, None] * DV
+            change -= self.U[rows] @ spread
+            change /= self._level(rows)
+            part += change
+        return out
+
+    def _level(self, rows: slice) -> Array:
+        return np.asarray(np.outer(self.t[rows], self.problem.eta) + self.problem.l2)
+
+
+def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return about `rank` leading eigenvectors and eigenvalues of G by subspace iteration."""
+    rank = min(rank, gram.n_items)
+    width = min(rank + 10, gram.n_items)
+    Q = rng.standard_normal((gram.n_items, width)).astype(gram.dtype)
+    for _ in range(4):
+        Q = np.linalg.qr(gram.apply(Q)).Q
+    small = Q.T @ gram.apply(Q)
+    mu, W = np.linalg.eigh((small + small.T).astype(np.float64) / 2)
+    lead = slice(width - rank, None)
+    U = Q @ W[:, lead].astype(gram.dtype)
+    return np.ascontiguousarray(U), np.maximum(mu[lead], 0.0)
+
+
+def conjugate_gradients(
+    gram: Gram,
+    D: sp.csr_array,
+    *,
+    l1: float,
+    l2: float,
+    tol: float,
+    max_iter: int,
+    rank: int = 50,
+    rng: np.random.Generator,
+    callback: Callback | None = None,
+) -> Solution:
+    """Solve for the encoder by preconditioned conjugate gradients.
+
+    When the recurrence says that the tolerance is reached, the residual is computed anew; if
+    rounding kept it above, the search goes on from there for as long as that helps.
+
+    Parameters
+    ----------
+    gram, D
+        G as an operator, and the decoder (items x tags) in the same dtype.
+    l1, l2
+        The penalties on weights and encoder, lambda 1 and 2.
+    tol
+        Relative residual to stop at.
+    rank
+        Eigenpairs of G in the preconditioner.
+    callback
+        Told the iteration and its relative residual.
+    """
+    problem = Problem.build(gram, D, l1=l1, l2=l2)
+    B = problem.right_hand_side()
+    goal = _norm(B)
+    F = np.zeros_like(B)
+    if goal == 0.0:
+        return Solution(F, 0, 0.0, True, 0.0)
+    preconditioner = Preconditioner.build(problem, rank=rank, rng=rng)
+    R, true, iteration = B.copy(), 1.0, 0
+    while true > tol and iteration < max_iter:
+        before = true
+        iteration = _descend(
+            problem, preconditioner, F, R, goal, tol, iteration, max_iter, callback
+        )
+        np.subtract(B, problem.operator(F), out=R)
+        true = _norm(R) / goal
+        if true > 0.5 * before:
+            break
+    if true > tol:
+        _warn(iteration, true, tol, gram.dtype)
+    encoder = F @ problem.V.T
+    return Solution(encoder, iteration, true, true <= tol, 2 * true * goal)
+
+
+def _descend(
+    problem: Problem,
+    preconditioner: Preconditioner,
+    F: Array,
+    R: Array,
+    goal: float,
+    tol: float,
+    iteration: int,
+    max_iter: int,
+    callback: Callback | None,
+) -> int:
+    """Run conjugate gradients on F and its residual R, in place, until tol or max_iter."""
+    Z = preconditioner.apply(R)
+    P = Z.copy()
+    rz = _dot(R, Z)
+    while iteration < max_iter:
+        AP = problem.operator(P)
+        step = problem.gram.dtype.type(rz / _dot(P, AP))
+        for rows in blocks(len(F)):
+            F[rows] += step * P[rows]
+            R[rows] -= step * AP[rows]
+        del AP
+        iteration += 1
+        residual = _norm(R) / goal
+        if callback is not None:
+            callback(iteration, residual)
+        if residual <= tol:
+            break
+        Z = preconditioner.apply(R)
+        rz, last = _dot(R, Z), rz
+        P *= problem.gram.dtype.type(rz / last)
+        P += Z
+        del Z
+    return iteration
+
+
+def admm(
+    gram: Gram,
+    D: sp.csr_array,
+    *,
+    l1: float,
+    l2: float,
+    tol: float,
+    max_iter: int,
+    rho: float | None = None,
+    callback: Callback | None = None,
+) -> Solution:
+    """Solve for the encoder by the alternating directions of the paper's appendix.
+
+    Needs the full eigendecomposition of G, so several items x items arrays. The multiplier moves
+    by gamma += beta - diag(E D'), as the Lagrangian demands; beta is not clipped.
+
+    Parameters
+    ----------
+    rho
+        Penalty of the augmented Lagrangian; the mean of diag(G) + l1 unless given.
+    """
+    problem = Problem.build(gram, D, l1=l1, l2=l2)
+    B = problem.right_hand_side()
+    goal = _norm(B)
+    if goal == 0.0:
+        return Solution(np.zeros_like(B), 0, 0.0, True, 0.0)
+    G = (
+        gram.G
+        if isinstance(gram, DenseGram)
+        else gram.apply(np.eye(gram.n_items, dtype=gram.dtype))
+    )
+    mu, U = scipy.linalg.eigh(G, check_finite=False, driver="evd")
+    mu = np.maximum(mu, 0.0)[:, None]
+    g = problem.g
+    rho = float(np.mean(g) + l1) if rho is None else rho
+    inverse = 1.0 / ((mu + l1) * problem.eta + l2)
+    GD = gram.apply(D)
+    beta = np.zeros_like(g)
+    gamma = np.zeros_like(g)
+    F, true, iteration = np.zeros_like(B), 1.0, 0
+    for iteration in range(1, max_iter + 1):
+        right = (
+            GD + gram.apply(problem.scaled(beta)) + problem.scaled(rho * (gamma + beta) + l1 * beta)
+        )
+        Y = (U.T @ (np.asarray(right) @ problem.V)) * inverse
+        F = U @ Y
+        diagonal = _rowdot(F, problem.DV)
+        g_diagonal = _rowdot(U @ (mu * Y), problem.DV)  # diag(G E D')
+        beta_was = beta
+        beta = (g_diagonal - g - rho * gamma + (l1 + rho) * diagonal) / (g + l1 + 2 * rho)
+        # What the equation for E, solved for the earlier beta and gamma, leaves of A(E) - B.
+        alpha = g_diagonal - g * diagonal
+        apart = beta_was - diagonal
+        rest = gram.apply(problem.scaled(apart))
+        rest += problem.scaled(l1 * apart + rho * (gamma + beta_was) - alpha + g)
+        gamma = gamma + beta - diagonal
+        residual = _norm(np.asarray(rest)) / goal
+        if callback is not None:
+            callback(iteration, residual)
+        if residual <= tol or iteration == max_iter:
+            true = _norm(B - problem.operator(F)) / goal
+            if true <= tol:
+                break
+    else:
+        _warn(iteration, true, tol, gram.dtype)
+    return Solution(F @ problem.V.T, iteration, true, true <= tol, 2 * true * goal)
+
+
+def _warn(iterations: int, residual: float, tol: float, dtype: np.dtype[Any]) -> None:
+    advice = "Raise max_iter" if dtype == np.float64 else "Raise max_iter or use dtype='float64'"
+    warnings.warn(
+        f"Stopped after {iterations} iterations at a residual of {residual:.1e}, "
+        f"above tol={tol:.1e}. "
+        f"{advice}, or accept a larger tol: rankings settle near 1e-3.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+def blocks(n_rows: int) -> Iterator[slice]:
+    """Cut rows into blocks that stay in the processor's cache from one step to the next."""
+    for first in range(0, n_rows, _ROWS):
+        yield slice(first, first + _ROWS)
+
+
+def _rowdot(A: Array, B: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", A, B))
+
+
+def _dot(A: Array, B: Array) -> float:
+    """Return the sum of products, blocks of rows added in double precision."""
+    return sum(float(np.vdot(A[rows], B[rows])) for rows in blocks(len(A)))
+
+
+def _norm(A: Array) -> float:
+    return float(np.sqrt(_dot(A, A)))

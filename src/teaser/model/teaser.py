@@ -1,0 +1,234 @@
+"""TEASER: a linear model whose user embedding is a profile of item tags."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser import artifact
+from teaser.artifact import Content
+from teaser.data.dataset import Dataset, Ids, ItemId, pack, tag_frame, tags_from, unpack
+from teaser.data.rules import Rules
+from teaser.data.tags import Tag, resolve_tag
+from teaser.model.aspect import AspectModel
+from teaser.model.estimate import Estimate, estimate
+from teaser.model.solve import build_gram, check_settings, dispatch
+from teaser.model.solver import Callback
+
+Array = NDArray[Any]
+
+
+class Teaser(AspectModel):
+    """Transparent & Explainable Aspect Space Embedding Recommender.
+
+    One learned matrix, the encoder E, turns a history of items into affinities with tags; an
+    item's score is the sum of the affinities of its tags. It minimises
+
+        |X - X P(E D')|^2 + l2_weights |P(E D')|^2 + l2_encoder |E|^2
+
+    where X are interactions, D = [S | popularity] the tags of the items, and P sets the diagonal
+    to zero, so that no item explains itself.
+
+    Parameters
+    ----------
+    l2_weights
+        lambda 1, the penalty on item-to-item weights: larger trusts only what many people share.
+    l2_encoder
+        lambda 2, the penalty on the encoder: larger spreads what an item says over more tags.
+    content_weight
+        delta, how much sharing a tag counts beside being chosen together: X'X gains delta S S'.
+        Helps where interactions are very sparse.
+    solver
+        `"cg"`, exact conjugate gradients, or `"admm"`, the paper's.
+    gram
+        How to hold X'X: `"auto"`, `"dense"`, `"sparse"`, or a precomputed one.
+    tol
+        Relative residual at which the solver stops; rankings settle near 1e-3.
+    max_iter
+        Iterations after which it gives up, with a `ConvergenceWarning`.
+    dtype
+        `"float32"` or `"float64"`.
+    rng
+        Seed or generator for the preconditioner's start.
+
+    Attributes
+    ----------
+    encoder_
+        E, items x tags, a row for every item that was there at the fit.
+    decoder_
+        D, items x tags, popularity in the last column.
+    tags_, items_
+        What the columns and rows stand for.
+    popularity_
+        Item count / highest count.
+    iterations_, residual_, converged_
+        How the solver fared.
+
+    References
+    ----------
+    De Pauw, Ruymbeek, Goethals: Modelling Users with Item Metadata for Explainable and
+    Interactive Recommendation.
+    """
+
+    encoder_: Array
+    iterations_: int
+    residual_: float
+    converged_: bool
+
+    def __init__(
+        self,
+        *,
+        l2_weights: float = 200.0,
+        l2_encoder: float = 500.0,
+        content_weight: float = 0.0,
+        solver: str = "cg",
+        gram: Any = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        dtype: str = "float32",
+        rng: int | np.random.Generator | None = 0,
+    ) -> None:
+        self.l2_weights = l2_weights
+        self.l2_encoder = l2_encoder
+        self.content_weight = content_weight
+        self.solver = solver
+        self.gram = gram
+        self.tol = tol
+        self.max_iter = max_iter
+        self.dtype = dtype
+        self.rng = rng
+
+    def fit(self, dataset: Dataset, *, callback: Callback | None = None) -> Self:
+        """Learn the encoder.
+
+        Parameters
+        ----------
+        callback
+            Told the iteration and its relative residual.
+        """
+        self._check()
+        kind = np.dtype(self.dtype)
+        self._take_catalogue(dataset)
+        gram = build_gram(
+            dataset.X,
+            self.gram,
+            n_tags=len(self.tags_),
+            dtype=kind,
+            content=dataset.S,
+            content_weight=self.content_weight,
+        )
+        solution = dispatch(
+            gram,
+            self.decoder_.astype(kind),
+            self.l2_weights,
+            self.l2_encoder,
+            self.solver,
+            self.tol,
+            self.max_iter,
+            np.random.default_rng(self.rng),
+            callback,
+        )
+        self.encoder_ = solution.encoder
+        self.iterations_ = solution.iterations
+        self.residual_ = solution.residual
+        self.converged_ = solution.converged
+        return self
+
+    def estimate(self, dataset: Dataset) -> Estimate:
+        """Return what fitting this data set will take, before anything large is allocated."""
+        self._check()
+        return estimate(
+            dataset.X,
+            dataset.n_tags + 1,
+            solver=self.solver,
+            gram=self.gram,
+            tol=self.tol,
+            dtype=np.dtype(self.dtype),
+        )
+
+    def memory_estimate(self, dataset: Dataset) -> int:
+        """Return the bytes that fitting this data set will take at the peak."""
+        return self.estimate(dataset).total_memory
+
+    def encode(self, rows: sp.csr_array) -> Array:
+        """Return p, the encoder rows of each history summed (people x tags), in double precision.
+
+        Items that were added after the fit have no row, and add nothing.
+        """
+        raw = np.zeros((rows.shape[0], self.encoder_.shape[1]))
+        for person in range(rows.shape[0]):
+            places = rows.indices[rows.indptr[person] : rows.indptr[person + 1]]
+            learnt = places[places < self.encoder_.shape[0]]
+            raw[person] = self.encoder_[learnt].sum(axis=0, dtype=np.float64)
+        return raw
+
+    def origins(self, tag: Tag | str, history: Iterable[ItemId]) -> dict[ItemId, float]:
+        """Return where an affinity comes from: what each item of the history adds to the raw score.
+
+        The parts sum to the raw score p of the tag, of which the affinity is a multiple.
+        """
+        self.check_fitted()
+        column = resolve_tag(tag, self._tag_index)
+        learnt = self.encoder_.shape[0]
+        return {
+            self.items_[i]: float(self.encoder_[i, column]) if i < learnt else 0.0
+            for i in self._places(history)
+        }
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model to a folder; `teaser.load` reads it back."""
+        self.check_fitted()
+        settings = self.parameters()
+        settings["gram"] = self.gram if isinstance(self.gram, str) else "auto"
+        settings["rng"] = self.rng if isinstance(self.rng, int) else None
+        artifact.write(
+            folder,
+            kind="Teaser",
+            settings={
+                "parameters": {name: _plain(value) for name, value in settings.items()},
+                "rules": self.rules_.as_dict(),
+                "shape": list(self.decoder_.shape),
+                "fit": {
+                    "iterations": self.iterations_,
+                    "residual": self.residual_,
+                    "converged": self.converged_,
+                },
+            },
+            arrays={
+                "encoder": self.encoder_,
+                "popularity": self.popularity_,
+                **pack("decoder", self.decoder_),
+            },
+            tables={"items": self.table_, "tags": tag_frame(self.tags_)},
+        )
+
+    @classmethod
+    def from_content(cls, content: Content) -> Self:
+        """Return the model that was saved; the encoder stays on disk until it is used."""
+        settings: Mapping[str, Any] = content.settings
+        model = cls(**settings["parameters"])
+        model.encoder_ = content.arrays["encoder"]
+        model.popularity_ = np.array(content.arrays["popularity"])
+        rows, columns = settings["shape"]
+        model.decoder_ = unpack("decoder", content.arrays, (rows, columns)).astype(np.float64)
+        model.tags_ = tags_from(content.tables["tags"])
+        model.table_ = content.tables["items"]
+        model.items_ = Ids(model.table_.to_series(0).to_list())
+        model.rules_ = Rules.from_dict(settings["rules"])
+        model.iterations_ = settings["fit"]["iterations"]
+        model.residual_ = settings["fit"]["residual"]
+        model.converged_ = settings["fit"]["converged"]
+        model._index()
+        return model
+
+    def _check(self) -> None:
+        settings = self.parameters()
+        settings.pop("rng")
+        check_settings(**settings)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,207 @@
+"""A history and presses become affinities with tags: certainty, scale, bounds and undo.
+
+One code path for the library, the command line, simulated feedback and the application. The
+functions work on rows of people at once; one person is a single row.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teaser.data.tags import Tag, resolve_tag
+from teaser.errors import ParameterError
+
+POPULARITY = Tag("popularity", "popularity")
+MAX_PRESSES = 5
+
+Array = NDArray[Any]
+PressesLike = Mapping[Tag, int] | Mapping[str, int] | Mapping[Tag | str, int]
+
+
+def default_certainty(length: int) -> float:
+    """Return how sure the model is of a profile: 0.2 with no history, 0.8 from three items on."""
+    return min(0.2 + 0.2 * length, 0.8)
+
+
+@dataclass(frozen=True)
+class Steering:
+    """How raw scores become affinities and presses move them.
+
+    Parameters
+    ----------
+    scale
+        `"robust"` divides by the 99th percentile of the absolute scores of all tags but
+        popularity; `"paper"` by the largest absolute score of all.
+    step
+        How far one press moves an affinity.
+    certainty
+        The certainty of a profile, from the length of its history.
+    cold_popularity
+        Affinity with popularity of a person without history.
+    """
+
+    scale: str = "robust"
+    step: float = 0.2
+    certainty: Callable[[int], float] = default_certainty
+    cold_popularity: float = 0.6
+
+    def __post_init__(self) -> None:
+        if self.scale not in ("robust", "paper"):
+            raise ParameterError(f"scale must be 'robust' or 'paper', found {self.scale!r}.")
+        if not self.step > 0:
+            raise ParameterError(f"step must be above 0, found {self.step!r}.")
+
+
+DEFAULT_STEERING = Steering()
+
+
+class Presses(Mapping[Tag, int]):
+    """Net presses per tag, with every single one remembered, so that each can be undone.
+
+    Immutable: `press` and `undo` return new objects.
+
+    Examples
+    --------
+    >>> presses = Presses().press("type=Concert", 2).press("town=Ghent", -1)
+    >>> dict(presses.undo()) == {Tag("type", "Concert"): 2}
+    True
+    """
+
+    def __init__(self, events: Sequence[tuple[Tag, int]] = ()) -> None:
+        self.events = tuple(events)
+        net: dict[Tag, int] = {}
+        for tag, steps in self.events:
+            net[tag] = net.get(tag, 0) + steps
+            check_press(tag, net[tag])
+        self._net = {tag: steps for tag, steps in net.items() if steps}
+
+    def press(self, tag: Tag | str, steps: int = 1) -> "Presses":
+        """Press + (or -, with negative steps) on a tag."""
+        wanted = Tag.parse(tag) if isinstance(tag, str) else tag
+        check_press(wanted, steps)
+        return Presses((*self.events, (wanted, steps)))
+
+    def undo(self) -> "Presses":
+        """Take the last press back."""
+        if not self.events:
+            raise ParameterError("There is no press to undo.")
+        return Presses(self.events[:-1])
+
+    def __getitem__(self, tag: Tag) -> int:
+        return self._net[tag]
+
+    def __iter__(self) -> Iterator[Tag]:
+        return iter(self._net)
+
+    def __len__(self) -> int:
+        return len(self._net)
+
+    def __repr__(self) -> str:
+        return f"Presses({', '.join(f'{tag}: {n:+d}' for tag, n in self._net.items())})"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What the model believes of one person, presses included.
+
+    Attributes
+    ----------
+    tags
+        All tags of the model, popularity last.
+    values
+        The affinity with each tag, in the order of `tags`.
+    certainty
+        How sure the model is, between 0 and 1.
+    impacts
+        Share of each feature in what moves the scores; they sum to 1 unless all affinities are 0.
+    history
+        The items that the profile comes from.
+    presses
+        Net presses per tag.
+    """
+
+    tags: tuple[Tag, ...] = field(repr=False)
+    values: Array = field(repr=False)
+    certainty: float
+    impacts: Mapping[str, float]
+    history: tuple[int | str, ...]
+    presses: Mapping[Tag, int]
+
+    @cached_property
+    def affinities(self) -> dict[Tag, float]:
+        """The affinity with each tag."""
+        return dict(zip(self.tags, self.values.tolist(), strict=True))
+
+    def top(self, n: int = 10, *, feature: str | None = None) -> list[tuple[Tag, float]]:
+        """Return the `n` tags of largest absolute affinity, of one feature if it is named."""
+        chosen = [i for i, tag in enumerate(self.tags) if feature in (None, tag.feature)]
+        chosen.sort(key=lambda i: (-abs(self.values[i]), self.tags[i]))
+        return [(self.tags[i], float(self.values[i])) for i in chosen[:n]]
+
+
+def check_press(tag: object, steps: Any) -> int:
+    """Return the presses on a tag as a whole number within bounds."""
+    if isinstance(steps, bool) or not isinstance(steps, int | np.integer):
+        raise ParameterError(f"Presses on {tag} must be a whole number, found {steps!r}.")
+    presses = int(steps)
+    if abs(presses) > MAX_PRESSES:
+        raise ParameterError(
+            f"{presses:+d} presses on {tag} are out of range; "
+            f"{-MAX_PRESSES} to {MAX_PRESSES} are possible."
+        )
+    return presses
+
+
+def place_presses(presses: PressesLike | None, index: Mapping[Tag, int]) -> dict[int, int]:
+    """Return the presses by position of their tag, checked."""
+    placed: dict[int, int] = {}
+    for tag, steps in (presses or {}).items():
+        place = resolve_tag(tag, index)
+        placed[place] = check_press(tag, placed.get(place, 0) + check_press(tag, steps))
+    return placed
+
+
+def affinities(raw: Array, lengths: Sequence[int], popularity: int, steering: Steering) -> Array:
+    """Return the affinities of people before any press (people x tags).
+
+    Parameters
+    ----------
+    raw
+        p, the summed encoder rows of each history (people x tags).
+    lengths
+        How long each history is.
+    popularity
+        The position of the popularity tag.
+    """
+    out = np.zeros(raw.shape)
+    for row, length in enumerate(lengths):
+        if length == 0:
+            out[row, popularity] = steering.cold_popularity
+            continue
+        scale = _scale(raw[row], popularity, steering.scale)
+        if scale > 0:
+            out[row] = raw[row] * (steering.certainty(length) / scale)
+    return out
+
+
+def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
+    """Return affinities moved by presses and kept within [min(-1, a), max(1, a)]."""
+    out = values.copy()
+    for place, steps in presses.items():
+        a = values[place]
+        out[place] = min(max(a + step * steps, min(-1.0, a)), max(1.0, a))
+    return out
+
+
+def _scale(p: Array, popularity: int, kind: str) -> float:
+    size = np.abs(p)
+    if kind == "robust":
+        others = np.delete(size, popularity)
+        scale = float(np.percentile(others, 99)) if len(others) else 0.0
+        if scale > 0:
+            return scale
+    return float(size.max())
