@@ -11,25 +11,37 @@ reads sees the old content or the new, never a mixture. Nothing in it is ever ex
 import hashlib
 import json
 import os
+import re
 import struct
-import tempfile
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from teaser._version import __version__
 from teaser.errors import ArtifactError
 
+if sys.platform != "win32":
+    import fcntl
+
 FORMAT = "teaser"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 _DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
+_OWN_FILE = re.compile(r"\.writing-[0-9a-f]{32}|.+-[0-9a-f]{16}\.(safetensors|parquet)")
+_DAMAGE = (
+    *(OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError),
+    *(struct.error, pl.exceptions.PolarsError),
+)
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -57,45 +69,32 @@ def write(
     Raises
     ------
     ArtifactError
-        If the folder holds something else, or cannot be written.
+        If the folder holds something else, or cannot be written; what it held is still there.
     """
     folder = Path(folder)
-    _check_target(folder)
     try:
+        _check_target(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        dense = {name: np.ascontiguousarray(a) for name, a in arrays.items()}
-        files = {
-            "arrays": _place(folder, "arrays", ".safetensors", lambda path: save_file(dense, path))
-        }
-        for name, table in tables.items():
-            files[name] = _place(folder, name, ".parquet", table.write_parquet)
-        manifest = {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "written_by": __version__,
-            "kind": kind,
-            "settings": dict(settings),
-            "files": files,
-        }
-        manifest["checksum"] = _manifest_checksum(manifest)
-        text = json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False)
-        _replace(folder / MANIFEST, lambda path: Path(path).write_text(text, encoding="utf-8"))
-    except OSError as error:
+        with _locked(folder):
+            try:
+                _write(folder, kind, settings, arrays, tables)
+            finally:
+                _sweep(folder)
+    except (OSError, ValueError, SafetensorError, pl.exceptions.PolarsError) as error:
         raise ArtifactError(f"{folder} could not be written: {error}.") from error
-    _sweep(folder, {entry["name"] for entry in files.values()})
 
 
 def read(folder: str | Path) -> Content:
     """Read a folder that `write` wrote, after checking every file against its checksum."""
     folder = Path(folder)
-    manifest = read_manifest(folder)
-    paths = {name: _checked(folder, entry) for name, entry in manifest["files"].items()}
-    try:
-        arrays = _map_arrays(paths.pop("arrays"))
-        tables = {name: pl.read_parquet(path) for name, path in paths.items()}
-    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
-        raise ArtifactError(f"{folder} is damaged: {error}. Make it again.") from error
-    return Content(manifest["kind"], manifest["settings"], arrays, tables)
+    while True:
+        manifest = read_manifest(folder)
+        try:
+            return _read(folder, manifest)
+        except ArtifactError:
+            # Files that a writer has just swept away belong to a manifest that is gone too.
+            if read_manifest(folder) == manifest:
+                raise
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
@@ -103,12 +102,14 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     path = Path(folder) / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        what = "has no" if Path(folder).is_dir() else "does not exist, so there is no"
+    except (FileNotFoundError, NotADirectoryError):
+        what = "does not exist, so there is no"
+        if Path(folder).exists():
+            what = "has no" if Path(folder).is_dir() else "is a file, not a folder with a"
         raise ArtifactError(
             f"{folder} {what} {MANIFEST}; it is no saved model or data set."
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{path} could not be read: {error}.") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ArtifactError(
@@ -125,51 +126,100 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     return manifest
 
 
+def _write(
+    folder: Path,
+    kind: str,
+    settings: Mapping[str, Any],
+    arrays: Arrays,
+    tables: Mapping[str, pl.DataFrame],
+) -> None:
+    dense = {name: np.ascontiguousarray(a) for name, a in arrays.items()}
+    files = {"arrays": _place(folder, "arrays", ".safetensors", lambda to: save_file(dense, to))}
+    for name, table in tables.items():
+        files[name] = _place(folder, name, ".parquet", table.write_parquet)
+    manifest = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "written_by": __version__,
+        "kind": kind,
+        "settings": dict(settings),
+        "files": files,
+    }
+    # As it will be read: keys are text by then, and the checksum goes by their order.
+    manifest = json.loads(json.dumps(manifest, allow_nan=False))
+    manifest["checksum"] = _manifest_checksum(manifest)
+    text = json.dumps(manifest, indent=1, ensure_ascii=False)
+    with _temporary(folder) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+        _settle(temporary, folder / MANIFEST)
+
+
+def _read(folder: Path, manifest: Mapping[str, Any]) -> Content:
+    try:
+        paths = {name: _checked(folder, entry) for name, entry in manifest["files"].items()}
+        arrays = _map_arrays(paths.pop("arrays"))
+        tables = {name: pl.read_parquet(path) for name, path in paths.items()}
+        return Content(manifest["kind"], dict(manifest["settings"]), arrays, tables)
+    except _DAMAGE as error:
+        raise ArtifactError(f"{folder} is damaged: {error!r}. Make it again.") from error
+
+
 def _check_target(folder: Path) -> None:
+    """Raise `ArtifactError` if the folder holds anything but an earlier content, whole or not."""
     if folder.exists() and not folder.is_dir():
         raise ArtifactError(f"{folder} is a file, and a folder is to be written there.")
-    if folder.is_dir() and any(folder.iterdir()):
-        try:
-            read_manifest(folder)
-        except ArtifactError as error:
-            if (folder / MANIFEST).exists() and "was not written by" not in str(error):
-                return
-            raise ArtifactError(
-                f"{folder} holds other files; nothing was written. Name a new or empty folder."
-            ) from None
-
-
-def _place(folder: Path, name: str, suffix: str, save: Any) -> dict[str, Any]:
-    """Save one file under a name that carries its checksum, and describe it."""
-    with tempfile.NamedTemporaryFile(dir=folder, prefix=".writing-", delete=False) as handle:
-        temporary = Path(handle.name)
+    if not folder.is_dir() or all(_OWN_FILE.fullmatch(p.name) for p in folder.iterdir()):
+        return
     try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
+        manifest = None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ArtifactError(
+            f"{folder} holds other files; nothing was written. Name a new or empty folder."
+        )
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let one writer at a time into a folder; the lock goes with the process that holds it."""
+    if sys.platform == "win32":
+        yield
+        return
+    directory = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
+
+
+@contextmanager
+def _temporary(folder: Path) -> Iterator[Path]:
+    path = folder / f".writing-{uuid4().hex}"
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _place(folder: Path, name: str, suffix: str, save: Callable[[str], Any]) -> dict[str, Any]:
+    """Save one file under a name that carries its checksum, and describe it."""
+    with _temporary(folder) as temporary:
         save(str(temporary))
-        digest = _checksum(temporary)
+        digest, size = _checksum(temporary), temporary.stat().st_size
         target = f"{name}-{digest[:16]}{suffix}"
         _settle(temporary, folder / target)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return {"name": target, "bytes": (folder / target).stat().st_size, "sha256": digest}
-
-
-def _replace(target: Path, save: Any) -> None:
-    temporary = target.with_name(f".writing-{os.getpid()}-{target.name}")
-    try:
-        save(temporary)
-        _settle(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    return {"name": target, "bytes": size, "sha256": digest}
 
 
 def _settle(temporary: Path, target: Path) -> None:
-    """Bring a file to the disk, then under its name, with the permissions of an ordinary file."""
+    """Bring a file to the disk, then under its name."""
     with temporary.open("rb+") as handle:
         os.fsync(handle.fileno())
-    umask = os.umask(0)
-    os.umask(umask)
-    temporary.chmod(0o666 & ~umask)
     temporary.replace(target)
+    if sys.platform == "win32":
+        return
     directory = os.open(target.parent, os.O_RDONLY)
     try:
         os.fsync(directory)
@@ -177,14 +227,19 @@ def _settle(temporary: Path, target: Path) -> None:
         os.close(directory)
 
 
-def _sweep(folder: Path, keep: set[str]) -> None:
-    """Remove the files of earlier contents; a reader that has them mapped keeps them."""
-    for path in [
-        *folder.glob("*-*.safetensors"),
-        *folder.glob("*-*.parquet"),
-        *folder.glob(".writing-*"),
-    ]:
-        if path.name not in keep:
+def _sweep(folder: Path) -> None:
+    """Remove own files that the manifest does not name; a reader that has them mapped keeps them.
+
+    Run under the lock, after a write that succeeded or failed, so that neither leaves a trace.
+    """
+    try:
+        keep = {entry["name"] for entry in read_manifest(folder)["files"].values()}
+    except (ArtifactError, *_DAMAGE):
+        if (folder / MANIFEST).exists():
+            return
+        keep = set()
+    for path in folder.iterdir():
+        if _OWN_FILE.fullmatch(path.name) and path.name not in keep:
             path.unlink(missing_ok=True)
 
 
@@ -214,18 +269,14 @@ def _manifest_checksum(manifest: Mapping[str, Any]) -> str:
 
 def _map_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Map the tensors of a safetensors file, so that processes share its pages."""
-    with path.open("rb") as handle:
-        (length,) = struct.unpack("<Q", handle.read(8))
-        header = json.loads(handle.read(length))
+    flat = np.memmap(path, dtype=np.uint8, mode="r")
+    (length,) = struct.unpack("<Q", flat[:8])
+    header = json.loads(bytes(flat[8 : 8 + length]))
     header.pop("__metadata__", None)
-    flat = (
-        np.memmap(path, dtype=np.uint8, mode="r", offset=8 + length)
-        if header
-        else np.empty(0, np.uint8)
-    )
+    numbers = np.asarray(flat[8 + length :])
     arrays = {}
     for name, entry in header.items():
         first, last = entry["data_offsets"]
-        view = np.asarray(flat[first:last]).view(_DTYPES[entry["dtype"]])
+        view = numbers[first:last].view(_DTYPES[entry["dtype"]])
         arrays[name] = view.reshape(entry["shape"])
     return arrays

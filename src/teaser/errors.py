@@ -62,7 +62,20 @@ class ConvergenceWarning(UserWarning):
     """A solver stopped before it reached its tolerance."""
 
 
+_MANY = 5_000
+
+
 def closest(name: str, known: Iterable[str], *, n: int = 3) -> str:
-    """Say which known names resemble `name`: ` Closest: a, b.`, or nothing."""
-    found = get_close_matches(name, list(known), n=n, cutoff=0.5)
+    """Say which known names resemble `name`: ` Closest: a, b.`, or nothing.
+
+    Among very many names only those with the same beginning are looked at, so that a wrong name
+    costs no more than a right one.
+    """
+    names = list(known)
+    for length in range(1, len(name) + 1):
+        alike = [k for k in names if k.startswith(name[:length])] if len(names) > _MANY else []
+        if not alike:
+            break
+        names = alike
+    found = get_close_matches(name, names[:_MANY], n=n, cutoff=0.5)
     return f" Closest: {', '.join(found)}." if found else ""

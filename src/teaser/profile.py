@@ -184,7 +184,7 @@ def affinities(raw: Array, lengths: Sequence[int], popularity: int, steering: St
             continue
         scale = _scale(raw[row], popularity, steering.scale)
         if scale > 0:
-            out[row] = raw[row] * (steering.certainty(length) / scale)
+            out[row] = raw[row] / scale * steering.certainty(length)
     return out
 
 
@@ -199,9 +199,9 @@ def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
 
 def _scale(p: Array, popularity: int, kind: str) -> float:
     size = np.abs(p)
-    if kind == "robust":
-        others = np.delete(size, popularity)
-        scale = float(np.percentile(others, 99)) if len(others) else 0.0
-        if scale > 0:
-            return scale
-    return float(size.max())
+    largest = float(size.max())
+    if kind == "paper" or len(size) == 1:
+        return largest
+    scale = float(np.percentile(np.delete(size, popularity), 99))
+    # Where nothing but popularity speaks, no percentile of the others is a scale.
+    return scale if scale > 1e-9 * largest else largest

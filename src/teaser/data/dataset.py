@@ -1,5 +1,6 @@
 """Dataset: interactions X and tags S with the owner's names for users, items and tags."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -23,9 +24,10 @@ from teaser.data.tables import (
     read_table,
 )
 from teaser.data.tags import Tag, TagReport, build_tags
-from teaser.errors import ArtifactError, UnknownItemError, closest
+from teaser.errors import ArtifactError, DataError, RuleError, UnknownItemError, closest
 
 ItemId = int | str
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
 
 
 class Ids(Sequence[ItemId]):
@@ -42,7 +44,9 @@ class Ids(Sequence[ItemId]):
         return self._names[place]
 
     def __eq__(self, other: object) -> bool:
-        return tuple(other) == self._names if isinstance(other, Sequence) else NotImplemented
+        if not isinstance(other, Ids | list | tuple):
+            return NotImplemented
+        return tuple(other) == self._names
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -60,7 +64,7 @@ class Ids(Sequence[ItemId]):
         place = self._place.get(name if isinstance(name, str) else int(name))
         if place is None and not isinstance(name, str):
             return self._place.get(str(name))
-        if place is None and str(name).strip().lstrip("-").isdecimal():
+        if place is None and _WHOLE.fullmatch(str(name).strip()):
             return self._place.get(int(name))
         return place
 
@@ -79,7 +83,23 @@ class Ids(Sequence[ItemId]):
         return Ids((*self._names, *names))
 
 
-@dataclass(frozen=True)
+class _Fixed(sp.csr_array):  # type: ignore[misc]
+    """A matrix that takes no new entries while its arrays are read-only; its copies do."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._check_writeable()
+        super().__setitem__(key, value)
+
+    def setdiag(self, values: Any, k: int = 0) -> None:
+        self._check_writeable()
+        super().setdiag(values, k)
+
+    def _check_writeable(self) -> None:
+        if not self.data.flags.writeable:
+            raise ValueError("The matrices of a data set are read-only; change a copy.")
+
+
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """Interactions and tags of one catalogue; never changed once made.
 
@@ -118,9 +138,11 @@ class Dataset:
     items_refused: tuple[Refusal, ...] = ()
 
     def __post_init__(self) -> None:
-        for matrix in (self.X, self.S):
+        for name in ("X", "S"):
+            matrix = _Fixed(getattr(self, name))
             for part in (matrix.data, matrix.indices, matrix.indptr):
                 part.flags.writeable = False
+            object.__setattr__(self, name, matrix)
 
     @classmethod
     def from_tables(
@@ -157,7 +179,7 @@ class Dataset:
             pairs = pairs.with_columns(pl.col("item").cast(pl.String))
             table = table.with_columns(pl.col(item).cast(pl.String))
         table, undescribed = _with_undescribed(table, pairs["item"], item)
-        given = infer_rules(table, item=item) if rules is None else as_rules(rules)
+        given = _inferred(table, item) if rules is None else as_rules(rules)
         roles = _checked_roles(given, table) or infer_roles(table, item=item)
         tagged = build_tags(table, given.tags)
         users = pairs["user"].unique(maintain_order=True)
@@ -193,7 +215,9 @@ class Dataset:
     @cached_property
     def item_counts(self) -> "np.ndarray[Any, np.dtype[np.int64]]":
         """How many users chose each item."""
-        return np.bincount(self.X.indices, minlength=self.n_items).astype(np.int64)
+        counts = np.bincount(self.X.indices, minlength=self.n_items).astype(np.int64)
+        counts.flags.writeable = False
+        return counts
 
     def lines(self) -> list[str]:
         """Return what was read and made, as sentences."""
@@ -218,7 +242,6 @@ class Dataset:
                 "tag_report": asdict(self.tag_report),
                 "items_without_metadata": self.items_without_metadata,
                 "items_refused": [asdict(r) for r in self.items_refused],
-                "shape": [self.n_users, self.n_items, self.n_tags],
             },
             arrays={**pack("X", self.X), **pack("S", self.S)},
             tables={
@@ -236,15 +259,24 @@ class Dataset:
             raise ArtifactError(
                 f"{folder} holds a {content.kind}, not a data set. Use teaser.load."
             )
+        try:
+            return cls._of(content, str(folder))
+        except (LookupError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as e:
+            raise ArtifactError(f"{folder} is no whole data set: {e!r}. Make it again.") from e
+
+    @classmethod
+    def _of(cls, content: artifact.Content, origin: str) -> Self:
         s, tables = content.settings, content.tables
-        users, items, tags = s["shape"]
-        rules = Rules.from_dict(s["rules"], origin=str(folder))
+        rules = Rules.from_dict(s["rules"], origin=origin)
+        users = Ids(tables["users"]["user"].to_list())
+        items = Ids(tables["items"].to_series(0).to_list())
+        tags = tags_from(tables["tags"])
         return cls(
-            X=unpack("X", content.arrays, (users, items)),
-            S=unpack("S", content.arrays, (items, tags)),
-            users=Ids(tables["users"]["user"].to_list()),
-            items=Ids(tables["items"].to_series(0).to_list()),
-            tags=tags_from(tables["tags"]),
+            X=unpack("X", content.arrays, (len(users), len(items))),
+            S=unpack("S", content.arrays, (len(items), len(tags))),
+            users=users,
+            items=items,
+            tags=tags,
             table=tables["items"],
             rules=Rules(rules.tags, rules.roles, s["skipped"]),
             report=ReadReport(**{**s["report"], "refused": _refusals(s["report"]["refused"])}),
@@ -268,10 +300,17 @@ def unpack(
     name: str, arrays: Mapping[str, "np.ndarray[Any, Any]"], shape: tuple[int, int]
 ) -> sp.csr_array:
     """Return the sparse matrix that `pack` took apart."""
-    indices = np.array(arrays[f"{name}.indices"])
-    data = arrays.get(f"{name}.data")
-    values = np.ones(len(indices), np.float32) if data is None else np.array(data)
-    return sp.csr_array((values, indices, np.array(arrays[f"{name}.indptr"])), shape=shape)
+    try:
+        indices = np.array(arrays[f"{name}.indices"])
+        data = arrays.get(f"{name}.data")
+        values = np.ones(len(indices), np.float32) if data is None else np.array(data)
+        matrix = sp.csr_array((values, indices, np.array(arrays[f"{name}.indptr"])), shape=shape)
+        matrix.check_format(full_check=True)
+    except (KeyError, ValueError) as error:
+        raise ArtifactError(
+            f"The saved matrix {name} is not whole: {error}. Make it again."
+        ) from error
+    return matrix
 
 
 def tag_frame(tags: Sequence[Tag]) -> pl.DataFrame:
@@ -291,12 +330,30 @@ def _with_undescribed(
     table: pl.DataFrame, chosen: pl.Series, item: str
 ) -> tuple[pl.DataFrame, int]:
     """Append a row of nulls for every chosen item that the metadata do not describe."""
-    missing = (
-        chosen.unique(maintain_order=True)
-        .to_frame(item)
-        .join(table.select(item), on=item, how="anti")
-    )
+    distinct = chosen.unique(maintain_order=True).to_frame(item)
+    missing = distinct.join(table.select(item), on=item, how="anti", maintain_order="left")
+    if missing.height == distinct.height:
+        raise DataError(
+            f"None of the {missing.height:,} items that people chose is described: the "
+            f"interactions name {_few(missing[item])}, the items {_few(table[item])}. "
+            f"Are both of the same catalogue, and is {item!r} the id in both?"
+        )
     return pl.concat([table, missing], how="diagonal"), missing.height
+
+
+def _few(ids: pl.Series) -> str:
+    return ", ".join(repr(name) for name in ids.head(3).to_list())
+
+
+def _inferred(table: pl.DataFrame, item: str) -> Rules:
+    rules = infer_rules(table, item=item)
+    if not rules.tags:
+        why = "; ".join(f"{column!r}: {reason}" for column, reason in rules.skipped.items())
+        raise RuleError(
+            f"No column of the items can be turned into tags ({why or 'there is none'}). "
+            "Add columns, or say how with rules."
+        )
+    return rules
 
 
 def _checked_roles(rules: Rules, table: pl.DataFrame) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -10,6 +11,8 @@ from teaser.data._events.crowd import choice_dates, choose_events
 from teaser.data._events.label import LABELS
 from teaser.data._events.listing import DAYS, PRICE_BANDS, Event, compose_events
 from teaser.data._events.places import TOWNS
+from teaser.data.dataset import Dataset
+from teaser.data.rules import Category, ListOf, Rules
 from teaser.errors import ParameterError
 
 __all__ = [
@@ -22,6 +25,7 @@ __all__ = [
     "ROLES",
     "TAG_COLUMNS",
     "Catalogue",
+    "dataset",
     "generate",
 ]
 
@@ -96,6 +100,23 @@ def generate(*, seed: int = 0, n_events: int = 2400, n_people: int = 9000) -> Ca
         }
     )
     return Catalogue(interactions=interactions, items=_items(item_ids, events))
+
+
+def dataset(
+    *,
+    seed: int = 0,
+    n_events: int = 2400,
+    n_people: int = 9000,
+    rules: Rules | str | Path | None = None,
+) -> Dataset:
+    """Make a catalogue, and a data set of it by the rules that suit it or by others."""
+    catalogue = generate(seed=seed, n_events=n_events, n_people=n_people)
+    own = Rules(
+        (*map(Category, CATEGORY_COLUMNS), ListOf("labels", separator=LIST_SEPARATOR)), ROLES
+    )
+    return Dataset.from_tables(
+        catalogue.interactions, catalogue.items, rules=own if rules is None else rules
+    )
 
 
 def _name_all(letter: str, count: int) -> pl.Series:

@@ -1,6 +1,7 @@
 """Guess tag rules and display roles from a table of items, to be read and edited."""
 
 import re
+from dataclasses import replace
 
 import polars as pl
 
@@ -28,7 +29,7 @@ def infer_rules(items: pl.DataFrame, *, item: str) -> Rules:
             continue
         guess = _guess(items[column], [r for r, c in roles.items() if c == column], min_items)
         if isinstance(guess, Rule):
-            rules.append(guess)
+            rules.append(guess if "=" not in column else replace(guess, feature=_plain(column)))
         else:
             skipped[column] = guess
     return Rules(tuple(rules), roles, skipped)
@@ -53,23 +54,32 @@ def infer_roles(items: pl.DataFrame, *, item: str) -> dict[str, str]:
 def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
     """Return a rule for one column, or the reason for passing it over."""
     filled = column.drop_nulls()
+    if not _plain(column.name):
+        return "it has no name"
+    if column.dtype == pl.String:
+        filled = filled.filter(filled.str.strip_chars() != "")
+    if column.dtype.is_float():
+        filled = filled.filter(filled.is_finite())
     if len(filled) == 0:
         return "it is empty"
     if roles and roles != ["description"]:
         return f"it is shown as the {' and '.join(roles)}"
     if isinstance(column.dtype, pl.List | pl.Array):
-        return ListOf(column.name, min_items=min_items)
+        is_plain = not column.dtype.inner.is_nested()
+        return ListOf(column.name, min_items=min_items) if is_plain else "it holds nested values"
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration, pl.Time):
+        return f"it holds {column.dtype}"
     if column.dtype == pl.Boolean:
         return Category(column.name)
     if column.dtype.is_numeric():
         return _guess_number(column.name, filled, min_items)
     if column.dtype.is_temporal():
-        return (
-            Year(column.name, min_items=min_items)
-            if hasattr(filled.dt, "year")
-            else "it is a time of day"
-        )
+        return Year(column.name, min_items=min_items)
     return _guess_text(column.name, filled.cast(pl.String), min_items)
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.replace("=", " ").split())
 
 
 def _guess_number(name: str, filled: pl.Series, min_items: int) -> Rule | str:
@@ -88,6 +98,9 @@ def _guess_number(name: str, filled: pl.Series, min_items: int) -> Rule | str:
 
 
 def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
+    numbers = filled.cast(pl.Float64, strict=False)
+    if numbers.is_finite().all() and filled.str.contains(".", literal=True).any():
+        return _guess_number(name, numbers, min_items)
     distinct = filled.n_unique()
     words = filled.str.count_matches(r"\S+").mean()
     if filled.str.contains(r"^(https?://|data:|<svg)").all():

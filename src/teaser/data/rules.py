@@ -1,8 +1,10 @@
 """The declared rules that say which metadata columns become tags, and how."""
 
+import html
 import math
+import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +17,10 @@ from teaser.data._stopwords import STOP_WORDS
 from teaser.errors import RuleError, closest
 
 ROLES = ("title", "description", "picture", "link", "date")
-_WORD = r"\p{L}[\p{L}\p{N}]*(?:['’-][\p{L}\p{N}]+)*"
+_WORD = r"\p{L}[\p{L}\p{M}\p{N}]*(?:-[\p{L}\p{M}\p{N}]+)*"
+_MARKUP = r"</?[A-Za-z][^<>]*>|<!--.*?-->"
+_MOST_BINS = 1_000
+_MOVED = 0.2  # how much of a bin's share may change sides for the sake of a round edge
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class Rule:
     @property
     def name(self) -> str:
         """The feature that this rule's tags belong to."""
-        return self.feature or self.column
+        return " ".join((self.feature or " ".join(self.columns)).split())
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -49,12 +54,23 @@ class Rule:
 
     def check(self) -> None:
         """Raise `RuleError` when a setting makes no sense."""
-        if not isinstance(self.column, str | tuple) or not self.column:
+        if not self.columns or not all(_is(c, str) and c for c in self.columns):
             raise RuleError(
                 f"A {self.kind} rule needs the name of a column, found {self.column!r}."
             )
-        if not isinstance(self.min_items, int) or self.min_items < 1:
-            raise RuleError(f"{self} has min_items={self.min_items!r}; it must be 1 or more.")
+        for f in fields(self):
+            value = getattr(self, f.name)
+            wanted, fits = _WANTED.get(f.name, ("", lambda value: True))
+            if not fits(value):
+                raise RuleError(
+                    f"The {self.kind} rule on {self.column!r} needs {wanted} as {f.name}, "
+                    f"found {value!r}."
+                )
+        if "=" in self.name or not self.name:
+            raise RuleError(
+                f"The {self.kind} rule on {self.column!r} makes a feature called {self.name!r}; "
+                "give it a feature name without equal signs."
+            )
 
     def resolve(self, items: pl.DataFrame) -> Self:
         """Fix whatever the rule would learn from the table, so that new items are read alike."""
@@ -85,8 +101,8 @@ class Category(Rule):
     kind: ClassVar[str] = "category"
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        column = items[self.column]
-        return _words(column).to_frame().select(pl.concat_list(pl.all())).to_series()
+        words = _text(items[self.column])
+        return words.to_frame().select(pl.concat_list(pl.all())).to_series()
 
 
 @dataclass(frozen=True)
@@ -96,16 +112,9 @@ class ListOf(Rule):
     kind: ClassVar[str] = "list"
     separator: str = field(default="|", kw_only=True)
 
-    def check(self) -> None:
-        super().check()
-        if not self.separator:
-            raise RuleError(f"The list rule on {self.column!r} has an empty separator.")
-
     def values(self, items: pl.DataFrame) -> pl.Series:
-        column = items[self.column]
-        if isinstance(column.dtype, pl.List | pl.Array):
-            return column.cast(pl.List(pl.String))
-        return _words(column).str.split(self.separator)
+        words = _words(items[self.column])
+        return words if words.dtype == pl.List else words.str.split(self.separator)
 
 
 @dataclass(frozen=True)
@@ -131,21 +140,18 @@ class Number(Rule):
     unit: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "edges", tuple(self.edges))
-        object.__setattr__(self, "labels", tuple(self.labels))
+        for name in ("edges", "labels"):
+            object.__setattr__(self, name, _as_tuple(getattr(self, name)))
 
     def check(self) -> None:
         super().check()
-        if not isinstance(self.bins, int) or self.bins < 2:
+        if not 2 <= self.bins <= _MOST_BINS:
             raise RuleError(
-                f"The number rule on {self.column!r} needs 2 bins or more, found {self.bins!r}."
+                f"The number rule on {self.column!r} needs 2 to {_MOST_BINS:,} bins, "
+                f"found {self.bins:,}."
             )
-        if any(not math.isfinite(e) for e in self.edges) or any(
-            a >= b for a, b in pairwise(self.edges)
-        ):
-            raise RuleError(
-                f"The edges of {self.column!r} must be finite and ascend, found {list(self.edges)}."
-            )
+        if any(a >= b for a, b in pairwise(self.edges)):
+            raise RuleError(f"The edges of {self.column!r} must ascend, found {list(self.edges)}.")
         if self.labels and not self.edges:
             raise RuleError(
                 f"The number rule on {self.column!r} has labels but no edges; give both."
@@ -185,13 +191,6 @@ class Year(Rule):
     kind: ClassVar[str] = "year"
     width: int = field(default=1, kw_only=True)
 
-    def check(self) -> None:
-        super().check()
-        if not isinstance(self.width, int) or self.width < 1:
-            raise RuleError(
-                f"The year rule on {self.column!r} needs a width above 0, found {self.width!r}."
-            )
-
     def values(self, items: pl.DataFrame) -> pl.Series:
         start = _years(items[self.column]) // self.width * self.width
         text = start.cast(pl.String)
@@ -229,16 +228,11 @@ class Text(Rule):
 
     def __post_init__(self) -> None:
         for name in ("column", "stop_words"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, value if isinstance(value, str) else tuple(value))
-
-    @property
-    def name(self) -> str:
-        return self.feature or " ".join(self.columns)
+            object.__setattr__(self, name, _as_tuple(getattr(self, name)))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (self.column,) if isinstance(self.column, str) else self.column
+        return self.column if isinstance(self.column, tuple) else (self.column,)
 
     def check(self) -> None:
         super().check()
@@ -246,6 +240,11 @@ class Text(Rule):
             raise RuleError(
                 f"The text rule on {self.name!r} needs 0 <= min_share < max_share <= 1, "
                 f"found {self.min_share} and {self.max_share}."
+            )
+        if isinstance(self.stop_words, str) and self.stop_words not in ("", *STOP_WORDS):
+            raise RuleError(
+                f"The text rule on {self.name!r} knows no stop words called {self.stop_words!r}. "
+                f"Known: {', '.join(STOP_WORDS)}; words of your own go in a list."
             )
 
     def bounds(self, n_items: int) -> tuple[int, int]:
@@ -255,9 +254,13 @@ class Text(Rule):
         )
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        texts = [_words(items[column]).fill_null("").to_frame(column) for column in self.columns]
+        texts = [_text(items[column]).fill_null("").to_frame(column) for column in self.columns]
         joined = pl.concat(texts, how="horizontal").select(pl.concat_str(pl.all(), separator=" "))
-        words = joined.to_series().str.to_lowercase().str.extract_all(_WORD)
+        text = joined.to_series().str.replace_all(_MARKUP, " ")
+        text = pl.Series([html.unescape(t) for t in text], dtype=pl.String).str.normalize("NFC")
+        # An apostrophe ends a word, so that l'amour and king's read amour and king.
+        text = text.str.to_lowercase().str.replace_all(r"n['’]t\b", " ")
+        words = text.str.extract_all(_WORD)
         stop = pl.Series(sorted(self._stop()), dtype=pl.String)
         keep = (pl.element().str.len_chars() >= self.min_length) & ~pl.element().is_in(
             stop.implode()
@@ -282,7 +285,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         for rule in self.tags:
-            if not isinstance(rule, Rule):
+            if not isinstance(rule, Rule) or rule.kind not in KINDS:
                 raise RuleError(f"A rule must be one of {', '.join(KINDS)}, found {rule!r}.")
             rule.check()
         for role, column in self.roles.items():
@@ -315,16 +318,19 @@ class Rules:
     def read(cls, path: str | Path) -> Self:
         """Read rules from a TOML file."""
         try:
-            raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            raw = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
         except FileNotFoundError:
             raise RuleError(f"There is no rules file {path}.") from None
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise RuleError(f"The rules file {path} could not be read: {error}.") from error
         return cls.from_dict(raw, origin=str(path))
 
     def write(self, path: str | Path) -> None:
         """Write the rules as TOML, to be edited and read again."""
-        Path(path).write_text(self.to_toml(), encoding="utf-8")
+        try:
+            Path(path).write_text(self.to_toml(), encoding="utf-8")
+        except OSError as error:
+            raise RuleError(f"The rules could not be written to {path}: {error}.") from error
 
     def to_toml(self) -> str:
         """Return the rules as TOML text."""
@@ -346,6 +352,8 @@ def as_rules(given: "Rules | str | Path | Iterable[Rule]") -> Rules:
         return given
     if isinstance(given, str | Path):
         return Rules.read(given)
+    if isinstance(given, Rule) or not isinstance(given, Iterable):
+        raise RuleError(f"Rules come as a path, a list of rules or Rules, found {given!r}.")
     return Rules(tuple(given))
 
 
@@ -355,7 +363,7 @@ def unreadable(rule: Rule, items: pl.DataFrame) -> pl.Series:
         return pl.Series([], dtype=pl.String)
     column = items[rule.column]
     read = _numbers(column) if isinstance(rule, Number) else _years(column)
-    words = _words(column)
+    words = column.cast(pl.String)
     return words.filter(read.is_null() & words.is_not_null() & (words.str.strip_chars() != ""))
 
 
@@ -376,62 +384,146 @@ def _rule(raw: Any, place: int, origin: str) -> Rule:
             settings[name] = tuple(value)
     if "column" not in settings:
         raise RuleError(f"{where} names no column.")
+    rule = KINDS[kind](**settings)
     try:
-        return KINDS[kind](**settings)
-    except TypeError as error:
-        raise RuleError(f"{where} cannot be understood: {error}.") from error
+        rule.check()
+    except RuleError as error:
+        raise RuleError(f"In {where}: {error}") from None
+    return rule
+
+
+def _as_tuple(value: Any) -> Any:
+    """Return lists as tuples, those of numpy with plain numbers; leave the rest for `check`."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _is(value: Any, *kinds: type) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return _is(value, int) and value >= 1
+
+
+def _is_number(value: Any) -> bool:
+    return _is(value, int, float) and abs(value) <= sys.float_info.max
+
+
+_WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "feature": ("a name", lambda value: _is(value, str)),
+    "min_items": ("a whole number from 1", _is_count),
+    "separator": ("a text that is not empty", lambda value: _is(value, str) and value != ""),
+    "bins": ("a whole number", _is_count),
+    "edges": ("finite numbers", lambda value: _is(value, tuple) and all(map(_is_number, value))),
+    "labels": (
+        "names",
+        lambda value: _is(value, tuple) and all(_is(v, str) and v.strip() for v in value),
+    ),
+    "unit": ("a word", lambda value: _is(value, str)),
+    "width": ("a whole number from 1", _is_count),
+    "min_share": ("a number", _is_number),
+    "max_share": ("a number", _is_number),
+    "stop_words": (
+        "a language or a list of words",
+        lambda value: _is(value, str, tuple) and all(_is(v, str) for v in value),
+    ),
+    "min_length": ("a whole number from 1", _is_count),
+}
 
 
 def _words(column: pl.Series) -> pl.Series:
-    """Return cells as text: 3.0 reads 3, true reads yes, lists are joined."""
-    if column.dtype == pl.Boolean:
-        return column.replace_strict({True: "yes", False: "no"}, return_dtype=pl.String)
-    if column.dtype.is_float():
-        column = column.set(~column.is_finite().fill_null(False), None)
-        if (column.drop_nulls() == column.drop_nulls().round(0)).all():
-            return column.cast(pl.Int64).cast(pl.String)
-    if isinstance(column.dtype, pl.List | pl.Array):
-        return column.cast(pl.List(pl.String)).list.join(" ")
-    return column.cast(pl.String)
+    """Return cells as text, lists as lists of text: 3.0 reads 3, true reads yes."""
+    is_list = isinstance(column.dtype, pl.List | pl.Array)
+    kind = column.dtype.inner if is_list else column.dtype  # type: ignore[attr-defined]
+    if kind.is_nested():
+        raise _unfit(column, "texts")
+    try:
+        if is_list:
+            return column.cast(pl.List(kind)).list.eval(_spoken(pl.element(), kind))
+        return column.to_frame("cell").select(_spoken(pl.col("cell"), kind)).to_series()
+    except pl.exceptions.PolarsError as error:
+        raise _unfit(column, "texts") from error
+
+
+def _spoken(cell: pl.Expr, kind: pl.DataType) -> pl.Expr:
+    if kind == pl.Boolean:
+        return pl.when(cell).then(pl.lit("yes")).when(~cell).then(pl.lit("no"))
+    if kind.is_float():
+        text = (cell + 0.0).cast(pl.String).str.replace(r"\.0$", "")
+        return pl.when(cell.is_finite()).then(text)
+    return cell.cast(pl.String)
+
+
+def _text(column: pl.Series) -> pl.Series:
+    """Return cells as text, the elements of lists one after the other."""
+    words = _words(column)
+    return words.list.join(" ", ignore_nulls=True) if words.dtype == pl.List else words
+
+
+def _unfit(column: pl.Series, what: str) -> RuleError:
+    return RuleError(
+        f"Column {column.name!r} holds {column.dtype}, which cannot be read as {what}. "
+        "Use another kind of rule for it, or none."
+    )
 
 
 def _numbers(column: pl.Series) -> pl.Series:
     """Return finite numbers, null where a cell holds none."""
-    if column.dtype == pl.String:
-        column = column.str.strip_chars()
-    numbers = column.cast(pl.Float64, strict=False)
+    if column.dtype.is_nested() or column.dtype.is_temporal():
+        raise _unfit(column, "numbers")
+    try:
+        if not column.dtype.is_numeric() and column.dtype != pl.Boolean:
+            column = column.cast(pl.String).str.strip_chars()
+        numbers = column.cast(pl.Float64, strict=False)
+    except pl.exceptions.PolarsError as error:
+        raise _unfit(column, "numbers") from error
     return numbers.set(~numbers.is_finite().fill_null(False), None)
 
 
 def _years(column: pl.Series) -> pl.Series:
     """Return years from numbers, dates or texts that hold one."""
-    if column.dtype.is_temporal():
+    if column.dtype in (pl.Date, pl.Datetime):
         return column.dt.year().cast(pl.Int64)
     numbers = _numbers(column)
-    if column.dtype == pl.String:
-        found = column.str.extract(r"\b(\d{4})\b").cast(pl.Float64, strict=False)
+    if not column.dtype.is_numeric() and column.dtype != pl.Boolean:
+        found = column.cast(pl.String).str.extract(r"\b(\d{4})\b").cast(pl.Float64)
         numbers = pl.select(pl.coalesce(pl.lit(numbers), pl.lit(found))).to_series()
     numbers = numbers.set((numbers.abs() > 9999).fill_null(False), None)
     return numbers.floor().cast(pl.Int64)
 
 
 def _quantile_edges(numbers: "np.ndarray[Any, Any]", bins: int) -> tuple[float, ...]:
-    """Return inner edges of about equally full bins, rounded as far as they stay apart."""
-    inner = np.quantile(numbers, np.linspace(0, 1, bins + 1)[1:-1])
-    edges = np.unique(inner[inner > numbers.min()])
+    """Return inner edges of about equally full bins, rounded as far as the bins stay so."""
+    distinct = np.unique(numbers)
+    # No interpolation, as the distance of two numbers may be beyond all numbers.
+    inner = np.quantile(numbers, np.linspace(0, 1, bins + 1)[1:-1], method="higher")
+    edges = np.unique(inner[inner > distinct[0]])
+    if len(edges) == 0:
+        edges = distinct[1:2]
+    exact = _fill(numbers, edges)
     for digits in range(2, 16):
         rounded = np.array([float(f"{e:.{digits}g}") for e in edges])
-        if len(np.unique(rounded)) == len(edges):
+        moved = np.abs(_fill(numbers, rounded) - exact).max()
+        if np.isfinite(rounded).all() and moved <= _MOVED * len(numbers) / bins:
             return tuple(rounded.tolist())
     return tuple(edges.tolist())
 
 
+def _fill(numbers: "np.ndarray[Any, Any]", edges: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Count the numbers in each of the bins that `edges` make."""
+    return np.bincount(np.searchsorted(edges, numbers, side="right"), minlength=len(edges) + 1)
+
+
 def _bin_labels(edges: tuple[float, ...], unit: str) -> tuple[str, ...]:
     """Name the bins that `edges` make: under 10, 10 to 20, 20 and over."""
-    said = [f"{e:.15g} {unit}".strip() for e in edges]
+    short = [f"{e:.15g}" for e in edges]
+    plain = [s if float(s) == e else repr(float(e)) for s, e in zip(short, edges, strict=True)]
+    said = [f"{number} {unit}".strip() for number in plain]
     if not said:
         return ("any",)
-    middle = [f"{low:.15g} to {high}" for low, high in zip(edges, said[1:], strict=False)]
+    middle = [f"{low} to {high}" for low, high in zip(plain, said[1:], strict=False)]
     return (f"under {said[0]}", *middle, f"{said[-1]} and over")
 
 
@@ -447,4 +539,4 @@ def _toml(value: Any) -> str:
         return f'"{escaped}"'
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(v) for v in value) + "]"
-    return repr(value)
+    return repr(float(value) if isinstance(value, float) else value)

@@ -31,8 +31,8 @@ class Tag:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read `feature=value`; the value may hold further equal signs."""
-        feature, equals, value = text.partition("=")
-        if not equals or not feature or not value:
+        feature, _, value = (part.strip() for part in text.partition("="))
+        if not feature or not value:
             raise UnknownTagError(f"{text!r} is not a tag. Write it as feature=value.")
         return cls(feature, value)
 
@@ -63,7 +63,7 @@ class TagReport:
         """Return the report as sentences."""
         out = [
             f"{sum(self.tags.values()):,} tags: "
-            + ", ".join(f"{n:,} {feature}" for feature, n in self.tags.items())
+            + (", ".join(f"{n:,} {feature}" for feature, n in self.tags.items()) or "none")
         ]
         for counts, why in ((self.too_rare, "too few"), (self.too_common, "too many")):
             if counts:
@@ -109,24 +109,18 @@ def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> TagTable:
     empty = pl.DataFrame(schema={"row": pl.Int64, "feature": pl.String, "value": pl.String})
     every = pl.concat([empty, *pairs]).unique(maintain_order=True)
     tags = _vocabulary(every, [rule.name for rule in resolved])
-    if not tags:
-        raise RuleError(
-            "No tag is left. "
-            + (
-                f"Left out as too rare: {rare or 'none'}, as too common: {common or 'none'}. "
-                if rules
-                else ""
-            )
-            + "Lower min_items, widen the shares of text rules, or add rules for other columns."
-        )
     S = _one_hot(every, tags, items.height)
     by_feature: dict[str, int] = {}
     for tag in tags:
         _count(by_feature, tag.feature, 1)
     without = int((np.diff(S.indptr) == 0).sum())
-    return TagTable(
-        S, tags, resolved, TagReport(by_feature, rare, common, _unread(items, resolved), without)
-    )
+    report = TagReport(by_feature, rare, common, _unread(items, resolved), without)
+    if not tags:
+        raise RuleError(
+            f"No tag is left: {'; '.join(report.lines())}. "
+            "Lower min_items, widen the shares of text rules, or add rules for other columns."
+        )
+    return TagTable(S, tags, resolved, report)
 
 
 def encode_tags(items: pl.DataFrame, rules: Sequence[Rule], tags: Sequence[Tag]) -> sp.csr_array:
@@ -155,7 +149,9 @@ def _pairs(items: pl.DataFrame, rule: Rule) -> pl.DataFrame:
             "value": rule.values(items).cast(pl.List(pl.String)),
         }
     ).explode("value", empty_as_null=False, keep_nulls=False)
-    long = long.with_columns(pl.col("value").str.strip_chars())
+    # Two ways to write one letter, or a line break, would make two tags that look the same.
+    one_line = pl.col("value").str.normalize("NFC").str.replace_all(r"[\s\p{Cc}]+", " ")
+    long = long.with_columns(one_line.str.strip_chars())
     long = long.filter(pl.col("value").is_not_null() & (pl.col("value") != ""))
     return long.select("row", pl.lit(rule.name).alias("feature"), "value").unique(
         maintain_order=True

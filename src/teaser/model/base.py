@@ -68,7 +68,7 @@ def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
 def as_histories(X: Any, n_items: int) -> sp.csr_array:
     """Return rows of histories as a checked sparse matrix (people x items)."""
     try:
-        rows = sp.csr_array(np.atleast_2d(X) if not sp.issparse(X) else X)
+        rows = sp.csr_array(X if sp.issparse(X) else np.atleast_2d(X), copy=True)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"Histories must be a people x items matrix: {error}.") from error
     if rows.shape[1] != n_items:

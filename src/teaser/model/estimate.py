@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from teaser.model.solver import RANK
+
 # Nominal speeds in operations a second, for the choice between dense and sparse only: fixed, so
 # that the same data take the same path, and give the same numbers, on every machine.
 _DENSE_RATE = 100e9
@@ -19,7 +21,7 @@ _COUNT_RATE = 0.3e9
 
 # Arrays of items x tags alive at once, counted in solver.py: for conjugate gradients F, B, R, Z,
 # P, AP, DV and the operator's temporaries.
-_CG_ARRAYS = 10
+_CG_ARRAYS = 9
 _ADMM_ARRAYS = 10
 _DENSE_SHARE_OF_MEMORY = 0.6
 
@@ -89,6 +91,9 @@ def estimate(
         "items x tags": arrays * n_items * n_tags * size,
         "tags x tags": n_tags**2 * (size + 4 * 8),
     }
+    if solver == "cg":
+        # The small matrices of every tag, those of a block of tags thrice more in double precision.
+        memory["preconditioner"] = RANK**2 * (n_tags * (size + 8) + 3 * 256 * 8)
     if choice == "dense":
         memory["items x items"] = (4 if solver == "admm" else 1) * n_items**2 * size
     flops, eigen = _work(X, n_tags, choice, solver, iterations * (3 if solver == "admm" else 1))

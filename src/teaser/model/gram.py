@@ -54,8 +54,8 @@ class DenseGram:
         X = sp.csr_array(X, dtype=counting)
         Xt = X.T.tocsr()
         G = np.empty((X.shape[1], X.shape[1]), dtype=dtype)
-        # A block's product is a sparse matrix that may be nearly full: keep it near 256 MB.
-        width = max(1, 2**25 // max(1, X.shape[1]))
+        # A block's product is a sparse matrix that may be nearly full: keep it near 50 MB.
+        width = max(1, 2**22 // max(1, X.shape[1]))
         for first in range(0, X.shape[1], width):
             block = slice(first, first + width)
             G[block] = (Xt[block] @ X).toarray()

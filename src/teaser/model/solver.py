@@ -24,6 +24,7 @@ from teaser.model.gram import DenseGram, Gram
 Array = NDArray[Any]
 Callback = Callable[[int, float], None]
 
+RANK = 40
 _ROWS = 256
 
 
@@ -145,13 +146,15 @@ class Preconditioner:
             pairs = U[rows, :, None] * U[rows, None, :]
             inner += pairs.reshape(len(pairs), -1).T @ inverse
             leverage[rows] = t[rows] * _rowdot(inverse, np.square(problem.DV[rows]))
-        root = np.sqrt(np.outer(problem.eta, mu))
-        middle = inner.T.reshape(len(root), len(mu), len(mu)) * root[:, :, None] * root[:, None, :]
-        solved = np.linalg.inv(np.eye(len(mu)) + middle)
-        core = solved * root[:, :, None] * root[:, None, :]
         dtype = problem.gram.dtype
+        core = np.empty((len(problem.eta), len(mu), len(mu)), dtype=dtype)
+        for some in blocks(len(core)):
+            root = np.sqrt(np.outer(problem.eta[some], mu))
+            scale = root[:, :, None] * root[:, None, :]
+            middle = inner.T[some].reshape(scale.shape) * scale
+            core[some] = np.linalg.inv(np.eye(len(mu)) + middle) * scale
         lift = t / np.maximum(1.0 - leverage, np.finfo(dtype).eps)
-        return cls(problem, t.astype(dtype), U, core.astype(dtype), lift.astype(dtype))
+        return cls(problem, t.astype(dtype), U, core, lift.astype(dtype))
 
     def apply(self, R: Array) -> Array:
         """Return the preconditioned residual."""
@@ -195,7 +198,7 @@ def conjugate_gradients(
     l2: float,
     tol: float,
     max_iter: int,
-    rank: int = 50,
+    rank: int = RANK,
     rng: np.random.Generator,
     callback: Callback | None = None,
 ) -> Solution:

@@ -11,6 +11,7 @@ from teaser.data._events.listing import Event
 from teaser.data._events.places import TOWNS, distances_km
 
 FEWEST, MOST = 3, 60
+_NEAR_KM = 20.0
 _BLOCK = 1000
 
 # What each kind of person goes out for, and what keeps them at home.
@@ -199,15 +200,16 @@ def choose_events(
     towns = np.array([event.town_index for event in events])
     speaks = np.array([[town.language != "fr", town.language != "nl"] for town in TOWNS])
     foreign = ~(speaks[:, None] & speaks[None]).any(axis=2)
-    distances = distances_km()
+    # Within half an hour's ride all places are near; beyond that every kilometre counts.
+    effort = np.hypot(distances_km(), _NEAR_KM) - _NEAR_KM
 
     population = np.array([town.population for town in TOWNS])
     homes = rng.choice(len(TOWNS), size=n_people, p=population / population.sum())
     tastes = _draw_tastes(n_people, names, rng)
-    reach = np.exp(rng.normal(np.log(float(__import__('os').environ['REACH'])), 0.4, size=n_people))
+    reach = np.exp(rng.normal(np.log(15), 0.4, size=n_people))
     reach[rng.random(n_people) < 0.06] *= 5
     thrift = np.exp(rng.normal(np.log(0.035), 0.6, size=n_people))
-    counts = np.clip(np.exp(rng.normal(np.log(10), 0.75, size=n_people)), FEWEST, MOST).astype(int)
+    counts = np.clip(np.exp(rng.normal(np.log(11), 0.75, size=n_people)), FEWEST, MOST).astype(int)
     counts = np.minimum(counts, len(events))
 
     people: list[NDArray[np.intp]] = []
@@ -216,9 +218,8 @@ def choose_events(
         block = slice(start, min(start + _BLOCK, n_people))
         home = homes[block, None]
         utility = tastes[block] @ features.T + appeal
-        import os; K=float(os.environ['K'])
-        utility -= (np.hypot(distances,K)-K)[home, towns]/reach[block,None]
-        utility -= thrift[block, None] * prices + 1.0 * foreign[home, towns]
+        utility -= effort[home, towns] / reach[block, None]
+        utility -= thrift[block, None] * prices + foreign[home, towns]
         utility += rng.gumbel(size=utility.shape)
         order = np.argsort(-utility, axis=1)[:, : counts.max()]
         kept = np.arange(order.shape[1]) < counts[block, None]

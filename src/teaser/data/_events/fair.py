@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from teaser.data._events.programme import ALL_YEAR, SPRING, Act, Offer
 
+_AFTERNOON = ("11:00", "12:00", "14:00")
+
 MARKETS = (
     Offer(
         "Market",
@@ -45,15 +47,18 @@ MARKETS = (
             Act(
                 "Winter lights {spot}|Christmas market {town}",
                 "Fifty wooden stalls, a choir on the steps and a tree from the Ardennes.",
+                hours=_AFTERNOON,
             ),
             Act(
                 "A makers' Christmas in {town}|Handmade Christmas {spot}",
                 "Only things made by those who sell them, from candles to cutting boards.",
-                ("market hall", "castle"),
+                ("market hall",),
+                hours=_AFTERNOON,
             ),
             Act(
                 "Jenever and gingerbread {spot}|Warm hands, {town}",
                 "Gingerbread, jenever and a stable with a very patient donkey.",
+                hours=_AFTERNOON,
             ),
         ),
         weight=0.8,

@@ -43,7 +43,7 @@ _GREEN = ("park", "wood", "lake", "garden", "farm")
 _ROUGH = ("wood", "marsh", "castle", "works", "beach", "lake", "farm")
 
 RULES: tuple[LabelRule, ...] = (
-    LabelRule("late night", 1.0, "open until the small hours", lambda f: f.hour >= 22),
+    LabelRule("late night", 1.0, "it will be late", lambda f: f.hour >= 22),
     LabelRule(
         "lunch hour",
         1.0,

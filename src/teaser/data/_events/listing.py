@@ -229,7 +229,7 @@ def _draw_price(offer: Offer, kind: str, audience: str, rng: np.random.Generator
         return 0.0
     low, high = offer.prices
     price = (low + (high - low) * rng.beta(1.4, 2.4)) * _PRICE_FACTOR.get(audience, 1.0)
-    return max(1.0, round(price) if price >= 15 else round(price * 2) / 2)
+    return max(1.0, float(round(price)) if price >= 15 else round(price * 2) / 2)
 
 
 def _words(

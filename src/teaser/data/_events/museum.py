@@ -13,7 +13,7 @@ EXHIBITIONS = (
         (
             Act(
                 "Painters of {water}|Painters {spot}",
-                "A century of light on {water}, from the first easels on the bank to now.",
+                "A century of light on {water}, from the first easels outdoors to now.",
                 ("museum",),
             ),
             Act(

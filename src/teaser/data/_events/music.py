@@ -114,7 +114,7 @@ CONCERTS = (
             "Earplugs are free, and so is the cloakroom.",
             "The bar closes an hour after the last chord.",
             "It is the only date around {town} this season.",
-            "The tour began in {neighbour}.",
+            "The next stop is {neighbour}.",
         ),
     ),
     Offer(
@@ -299,11 +299,11 @@ FESTIVALS = (
         (
             Act(
                 "Voltage {town}|Voltage {spot}",
-                "Three days of techno, electro and drum and bass behind a wall of containers.",
+                "Techno, electro and drum and bass, day and night, behind a wall of containers.",
             ),
             Act(
                 "Sunrise sets {spot}|Daybreak {town}",
-                "It starts at noon and ends when {person} has played the sun up.",
+                "It goes on until {person} has played the sun up.",
             ),
         ),
         weight=0.5,

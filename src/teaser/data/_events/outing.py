@@ -106,7 +106,7 @@ TOURS = (
                 "See the copper, smell the hops and taste three beers that never leave town.",
             ),
             Act(
-                "The brewer's rounds, with {person}|A night in the brewhouse, {town}",
+                "The brewer's rounds, with {person}|An hour in the brewhouse, {town}",
                 "{person} stirs, measures and explains why the yeast gets a name.",
             ),
         ),
@@ -132,6 +132,7 @@ WALKS = (
             Act(
                 "Birds before breakfast, {town}|Dawn chorus {spot}",
                 "Learn six songs by ear before most people are up.",
+                ("wood", "marsh", "park"),
                 months=(4, 5, 6),
                 hours=("5:30", "6:00"),
             ),
@@ -144,6 +145,7 @@ WALKS = (
             Act(
                 "Bats over {town}|Bat night {spot}",
                 "With detectors and torches, in search of what flies at dusk.",
+                ("wood", "marsh", "park"),
                 audiences=("Families", "Everyone"),
                 months=(7, 8, 9),
                 hours=("20:30", "21:00"),

@@ -81,7 +81,7 @@ Hoogstraten||nl|51.40|4.76|22|||below the red tower;in strawberry country
 Brasschaat||nl|51.29|4.49|39|||among the rhododendrons;near the old estates
 # Flemish Brabant
 Leuven||nl|50.88|4.70|104|the Dyle|Dijle|by the great beguinage;behind the town hall;in the Vaartkom
-Vilvoorde||nl|50.93|4.43|47|the canal|Vaart|by the Canal locks;near the Zenne
+Vilvoorde||nl|50.93|4.43|47|the canal|Vaart|by the canal locks;near the Zenne
 Halle||nl|50.73|4.24|41|the canal|Vaart|near the basilica;in the Pajottenland
 Tienen||nl|50.81|4.94|36|the Gete|Gete|in the sugar town;by the three tumuli
 Aarschot||nl|50.98|4.83|31|the Demer|Demer|by the brown-stone church;in the Hageland
@@ -89,7 +89,7 @@ Diest||nl|50.98|5.05|24|the Demer|Demer|below the citadel of Diest;in the beguin
 Tervuren||nl|50.82|4.51|23|||by the ponds;at the end of tram 44
 Dilbeek||nl|50.85|4.26|44|||in Bruegel country;near the castle of Dilbeek
 # Limburg
-Hasselt||nl|50.93|5.34|81|the Demer|Demer|in the gin town;by the Canal basin
+Hasselt||nl|50.93|5.34|81|the Demer|Demer|in the gin town;by the canal basin
 Genk||nl|50.96|5.50|67|||between the headframes;in mining country
 Tongeren||nl|50.78|5.46|31|the Jeker|Jeker|inside the Roman wall;near Ambiorix
 Sint-Truiden||nl|50.82|5.19|41|||among the blossom;by the three towers
@@ -104,7 +104,7 @@ Schaerbeek||both|50.87|4.38|131|||in the cherry quarter;near the Josaphat trees
 Anderlecht||both|50.84|4.31|125|the canal|du Canal|near Erasmus's house;at the old slaughterhouses
 Uccle||both|50.80|4.34|86|||by the observatory;on the heights of Uccle
 Saint-Gilles||both|50.83|4.34|49|||around the Parvis;among the Art Nouveau fronts
-Molenbeek||both|50.86|4.33|98|the canal|du Canal|along the Canal sheds;at Tour & Taxis
+Molenbeek||both|50.86|4.33|98|the canal|du Canal|along the canal sheds;at Tour & Taxis
 Etterbeek||both|50.83|4.39|49|||at La Chasse;beside the Cinquantenaire
 # Walloon Brabant
 Wavre||fr|50.72|4.61|36|the Dyle|de la Dyle|in the Dyle valley;near the Maca

@@ -170,7 +170,7 @@ TYPES: dict[str, TypeRule] = {
         (
             "{weeks} sessions, every {weekday}, in a group of at most fourteen.",
             "{weeks} times on {weekday}; a missed lesson can be made up in {neighbour}.",
-            "On {weekday}, {weeks} weeks long, with a little homework for those who want it.",
+            "On {weekday}, {weeks} weeks long, with time to practise in between.",
             "The group meets {weeks} times, each {weekday}.",
         ),
         lengths=(22, 29, 36, 43, 50, 64),
@@ -251,7 +251,7 @@ TYPES: dict[str, TypeRule] = {
         draw=0.3,
     ),
     "Food and drink": TypeRule(
-        0.7,
+        0.85,
         (
             "The first round starts on the hour, the last one two hours later.",
             "{guest} explains what you taste, and why.",

@@ -252,6 +252,7 @@ COMEDY = (
                 ("theatre", "hall"),
                 ("Children", "Families"),
                 hours=DAYTIME,
+                details=("Every show is another story.", "Drawings decide how it ends."),
             ),
         ),
         weight=0.8,

@@ -288,10 +288,15 @@ _HOUSES: dict[tuple[str, str], tuple[str, ...]] = {
 }
 
 
+_GREEN_BRUSSELS = ("Anderlecht", "Uccle")
+
+
 def exists_in(kind: str, town: Town) -> bool:
-    """Whether a town can have a venue of this kind: no quay without water, no beach inland."""
+    """Whether a town has room for this kind: no quay without water, no wood in a dense city."""
     if kind == "quay":
         return bool(town.water)
+    if kind in ("wood", "marsh", "lake", "farm", "castle"):
+        return town.language != "both" or town.name in _GREEN_BRUSSELS
     return town.has_beach if kind == "beach" else True
 
 

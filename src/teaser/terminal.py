@@ -1,0 +1,144 @@
+"""Profiles, lists and explanations, drawn for a terminal."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from teaser.explain import Explanation, Reason, Recommendation
+from teaser.profile import Profile
+
+LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
+_HALF = 10
+
+
+def draw_profile(profile: Profile, *, per_feature: int = 4) -> RenderableType:
+    """Draw features by impact, and under each its strongest tags as signed bars."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(min_width=26, overflow="fold")
+    table.add_column(width=2 * _HALF + 1)
+    table.add_column(justify="right")
+    table.add_column(justify="right", style="bold")
+    for feature, impact in sorted(profile.impacts.items(), key=lambda pair: -pair[1]):
+        bar = Text("▬" * round(impact * 2 * _HALF), style=QUIET)
+        table.add_row(Text(_label(feature), style="bold"), bar, f"{100 * impact:.0f} %", "")
+        for tag, affinity in profile.top(per_feature, feature=feature):
+            pressed = profile.presses.get(tag, 0)
+            table.add_row(
+                Text(f"  {tag.value}"),
+                _signed_bar(affinity),
+                Text(f"{affinity:+.2f}", style=_colour(affinity)),
+                f"{pressed:+d}" if pressed else "",
+            )
+    sure = Text(_say_certainty(profile), style=QUIET)
+    return Group(table, sure)
+
+
+def draw_recommendations(
+    recommendations: Sequence[Recommendation], *, before: Sequence[Recommendation] | None = None
+) -> RenderableType:
+    """Draw a list with signed reasons, and how each item moved if an earlier list is given."""
+    ranks = {r.item_id: place for place, r in enumerate(before or (), 1)}
+    table = Table(box=None, padding=(0, 1), pad_edge=False)
+    table.add_column("", justify="right")
+    if before is not None:
+        table.add_column("", justify="right")
+    table.add_column("match", justify="right")
+    table.add_column("item", overflow="fold", ratio=2)
+    table.add_column("reasons", overflow="fold", ratio=3)
+    for place, r in enumerate(recommendations, 1):
+        moved = [] if before is None else [_moved(ranks.get(r.item_id), place)]
+        name = Text.assemble((r.title or str(r.item_id), "bold"), (f"  {r.item_id}", QUIET))
+        reasons = Text("  ").join(_reason(reason) for reason in r.reasons)
+        table.add_row(str(place), *moved, f"{100 * r.match:.0f} %", name, reasons)
+    return table
+
+
+def draw_explanation(explanation: Explanation) -> RenderableType:
+    """Draw the whole score of an item: every contribution, and their sum."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    table.add_column(justify="right")
+    table.add_column(justify="right")
+    table.add_column(justify="right")
+    table.add_row(*(Text(h, style=QUIET) for h in ("feature", "tag", "affinity", "adds", "share")))
+    for r in explanation.reasons:
+        style = _colour(r.contribution)
+        table.add_row(
+            _label(r.tag.feature),
+            r.tag.value,
+            f"{r.affinity:+.3f}",
+            Text(f"{r.contribution:+.3f}", style=style),
+            Text(f"{100 * r.share:+.0f} %", style=style),
+        )
+    total = Text(f"{explanation.score:+.3f}", style="bold")
+    table.add_row(
+        Text("score", style="bold"), "", "", total, f"match {100 * explanation.match:.0f} %"
+    )
+    return table
+
+
+def draw_origins(
+    origins: Mapping[int | str, float], titles: Mapping[int | str, str]
+) -> RenderableType:
+    """Draw what each item of the history adds to a tag's raw score, and the sum."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold")
+    table.add_column(justify="right")
+    for item_id, part in sorted(origins.items(), key=lambda pair: -abs(pair[1])):
+        name = f"{titles[item_id]}  {item_id}" if item_id in titles else str(item_id)
+        table.add_row(Text(name), Text(f"{part:+.5f}", style=_colour(part)))
+    table.add_row(Text("raw score", style="bold"), f"{sum(origins.values()):+.5f}")
+    return table
+
+
+def say_change(before: Sequence[Recommendation], after: Sequence[Recommendation]) -> str:
+    """Say in a sentence what a press did to a list."""
+    ranks = {r.item_id: place for place, r in enumerate(before)}
+    old = [(ranks[r.item_id], place) for place, r in enumerate(after) if r.item_id in ranks]
+    rose = sum(now < then for then, now in old)
+    new = len(after) - len(old)
+    return f"{rose} items rose, {new} are new on this list, {len(before) - len(old)} left it."
+
+
+def _signed_bar(value: float) -> Text:
+    """Draw a bar from the middle, to the right for a liking; full at 1 and -1."""
+    length = min(_HALF, round(abs(value) * _HALF))
+    if value >= 0:
+        return Text.assemble(" " * _HALF, ("│", QUIET), ("▬" * length, LIKES))
+    return Text.assemble(" " * (_HALF - length), ("▬" * length, DISLIKES), ("│", QUIET))
+
+
+def _reason(reason: Reason) -> Text:
+    share = f"{100 * reason.share:+.0f} %"
+    return Text.assemble((share, _colour(reason.share)), f" {reason.tag.value}")
+
+
+def _moved(before: int | None, now: int) -> Text:
+    if before is None:
+        return Text("new", style=LIKES)
+    if before == now:
+        return Text("=", style=QUIET)
+    return Text(f"▲{before - now}", LIKES) if now < before else Text(f"▼{now - before}", DISLIKES)
+
+
+def _colour(value: float) -> str:
+    return LIKES if value >= 0 else DISLIKES
+
+
+def _label(feature: str) -> str:
+    return feature.replace("_", " ").capitalize()
+
+
+def _say_certainty(profile: Profile) -> str:
+    words = (
+        "not sure yet"
+        if profile.certainty < 0.5
+        else "fairly sure"
+        if profile.certainty < 0.75
+        else "sure"
+    )
+    seen, pressed = len(profile.history), sum(map(abs, profile.presses.values()))
+    return f"{words}: certainty {profile.certainty:.1f}, {seen} items seen, {pressed} presses"

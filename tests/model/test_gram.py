@@ -1,0 +1,91 @@
+"""G as an operator: all ways of holding it agree, count right and stay small."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from oracles import exact_encoder
+
+import teaser
+from teaser.model.gram import ContentGram, DenseGram, Gram, SparseGram, counting_dtype
+
+F64 = np.dtype("float64")
+
+
+def interactions(seed: int = 0) -> sp.csr_array:
+    return sp.csr_array((np.random.default_rng(seed).random((80, 30)) < 0.2).astype(float))
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def gram(request: pytest.FixtureRequest) -> Gram:
+    X = interactions()
+    return DenseGram.from_interactions(X, F64) if request.param == "dense" else SparseGram(X, F64)
+
+
+def test_it_is_x_transposed_x(gram: Gram) -> None:
+    G = (interactions().T @ interactions()).toarray()
+    M = np.random.default_rng(1).standard_normal((30, 150))
+    assert_allclose(gram.apply(M), G @ M)
+    assert_allclose(gram.diagonal(), G.diagonal())
+    assert gram.n_items == 30
+
+
+def test_a_sparse_matrix_is_applied_like_a_dense_one(gram: Gram) -> None:
+    M = sp.random_array((30, 150), density=0.1, format="csr", rng=np.random.default_rng(2))
+    found = gram.apply(M)
+    assert isinstance(found, np.ndarray)
+    assert_allclose(found, gram.apply(M.toarray()))
+
+
+def test_content_is_added_on_both_sides(gram: Gram) -> None:
+    S = sp.csr_array((np.random.default_rng(3).random((30, 6)) < 0.3).astype(float))
+    G = (interactions().T @ interactions() + 2.5 * (S @ S.T)).toarray()
+    both = ContentGram(gram, S, 2.5)
+    M = np.random.default_rng(4).standard_normal((30, 9))
+    assert_allclose(both.apply(M), G @ M)
+    assert_allclose(both.apply(S), G @ S.toarray())
+    assert_allclose(both.diagonal(), G.diagonal())
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, bool, np.int32, np.float32])
+@pytest.mark.parametrize("way", ["dense", "sparse"])
+def test_counts_cannot_wrap_around(kind: type, way: str) -> None:
+    """An item seen by 70,000 people, beyond what 8 or 16 bits can count."""
+    n = 70_000
+    second = np.arange(n) % 7 == 0
+    rows = np.concatenate([np.arange(n), np.flatnonzero(second)])
+    columns = np.concatenate([np.zeros(n, int), np.ones(second.sum(), int)])
+    X = sp.csr_array((np.ones(len(rows), kind), (rows, columns)), shape=(n, 2))
+    D = np.array([[1.0, 0.0], [0.0, 1.0]])
+    found = teaser.solve(X, D, l2_weights=1, l2_encoder=1, gram=way, tol=1e-10, dtype="float64")
+    exact = np.array([[n, second.sum()], [second.sum(), second.sum()]], dtype=float)
+    assert_allclose(found.encoder, exact_encoder(exact, D, 1.0, 1.0), atol=1e-7)
+
+
+def test_counts_beyond_single_precision_are_made_in_double() -> None:
+    many = sp.csr_array((2**24 + 1, 3), dtype=np.float32)
+    assert counting_dtype(many, np.dtype("float32")) == F64
+    assert counting_dtype(interactions(), np.dtype("float32")) == np.float32
+
+
+def test_the_sparse_way_never_holds_items_by_items() -> None:
+    """12,000 items: G alone would take 576 MB in single precision."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((3000, 12_000), density=0.0005, format="csr", rng=rng)
+    X.data[:] = 1
+    D = sp.random_array((12_000, 12), density=0.2, format="csr", rng=rng)
+    tracemalloc.start()
+    found = teaser.solve(X, D, l2_weights=5, l2_encoder=5, gram="sparse", tol=1e-3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.converged
+    assert peak < 0.1 * 12_000**2 * 4
+
+
+def test_columns_do_not_depend_on_how_they_are_grouped() -> None:
+    gram = SparseGram(interactions(), np.dtype("float32"))
+    M = np.random.default_rng(5).standard_normal((30, 200)).astype(np.float32)
+    whole = gram.apply(M)
+    assert (gram.apply(M[:, 70:75]) == whole[:, 70:75]).all()

@@ -1,0 +1,189 @@
+"""Both solvers against a dense oracle, on problems with every trap."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from oracles import exact_encoder, half_gradient, objective, random_problem
+
+import teaser
+from teaser.errors import ConvergenceWarning
+from teaser.model.gram import DenseGram
+from teaser.model.solver import Preconditioner, Problem, admm, leading_eigenpairs
+
+
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+@pytest.mark.parametrize("awkward", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_conjugate_gradients_find_the_exact_encoder(seed: int, awkward: bool, gram: str) -> None:
+    X, D = random_problem(seed, awkward=awkward)
+    found = teaser.solve(
+        X, D, l2_weights=2.0, l2_encoder=3.0, gram=gram, tol=1e-10, dtype="float64"
+    )
+    assert found.converged
+    assert_allclose(found.encoder, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-9)
+
+
+@pytest.mark.parametrize("penalties", [(0.1, 0.01), (1.0, 100.0), (500.0, 0.5)])
+def test_the_penalties_are_those_of_the_objective(penalties: tuple[float, float]) -> None:
+    X, D = random_problem(11)
+    found = teaser.solve(
+        X, D, l2_weights=penalties[0], l2_encoder=penalties[1], tol=1e-12, dtype="float64"
+    )
+    assert_allclose(found.encoder, exact_encoder(X.T @ X, D, *penalties), atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_admm_agrees_with_conjugate_gradients(seed: int) -> None:
+    X, D = random_problem(seed)
+    settings = {"l2_weights": 2.0, "l2_encoder": 3.0, "dtype": "float64"}
+    exact = teaser.solve(X, D, tol=1e-11, **settings)
+    found = teaser.solve(X, D, solver="admm", tol=1e-9, max_iter=2000, **settings)
+    assert found.converged
+    assert_allclose(found.encoder, exact.encoder, atol=1e-6)
+
+
+@pytest.mark.parametrize("rho", [1.0, 20.0, 300.0])
+def test_the_penalty_of_admm_changes_its_way_and_not_its_end(rho: float) -> None:
+    X, D = random_problem(2)
+    gram = DenseGram(X.T @ X)
+    found = admm(gram, sp.csr_array(D), l1=2.0, l2=3.0, tol=1e-9, max_iter=5000, rho=rho)
+    assert_allclose(found.encoder, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["cg", "admm"])
+@pytest.mark.parametrize("tol", [1e-2, 1e-5])
+def test_the_reported_residual_and_gradient_are_the_true_ones(solver: str, tol: float) -> None:
+    X, D = random_problem(3)
+    found = teaser.solve(
+        X, D, l2_weights=2.0, l2_encoder=3.0, solver=solver, tol=tol, dtype="float64"
+    )
+    G = X.T @ X
+    rest = half_gradient(G, D, 2.0, 3.0, found.encoder)
+    right = half_gradient(G, D, 2.0, 3.0, np.zeros_like(found.encoder))
+    assert found.residual == pytest.approx(np.linalg.norm(rest) / np.linalg.norm(right), rel=1e-6)
+    assert found.gradient_norm == pytest.approx(2 * np.linalg.norm(rest), rel=1e-6)
+    assert found.residual <= tol
+
+
+def test_the_gradient_is_that_of_the_objective() -> None:
+    X, D = random_problem(4)
+    rng = np.random.default_rng(0)
+    E, step = rng.standard_normal(D.shape), rng.standard_normal(D.shape)
+    h = 1e-5
+    slope = (objective(X, D, 2, 3, E + h * step) - objective(X, D, 2, 3, E - h * step)) / (2 * h)
+    assert slope == pytest.approx(
+        2 * float((half_gradient(X.T @ X, D, 2, 3, E) * step).sum()), rel=1e-6
+    )
+
+
+def test_the_solution_is_a_minimum() -> None:
+    X, D = random_problem(5)
+    found = teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-12, dtype="float64")
+    least = objective(X, D, 2, 3, found.encoder)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        near = found.encoder + 1e-3 * rng.standard_normal(D.shape)
+        assert objective(X, D, 2, 3, near) > least
+
+
+def test_single_precision_reaches_its_default_tolerance() -> None:
+    X, D = random_problem(6)
+    found = teaser.solve(X, D, l2_weights=2.0, l2_encoder=3.0)
+    assert found.converged
+    assert found.encoder.dtype == np.float32
+    assert_allclose(found.encoder, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-3)
+
+
+def test_order_and_names_of_users_items_and_tags_do_not_matter() -> None:
+    X, D = random_problem(7)
+    rng = np.random.default_rng(1)
+    users, items, tags = (rng.permutation(n) for n in (X.shape[0], *D.shape))
+    settings = {"l2_weights": 2.0, "l2_encoder": 3.0, "tol": 1e-11, "dtype": "float64"}
+    plain = teaser.solve(X, D, **settings).encoder
+    mixed = teaser.solve(X[users][:, items], D[items][:, tags], **settings).encoder
+    assert_allclose(mixed, plain[items][:, tags], atol=1e-8)
+
+
+def test_the_callback_hears_every_iteration_and_nothing_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    X, D = random_problem(8)
+    for solver in ("cg", "admm"):
+        heard: list[tuple[int, float]] = []
+        found = teaser.solve(
+            X, D, l2_weights=2, l2_encoder=3, solver=solver, tol=1e-3, dtype="float64",
+            callback=lambda i, r, heard=heard: heard.append((i, r)),  # type: ignore[misc]
+        )  # fmt: skip
+        assert [i for i, _ in heard] == list(range(1, found.iterations + 1))
+        assert heard[-1][1] == pytest.approx(found.residual, rel=1e-3)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("solver", ["cg", "admm"])
+def test_stopping_early_warns_and_says_so(solver: str) -> None:
+    X, D = random_problem(9)
+    with pytest.warns(ConvergenceWarning, match=r"Stopped after 2 iterations .* above tol"):
+        found = teaser.solve(
+            X, D, l2_weights=2, l2_encoder=3, solver=solver, tol=1e-9, max_iter=2, dtype="float64"
+        )
+    assert not found.converged
+    assert found.iterations == 2
+    assert found.residual > 1e-9
+
+
+def test_a_tolerance_beyond_single_precision_ends_with_a_warning() -> None:
+    X, D = random_problem(10)
+    with pytest.warns(ConvergenceWarning, match="float64"):
+        found = teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-13, max_iter=150)
+    assert found.residual < 1e-4
+
+
+def test_nobody_chose_two_things_so_there_is_nothing_to_learn() -> None:
+    D = np.eye(4, 2)
+    for solver in ("cg", "admm"):
+        found = teaser.solve(np.eye(4), D, l2_weights=1, l2_encoder=1, solver=solver)
+        assert found.converged
+        assert not found.encoder.any()
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_the_same_answer() -> None:
+    X, D = random_problem(12)
+    settings = {"l2_weights": 2.0, "l2_encoder": 3.0, "tol": 1e-9, "dtype": "float64"}
+    first = teaser.solve(X, D, rng=0, **settings)
+    assert (teaser.solve(X, D, rng=0, **settings).encoder == first.encoder).all()
+    assert_allclose(teaser.solve(X, D, rng=5, **settings).encoder, first.encoder, atol=1e-7)
+
+
+def test_leading_eigenpairs_are_those_of_the_matrix() -> None:
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((60, 60))).Q
+    values = np.concatenate([[1000.0, 500.0, 200.0], np.linspace(2, 0, 57)])
+    U, mu = leading_eigenpairs(DenseGram((Q * values) @ Q.T), 3, rng)
+    assert_allclose(np.sort(mu)[::-1], values[:3], rtol=1e-6)
+    assert_allclose(np.abs(np.diag(U[:, ::-1].T @ Q[:, :3])), 1.0, atol=1e-6)
+
+
+def test_the_preconditioner_is_symmetric_positive_and_near_the_inverse() -> None:
+    X, D = random_problem(13, awkward=False)
+    problem = Problem.build(DenseGram(X.T @ X), sp.csr_array(D), l1=2.0, l2=3.0)
+    pre = Preconditioner.build(problem, rank=5, rng=np.random.default_rng(0))
+    n = D.size
+    units = np.eye(n).reshape(n, *D.shape)
+    M = np.stack([pre.apply(unit).ravel() for unit in units], axis=1)
+    A = np.stack([problem.operator(unit).ravel() for unit in units], axis=1)
+    assert_allclose(A, A.T, atol=1e-9)
+    assert_allclose(M, M.T, atol=1e-12)
+    values = np.linalg.eigvals(M @ A).real
+    assert values.min() > 0
+    assert values.max() / values.min() < np.linalg.cond(A) / 5
+
+
+def test_without_a_diagonal_to_remove_the_preconditioner_is_exact() -> None:
+    """With one tag per item, and G diagonal, both formulas hold without approximation."""
+    D = np.kron(np.eye(3), np.ones((4, 1)))
+    G = np.diag(np.arange(1.0, 13.0))
+    problem = Problem.build(DenseGram(G), sp.csr_array(D), l1=2.0, l2=3.0)
+    pre = Preconditioner.build(problem, rank=0, rng=np.random.default_rng(0))
+    R = np.random.default_rng(1).standard_normal(D.shape)
+    assert_allclose(problem.operator(pre.apply(R)), R, atol=1e-10)

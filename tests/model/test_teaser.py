@@ -1,0 +1,221 @@
+"""The model: the contract, what it learns, content, new items, and the file it leaves."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from contract import ModelContract
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import exact_encoder
+
+import teaser
+from teaser import Category, Dataset, Tag, Teaser
+from teaser.data.sources import read_source
+from teaser.errors import ArtifactError, ParameterError, RuleError, UnknownTagError
+from teaser.model.gram import DenseGram
+from teaser.profile import POPULARITY
+
+
+class TestTeaser(ModelContract):
+    def make(self) -> Teaser:
+        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4)
+
+
+def gram_of(dataset: Dataset) -> Any:
+    X = dataset.X.toarray().astype(float)
+    return X.T @ X
+
+
+def test_it_learns_the_exact_encoder_of_tags_and_popularity(dataset: Dataset) -> None:
+    model = Teaser(l2_weights=5, l2_encoder=5, tol=1e-9, dtype="float64").fit(dataset)
+    counts = np.asarray(dataset.X.sum(axis=0)).ravel()
+    D = np.column_stack([dataset.S.toarray(), counts / counts.max()])
+    assert_allclose(model.decoder_.toarray(), D)
+    assert_allclose(model.encoder_, exact_encoder(gram_of(dataset), D, 5, 5), atol=1e-7)
+    assert model.tags_ == (*dataset.tags, POPULARITY)
+
+
+def test_people_of_a_camp_are_recommended_the_events_of_their_camp(model: Teaser) -> None:
+    concerts = model.recommend(["i2", "i6", "i8"], k=5)
+    films = model.recommend(["i1", "i3", "i5"], k=5)
+    even = [int(str(r.item_id)[1:]) % 2 == 0 for r in concerts]
+    odd = [int(str(r.item_id)[1:]) % 2 == 1 for r in films]
+    assert sum(even) >= 4
+    assert sum(odd) >= 4
+
+
+@pytest.mark.parametrize("how", ["dense", "sparse", "array", "operator"])
+def test_content_weight_adds_shared_tags_however_the_gram_is_held(
+    dataset: Dataset, how: str
+) -> None:
+    G = gram_of(dataset)
+    gram = {"array": G, "operator": DenseGram(G)}.get(how, how)
+    model = Teaser(
+        l2_weights=5, l2_encoder=5, content_weight=3.0, gram=gram, tol=1e-9, dtype="float64"
+    ).fit(dataset)
+    S = dataset.S.toarray().astype(float)
+    wanted = exact_encoder(G + 3.0 * S @ S.T, model.decoder_.toarray(), 5, 5)
+    assert_allclose(model.encoder_, wanted, atol=1e-6)
+
+
+def test_solvers_and_ways_of_holding_the_gram_agree(dataset: Dataset) -> None:
+    settings = {"l2_weights": 5.0, "l2_encoder": 5.0, "dtype": "float64", "tol": 1e-9}
+    exact = Teaser(**settings).fit(dataset).encoder_
+    assert_allclose(Teaser(gram="sparse", **settings).fit(dataset).encoder_, exact, atol=1e-6)
+    assert_allclose(
+        Teaser(solver="admm", max_iter=2000, **settings).fit(dataset).encoder_, exact, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "bad", [{"l2_weights": 0}, {"l2_encoder": -1}, {"content_weight": -0.1}, {"tol": 0}]
+)
+def test_parameters_are_checked_at_fit_and_not_before(
+    dataset: Dataset, bad: dict[str, Any]
+) -> None:
+    model = Teaser(**bad)
+    with pytest.raises(ParameterError, match=next(iter(bad))):
+        model.fit(dataset)
+    with pytest.raises(ParameterError, match=next(iter(bad))):
+        model.estimate(dataset)
+
+
+def test_a_feature_named_popularity_is_refused(tables: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    clash = Dataset.from_tables(*tables, rules=[Category("town", feature="popularity")])
+    with pytest.raises(RuleError, match="another feature name"):
+        Teaser().fit(clash)
+
+
+def test_origins_sum_to_the_raw_score(model: Teaser) -> None:
+    history = ["i2", "i5", "i7"]
+    origins = model.origins("town=Ghent", history)
+    assert list(origins) == history
+    rows = model._rows([history])
+    column = model.tags_.index(Tag("town", "Ghent"))
+    assert sum(origins.values()) == pytest.approx(model.encode(rows)[0, column], rel=1e-12)
+    with pytest.raises(UnknownTagError, match=r"Unknown tag town=Gent\. Closest: town=Ghent"):
+        model.origins("town=Gent", history)
+
+
+class TestAddItems:
+    @pytest.fixture
+    def fresh(self, dataset: Dataset) -> Teaser:
+        return Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset)
+
+    new = pl.DataFrame(
+        {"item_id": ["n1", "n2"], "title": ["Newcomer", None], "type": ["concert", "opera"],
+         "town": ["Ghent", "Mons"], "labels": ["free|late", None]}
+    )  # fmt: skip
+
+    def test_they_are_recommendable_at_once_and_nothing_else_changes(self, fresh: Teaser) -> None:
+        before = {r.item_id: r.score for r in fresh.recommend(["i2"], k=100)}
+        assert fresh.add_items(self.new) is fresh
+        after = {r.item_id: r for r in fresh.recommend(["i2"], k=100)}
+        assert set(after) == set(before) | {"n1", "n2"}
+        for name, score in before.items():
+            assert after[name].score == score
+        tags = {"type=concert", "town=Ghent", "labels=free", "labels=late"}
+        assert {str(t) for t in fresh.explain("n1", ["i2"]).contributions} == tags
+        assert after["n1"].title == "Newcomer"
+
+    def test_the_score_is_the_sum_of_its_tags(self, fresh: Teaser) -> None:
+        fresh.add_items(self.new)
+        a = fresh.profile(["i2"]).affinities
+        wanted = sum(
+            a[Tag.parse(t)] for t in ("type=concert", "town=Ghent", "labels=free", "labels=late")
+        )
+        assert fresh.explain("n1", ["i2"]).score == pytest.approx(wanted, rel=1e-12)
+
+    def test_a_mapping_to_tags_does_the_same(self, fresh: Teaser, dataset: Dataset) -> None:
+        fresh.add_items(
+            {"n1": ["type=concert", Tag("town", "Ghent"), "labels=free", "labels=late"]}
+        )
+        other = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset).add_items(self.new)
+        assert fresh.explain("n1", ["i2"]).score == other.explain("n1", ["i2"]).score
+
+    def test_a_new_item_in_a_history_counts_and_says_nothing(self, fresh: Teaser) -> None:
+        fresh.add_items(self.new)
+        alone = fresh.profile(["n1"])
+        assert alone.certainty == pytest.approx(0.4)
+        assert not any(alone.affinities.values())
+        assert fresh.origins("town=Ghent", ["n1"]) == {"n1": 0.0}
+        assert fresh.recommend(["n1"], k=1)[0].item_id == fresh.recommend([], k=1)[0].item_id
+
+    def test_they_survive_saving(self, fresh: Teaser, tmp_path: Path) -> None:
+        fresh.add_items(self.new).save(tmp_path / "m")
+        assert teaser.load(tmp_path / "m").recommend(["i2"], k=99) == fresh.recommend(["i2"], k=99)
+
+    def test_items_that_are_there_already_are_refused_and_nothing_is_added(
+        self, fresh: Teaser
+    ) -> None:
+        with pytest.raises(teaser.TeaserError, match=r"already: \['i3'\]"):
+            fresh.add_items({"n9": ["type=concert"], "i3": ["type=concert"]})
+        assert "n9" not in fresh.items_
+
+    def test_an_unknown_tag_or_column_is_refused(self, fresh: Teaser) -> None:
+        with pytest.raises(UnknownTagError, match="Closest: type=concert"):
+            fresh.add_items({"n1": ["type=concertt"]})
+        with pytest.raises(teaser.TeaserError, match="'town'"):
+            fresh.add_items(self.new.drop("town"))
+        with pytest.raises(ParameterError, match="Popularity is counted"):
+            fresh.add_items({"n1": [POPULARITY]})
+
+
+class TestFile:
+    def test_the_encoder_is_mapped_and_not_copied(self, model: Teaser, tmp_path: Path) -> None:
+        model.save(tmp_path / "m")
+        encoder = teaser.load(tmp_path / "m").encoder_
+        base: Any = encoder
+        while base is not None and not isinstance(base, np.memmap):
+            base = base.base
+        assert isinstance(base, np.memmap)
+        assert not encoder.flags.writeable
+        assert_array_equal(encoder, model.encoder_)
+
+    def test_a_model_fitted_with_a_given_gram_is_saved(
+        self, dataset: Dataset, tmp_path: Path
+    ) -> None:
+        model = Teaser(
+            gram=gram_of(dataset), rng=np.random.default_rng(3), l2_weights=np.float64(5)
+        ).fit(dataset)
+        model.save(tmp_path / "m")
+        assert teaser.load(tmp_path / "m").recommend(["i1"]) == model.recommend(["i1"])
+
+    def test_a_data_set_is_no_model(self, dataset: Dataset, tmp_path: Path) -> None:
+        dataset.save(tmp_path / "d")
+        with pytest.raises(ArtifactError, match=r"holds a dataset, not a model.*Dataset\.load"):
+            teaser.load(tmp_path / "d")
+
+    @pytest.mark.parametrize("damage", ["cut", "edit", "remove", "manifest"])
+    def test_damage_is_noticed(self, model: Teaser, tmp_path: Path, damage: str) -> None:
+        model.save(tmp_path / "m")
+        arrays = next((tmp_path / "m").glob("arrays-*"))
+        raw = bytearray(arrays.read_bytes())
+        if damage == "cut":
+            arrays.write_bytes(raw[:-8])
+        elif damage == "edit":
+            raw[-3] ^= 1
+            arrays.write_bytes(raw)
+        elif damage == "remove":
+            arrays.unlink()
+        else:
+            manifest = tmp_path / "m" / "manifest.json"
+            manifest.write_text(
+                manifest.read_text().replace('"l2_weights": 5.0', '"l2_weights": 6.0')
+            )
+        with pytest.raises(ArtifactError, match=r"bytes|was changed|is missing"):
+            teaser.load(tmp_path / "m")
+
+
+def test_movielens_converges_within_twelve_iterations(shared_data: Path) -> None:
+    source = read_source("ml-1m", shared_data / "ml-1m")
+    dataset = Dataset.from_tables(
+        source.interactions, source.items, user=source.user, item=source.item,
+        rules=source.rules, positive=source.positive,
+    )  # fmt: skip
+    assert 2_300 <= dataset.n_tags <= 2_700
+    model = Teaser(tol=1e-3).fit(dataset)
+    assert model.converged_
+    assert model.iterations_ <= 8

@@ -1,0 +1,153 @@
+"""The promises to users: what is shown adds up, and a press does what it says."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from teaser import Reason, Steering, Tag, Teaser
+from teaser.explain import all_reasons, impacts, main_reasons, say_affinity
+
+TAGS = tuple(Tag("f", str(i)) for i in range(6))
+HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)
+PRESSES = st.dictionaries(
+    st.sampled_from(
+        [
+            "type=concert",
+            "type=film",
+            "town=Ghent",
+            "town=Liège",
+            "labels=free",
+            "popularity=popularity",
+        ]
+    ),
+    st.integers(-5, 5),
+    max_size=3,
+)
+fixture_is_read_only = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@fixture_is_read_only
+@given(HISTORIES, PRESSES, st.integers(0, 39), st.sampled_from(["robust", "paper"]))
+def test_contributions_sum_to_the_score(
+    model: Teaser, history: list[str], presses: dict[str, int], item: int, scale: str
+) -> None:
+    found = model.explain(f"i{item}", history, presses, steering=Steering(scale=scale))
+    assert sum(found.contributions.values()) == pytest.approx(found.score, abs=1e-12)
+    a = model.profile(history, presses, steering=Steering(scale=scale)).affinities
+    for reason in found.reasons:
+        assert reason.affinity == a[reason.tag]
+    sizes = sum(abs(r.share) for r in found.reasons)
+    assert sizes == pytest.approx(1.0) or not any(found.contributions.values())
+
+
+@fixture_is_read_only
+@given(HISTORIES, PRESSES)
+def test_lists_and_explanations_tell_the_same(
+    model: Teaser, history: list[str], presses: dict[str, int]
+) -> None:
+    for r in model.recommend(history, presses, k=5):
+        whole = model.explain(r.item_id, history, presses)
+        assert (r.score, r.match) == (whole.score, whole.match)
+        assert r.reasons == main_reasons(whole.reasons)
+        assert r.title == whole.title
+
+
+@fixture_is_read_only
+@given(HISTORIES, PRESSES)
+def test_impacts_sum_to_one(model: Teaser, history: list[str], presses: dict[str, int]) -> None:
+    found = model.profile(history, presses)
+    total = sum(found.impacts.values())
+    assert total == pytest.approx(1.0) or not any(found.affinities.values())
+    assert min(found.impacts.values()) >= 0
+
+
+@fixture_is_read_only
+@given(
+    HISTORIES, st.sampled_from(["type=concert", "town=Ghent", "labels=late"]), st.integers(-5, 4)
+)
+def test_a_press_of_plus_never_lowers_an_item_that_carries_the_tag(
+    model: Teaser, history: list[str], tag: str, steps: int
+) -> None:
+    column = model.tags_.index(Tag.parse(tag))
+    carries = model.decoder_[:, [column]].toarray().ravel() > 0
+    row = np.zeros((1, 40))
+    row[0, [int(i[1:]) for i in history]] = 1
+    fewer, more = (model.score_batch(row, [{tag: k}])[0] for k in (steps, steps + 1))
+    assert (more[carries] >= fewer[carries] - 1e-12).all()
+    assert (more[~carries] == fewer[~carries]).all()
+
+
+@fixture_is_read_only
+@given(HISTORIES)
+def test_match_falls_with_rank_from_at_most_one(model: Teaser, history: list[str]) -> None:
+    everything = model.recommend(history, k=40, exclude_history=False)
+    matches = [r.match for r in everything]
+    assert matches == sorted(matches, reverse=True)
+    assert all(0 <= m <= 1 for m in matches)
+    assert matches[0] == 1.0 or everything[0].score <= 0
+
+
+def test_reasons_are_the_five_largest_shares_of_at_least_a_twentieth() -> None:
+    a = np.array([0.9, -0.6, 0.3, 0.02, 0.5, 0.4])
+    every = all_reasons(a, np.arange(6), np.ones(6), TAGS)
+    shown = main_reasons(every)
+    assert [r.tag.value for r in shown] == ["0", "1", "4", "5", "2"]
+    assert shown[1].share == pytest.approx(-0.6 / 2.72)
+    assert [r.tag.value for r in main_reasons(every, negative=False)] == ["0", "4", "5", "2"]
+    assert [r.tag.value for r in main_reasons(every, n=2)] == ["0", "1"]
+    assert len(main_reasons(every, min_share=0.0, n=10)) == 6
+
+
+def test_a_contribution_carries_the_weight_of_the_item() -> None:
+    (reason,) = all_reasons(np.array([0.5]), np.array([0]), np.array([0.25]), TAGS)
+    assert reason.contribution == 0.125
+    assert reason.affinity == 0.5
+
+
+def test_an_item_without_tags_has_no_reasons() -> None:
+    assert all_reasons(np.ones(6), np.array([], int), np.array([]), TAGS) == ()
+
+
+def test_impacts_weigh_affinities_by_how_many_items_carry_the_tag() -> None:
+    tags = (Tag("a", "1"), Tag("a", "2"), Tag("b", "1"))
+    found = impacts(np.array([0.5, -0.5, 1.0]), np.array([2.0, 4.0, 1.0]), tags)
+    assert found == {"a": pytest.approx(0.75), "b": pytest.approx(0.25)}
+    assert impacts(np.zeros(3), np.ones(3), tags) == {"a": 0.0, "b": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (
+            Reason(Tag("setting", "outdoors"), 0.4, 0.37, 0.4),
+            "37 % because of your affinity of 0.4 with outdoors",
+        ),
+        (
+            Reason(Tag("type", "film"), -0.1, -0.062, -0.24),
+            "-6 % despite your affinity of -0.2 with film",
+        ),
+        (
+            Reason(Tag("type", "film"), 0.0, 0.05, 0.004),
+            "5 % because of your affinity of 0.004 with film",
+        ),
+    ],
+)
+def test_a_reason_is_said_in_a_sentence(reason: Reason, said: str) -> None:
+    assert reason.sentence() == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(0.0, "0.0"), (0.449, "0.4"), (-1.26, "-1.3"), (0.0321, "0.03")]
+)
+def test_affinities_are_said_briefly(value: float, said: str) -> None:
+    assert say_affinity(value) == said
+
+
+def test_negative_reasons_can_be_left_out(model: Teaser) -> None:
+    history = ["i1", "i3"]
+    with_them = model.recommend(history, k=40)
+    assert any(reason.share < 0 for r in with_them for reason in r.reasons)
+    without = model.recommend(history, k=40, negative_reasons=False)
+    assert all(reason.share > 0 for r in without for reason in r.reasons)
+    assert [r.item_id for r in with_them] == [r.item_id for r in without]

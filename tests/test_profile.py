@@ -1,0 +1,221 @@
+"""From history and presses to affinities, by the formulas of docs/model.md."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from teaser import Presses, Steering, Tag, Teaser
+from teaser.errors import ParameterError, UnknownTagError
+from teaser.profile import (
+    DEFAULT_STEERING,
+    POPULARITY,
+    affinities,
+    default_certainty,
+    place_presses,
+    press,
+)
+
+finite = st.floats(-10, 10).map(lambda x: round(x, 6))
+RAW = np.array([[0.5, -2.0, 0.0, 8.0]])
+
+
+@pytest.mark.parametrize(
+    ("length", "certainty"), [(0, 0.2), (1, 0.4), (2, 0.6), (3, 0.8), (50, 0.8)]
+)
+def test_certainty_grows_with_the_history(length: int, certainty: float) -> None:
+    assert default_certainty(length) == pytest.approx(certainty)
+
+
+def test_the_papers_scale_divides_by_the_largest_of_all() -> None:
+    found = affinities(RAW, [5], 3, Steering(scale="paper"))
+    assert_allclose(found, [[0.05, -0.2, 0.0, 0.8]])
+
+
+def test_the_robust_scale_leaves_popularity_out() -> None:
+    found = affinities(RAW, [5], 3, DEFAULT_STEERING)
+    scale = np.percentile([0.5, 2.0, 0.0], 99)
+    assert_allclose(found, 0.8 * RAW / scale)
+
+
+def test_a_person_without_history_leans_on_popularity_alone() -> None:
+    assert_array_equal(affinities(RAW, [0], 3, DEFAULT_STEERING), [[0, 0, 0, 0.6]])
+    assert_array_equal(affinities(RAW, [0], 3, Steering(cold_popularity=0.1))[0, 3], 0.1)
+
+
+def test_nothing_learned_is_no_affinity_at_all() -> None:
+    assert not affinities(np.zeros((1, 4)), [3], 3, DEFAULT_STEERING).any()
+
+
+def test_where_only_popularity_speaks_it_is_the_scale() -> None:
+    assert_allclose(
+        affinities(np.array([[0, 0, 0, 4.0]]), [5], 3, DEFAULT_STEERING), [[0, 0, 0, 0.8]]
+    )
+
+
+def test_the_certainty_can_be_replaced() -> None:
+    sure = Steering(scale="paper", certainty=lambda length: 1.0)
+    assert affinities(RAW, [1], 3, sure).max() == 1.0
+
+
+@given(st.lists(finite, min_size=2, max_size=30), st.integers(1, 20))
+def test_on_the_papers_scale_affinities_stay_within_the_certainty(
+    raw: list[float], length: int
+) -> None:
+    found = affinities(np.array([raw]), [length], 0, Steering(scale="paper"))
+    assert np.abs(found).max() <= default_certainty(length) + 1e-12
+
+
+@given(st.lists(finite, min_size=2, max_size=30), st.integers(1, 20), st.floats(0.01, 100))
+def test_affinities_do_not_depend_on_the_size_of_raw_scores(
+    raw: list[float], length: int, factor: float
+) -> None:
+    p = np.array([raw])
+    found = affinities(factor * p, [length], 0, DEFAULT_STEERING)
+    assert_allclose(found, affinities(p, [length], 0, DEFAULT_STEERING), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("affinity", "steps", "wanted"),
+    [
+        (0.0, 3, 0.6),
+        (0.7, 3, 1.0),  # the bound
+        (1.7, 2, 1.7),  # already beyond: + never lowers
+        (1.7, -2, 1.3),
+        (-0.3, -5, -1.0),
+        (-1.4, -1, -1.4),
+        (-1.4, 5, -0.4),
+        (0.25, 0, 0.25),
+    ],
+)
+def test_presses_move_an_affinity_within_its_bounds(
+    affinity: float, steps: int, wanted: float
+) -> None:
+    values = np.array([affinity, 9.0])
+    found = press(values, {0: steps}, 0.2)
+    assert found[0] == pytest.approx(wanted)
+    assert found[1] == 9.0
+    assert values[0] == affinity
+
+
+@given(finite, st.integers(-5, 4))
+def test_one_more_press_of_plus_never_lowers_an_affinity(affinity: float, steps: int) -> None:
+    values = np.array([affinity])
+    fewer, more = (press(values, {0: k}, 0.2)[0] for k in (steps, steps + 1))
+    assert more >= fewer
+
+
+@given(finite, st.integers(0, 5))
+def test_plus_raises_and_minus_lowers(affinity: float, steps: int) -> None:
+    values = np.array([affinity])
+    assert press(values, {0: steps}, 0.2)[0] >= affinity >= press(values, {0: -steps}, 0.2)[0]
+
+
+class TestPresses:
+    def test_they_add_up_and_zero_is_no_entry(self) -> None:
+        presses = Presses().press("type=film").press("type=film", 2).press("town=Mons", -1)
+        assert dict(presses) == {Tag("type", "film"): 3, Tag("town", "Mons"): -1}
+        assert dict(presses.press("type=film", -3)) == {Tag("town", "Mons"): -1}
+
+    @given(
+        st.lists(
+            st.tuples(st.sampled_from(["a=1", "b=2", "c=3"]), st.sampled_from([-1, 1])), max_size=5
+        )
+    )
+    def test_undo_takes_back_one_at_a_time_to_the_very_beginning(
+        self, steps: list[tuple[str, int]]
+    ) -> None:
+        states = [Presses()]
+        for tag, step in steps:
+            states.append(states[-1].press(tag, step))
+        now = states[-1]
+        for earlier in reversed(states[:-1]):
+            now = now.undo()
+            assert dict(now) == dict(earlier)
+            assert now.events == earlier.events
+
+    def test_nothing_to_undo_is_said(self) -> None:
+        with pytest.raises(ParameterError, match="no press to undo"):
+            Presses().undo()
+
+    def test_five_is_the_most(self) -> None:
+        with pytest.raises(ParameterError, match=r"\+6 presses on a=1 are out of range; -5 to 5"):
+            Presses().press("a=1", 5).press("a=1")
+
+    @pytest.mark.parametrize("steps", [1.0, "2", None, True])
+    def test_only_whole_numbers_are_presses(self, steps: Any) -> None:
+        with pytest.raises(ParameterError, match="whole number"):
+            Presses().press("a=1", steps)
+
+
+def test_presses_are_placed_by_tag_or_text() -> None:
+    index = {Tag("a", "1"): 0, Tag("b", "x=y"): 1}
+    assert place_presses({"a=1": 2, Tag("b", "x=y"): -5}, index) == {0: 2, 1: -5}
+    assert place_presses({"a=1": 2, Tag("a", "1"): 2}, index) == {0: 4}
+    assert place_presses(None, index) == {}
+
+
+@pytest.mark.parametrize(
+    ("presses", "error", "said"),
+    [
+        ({"town=Gent": 1}, UnknownTagError, r"Unknown tag town=Gent\. Closest: town=Ghent"),
+        ({"town": 1}, UnknownTagError, "feature=value"),
+        ({"town=Ghent": 6}, ParameterError, r"out of range; -5 to 5"),
+        ({"town=Ghent": 1.5}, ParameterError, "whole number"),
+        ({3: 1}, UnknownTagError, "Unknown tag 3"),
+    ],
+)
+def test_bad_presses_are_refused(model: Teaser, presses: Any, error: type, said: str) -> None:
+    for ask in (model.profile, model.recommend):
+        with pytest.raises(error, match=said):
+            ask(["i1"], presses)
+
+
+def test_a_profile_names_every_tag_and_sums_its_impacts_to_one(model: Teaser) -> None:
+    found = model.profile(["i1", "i4"], {"town=Ghent": 2})
+    assert tuple(found.affinities) == model.tags_
+    assert sum(found.impacts.values()) == pytest.approx(1.0)
+    assert set(found.impacts) == {"type", "town", "labels", "popularity"}
+    assert found.history == ("i1", "i4")
+    assert found.presses == {Tag("town", "Ghent"): 2}
+    assert found.certainty == pytest.approx(0.6)
+    plain = model.profile(["i1", "i4"]).affinities
+    assert found.affinities[Tag("town", "Ghent")] == pytest.approx(
+        press(np.array([plain[Tag("town", "Ghent")]]), {0: 2}, 0.2)[0]
+    )
+
+
+def test_the_strongest_tags_come_first(model: Teaser) -> None:
+    found = model.profile(["i1", "i4"])
+    sizes = [abs(a) for _, a in found.top(100)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert {tag.feature for tag, _ in found.top(100, feature="town")} == {"town"}
+    assert len(found.top(2)) == 2
+
+
+def test_the_order_of_a_history_and_repeats_do_not_matter(model: Teaser) -> None:
+    plain = model.profile(["i1", "i4", "i7"])
+    mixed = model.profile(["i7", "i1", "i4", "i1"])
+    assert mixed.affinities == plain.affinities
+    assert mixed.certainty == plain.certainty
+    assert mixed.history == ("i7", "i1", "i4")
+
+
+def test_a_cold_profile_is_popularity(model: Teaser) -> None:
+    found = model.profile([])
+    assert {tag: a for tag, a in found.affinities.items() if a} == {POPULARITY: 0.6}
+    assert found.impacts["popularity"] == 1.0
+
+
+def test_a_text_is_no_history(model: Teaser) -> None:
+    with pytest.raises(ParameterError, match="list of item ids"):
+        model.profile("i1")
+
+
+@pytest.mark.parametrize("bad", [{"scale": "log"}, {"step": 0}, {"step": -0.2}])
+def test_senseless_steering_is_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        Steering(**bad)
