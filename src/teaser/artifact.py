@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -196,17 +197,22 @@ def _locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _temporary(folder: Path) -> Iterator[Path]:
-    path = folder / f".writing-{uuid4().hex}"
+    """Lend an empty file in a folder of its own: some writers leave more than one behind."""
+    room = folder / f".writing-{uuid4().hex}"
+    room.mkdir()
     try:
-        yield path
+        (room / "file").touch()
+        yield room / "file"
     finally:
-        path.unlink(missing_ok=True)
+        shutil.rmtree(room, ignore_errors=True)
 
 
 def _place(folder: Path, name: str, suffix: str, save: Callable[[str], Any]) -> dict[str, Any]:
     """Save one file under a name that carries its checksum, and describe it."""
     with _temporary(folder) as temporary:
+        ordinary = temporary.stat().st_mode
         save(str(temporary))
+        temporary.chmod(ordinary)  # safetensors puts a private file in its place
         digest, size = _checksum(temporary), temporary.stat().st_size
         target = f"{name}-{digest[:16]}{suffix}"
         _settle(temporary, folder / target)
@@ -240,7 +246,7 @@ def _sweep(folder: Path) -> None:
         keep = set()
     for path in folder.iterdir():
         if _OWN_FILE.fullmatch(path.name) and path.name not in keep:
-            path.unlink(missing_ok=True)
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def _checked(folder: Path, entry: Mapping[str, Any]) -> Path:
@@ -271,6 +277,8 @@ def _map_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Map the tensors of a safetensors file, so that processes share its pages."""
     flat = np.memmap(path, dtype=np.uint8, mode="r")
     (length,) = struct.unpack("<Q", flat[:8])
+    if 8 + length > len(flat):
+        raise ValueError(f"{path.name} ends within its header")
     header = json.loads(bytes(flat[8 : 8 + length]))
     header.pop("__metadata__", None)
     numbers = np.asarray(flat[8 + length :])

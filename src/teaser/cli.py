@@ -3,9 +3,6 @@
 import json
 import re
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,12 +10,18 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from typer.core import TyperGroup
 
-from teaser import terminal
+from teaser import artifact, terminal
+from teaser import demo as demonstration
 from teaser._version import __version__
+from teaser.data import events, sources
+from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError, TeaserError
+from teaser.explain import Reason
+from teaser.model import load
+from teaser.model.teaser import Teaser
+from teaser.profile import Steering
 
 out = Console()
 err = Console(stderr=True)
@@ -103,8 +106,6 @@ def prepare(
     as_json: AsJson = False,
 ) -> None:
     """Turn interactions and metadata into a data set; report, and write the rules used."""
-    from teaser.data.dataset import Dataset
-
     given = tables or []
     if len(given) == 2 and source is None:
         with err.status("reading"):
@@ -122,7 +123,7 @@ def prepare(
     dataset.save(folder)
     dataset.rules.write(folder / "rules.toml")
     if as_json:
-        _print_json(_describe_dataset(dataset))
+        _print_json(dataset.describe())
         return
     for line in dataset.lines():
         out.print(line, highlight=False, soft_wrap=True)
@@ -149,9 +150,6 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a model to a data set, after saying what it will take."""
-    from teaser.data.dataset import Dataset
-    from teaser.model.teaser import Teaser
-
     data = Dataset.load(dataset)
     model = Teaser(
         l2_weights=l2_weights,
@@ -164,10 +162,10 @@ def fit(
         dtype=dtype,
         rng=seed,
     )
-    _fit(model, data)
+    terminal.fit_visibly(model, data, err)
     model.save(folder)
     if as_json:
-        _print_json(_describe_model(model))
+        _print_json(model.describe())
         return
     out.print(f"{model.iterations_} iterations, residual {model.residual_:.1e}", highlight=False)
     out.print(f"Next: teaser recommend {folder} --history ITEM", soft_wrap=True, highlight=False)
@@ -184,9 +182,6 @@ def estimate(
     as_json: AsJson = False,
 ) -> None:
     """Say what a fit will take in memory and time, without doing it."""
-    from teaser.data.dataset import Dataset
-    from teaser.model.teaser import Teaser
-
     data = Dataset.load(dataset)
     expected = Teaser(solver=solver, gram=gram, tol=tol, dtype=dtype).estimate(data)
     if as_json:
@@ -207,9 +202,9 @@ def profile(
     as_json: AsJson = False,
 ) -> None:
     """Show what the model believes of a person: impacts of features, affinities with tags."""
-    fitted = _load(model)
+    fitted = load(model)
     seen, presses = _ids(fitted, history), _presses(press)
-    found = fitted.profile(seen, presses, steering=_steering(scale))
+    found = fitted.profile(seen, presses, steering=Steering(scale=scale))
     if as_json:
         _print_json(
             {
@@ -237,14 +232,14 @@ def recommend(
     as_json: AsJson = False,
 ) -> None:
     """List the best items for a person, each with its signed reasons."""
-    fitted = _load(model)
+    fitted = load(model)
     found = fitted.recommend(
         _ids(fitted, history),
         _presses(press),
         k=k,
         exclude_history=not with_history,
         negative_reasons=negative,
-        steering=_steering(scale),
+        steering=Steering(scale=scale),
     )
     if as_json:
         _print_json([{**asdict(r), "reasons": [_reason(x) for x in r.reasons]} for r in found])
@@ -268,7 +263,7 @@ def explain(
     """Show the whole score of an item, or with --tag where an affinity comes from."""
     if (item is None) == (tag is None):
         raise ParameterError("Name either an item or --tag, to say what is to be explained.")
-    fitted = _load(model)
+    fitted = load(model)
     seen = _ids(fitted, history)
     if tag is not None:
         origins = fitted.origins(tag, seen)
@@ -278,7 +273,7 @@ def explain(
         titles = {name: fitted.title(fitted.items_.index_of(name)) for name in origins}
         out.print(terminal.draw_origins(origins, {n: t for n, t in titles.items() if t}))
         return
-    found = fitted.explain(str(item), seen, _presses(press), steering=_steering(scale))
+    found = fitted.explain(str(item), seen, _presses(press), steering=Steering(scale=scale))
     if as_json:
         reasons = [_reason(r) for r in found.reasons]
         _print_json(
@@ -307,16 +302,13 @@ def info(
     as_json: AsJson = False,
 ) -> None:
     """Say what a folder holds; with --find, look up items and tags by name."""
-    from teaser import artifact
-    from teaser.data.dataset import Dataset
-
     if artifact.read_manifest(folder)["kind"] == "dataset":
         data = Dataset.load(folder)
-        about, items, tags = _describe_dataset(data), data.table, data.tags
+        about, items, tags = data.describe(), data.table, data.tags
         title = data.rules.roles.get("title")
     else:
-        fitted = _load(folder)
-        about, items, tags = _describe_model(fitted), fitted.table_, fitted.tags_
+        fitted = load(folder)
+        about, items, tags = fitted.describe(), fitted.table_, fitted.tags_
         title = fitted.rules_.roles.get("title")
     if find is not None:
         names = items.to_series(0).cast(str).to_list()
@@ -351,9 +343,7 @@ def demo(
     seed: Seed = 0,
 ) -> None:
     """Prepare the built-in events, fit, and show a profile that is read and steered."""
-    from teaser.demo import run
-
-    model = run(out, _fit, seed=seed)
+    model = demonstration.run(out, err, seed=seed)
     if folder is not None:
         model.save(folder)
         out.print(
@@ -373,10 +363,7 @@ def _from_source(
     positive: str | None,
     imdb: Path | None,
     seed: int,
-) -> Any:
-    from teaser.data import events, sources
-    from teaser.data.dataset import Dataset
-
+) -> Dataset:
     if name == "events":
         if paths:
             raise ParameterError("The events are generated; --source events takes no path.")
@@ -396,41 +383,7 @@ def _from_source(
     )
 
 
-def _fit(model: Any, data: Any) -> None:
-    """Say what the fit will take, and do it under a progress bar."""
-    for line in model.estimate(data).lines():
-        err.print(line, highlight=False, soft_wrap=True)
-    with _progress(model.tol) as report, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(data, callback=report)
-    for warning in caught:
-        err.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
-
-
-@contextmanager
-def _progress(tol: float) -> Iterator[Any]:
-    """Show the residual on its way to the tolerance, in orders of magnitude."""
-    from math import log10
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("counting co-occurrences", total=None)
-
-        def report(iteration: int, residual: float) -> None:
-            done = min(1.0, log10(max(residual, 1e-300)) / log10(tol)) if residual < 1 else 0.0
-            said = f"iteration {iteration}, residual {residual:.1e}"
-            bar.update(task, description=said, total=1.0, completed=max(0.0, done))
-
-        yield report
-
-
-def _load(folder: Path) -> Any:
-    from teaser.model import load
-
-    return load(folder)
-
-
-def _ids(model: Any, given: list[str] | None) -> list[str]:
+def _ids(model: Teaser, given: list[str] | None) -> list[str]:
     """Return item ids; a text with commas that is no id itself is a list of them."""
     found = []
     for text in given or []:
@@ -450,47 +403,8 @@ def _presses(given: list[str] | None) -> dict[str, int]:
     return presses
 
 
-def _steering(scale: str) -> Any:
-    from teaser.profile import Steering
-
-    return Steering(scale=scale)
-
-
-def _reason(reason: Any) -> dict[str, Any]:
+def _reason(reason: Reason) -> dict[str, Any]:
     return {**asdict(reason), "sentence": reason.sentence()}
-
-
-def _describe_dataset(data: Any) -> dict[str, Any]:
-    return {
-        "kind": "dataset",
-        "users": data.n_users,
-        "items": data.n_items,
-        "tags": dict(data.tag_report.tags),
-        "interactions": int(data.X.nnz),
-        "report": data.lines(),
-        "rules": data.rules.as_dict()["tags"],
-        "roles": dict(data.rules.roles),
-        "skipped": dict(data.rules.skipped),
-    }
-
-
-def _describe_model(model: Any) -> dict[str, Any]:
-    features: dict[str, int] = {}
-    for tag in model.tags_:
-        features[tag.feature] = features.get(tag.feature, 0) + 1
-    return {
-        "kind": type(model).__name__,
-        "items": len(model.items_),
-        "tags": features,
-        "parameters": {
-            k: v if isinstance(v, str | int | float) else str(v)
-            for k, v in model.parameters().items()
-        },
-        "iterations": model.iterations_,
-        "residual": model.residual_,
-        "converged": model.converged_,
-        "roles": dict(model.rules_.roles),
-    }
 
 
 def _print_json(value: Any) -> None:

@@ -1,7 +1,5 @@
 """The demonstration in a terminal: the built-in events, one person, and three presses of +."""
 
-from collections.abc import Callable
-
 from rich.console import Console
 from rich.rule import Rule as Line
 
@@ -10,21 +8,22 @@ from teaser.data.dataset import Dataset
 from teaser.data.tags import Tag
 from teaser.model.teaser import Teaser
 from teaser.profile import Presses
-from teaser.terminal import draw_profile, draw_recommendations, say_change
+from teaser.terminal import draw_profile, draw_recommendations, fit_visibly, say_change
 
 TOWN = Tag("town", "Ghent")
 _LENGTH = 10
+_PRESSED = ("type", "theme", "setting")
 
 
-def run(out: Console, fit: Callable[[Teaser, Dataset], None], *, seed: int = 0) -> Teaser:
-    """Prepare the events, fit a model with `fit`, and show a profile, a list and three presses."""
+def run(out: Console, err: Console, *, seed: int = 0) -> Teaser:
+    """Prepare the events, fit a model, and show a profile, a list and what three presses do."""
     with out.status("making up a year of events in Belgium"):
         dataset = events.dataset(seed=seed)
     _title(out, "The data")
     for line in dataset.lines():
         out.print(line, highlight=False, soft_wrap=True)
     model = Teaser()
-    fit(model, dataset)
+    fit_visibly(model, dataset, err)
     history = choose_person(dataset)
     _title(out, f"Somebody who went to {len(history)} events")
     for item_id in history:
@@ -55,24 +54,24 @@ def run(out: Console, fit: Callable[[Teaser, Dataset], None], *, seed: int = 0) 
 
 
 def choose_person(dataset: Dataset) -> list[int | str]:
-    """Return the history of the first person with five to eight events, half in one town."""
+    """Return the history of the first person with five to eight events, most in one town."""
     in_town = dataset.S[:, [dataset.tags.index(TOWN)]].toarray().ravel()
     for user in range(dataset.n_users):
         seen = dataset.X.indices[dataset.X.indptr[user] : dataset.X.indptr[user + 1]]
-        if 5 <= len(seen) <= 8 and in_town[seen].mean() >= 0.5:
+        if 5 <= len(seen) <= 8 and in_town[seen].mean() > 0.5:
             return [dataset.items[i] for i in seen]
     return [dataset.items[i] for i in dataset.X.indices[: dataset.X.indptr[1]]]
 
 
 def choose_tag(model: Teaser, history: list[int | str]) -> Tag:
-    """Return the event type with which three presses bring most news to the list."""
+    """Return the type, theme or setting with which three presses bring most news to the list."""
     before = {r.item_id for r in model.recommend(history, k=_LENGTH)}
 
     def news(tag: Tag) -> int:
         after = model.recommend(history, {tag: 3}, k=_LENGTH)
         return sum(r.item_id not in before for r in after)
 
-    return max((tag for tag in model.tags_ if tag.feature == "type"), key=news)
+    return max((tag for tag in model.tags_ if tag.feature in _PRESSED), key=news)
 
 
 def _title(out: Console, text: str) -> None:

@@ -1,16 +1,45 @@
-"""Profiles, lists and explanations, drawn for a terminal."""
+"""Profiles, lists, explanations and the progress of a fit, drawn for a terminal."""
 
+import warnings
 from collections.abc import Mapping, Sequence
+from math import log10
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from teaser.data.dataset import Dataset
 from teaser.explain import Explanation, Reason, Recommendation
+from teaser.model.teaser import Teaser
 from teaser.profile import Profile
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
 _HALF = 10
+
+
+def fit_visibly(model: Teaser, dataset: Dataset, console: Console) -> None:
+    """Say what the fit will take, and make it under a progress bar; warnings become lines."""
+    for line in model.estimate(dataset).lines():
+        console.print(line, highlight=False, soft_wrap=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with (
+        Progress(*columns, console=console, transient=True) as bar,
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        task = bar.add_task("preparing", total=None)
+
+        def report(iteration: int, residual: float) -> None:
+            # The way to the tolerance is measured in orders of magnitude.
+            done = log10(min(residual, 1.0)) / log10(model.tol)
+            said = f"iteration {iteration}, residual {residual:.1e}"
+            bar.update(task, description=said, total=1.0, completed=min(1.0, done))
+
+        model.fit(dataset, callback=report)
+    for warning in caught:
+        console.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
 
 
 def draw_profile(profile: Profile, *, per_feature: int = 4) -> RenderableType:

@@ -230,6 +230,20 @@ class Dataset:
             *self.tag_report.lines(),
         ]
 
+    def describe(self) -> dict[str, Any]:
+        """Return what it holds as plain values, for programs."""
+        return {
+            "kind": "dataset",
+            "users": self.n_users,
+            "items": self.n_items,
+            "interactions": int(self.X.nnz),
+            "tags": dict(self.tag_report.tags),
+            "report": self.lines(),
+            "rules": self.rules.as_dict()["tags"],
+            "roles": dict(self.rules.roles),
+            "skipped": dict(self.rules.skipped),
+        }
+
     def save(self, folder: str | Path) -> None:
         """Write the data set to a folder; `Dataset.load` reads it back."""
         artifact.write(

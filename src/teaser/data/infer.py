@@ -99,7 +99,7 @@ def _guess_number(name: str, filled: pl.Series, min_items: int) -> Rule | str:
 
 def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
     numbers = filled.cast(pl.Float64, strict=False)
-    if numbers.is_finite().all() and filled.str.contains(".", literal=True).any():
+    if numbers.is_finite().fill_null(False).all() and filled.str.contains(".", literal=True).any():
         return _guess_number(name, numbers, min_items)
     distinct = filled.n_unique()
     words = filled.str.count_matches(r"\S+").mean()

@@ -374,7 +374,7 @@ def _rule(raw: Any, place: int, origin: str) -> Rule:
         raise RuleError(f"{where} is not a table of settings: {raw!r}.")
     settings = dict(raw)
     kind = settings.pop("kind", None)
-    if kind not in KINDS:
+    if kind not in list(KINDS):
         raise RuleError(f"Unknown kind {kind!r} in {where}. Known: {', '.join(KINDS)}.")
     known = [f.name for f in fields(KINDS[kind])]
     for name, value in settings.items():
@@ -451,7 +451,7 @@ def _spoken(cell: pl.Expr, kind: pl.DataType) -> pl.Expr:
     if kind == pl.Boolean:
         return pl.when(cell).then(pl.lit("yes")).when(~cell).then(pl.lit("no"))
     if kind.is_float():
-        text = (cell + 0.0).cast(pl.String).str.replace(r"\.0$", "")
+        text = cell.cast(pl.String).str.replace(r"\.0$", "").str.replace(r"^-0$", "0")
         return pl.when(cell.is_finite()).then(text)
     return cell.cast(pl.String)
 

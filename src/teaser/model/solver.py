@@ -76,7 +76,7 @@ class Problem:
         """Prepare what every iteration needs; D is items x tags, in the dtype of `gram`."""
         # Eigenvectors in double precision: their orthogonality bounds the attainable residual.
         K = (D.T @ D).toarray().astype(np.float64)
-        eta, V = scipy.linalg.eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+        eta, V = np.linalg.eigh(K)
         V = np.ascontiguousarray(V, dtype=gram.dtype)
         eta = np.maximum(eta, 0.0).astype(gram.dtype)
         return cls(gram, D, l1, l2, gram.diagonal(), V, eta, np.asarray(D @ V))

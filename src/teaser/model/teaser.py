@@ -1,5 +1,6 @@
 """TEASER: a linear model whose user embedding is a profile of item tags."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -178,17 +179,28 @@ class Teaser(AspectModel):
             for i in self._places(history)
         }
 
+    def describe(self) -> dict[str, Any]:
+        """Return what it holds as plain values, for programs."""
+        self.check_fitted()
+        return {
+            "kind": "Teaser",
+            "items": len(self.items_),
+            "tags": dict(Counter(tag.feature for tag in self.tags_)),
+            "parameters": self._plain_parameters(),
+            "iterations": self.iterations_,
+            "residual": self.residual_,
+            "converged": self.converged_,
+            "roles": dict(self.rules_.roles),
+        }
+
     def save(self, folder: str | Path) -> None:
         """Write the model to a folder; `teaser.load` reads it back."""
         self.check_fitted()
-        settings = self.parameters()
-        settings["gram"] = self.gram if isinstance(self.gram, str) else "auto"
-        settings["rng"] = self.rng if isinstance(self.rng, int) else None
         artifact.write(
             folder,
             kind="Teaser",
             settings={
-                "parameters": {name: _plain(value) for name, value in settings.items()},
+                "parameters": self._plain_parameters(),
                 "rules": self.rules_.as_dict(),
                 "shape": list(self.decoder_.shape),
                 "fit": {
@@ -229,6 +241,9 @@ class Teaser(AspectModel):
         settings.pop("rng")
         check_settings(**settings)
 
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    def _plain_parameters(self) -> dict[str, Any]:
+        """Return the parameters as json can hold them; a given Gram or generator is not kept."""
+        settings = self.parameters()
+        settings["gram"] = self.gram if isinstance(self.gram, str) else "auto"
+        settings["rng"] = self.rng if isinstance(self.rng, int) else None
+        return {k: v.item() if isinstance(v, np.generic) else v for k, v in settings.items()}

@@ -1,0 +1,5 @@
+"""Run the command line with `python -m teaser`."""
+
+from teaser.cli import main
+
+main()

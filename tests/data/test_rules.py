@@ -1,0 +1,545 @@
+"""Rules: what each makes of a column, what they refuse, and how they are written as TOML."""
+
+import math
+import re
+from collections import Counter
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teaser.data.rules import (
+    KINDS,
+    Category,
+    ListOf,
+    Number,
+    Rule,
+    Rules,
+    Text,
+    Year,
+    as_rules,
+    unreadable,
+)
+from teaser.errors import RuleError
+
+
+def values(rule: Rule, cells: Any) -> list[list[str]]:
+    """Return what a rule makes of the cells of column x; nothing reads as an empty list."""
+    items = pl.DataFrame({"x": cells})
+    found = rule.resolve(items).values(items)
+    assert found.dtype == pl.List(pl.String)
+    return [[v for v in row or [] if v is not None] for row in found.to_list()]
+
+
+class TestCategory:
+    @pytest.mark.parametrize(
+        ("cells", "words"),
+        [
+            (["jazz", None], ["jazz", None]),
+            ([3, -4], ["3", "-4"]),
+            ([3.0, 4.5, -0.0], ["3", "4.5", "0"]),
+            ([1e300, float("nan"), float("inf")], ["1e+300", None, None]),
+            ([True, False, None], ["yes", "no", None]),
+            ([date(2024, 2, 29)], ["2024-02-29"]),
+            (pl.Series(["a", None], dtype=pl.Categorical), ["a", None]),
+            ([["a", "b"], []], ["a b", ""]),
+            ([None, None], [None, None]),
+        ],
+        ids=str,
+    )
+    def test_cells_become_words(self, cells: Any, words: list[str | None]) -> None:
+        assert values(Category("x"), cells) == [[w] if w is not None else [] for w in words]
+
+    def test_a_number_reads_alike_whatever_its_neighbours(self) -> None:
+        assert values(Category("x"), [3.0, 4.5])[0] == values(Category("x"), [3.0])[0]
+
+
+class TestListOf:
+    def test_cells_are_split_at_the_separator(self) -> None:
+        rule = ListOf("x", separator=", ")
+        assert values(rule, ["a, b", "c", None]) == [["a", "b"], ["c"], []]
+
+    def test_a_separator_is_no_pattern(self) -> None:
+        assert values(ListOf("x", separator="."), ["a.b"]) == [["a", "b"]]
+
+    @pytest.mark.parametrize(
+        ("cells", "lists"),
+        [
+            ([["a", None, "b|c"], [], None], [["a", "b|c"], [], []]),
+            ([[1, 2]], [["1", "2"]]),
+            ([[3.0, 4.5, float("nan")]], [["3", "4.5"]]),
+            ([[True, False]], [["yes", "no"]]),
+            (pl.Series([["a", "b"]], dtype=pl.Array(pl.String, 2)), [["a", "b"]]),
+            (pl.Series([["a"]], dtype=pl.List(pl.Categorical)), [["a"]]),
+        ],
+        ids=str,
+    )
+    def test_columns_of_lists_are_taken_element_by_element(
+        self, cells: Any, lists: list[list[str]]
+    ) -> None:
+        assert values(ListOf("x"), cells) == lists
+
+
+def bounds(label: str) -> tuple[float, float]:
+    """Read what the label of a bin says: from where, ends included, to where, ends excluded."""
+    number = r"(-?[\d.]+(?:e[+-]?\d+)?)"
+    if found := re.fullmatch(rf"under {number}", label):
+        return -math.inf, float(found[1])
+    if found := re.fullmatch(rf"{number} and over", label):
+        return float(found[1]), math.inf
+    if found := re.fullmatch(rf"{number} to {number}", label):
+        return float(found[1]), float(found[2])
+    assert label == "any"
+    return -math.inf, math.inf
+
+
+class TestNumber:
+    finite = st.floats(allow_nan=False, allow_infinity=False)
+
+    @given(
+        numbers=st.lists(finite | st.integers(-5, 5).map(float), min_size=1),
+        bins=st.integers(2, 12),
+    )
+    def test_a_number_is_in_the_bin_whose_label_says_so(
+        self, numbers: list[float], bins: int
+    ) -> None:
+        for number, (label,) in zip(numbers, values(Number("x", bins=bins), numbers), strict=True):
+            low, high = bounds(label)
+            assert low <= number < high
+
+    @given(
+        edges=st.lists(finite, min_size=1, unique=True).map(sorted),
+        numbers=st.lists(finite, min_size=1),
+    )
+    def test_so_it_is_with_given_edges(self, edges: list[float], numbers: list[float]) -> None:
+        rule = Number("x", edges=tuple(edges))
+        cells = [*numbers, *edges]
+        for number, (label,) in zip(cells, values(rule, cells), strict=True):
+            low, high = bounds(label)
+            assert low <= number < high
+
+    @given(numbers=st.lists(finite, min_size=2), bins=st.integers(2, 12))
+    def test_numbers_that_differ_make_two_bins_or_more(
+        self, numbers: list[float], bins: int
+    ) -> None:
+        labels = {label for (label,) in values(Number("x", bins=bins), numbers)}
+        assert (len(labels) == 1) == (len(set(numbers)) == 1)
+        assert len(labels) <= bins
+
+    @given(
+        seed=st.integers(0, 1000),
+        shift=st.sampled_from([0.0, 1e3, -1e6]),
+        scale=st.sampled_from([1.0, 1e6]),
+    )
+    def test_bins_are_about_equally_full(self, seed: int, shift: float, scale: float) -> None:
+        numbers = shift + scale * np.random.default_rng(seed).lognormal(size=500)
+        full = Counter(label for (label,) in values(Number("x", bins=5), numbers))
+        assert len(full) == 5
+        assert all(70 <= count <= 130 for count in full.values())
+
+    def test_edges_are_rounded_where_bins_stay_as_full(self) -> None:
+        numbers = np.random.default_rng(0).uniform(60, 240, 1000)
+        (rule,) = [Number("x", bins=4).resolve(pl.DataFrame({"x": numbers}))]
+        assert all(edge == float(f"{edge:.2g}") for edge in rule.edges)
+
+    def test_numbers_far_from_zero_are_still_told_apart(self) -> None:
+        labels = values(Number("x", bins=2), [1_000_001, 1_000_002, 1_000_003, 1_000_004])
+        assert labels[0] == labels[1] != labels[2] == labels[3]
+
+    def test_labels_are_written_from_edges_and_unit(self) -> None:
+        rule = Number("x", edges=(60, 90.5), unit="min")
+        assert values(rule, [0, 60, 90, 100]) == [
+            ["under 60 min"],
+            ["60 to 90.5 min"],
+            ["60 to 90.5 min"],
+            ["90.5 min and over"],
+        ]
+
+    def test_labels_can_be_given(self) -> None:
+        rule = Number("x", edges=(0,), labels=("below", "above"))
+        assert values(rule, [-5, 0]) == [["below"], ["above"]]
+
+    def test_equal_numbers_make_one_bin(self) -> None:
+        assert values(Number("x"), [7.0] * 5) == [["any"]] * 5
+
+    def test_texts_that_hold_numbers_are_read(self) -> None:
+        rule = Number("x", edges=(10,))
+        assert values(rule, [" 5 ", "15", "n/a", ""]) == [["under 10"], ["10 and over"], [], []]
+
+    def test_what_is_learnt_is_kept_in_the_rule(self) -> None:
+        learnt = Number("x", bins=2).resolve(pl.DataFrame({"x": [1, 2, 3, 4]}))
+        assert values(learnt, [100]) == [[f"{learnt.edges[0]:g} and over"]]
+        assert values(learnt, [-100]) == [[f"under {learnt.edges[0]:g}"]]
+
+    @pytest.mark.parametrize("cells", [[None, None], ["a", "b"], [float("nan"), float("inf")]])
+    def test_a_column_without_a_number_is_refused(self, cells: list[Any]) -> None:
+        with pytest.raises(RuleError, match="Column 'x' holds no number"):
+            values(Number("x"), cells)
+
+
+class TestYear:
+    @pytest.mark.parametrize(
+        ("cells", "years"),
+        [
+            ([1995, -44, 0], ["1995", "-44", "0"]),
+            ([1995.0, None], ["1995", None]),
+            ([date(1995, 12, 31)], ["1995"]),
+            ([datetime(1995, 12, 31, 23, 59)], ["1995"]),
+            (["1995", " 1995 ", "1995-12-31", "Heat (1995)"], ["1995"] * 4),
+            (["soon", "12345", "", None], [None] * 4),
+            ([1e4, 1e300, float("nan")], [None] * 3),
+            (pl.Series(["1995", "x"], dtype=pl.Categorical), ["1995", None]),
+        ],
+        ids=str,
+    )
+    def test_years_are_read_from_numbers_dates_and_texts(
+        self, cells: Any, years: list[str | None]
+    ) -> None:
+        assert values(Year("x"), cells) == [[y] if y else [] for y in years]
+
+    @pytest.mark.parametrize(
+        ("width", "year", "label"),
+        [
+            (10, 1999, "1990s"),
+            (10, 1990, "1990s"),
+            (10, -1, "-10s"),
+            (5, 1994, "1990–1994"),
+            (100, 1994, "1900–1999"),
+        ],
+    )
+    def test_wider_bins_name_their_years(self, width: int, year: int, label: str) -> None:
+        assert values(Year("x", width=width), [year]) == [[label]]
+
+    @given(year=st.integers(-9999, 9999), width=st.integers(2, 300).filter(lambda w: w != 10))
+    def test_a_year_is_in_the_bin_whose_label_says_so(self, year: int, width: int) -> None:
+        ((label,),) = values(Year("x", width=width), [year])
+        first, last = map(int, label.split("–"))
+        assert first <= year <= last == first + width - 1
+
+
+class TestText:
+    def words(self, *texts: str | None, **settings: Any) -> list[list[str]]:
+        return values(Text("x", **{"stop_words": (), **settings}), list(texts))
+
+    def test_words_are_lower_case_and_of_three_letters_or_more(self) -> None:
+        assert self.words("A Night at the OPERA") == [["night", "the", "opera"]]
+
+    def test_stop_words_are_passed_over(self) -> None:
+        assert self.words("The night of the opera", stop_words="english") == [["night", "opera"]]
+
+    def test_stop_words_of_several_languages_and_ones_own(self) -> None:
+        found = self.words("the nuit avec opera show", stop_words=("english", "french", "Show"))
+        assert found == [["nuit", "opera"]]
+
+    @pytest.mark.parametrize("mark", ["'", "’"])
+    def test_an_apostrophe_ends_a_word(self, mark: str) -> None:
+        text = f"L{mark}amour du king{mark}s cafe, don{mark}t and doesn{mark}t"
+        assert self.words(text, stop_words="english") == [["amour", "king", "cafe"]]
+
+    def test_a_hyphen_does_not(self) -> None:
+        assert self.words("a well-known rock-'n'-roll") == [["well-known", "rock", "roll"]]
+
+    def test_two_ways_to_write_an_accent_are_one(self) -> None:
+        first, second = self.words("café crème", "cafe\u0301 cre\u0300me")
+        assert first == second == ["café", "crème"]
+
+    def test_letters_of_other_scripts_are_letters(self) -> None:
+        assert self.words("Москва हिन्दी 東京都") == [["москва", "हिन्दी", "東京都"]]
+
+    def test_markup_is_no_text(self) -> None:
+        text = '<p class="big">Caf&eacute; &amp; <b>jazz</b><br/>live</p><!-- draft --> 1 < 2'
+        assert self.words(text) == [["café", "jazz", "live"]]
+
+    def test_digits_alone_are_no_words(self) -> None:
+        assert self.words("1984 and 3000 mp3") == [["and", "mp3"]]
+
+    def test_a_missing_text_has_no_words(self) -> None:
+        assert self.words(None, "", "   ", "...") == [[], [], [], []]
+
+    def test_several_columns_are_read_as_one(self) -> None:
+        items = pl.DataFrame({"a": ["red", None], "b": ["green", "blue"]})
+        rule = Text(("a", "b"), stop_words=())
+        assert rule.values(items).to_list() == [["red", "green"], ["blue"]]
+        assert rule.name == "a b"
+
+    @pytest.mark.parametrize(
+        ("settings", "n_items", "wanted"),
+        [
+            ({}, 1000, (10, 300)),
+            ({"min_items": 50}, 1000, (50, 300)),
+            ({"min_share": 0.0, "max_share": 1.0}, 10, (1, 10)),
+            ({"min_share": 0.1, "max_share": 0.3}, 10, (1, 3)),
+            ({"min_share": 0.15, "max_share": 0.29}, 10, (2, 2)),
+        ],
+    )
+    def test_shares_bound_how_many_items_use_a_word(
+        self, settings: dict[str, Any], n_items: int, wanted: tuple[int, int]
+    ) -> None:
+        assert Text("x", **settings).bounds(n_items) == wanted
+
+
+UNFIT = [[{"a": 1}], [[{"a": 1}]], [[[1]]], [b"\xff"], [timedelta(1)]]
+
+
+class TestUnfitColumns:
+    @pytest.mark.parametrize("cells", UNFIT, ids=str)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_columns_that_a_rule_cannot_read_are_refused(self, kind: str, cells: Any) -> None:
+        with pytest.raises(RuleError, match=r"Column 'x' holds .*, which cannot be read as"):
+            values(KINDS[kind]("x"), cells)
+
+    @pytest.mark.parametrize("cells", [[date(2024, 1, 1)], [time(8)], [["1"]]], ids=str)
+    def test_dates_and_lists_are_no_numbers(self, cells: Any) -> None:
+        with pytest.raises(RuleError, match="which cannot be read as numbers"):
+            values(Number("x"), cells)
+
+    @pytest.mark.parametrize(
+        ("rule", "cells", "bad"),
+        [
+            (Number("x"), ["1", " ", None, "1,5", "x"], ["1,5", "x"]),
+            (Number("x"), [1.0, None, float("inf"), float("nan")], ["inf", "NaN"]),
+            (Year("x"), ["1995", "soon", ""], ["soon"]),
+            (Year("x"), [1995, 19950101], ["19950101"]),
+            (Year("x"), [date(1995, 1, 1), None], []),
+            (Category("x"), ["a", None], []),
+        ],
+        ids=str,
+    )
+    def test_cells_that_hold_something_else_are_found(
+        self, rule: Rule, cells: list[Any], bad: list[str]
+    ) -> None:
+        assert unreadable(rule, pl.DataFrame({"x": cells})).to_list() == bad
+
+
+class TestChecks:
+    @pytest.mark.parametrize(
+        ("rule", "complaint"),
+        [
+            (Category("x", min_items="3"), "a whole number from 1 as min_items, found '3'"),  # type: ignore[arg-type]
+            (Category("x", min_items=0), "a whole number from 1 as min_items, found 0"),
+            (Category("x", min_items=True), "as min_items, found True"),
+            (Category("x", min_items=1.5), "as min_items, found 1.5"),  # type: ignore[arg-type]
+            (Category("x", feature=3), "a name as feature, found 3"),  # type: ignore[arg-type]
+            (Category(3), "needs the name of a column, found 3"),  # type: ignore[arg-type]
+            (Category(""), "needs the name of a column, found ''"),
+            (Category(("a", "b")), "needs the name of a column"),  # type: ignore[arg-type]
+            (Category("a=b"), "a feature called 'a=b'"),
+            (Category("x", feature="a=b"), "a feature called 'a=b'"),
+            (Category("x", feature=" "), "a feature called ''"),
+            (ListOf("x", separator=5), "a text that is not empty as separator, found 5"),  # type: ignore[arg-type]
+            (ListOf("x", separator=""), "a text that is not empty as separator, found ''"),
+            (Number("x", bins=1), "2 to 1,000 bins, found 1"),
+            (Number("x", bins=10**9), "2 to 1,000 bins, found 1,000,000,000"),
+            (Number("x", bins="4"), "a whole number as bins, found '4'"),  # type: ignore[arg-type]
+            (Number("x", edges=("a", "b")), "finite numbers as edges"),  # type: ignore[arg-type]
+            (Number("x", edges="ab"), "finite numbers as edges"),  # type: ignore[arg-type]
+            (Number("x", edges=5), "finite numbers as edges, found 5"),  # type: ignore[arg-type]
+            (Number("x", edges=(1.0, math.nan)), "finite numbers as edges"),
+            (Number("x", edges=(1.0, math.inf)), "finite numbers as edges"),
+            (Number("x", edges=(10**400,)), "finite numbers as edges"),
+            (Number("x", edges=(True,)), "finite numbers as edges"),
+            (Number("x", edges=(2, 1)), "edges of 'x' must ascend"),
+            (Number("x", edges=(1, 1)), "edges of 'x' must ascend"),
+            (Number("x", labels=("a", "b")), "has labels but no edges"),
+            (Number("x", edges=(1,), labels=("a",)), "1 edges make 2 bins on 'x', but 1 labels"),
+            (Number("x", edges=(1,), labels=("a", " ")), "names as labels"),
+            (Number("x", edges=(1,), labels=(1, 2)), "names as labels"),  # type: ignore[arg-type]
+            (Number("x", unit=3), "a word as unit"),  # type: ignore[arg-type]
+            (Year("x", width=0), "a whole number from 1 as width, found 0"),
+            (Year("x", width=2.5), "a whole number from 1 as width, found 2.5"),  # type: ignore[arg-type]
+            (Text(()), "needs the name of a column"),
+            (Text(("a", 3)), "needs the name of a column"),  # type: ignore[arg-type]
+            (Text(3), "needs the name of a column, found 3"),  # type: ignore[arg-type]
+            (Text("x", min_share=0.5, max_share=0.5), "0 <= min_share < max_share <= 1"),
+            (Text("x", min_share=-0.1), "0 <= min_share < max_share <= 1"),
+            (Text("x", max_share=2), "0 <= min_share < max_share <= 1"),
+            (Text("x", min_share="1"), "a number as min_share"),  # type: ignore[arg-type]
+            (Text("x", max_share=math.nan), "a number as max_share"),
+            (Text("x", stop_words="german"), "no stop words called 'german'. Known: english"),
+            (Text("x", stop_words=5), "a language or a list of words as stop_words"),  # type: ignore[arg-type]
+            (Text("x", min_length=0), "a whole number from 1 as min_length"),
+        ],
+        ids=lambda part: part if isinstance(part, str) else "",
+    )
+    def test_settings_that_make_no_sense_are_refused(self, rule: Rule, complaint: str) -> None:
+        with pytest.raises(RuleError, match=re.escape(complaint)):
+            Rules((rule,))
+
+    @pytest.mark.parametrize("thing", ["genre", None, {"kind": "category"}, Rule("x"), Category])
+    def test_only_rules_are_rules(self, thing: Any) -> None:
+        with pytest.raises(RuleError, match="A rule must be one of category, list"):
+            Rules((thing,))
+
+    def test_an_unknown_role_is_named_with_the_closest(self) -> None:
+        with pytest.raises(RuleError, match=r"Unknown role 'titel'.*Closest: title"):
+            Rules((Category("x"),), {"titel": "x"})
+
+    @pytest.mark.parametrize(
+        "rule",
+        [
+            Number("x", edges=[1, 2]),  # type: ignore[arg-type]
+            Number("x", edges=np.array([1.0, 2.0])),  # type: ignore[arg-type]
+        ],
+        ids=str,
+    )
+    def test_edges_may_come_as_any_sequence(self, rule: Number) -> None:
+        assert Rules((rule,)).tags == (Number("x", edges=(1.0, 2.0)),)
+
+    def test_a_feature_is_called_after_its_column_unless_named(self) -> None:
+        assert Category(" Main  genre ").name == "Main genre"
+        assert Category("x", feature="genre").name == "genre"
+
+
+name = st.text(min_size=1).filter(lambda t: "=" not in t and t.strip())
+finite = st.floats(allow_nan=False, allow_infinity=False)
+shared = {"column": name, "feature": st.just("") | name, "min_items": st.integers(1, 99)}
+shares = st.tuples(st.floats(0, 0.4), st.floats(0.5, 1))
+any_rule = st.one_of(
+    st.builds(Category, **shared),
+    st.builds(ListOf, **shared, separator=st.text(min_size=1)),
+    st.builds(Number, **shared, bins=st.integers(2, 99), unit=st.text()),
+    st.lists(finite, min_size=1, unique=True)
+    .map(sorted)
+    .flatmap(
+        lambda edges: st.builds(
+            Number,
+            **shared,
+            edges=st.just(tuple(edges)),
+            labels=st.just(())
+            | st.lists(name, min_size=len(edges) + 1, max_size=len(edges) + 1).map(tuple),
+        )
+    ),
+    st.builds(Year, **shared, width=st.integers(1, 99)),
+    shares.flatmap(
+        lambda share: st.builds(
+            Text,
+            **{**shared, "column": name | st.lists(name, min_size=1).map(tuple)},
+            min_share=st.just(share[0]),
+            max_share=st.just(share[1]),
+            stop_words=st.sampled_from(["english", "dutch", "french", ""])
+            | st.lists(st.text()).map(tuple),
+            min_length=st.integers(1, 9),
+        )
+    ),
+)
+any_rules = st.builds(
+    Rules,
+    st.lists(any_rule, max_size=4).map(tuple),
+    st.dictionaries(st.sampled_from(["title", "description", "picture", "link", "date"]), name),
+    st.dictionaries(st.text(), st.just("it is empty")),
+)
+
+
+RULE = '[[tags]]\nkind = "category"\ncolumn = "x"\n'
+
+
+class TestToml:
+    @given(rules=any_rules)
+    def test_rules_written_as_toml_read_back(
+        self, tmp_path_factory: pytest.TempPathFactory, rules: Rules
+    ) -> None:
+        path = tmp_path_factory.mktemp("rules") / "rules.toml"
+        rules.write(path)
+        found = Rules.read(path)
+        assert found.tags == rules.tags
+        assert found.roles == rules.roles
+
+    @given(rules=any_rules)
+    def test_rules_as_plain_values_read_back(self, rules: Rules) -> None:
+        assert Rules.from_dict(rules.as_dict()).tags == rules.tags
+
+    def test_the_file_is_made_to_be_edited(self) -> None:
+        rules = Rules(
+            (ListOf("genres", feature="genre", min_items=3), Number("price", edges=(5, 10.5))),
+            {"title": "name"},
+            {"code": "it looks like an identifier"},
+        )
+        assert rules.to_toml() == (
+            "# Which metadata columns become tags. Edit, and pass the file with --rules.\n"
+            "\n"
+            "[roles]\n"
+            '"title" = "name"\n'
+            "\n"
+            "[[tags]]\n"
+            'kind = "list"\n'
+            'column = "genres"\n'
+            'feature = "genre"\n'
+            "min_items = 3\n"
+            "\n"
+            "[[tags]]\n"
+            'kind = "number"\n'
+            'column = "price"\n'
+            "edges = [5, 10.5]\n"
+            "\n"
+            '# "code": it looks like an identifier\n'
+        )
+
+    @pytest.mark.parametrize(
+        ("text", "complaint"),
+        [
+            (RULE + 'min_items = "3"', "In rule 1 of .*rules.toml: .*as min_items, found '3'"),
+            (RULE + "min_item = 3", "'min_item' in rule 1 of .*Closest: min_items"),
+            (RULE + 'feature = "a=b"', "rule 1 of .*without equal signs"),
+            (RULE + "[[tags]]", "in rule 2 of"),
+            ('[[tags]]\nkind = "list"\ncolumn = "x"\nseparator = 5', "rule 1 of .*separator"),
+            ('[[tags]]\nkind = "category"\ncolumn = 3', "rule 1 of .*name of a column, found 3"),
+            ('[[tags]]\nkind = "number"\ncolumn = "x"\nedges = ["a"]', "rule 1 of .*edges"),
+            ('[[tags]]\nkind = "number"\ncolumn = "x"\nedges = [nan]', "rule 1 of .*edges"),
+            ('[[tags]]\nkind = "number"\ncolumn = "x"\nedges = 1', "rule 1 of .*edges, found 1"),
+            ('[[tags]]\nkind = "year"\ncolumn = "x"\nwidth = 1979-05-27', "rule 1 of .*width"),
+            ('[[tags]]\nkind = "category"', "rule 1 of .*names no column"),
+            ('[[tags]]\nkind = "genre"', "Unknown kind 'genre' in rule 1 of .*Known: category"),
+            ('[[tags]]\nkind = ["list"]', "Unknown kind .* in rule 1"),
+            ('[[tags]]\ncolumn = "x"', "Unknown kind None in rule 1"),
+            ('tags = ["x"]', "rule 1 of .*is not a table"),
+            ('[tags]\nkind = "category"', "with two brackets"),
+            ("[rules]\nx = 1", r"Unknown table \[rules\]"),
+            ("[roles]\ntitle = 3", r"\[roles\] in .*map a role"),
+            ("roles = 3", r"\[roles\] in .*map a role"),
+            ('[roles]\nhead = "x"', "Unknown role 'head'"),
+            ("kind = ", "could not be read"),
+            ("a = " + "[" * 100_000, "could not be read"),
+        ],
+    )
+    def test_mistakes_are_refused_and_their_place_is_named(
+        self, tmp_path: Path, text: str, complaint: str
+    ) -> None:
+        (tmp_path / "rules.toml").write_text(text)
+        with pytest.raises(RuleError, match=complaint):
+            Rules.read(tmp_path / "rules.toml")
+
+    def test_a_byte_order_mark_is_passed_over(self, tmp_path: Path) -> None:
+        (tmp_path / "r.toml").write_bytes(b'\xef\xbb\xbf[[tags]]\nkind = "year"\ncolumn = "y"')
+        assert Rules.read(tmp_path / "r.toml").tags == (Year("y"),)
+
+    def test_another_encoding_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "r.toml").write_bytes("# é".encode("latin-1"))
+        with pytest.raises(RuleError, match="could not be read"):
+            Rules.read(tmp_path / "r.toml")
+
+    def test_a_file_that_is_not_there_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(RuleError, match="There is no rules file"):
+            Rules.read(tmp_path / "r.toml")
+
+    def test_a_place_that_cannot_be_written_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(RuleError, match="could not be written"):
+            Rules((Category("x"),)).write(tmp_path)
+
+
+class TestAsRules:
+    def test_rules_come_in_every_form(self, tmp_path: Path) -> None:
+        rules = Rules((Category("x"),))
+        rules.write(tmp_path / "r.toml")
+        forms: list[Any] = [rules, [Category("x")], iter([Category("x")])]
+        for form in [*forms, tmp_path / "r.toml", str(tmp_path / "r.toml")]:
+            assert as_rules(form) == rules
+
+    @pytest.mark.parametrize("thing", [5, Category("x"), None])
+    def test_other_things_are_refused(self, thing: Any) -> None:
+        with pytest.raises(RuleError, match="Rules come as a path, a list of rules or Rules"):
+            as_rules(thing)

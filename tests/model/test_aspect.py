@@ -1,0 +1,87 @@
+"""Batches, presses and ties of a model with affinities and a decoder."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from teaser import Dataset, Steering, Tag, Teaser
+from teaser.errors import ParameterError
+from teaser.model.aspect import decoder
+
+PRESSES = [{"town=Ghent": 3}, None, {"type=film": -2, Tag("labels", "free"): 1}]
+HISTORIES = [["i1", "i5"], [], ["i2"]]
+
+
+def rows_of(histories: list[list[str]]) -> np.ndarray:
+    X = np.zeros((len(histories), 40))
+    for row, history in enumerate(histories):
+        X[row, [int(i[1:]) for i in history]] = 1
+    return X
+
+
+def test_affinities_of_a_batch_are_the_profiles_of_its_people(model: Teaser) -> None:
+    found = model.affinity_batch(rows_of(HISTORIES), PRESSES)
+    for row, (history, presses) in enumerate(zip(HISTORIES, PRESSES, strict=True)):
+        assert_array_equal(found[row], model.profile(history, presses).values)
+
+
+def test_scores_of_a_batch_are_sums_of_affinities_over_tags(model: Teaser) -> None:
+    a = model.affinity_batch(rows_of(HISTORIES), PRESSES)
+    scores = model.score_batch(rows_of(HISTORIES), PRESSES)
+    assert_allclose(scores, a @ model.decoder_.toarray().T, atol=1e-12)
+
+
+def test_lists_of_a_batch_follow_everybodys_own_presses(model: Teaser) -> None:
+    found = model.recommend_batch(HISTORIES, PRESSES, k=6)
+    single = [model.recommend(h, p, k=6) for h, p in zip(HISTORIES, PRESSES, strict=True)]
+    assert found == single
+
+
+def test_steering_reaches_every_answer(model: Teaser) -> None:
+    paper = Steering(scale="paper")
+    history = ["i1", "i5"]
+    assert max(
+        map(abs, model.profile(history, steering=paper).affinities.values())
+    ) == pytest.approx(0.6)
+    row = model.score_batch(rows_of([history]), steering=paper)[0]
+    for r in model.recommend(history, steering=paper, k=3):
+        assert row[int(str(r.item_id)[1:])] == pytest.approx(r.score)
+        assert model.explain(r.item_id, history, steering=paper).score == r.score
+
+
+def test_as_many_presses_as_people(model: Teaser) -> None:
+    with pytest.raises(ParameterError, match="3 histories and 1 sets of presses"):
+        model.recommend_batch(HISTORIES, [None])
+
+
+def test_an_empty_batch_is_no_list(model: Teaser) -> None:
+    assert model.recommend_batch([]) == []
+
+
+def test_a_cold_person_sees_what_is_popular(model: Teaser, dataset: Dataset) -> None:
+    found = [r.item_id for r in model.recommend([], k=5)]
+    order = np.lexsort((np.arange(40), -dataset.item_counts))
+    assert found == [dataset.items[i] for i in order[:5]]
+    (reason,) = model.recommend([], k=1)[0].reasons
+    assert reason.share == 1.0
+
+
+def test_where_all_scores_are_equal_popularity_decides(dataset: Dataset) -> None:
+    model = Teaser().fit(dataset)
+    model.add_items({"new": ["type=film"]})
+    assert model.recommend(["new"], k=3)[0].score == 0.0
+    assert [r.item_id for r in model.recommend(["new"], k=3)] == [
+        r.item_id for r in model.recommend([], k=3)
+    ]
+
+
+def test_titles_come_from_the_metadata(model: Teaser) -> None:
+    assert model.recommend(["i1"], k=1)[0].title in {f"Event {i}" for i in range(40)}
+    assert model.title(7) == "Event 7"
+
+
+def test_the_decoder_is_the_tags_and_popularity(dataset: Dataset) -> None:
+    D = decoder(dataset.S, np.linspace(0, 1, 40))
+    assert_array_equal(D.toarray()[:, :-1], dataset.S.toarray())
+    assert_array_equal(D.toarray()[:, -1], np.linspace(0, 1, 40))
+    assert D.dtype == np.float64

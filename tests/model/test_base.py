@@ -1,0 +1,60 @@
+"""The best k, and rows of histories."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teaser.errors import ParameterError
+from teaser.model.base import as_histories, check_k, top_k
+
+NOBODY = np.array([], dtype=int)
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=30),
+    st.integers(1, 35),
+    st.data(),
+)
+def test_the_best_k_are_those_of_a_full_sort(
+    scores: list[int], k: int, data: st.DataObject
+) -> None:
+    n = len(scores)
+    tie = data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    out = data.draw(st.sets(st.integers(0, n - 1)))
+    found = top_k(
+        np.array(scores, float), k, exclude=np.array(sorted(out), int), tie=np.array(tie, float)
+    )
+    wanted = sorted(set(range(n)) - out, key=lambda i: (-scores[i], -tie[i], i))[:k]
+    assert found.tolist() == wanted
+
+
+def test_equal_scores_are_ordered_by_the_tie_breaker_then_by_place() -> None:
+    found = top_k(np.zeros(4), 3, exclude=NOBODY, tie=np.array([0.1, 0.9, 0.1, 0.5]))
+    assert found.tolist() == [1, 3, 0]
+
+
+def test_when_everything_is_excluded_nothing_is_left() -> None:
+    assert top_k(np.ones(3), 2, exclude=np.arange(3), tie=np.zeros(3)).tolist() == []
+
+
+def test_histories_are_copied_and_stored_zeros_dropped() -> None:
+    given_rows = sp.csr_array(
+        (np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 3)
+    )
+    found = as_histories(given_rows, 3)
+    assert found.indices.tolist() == [0]
+    assert given_rows.nnz == 2
+
+
+@pytest.mark.parametrize("bad", ["abc", [["a"]], object()])
+def test_what_is_no_matrix_is_refused(bad: Any) -> None:
+    with pytest.raises(ParameterError):
+        as_histories(bad, 1)
+
+
+def test_a_whole_number_of_any_kind_is_a_length() -> None:
+    assert check_k(np.int64(7)) == 7

@@ -1,0 +1,495 @@
+"""Saved folders: they come back whole or are refused with a sentence, whatever happens to them."""
+
+import hashlib
+import json
+import os
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from polars.testing import assert_frame_equal
+
+from teaser import artifact
+from teaser.errors import ArtifactError
+
+ARRAYS = {"E": np.arange(12, dtype=np.float32).reshape(3, 4), "n": np.array([1, 2], dtype=np.int64)}
+TABLES = {"tags": pl.DataFrame({"feature": ["genre", "town"], "value": ["jazz", "Liège"]})}
+
+
+def save(folder: Path, *, size: int = 12, **changes: Any) -> None:
+    """Write a small folder; `size` tells one content from another."""
+    content: dict[str, Any] = {
+        "kind": "teaser",
+        "settings": {"size": size},
+        "arrays": {"E": np.full(size, size, dtype=np.float32)},
+        "tables": {"tags": pl.DataFrame({"size": [size] * size})},
+    }
+    artifact.write(folder, **{**content, **changes})
+
+
+def sign(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Give a manifest the checksum that a forger would give it."""
+    rest = {key: value for key, value in manifest.items() if key != "checksum"}
+    text = json.dumps(rest, sort_keys=True)
+    return {**rest, "checksum": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def forge(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change the manifest of a folder and sign it again."""
+    path = folder / artifact.MANIFEST
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    change(manifest)
+    path.write_text(json.dumps(sign(manifest)), encoding="utf-8")
+
+
+def replace_file(folder: Path, name: str, content: bytes) -> None:
+    """Put other bytes in the place of a file, with size and checksum to match."""
+
+    def change(manifest: dict[str, Any]) -> None:
+        entry = manifest["files"][name]
+        (folder / entry["name"]).write_bytes(content)
+        entry.update(bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+    forge(folder, change)
+
+
+def part(folder: Path, suffix: str) -> Path:
+    (found,) = folder.glob(f"*{suffix}")
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "model"
+    save(path)
+    return path
+
+
+class TestRoundTrip:
+    def test_everything_comes_back(self, tmp_path: Path) -> None:
+        wanted = {"l2": 0.1, "names": ["é", "a"], "nested": {"x": None, "y": True}}
+        artifact.write(tmp_path / "m", kind="k", settings=wanted, arrays=ARRAYS, tables=TABLES)
+        found = artifact.read(tmp_path / "m")
+        assert (found.kind, found.settings) == ("k", wanted)
+        assert found.arrays.keys() == ARRAYS.keys()
+        for name, array in ARRAYS.items():
+            assert found.arrays[name].dtype == array.dtype
+            np.testing.assert_array_equal(found.arrays[name], array)
+        assert_frame_equal(found.tables["tags"], TABLES["tags"])
+
+    @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(
+        array=st.sampled_from([np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_])
+        .map(np.dtype)
+        .flatmap(lambda dtype: arrays(dtype, array_shapes(max_dims=3, min_side=0, max_side=4)))
+    )
+    def test_any_array_comes_back_to_the_bit(self, tmp_path: Path, array: np.ndarray) -> None:  # type: ignore[type-arg]
+        save(tmp_path / "m", arrays={"a": array, "other": np.zeros(2)})
+        found = artifact.read(tmp_path / "m").arrays["a"]
+        assert (found.dtype, found.shape) == (array.dtype, array.shape)
+        assert found.tobytes() == array.tobytes()
+
+    def test_arrays_that_are_all_empty_come_back(self, tmp_path: Path) -> None:
+        save(tmp_path / "m", arrays={"none": np.empty((0, 3), np.float32)})
+        assert artifact.read(tmp_path / "m").arrays["none"].shape == (0, 3)
+
+    def test_no_array_at_all_comes_back(self, tmp_path: Path) -> None:
+        save(tmp_path / "m", arrays={})
+        assert artifact.read(tmp_path / "m").arrays == {}
+
+    def test_an_array_in_another_order_keeps_its_meaning(self, tmp_path: Path) -> None:
+        turned = np.asfortranarray(ARRAYS["E"])
+        save(tmp_path / "m", arrays={"E": turned})
+        np.testing.assert_array_equal(artifact.read(tmp_path / "m").arrays["E"], turned)
+
+    def test_settings_keyed_by_numbers_come_back_keyed_by_text(self, tmp_path: Path) -> None:
+        save(tmp_path / "m", settings={"by_size": {9: "a", 10: "b"}})
+        assert artifact.read(tmp_path / "m").settings == {"by_size": {"9": "a", "10": "b"}}
+
+    def test_the_manifest_alone_says_what_a_folder_is(self, folder: Path) -> None:
+        part(folder, ".safetensors").unlink()
+        manifest = artifact.read_manifest(folder)
+        assert (manifest["kind"], manifest["format_version"]) == ("teaser", 1)
+
+    def test_the_same_content_gives_the_same_files(self, tmp_path: Path) -> None:
+        save(tmp_path / "a")
+        save(tmp_path / "b")
+        names = [sorted(p.name for p in (tmp_path / x).iterdir()) for x in "ab"]
+        assert names[0] == names[1]
+        assert (tmp_path / "a" / "manifest.json").read_bytes() == (
+            tmp_path / "b" / "manifest.json"
+        ).read_bytes()
+
+    def test_folders_are_made_on_the_way(self, tmp_path: Path) -> None:
+        save(tmp_path / "a" / "b" / "c")
+        assert artifact.read(tmp_path / "a" / "b" / "c").kind == "teaser"
+
+
+class TestMapping:
+    def test_arrays_are_mapped_from_the_file(self, folder: Path) -> None:
+        base: Any = artifact.read(folder).arrays["E"]
+        while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+            base = base.base
+        assert isinstance(base, np.memmap)
+
+    def test_arrays_are_read_only(self, folder: Path) -> None:
+        with pytest.raises(ValueError, match="read-only"):
+            artifact.read(folder).arrays["E"][0] = 1
+
+    def test_mapped_arrays_outlive_a_rewrite(self, folder: Path) -> None:
+        before = artifact.read(folder).arrays["E"]
+        save(folder, size=99)
+        np.testing.assert_array_equal(before, np.full(12, 12))
+
+
+class TestDamage:
+    """Every folder that is not as it was written is refused, and the sentence says why."""
+
+    @pytest.mark.parametrize("suffix", [".safetensors", ".parquet"])
+    def test_a_truncated_file(self, folder: Path, suffix: str) -> None:
+        path = part(folder, suffix)
+        path.write_bytes(path.read_bytes()[:-1])
+        with pytest.raises(ArtifactError, match=r"has [\d,]+ bytes, [\d,]+ were written"):
+            artifact.read(folder)
+
+    @pytest.mark.parametrize("suffix", [".safetensors", ".parquet"])
+    def test_an_edited_file(self, folder: Path, suffix: str) -> None:
+        path = part(folder, suffix)
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(ArtifactError, match="was changed after it was written"):
+            artifact.read(folder)
+
+    @pytest.mark.parametrize("suffix", [".safetensors", ".parquet"])
+    def test_a_missing_file(self, folder: Path, suffix: str) -> None:
+        part(folder, suffix).unlink()
+        with pytest.raises(ArtifactError, match="is missing"):
+            artifact.read(folder)
+
+    @settings(max_examples=40)
+    @given(length=st.integers(0, 400))
+    def test_a_truncated_manifest(
+        self, tmp_path_factory: pytest.TempPathFactory, length: int
+    ) -> None:
+        folder = tmp_path_factory.mktemp("model")
+        save(folder)
+        path = folder / artifact.MANIFEST
+        path.write_bytes(path.read_bytes()[:length])
+        with pytest.raises(ArtifactError, match=r"manifest\.json could not be read"):
+            artifact.read(folder)
+
+    def test_an_edited_setting(self, folder: Path) -> None:
+        path = folder / artifact.MANIFEST
+        path.write_text(path.read_text().replace('"size": 12', '"size": 13'))
+        with pytest.raises(ArtifactError, match="was changed after it was written"):
+            artifact.read(folder)
+
+    @pytest.mark.parametrize("text", ["[]", "3", "null", "{}", '{"format": "other"}'])
+    def test_a_foreign_manifest(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / artifact.MANIFEST).write_text(text)
+        with pytest.raises(ArtifactError, match="was not written by this program"):
+            artifact.read(tmp_path)
+
+    @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"not json", b"[" * 100_000])
+    def test_a_manifest_that_is_no_json(self, tmp_path: Path, content: bytes) -> None:
+        (tmp_path / artifact.MANIFEST).write_bytes(content)
+        with pytest.raises(ArtifactError, match="could not be read"):
+            artifact.read(tmp_path)
+
+    def test_another_format_version(self, folder: Path) -> None:
+        forge(folder, lambda manifest: manifest.update(format_version=2))
+        with pytest.raises(ArtifactError, match=r"of format 2, .*reads format 1"):
+            artifact.read(folder)
+
+    def test_a_folder_without_manifest(self, tmp_path: Path) -> None:
+        with pytest.raises(ArtifactError, match=r"has no manifest\.json"):
+            artifact.read(tmp_path)
+
+    def test_a_folder_that_does_not_exist(self, tmp_path: Path) -> None:
+        with pytest.raises(ArtifactError, match="does not exist"):
+            artifact.read(tmp_path / "nothing")
+
+    def test_a_file_instead_of_a_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "model.bin").write_text("x")
+        with pytest.raises(ArtifactError, match="is a file, not a folder"):
+            artifact.read(tmp_path / "model.bin")
+
+
+class TestForgery:
+    """Checksums that fit do not make a folder whole."""
+
+    @pytest.mark.parametrize("key", ["files", "kind", "settings"])
+    def test_a_manifest_that_lacks_a_part(self, folder: Path, key: str) -> None:
+        forge(folder, lambda manifest: manifest.pop(key))
+        with pytest.raises(ArtifactError, match=f"is damaged.*{key}"):
+            artifact.read(folder)
+
+    @pytest.mark.parametrize(
+        "files",
+        [
+            [],
+            None,
+            3,
+            {},
+            {"arrays": None},
+            {"arrays": []},
+            {"arrays": {}},
+            {"arrays": {"name": 3}},
+        ],
+    )
+    def test_a_manifest_whose_files_make_no_sense(self, folder: Path, files: Any) -> None:
+        forge(folder, lambda manifest: manifest.update(files=files))
+        with pytest.raises(ArtifactError):
+            artifact.read(folder)
+
+    @pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "a/../../secret", "..", ""])
+    def test_nothing_outside_of_the_folder_is_read(self, folder: Path, name: str) -> None:
+        secret = folder.parent / "secret"
+        content = part(folder, ".safetensors").read_bytes()
+        secret.write_bytes(content)
+        forge(folder, lambda manifest: manifest["files"]["arrays"].update(name=name))
+        with pytest.raises(ArtifactError, match="is missing"):
+            artifact.read(folder)
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"\0\0\0",
+            struct.pack("<Q", 2**63) + b"{}",
+            struct.pack("<Q", 2) + b"[]",
+            struct.pack("<Q", 4) + b"null",
+            struct.pack("<Q", 9) + b'{"a": {}}',
+            struct.pack("<Q", 8) + b'{"a": 3}',
+            b"\x3b"
+            + b"\0" * 7
+            + b'{"a":{"dtype":"F32","shape":[9,9],"data_offsets":[0,4]}}'.ljust(59),
+            b"\x3b"
+            + b"\0" * 7
+            + b'{"a":{"dtype":"X99","shape":[1],"data_offsets":[0,4]}}'.ljust(59),
+        ],
+    )
+    def test_numbers_that_are_no_safetensors(self, folder: Path, content: bytes) -> None:
+        replace_file(folder, "arrays", content)
+        with pytest.raises(ArtifactError, match="is damaged"):
+            artifact.read(folder)
+
+    @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"x" * 40 + b"PAR1"])
+    def test_a_table_that_is_no_parquet(self, folder: Path, content: bytes) -> None:
+        replace_file(folder, "tags", content)
+        with pytest.raises(ArtifactError, match="is damaged"):
+            artifact.read(folder)
+
+
+class TestTarget:
+    """What is not ours is never written over."""
+
+    def test_a_rewrite_leaves_the_new_content_alone(self, folder: Path) -> None:
+        save(folder, size=5)
+        assert artifact.read(folder).settings == {"size": 5}
+        assert len(list(folder.iterdir())) == 3
+
+    def test_an_empty_folder_is_taken(self, tmp_path: Path) -> None:
+        (tmp_path / "m").mkdir()
+        save(tmp_path / "m")
+        assert artifact.read(tmp_path / "m").kind == "teaser"
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("thesis.docx", "years of work"),
+            (".hidden", ""),
+            ("data-2024.parquet", "x"),
+            ("manifest.json", '{"name": "a web page"}'),
+            ("manifest.json", "not json"),
+            ("manifest.json", "[]"),
+        ],
+    )
+    def test_a_folder_of_something_else_is_refused(
+        self, tmp_path: Path, name: str, content: str
+    ) -> None:
+        (tmp_path / name).write_text(content)
+        with pytest.raises(ArtifactError, match="holds other files; nothing was written"):
+            save(tmp_path)
+        assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [(name, content)]
+
+    @pytest.mark.parametrize("name", ["notes.md", "data-2024.parquet", "x-1.safetensors"])
+    def test_a_stranger_beside_a_content_survives_a_rewrite(self, folder: Path, name: str) -> None:
+        (folder / name).write_text("mine")
+        save(folder, size=5)
+        assert (folder / name).read_text() == "mine"
+
+    def test_a_file_is_not_replaced_by_a_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "m").write_text("mine")
+        with pytest.raises(ArtifactError, match="is a file"):
+            save(tmp_path / "m")
+        assert (tmp_path / "m").read_text() == "mine"
+
+    def test_a_folder_cannot_be_made_under_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "m").write_text("mine")
+        with pytest.raises(ArtifactError, match="could not be written"):
+            save(tmp_path / "m" / "n")
+
+    @pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+    def test_a_name_that_no_folder_can_have(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(ArtifactError, match="could not be written"):
+            save(tmp_path / name)
+
+    def test_a_damaged_content_can_be_replaced(self, folder: Path) -> None:
+        part(folder, ".parquet").unlink()
+        save(folder, size=5)
+        assert artifact.read(folder).settings == {"size": 5}
+
+    def test_files_have_the_permissions_of_ordinary_files(self, folder: Path) -> None:
+        (folder.parent / "ordinary").write_text("")
+        wanted = stat.S_IMODE((folder.parent / "ordinary").stat().st_mode)
+        assert {stat.S_IMODE(p.stat().st_mode) for p in folder.iterdir()} == {wanted}
+
+
+class TestFailedWrites:
+    """Whatever stops a writer, the old content stands and the next writer has a clean start."""
+
+    def check_old_content(self, folder: Path) -> None:
+        found = artifact.read(folder)
+        assert found.settings == {"size": 12}
+        np.testing.assert_array_equal(found.arrays["E"], np.full(12, 12))
+        assert found.tables["tags"].height == 12
+
+    @pytest.mark.parametrize("call", [1, 2, 3, 4, 5, 6])
+    def test_a_full_disk(self, folder: Path, monkeypatch: pytest.MonkeyPatch, call: int) -> None:
+        calls = 0
+        fsync = os.fsync
+
+        def fail(descriptor: int) -> None:
+            nonlocal calls
+            calls += 1
+            if calls == call:
+                raise OSError(28, "No space left on device")
+            fsync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", fail)
+        with pytest.raises(ArtifactError, match=r"could not be written.*No space left"):
+            save(folder, size=5)
+        if call < 6:  # the sixth call follows the rename of the manifest
+            self.check_old_content(folder)
+        assert len(list(folder.iterdir())) == 3
+
+    @pytest.mark.parametrize(("arrays", "rows"), [(100_000, 1), (1, 100_000)])
+    def test_a_file_that_outgrows_its_limit(self, folder: Path, arrays: int, rows: int) -> None:
+        script = (
+            "import resource, sys, numpy as np, polars as pl\n"
+            "from teaser import artifact\n"
+            "from teaser.errors import ArtifactError\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
+            "try:\n"
+            "    artifact.write(sys.argv[1], kind='k', settings={},\n"
+            f"        arrays={{'a': np.ones({arrays})}},\n"
+            f"        tables={{'t': pl.DataFrame({{'x': np.random.rand({rows})}})}})\n"
+            "except ArtifactError as error:\n"
+            "    sys.exit(str(error))\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1
+        assert "could not be written" in done.stderr
+        assert "Traceback" not in done.stderr
+        self.check_old_content(folder)
+        assert len(list(folder.iterdir())) == 3
+
+    def test_settings_that_json_cannot_hold(self, folder: Path) -> None:
+        with pytest.raises(ArtifactError, match="could not be written"):
+            save(folder, settings={"l2": float("nan")})
+        self.check_old_content(folder)
+        assert len(list(folder.iterdir())) == 3
+
+    def test_a_failed_first_write_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        with pytest.raises(ArtifactError):
+            save(tmp_path / "m", settings={"l2": float("inf")})
+        assert list((tmp_path / "m").iterdir()) == []
+
+    KILLED = (
+        "import os, signal, sys, numpy as np, polars as pl\n"
+        "from teaser import artifact\n"
+        "calls, replace = 0, os.replace\n"
+        "def fall(*args, **kwargs):\n"
+        "    global calls\n"
+        "    calls += 1\n"
+        "    if calls == int(sys.argv[2]):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return replace(*args, **kwargs)\n"
+        "os.replace = fall\n"
+        "artifact.write(sys.argv[1], kind='new', settings={}, arrays={'a': np.ones(9)},\n"
+        "    tables={'t': pl.DataFrame({'x': [1]})})\n"
+    )
+
+    def kill_a_writer(self, folder: Path, rename: int) -> None:
+        """Run a writer that falls dead before its first, second or third rename."""
+        done = subprocess.run(
+            [sys.executable, "-c", self.KILLED, str(folder), str(rename)], check=False
+        )
+        assert done.returncode == -signal.SIGKILL
+
+    @pytest.mark.parametrize("rename", [1, 2, 3])
+    def test_a_killed_writer(self, folder: Path, rename: int) -> None:
+        self.kill_a_writer(folder, rename)
+        self.check_old_content(folder)
+        save(folder, size=5)
+        assert artifact.read(folder).settings == {"size": 5}
+        assert len(list(folder.iterdir())) == 3
+
+    def test_after_a_killed_first_write_the_folder_can_be_used(self, tmp_path: Path) -> None:
+        self.kill_a_writer(tmp_path / "m", 3)
+        assert list((tmp_path / "m").iterdir()) != []
+        with pytest.raises(ArtifactError, match=r"has no manifest\.json"):
+            artifact.read(tmp_path / "m")
+        save(tmp_path / "m")
+        self.check_old_content(tmp_path / "m")
+
+
+class TestCompany:
+    def test_readers_see_the_old_content_or_the_new(self, folder: Path) -> None:
+        done = threading.Event()
+
+        def rewrite() -> None:
+            for size in range(20, 60):
+                save(folder, size=size)
+            done.set()
+
+        writer = threading.Thread(target=rewrite)
+        writer.start()
+        seen = set()
+        while not done.is_set():
+            found = artifact.read(folder)
+            size = found.settings["size"]
+            np.testing.assert_array_equal(found.arrays["E"], np.full(size, size))
+            assert found.tables["tags"].height == size
+            seen.add(size)
+        writer.join()
+        assert len(seen) > 1
+
+    def test_writers_take_turns(self, folder: Path) -> None:
+        writers = [
+            threading.Thread(target=lambda s=s: [save(folder, size=s) for _ in range(10)])
+            for s in range(1, 5)
+        ]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        found = artifact.read(folder)
+        assert found.tables["tags"].height == found.settings["size"]
+        assert len(list(folder.iterdir())) == 3

@@ -1,0 +1,72 @@
+"""Documentation is run: its Python, its commands, its rules; and it names what there is."""
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import teaser
+from teaser.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.name)
+def test_commands_and_examples_run_as_they_stand(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(page, "sh"):
+        for line in block.splitlines():
+            if line.startswith("teaser "):
+                done = CliRunner().invoke(app, shlex.split(line)[1:])
+                assert done.exit_code == 0, f"{line}\n{done.output}"
+    names: dict[str, object] = {}
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), names)  # noqa: S102
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "toml")], ids=lambda p: p.name)
+def test_rules_in_the_documentation_are_valid(page: Path, tmp_path: Path) -> None:
+    for block in blocks(page, "toml"):
+        (tmp_path / "rules.toml").write_text(block)
+        assert teaser.Rules.read(tmp_path / "rules.toml").tags
+
+
+def test_every_command_and_option_is_documented() -> None:
+    text = (ROOT / "docs" / "cli.md").read_text()
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    for name, command in commands.items():
+        assert f"`teaser {name}" in text
+        for parameter in command.params:
+            for option in parameter.opts:
+                documented = option in text or f"--no-{option.strip('-')}" in text
+                assert documented or not option.startswith("-") or option == "--help", option
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_every_public_name_is_documented() -> None:
+    for name in teaser.__all__:
+        if name != "__version__":
+            assert getattr(teaser, name).__doc__, name
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_examples_run_and_say_something(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(script), run_name="__main__")
+    assert "because of your affinity" in capsys.readouterr().out

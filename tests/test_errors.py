@@ -1,0 +1,87 @@
+"""The tree of errors, and what it says of names that are nearly right."""
+
+import re
+
+import pytest
+
+from teaser import errors
+from teaser.errors import TeaserError, closest
+
+CLASSES = {
+    name: value
+    for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, Exception)
+}
+
+
+def drawn_parents() -> dict[str, str | None]:
+    """Read the tree at the top of the module: each class and the class that it hangs from."""
+    parents: dict[str, str | None] = {}
+    path: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        found = re.match(r"([│├└─ ]*)([A-Z]\w+(?:Error|Warning))(?:\s|$)", line)
+        if found:
+            depth = len(found[1]) // 4
+            path = [*path[:depth], found[2]]
+            parents[found[2]] = path[depth - 1] if depth else None
+    return parents
+
+
+def test_the_tree_draws_every_class() -> None:
+    assert set(drawn_parents()) == set(CLASSES)
+
+
+def test_the_tree_draws_each_class_under_its_base() -> None:
+    for name, parent in drawn_parents().items():
+        if parent is not None:
+            assert issubclass(CLASSES[name], CLASSES[parent]), name
+
+
+def test_every_error_is_a_teaser_error() -> None:
+    loose = [n for n, c in CLASSES.items() if not issubclass(c, TeaserError | Warning)]
+    assert loose == []
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (errors.DataError, ValueError),
+        (errors.ParameterError, ValueError),
+        (errors.UnknownNameError, LookupError),
+        (errors.NotFittedError, AttributeError),
+        (errors.ConvergenceWarning, UserWarning),
+    ],
+)
+def test_errors_are_caught_by_the_builtin_that_people_expect(
+    error: type[Exception], builtin: type[Exception]
+) -> None:
+    with pytest.raises(builtin):
+        raise error("found this, do that")
+
+
+def test_a_message_reads_as_it_was_written() -> None:
+    assert str(errors.UnknownItemError("Unknown item 'a'.")) == "Unknown item 'a'."
+
+
+class TestClosest:
+    def test_it_names_what_resembles_best_first(self) -> None:
+        assert closest("ratng", ["rating", "ratio", "user"]) == " Closest: rating, ratio."
+
+    def test_it_says_nothing_when_nothing_resembles(self) -> None:
+        assert closest("zzz", ["rating"]) == ""
+
+    def test_it_says_nothing_of_no_names(self) -> None:
+        assert closest("a", []) == ""
+
+    def test_it_names_as_many_as_asked(self) -> None:
+        assert closest("ab", ["aa", "ac", "ad", "ae"], n=2).count(",") == 1
+
+    def test_among_very_many_names_it_still_finds_a_near_one(self) -> None:
+        names = [f"{letter}-{number}" for number in range(2_000) for letter in "abcdefgh"]
+        assert "h-1999" in closest("h-19999", names)
+
+    def test_among_very_many_names_an_odd_beginning_is_no_trouble(self) -> None:
+        assert closest("?" * 1_000, (f"item-{i}" for i in range(20_000))) == ""
+
+    def test_the_empty_name_is_no_trouble(self) -> None:
+        assert closest("", (str(i) for i in range(20_000))) == ""
