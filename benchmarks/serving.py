@@ -1,4 +1,4 @@
-"""How long does one person wait: recommend with reasons, and loading a model, at 20,000 items?"""
+"""Measure how long one person waits for a list with reasons, and a process for its model."""
 
 import argparse
 import tempfile

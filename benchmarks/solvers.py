@@ -1,4 +1,4 @@
-"""How much faster are conjugate gradients than the paper's ADMM, to the same residual?
+"""Measure how much faster conjugate gradients are than the paper's ADMM, to the same residual.
 
 All solvers run one after the other on the same data, in one process; the ratio is what counts.
 """

@@ -16,7 +16,7 @@ def half_gradient(G: Array, D: Array, l1: float, l2: float, E: Array) -> Array:
     """A(E) - B, written as in the objective with items x items arrays."""
     H = G + l1 * np.eye(len(G))
     left = without_diagonal(H @ without_diagonal(E @ D.T)) @ D + l2 * E
-    return left - without_diagonal(G) @ D
+    return np.asarray(left - without_diagonal(G) @ D)
 
 
 def objective(X: Array, D: Array, l1: float, l2: float, E: Array) -> float:

@@ -19,12 +19,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.typing import NDArray
 from polars.testing import assert_frame_equal
 
 from teaser import artifact
 from teaser.errors import ArtifactError
 
-ARRAYS = {"E": np.arange(12, dtype=np.float32).reshape(3, 4), "n": np.array([1, 2], dtype=np.int64)}
+ARRAYS: dict[str, NDArray[Any]] = {
+    "E": np.arange(12, dtype=np.float32).reshape(3, 4),
+    "n": np.array([1, 2], dtype=np.int64),
+}
 TABLES = {"tags": pl.DataFrame({"feature": ["genre", "town"], "value": ["jazz", "Liège"]})}
 
 
@@ -95,7 +99,7 @@ class TestRoundTrip:
         .map(np.dtype)
         .flatmap(lambda dtype: arrays(dtype, array_shapes(max_dims=3, min_side=0, max_side=4)))
     )
-    def test_any_array_comes_back_to_the_bit(self, tmp_path: Path, array: np.ndarray) -> None:  # type: ignore[type-arg]
+    def test_any_array_comes_back_to_the_bit(self, tmp_path: Path, array: NDArray[Any]) -> None:
         save(tmp_path / "m", arrays={"a": array, "other": np.zeros(2)})
         found = artifact.read(tmp_path / "m").arrays["a"]
         assert (found.dtype, found.shape) == (array.dtype, array.shape)
@@ -482,10 +486,11 @@ class TestCompany:
         assert len(seen) > 1
 
     def test_writers_take_turns(self, folder: Path) -> None:
-        writers = [
-            threading.Thread(target=lambda s=s: [save(folder, size=s) for _ in range(10)])
-            for s in range(1, 5)
-        ]
+        def rewrite(size: int) -> None:
+            for _ in range(10):
+                save(folder, size=size)
+
+        writers = [threading.Thread(target=rewrite, args=[size]) for size in range(1, 5)]
         for writer in writers:
             writer.start()
         for writer in writers:

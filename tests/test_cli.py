@@ -112,9 +112,11 @@ class TestPrepare:
     def test_a_public_data_set_is_recognised(self, tmp_path: Path) -> None:
         folder = tmp_path / "ml"
         folder.mkdir()
-        pl.DataFrame({"userId": [1, 1, 2], "movieId": [1, 2, 1], "rating": [5.0, 4.0, 4.5], "timestamp": [1, 2, 3]}).write_csv(folder / "ratings.csv")  # fmt: skip
+        ratings = {"userId": [1, 1, 2], "movieId": [1, 2, 1], "rating": [5.0, 4.0, 4.5]}
+        pl.DataFrame({**ratings, "timestamp": [1, 2, 3]}).write_csv(folder / "ratings.csv")
         titles = ["One (1990)", "Two (1991)", "Three (1990)"]
-        pl.DataFrame({"movieId": [1, 2, 3], "title": titles, "genres": ["Drama|War"] * 3}).write_csv(folder / "movies.csv")  # fmt: skip
+        films = {"movieId": [1, 2, 3], "title": titles, "genres": ["Drama|War"] * 3}
+        pl.DataFrame(films).write_csv(folder / "movies.csv")
         assert "2 users" in said("prepare", folder, "--out", tmp_path / "d")
 
     @pytest.mark.parametrize("count", [0, 1, 3])

@@ -276,7 +276,7 @@ def _manifest_checksum(manifest: Mapping[str, Any]) -> str:
 def _map_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Map the tensors of a safetensors file, so that processes share its pages."""
     flat = np.memmap(path, dtype=np.uint8, mode="r")
-    (length,) = struct.unpack("<Q", flat[:8])
+    (length,) = struct.unpack("<Q", bytes(flat[:8]))
     if 8 + length > len(flat):
         raise ValueError(f"{path.name} ends within its header")
     header = json.loads(bytes(flat[8 : 8 + length]))

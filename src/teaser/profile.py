@@ -19,7 +19,7 @@ POPULARITY = Tag("popularity", "popularity")
 MAX_PRESSES = 5
 
 Array = NDArray[Any]
-PressesLike = Mapping[Tag, int] | Mapping[str, int] | Mapping[Tag | str, int]
+PressesLike = Mapping[Any, int]  # by Tag or "feature=value"
 
 
 def default_certainty(length: int) -> float:

@@ -144,11 +144,13 @@ cells = st.one_of(
 )
 
 
-@given(columns=st.dictionaries(st.text(max_size=5), cells, max_size=4))
+names = st.text(max_size=5).filter(lambda name: not (name[:1] == "^" and name[-1:] == "$"))
+
+
+@given(columns=st.dictionaries(names, cells, max_size=4))
 def test_whatever_is_guessed_can_be_used_and_written(
     tmp_path_factory: pytest.TempPathFactory, columns: dict[str, list[Any]]
 ) -> None:
-    columns = {name: column for name, column in columns.items() if name != "item_id"}
     items = pl.DataFrame({"item_id": [1, 2, 3], "anchor": ["a", "b", "a"], **columns})
     rules = infer_rules(items, item="item_id")
     assert {r.column for r in rules.tags} | set(rules.skipped) == set(items.columns) - {"item_id"}

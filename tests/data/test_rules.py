@@ -142,6 +142,16 @@ class TestNumber:
         assert len(full) == 5
         assert all(70 <= count <= 130 for count in full.values())
 
+    @given(numbers=st.lists(st.sampled_from([0.0, 1.0, 1.001, 1.002, 7.0]), min_size=1))
+    def test_what_is_learnt_is_itself_a_rule(self, numbers: list[float]) -> None:
+        learnt = Number("x").resolve(pl.DataFrame({"x": numbers}))
+        assert Rules.from_dict(Rules((learnt,)).as_dict()).tags == (learnt,)
+
+    def test_ties_do_not_make_edges_fall_together(self) -> None:
+        numbers = [1.0] * 500 + [1.001] * 4 + [1.002] * 496
+        learnt = Number("x", bins=100).resolve(pl.DataFrame({"x": numbers}))
+        assert learnt.edges == tuple(sorted(set(learnt.edges)))
+
     def test_edges_are_rounded_where_bins_stay_as_full(self) -> None:
         numbers = np.random.default_rng(0).uniform(60, 240, 1000)
         (rule,) = [Number("x", bins=4).resolve(pl.DataFrame({"x": numbers}))]

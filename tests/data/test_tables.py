@@ -354,6 +354,13 @@ class TestFrames:
         assert texts == "[('x',)]" or texts.endswith("pip install pyarrow.")
 
 
+@pytest.mark.parametrize("form", ["frame", "csv"])
+def test_a_column_named_like_a_pattern_is_refused(write: Write, form: str) -> None:
+    source = write("x.csv", "a,^b$\n1,2\n") if form == "csv" else {"a": [1], "^b$": [2]}
+    with pytest.raises(TableError, match=r"A column cannot be called '\^b\$'\. Rename it"):
+        read_table(source)
+
+
 class TestIds:
     @pytest.mark.parametrize(
         ("column", "wanted"),

@@ -139,6 +139,13 @@ class TestBuild:
         items = pl.DataFrame({"x": ["", " ", "| |", "a||b"]})
         assert list(map(str, build_tags(items, [ListOf("x")]).tags)) == ["x=a", "x=b"]
 
+    @pytest.mark.parametrize("name", ["^x", "*", "x y", "é", "row", "value", "feature"])
+    def test_a_column_may_have_any_name(self, name: str) -> None:
+        items = pl.DataFrame({"x": ["no", "no"], name: ["a", "b"]})
+        rules = [Category(name), ListOf(name, feature="list"), Text(name, feature="text")]
+        table = build_tags(items, rules)
+        assert carried(table) == [{f"{name}=a", "list=a"}, {f"{name}=b", "list=b"}]
+
     def test_a_missing_column_is_named_with_the_closest(self) -> None:
         with pytest.raises(TableError, match=r"list rule reads column 'genre'.*Closest: genres"):
             build_tags(ITEMS, [ListOf("genre")])

@@ -39,7 +39,12 @@ def test_duplicate_entries_of_a_narrow_type_are_added_without_wrapping() -> None
 
 @pytest.mark.parametrize(
     "gram",
-    [X.T @ X, sp.csr_array(X.T @ X), (X.T @ X).astype(np.int32), DenseGram(np.float32(X.T @ X))],
+    [
+        X.T @ X,
+        sp.csr_array(X.T @ X),
+        (X.T @ X).astype(np.int32),
+        DenseGram((X.T @ X).astype(np.float32)),
+    ],
 )
 def test_a_precomputed_gram_is_used(gram: Any) -> None:
     nothing = np.zeros_like(X)

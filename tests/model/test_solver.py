@@ -1,5 +1,7 @@
 """Both solvers against a dense oracle, on problems with every trap."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -36,7 +38,7 @@ def test_the_penalties_are_those_of_the_objective(penalties: tuple[float, float]
 @pytest.mark.parametrize("seed", range(4))
 def test_admm_agrees_with_conjugate_gradients(seed: int) -> None:
     X, D = random_problem(seed)
-    settings = {"l2_weights": 2.0, "l2_encoder": 3.0, "dtype": "float64"}
+    settings: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0, "dtype": "float64"}
     exact = teaser.solve(X, D, tol=1e-11, **settings)
     found = teaser.solve(X, D, solver="admm", tol=1e-9, max_iter=2000, **settings)
     assert found.converged
@@ -99,7 +101,12 @@ def test_order_and_names_of_users_items_and_tags_do_not_matter() -> None:
     X, D = random_problem(7)
     rng = np.random.default_rng(1)
     users, items, tags = (rng.permutation(n) for n in (X.shape[0], *D.shape))
-    settings = {"l2_weights": 2.0, "l2_encoder": 3.0, "tol": 1e-11, "dtype": "float64"}
+    settings: dict[str, Any] = {
+        "l2_weights": 2.0,
+        "l2_encoder": 3.0,
+        "tol": 1e-11,
+        "dtype": "float64",
+    }
     plain = teaser.solve(X, D, **settings).encoder
     mixed = teaser.solve(X[users][:, items], D[items][:, tags], **settings).encoder
     assert_allclose(mixed, plain[items][:, tags], atol=1e-8)
@@ -149,7 +156,12 @@ def test_nobody_chose_two_things_so_there_is_nothing_to_learn() -> None:
 
 def test_the_same_seed_gives_the_same_bits_and_another_the_same_answer() -> None:
     X, D = random_problem(12)
-    settings = {"l2_weights": 2.0, "l2_encoder": 3.0, "tol": 1e-9, "dtype": "float64"}
+    settings: dict[str, Any] = {
+        "l2_weights": 2.0,
+        "l2_encoder": 3.0,
+        "tol": 1e-9,
+        "dtype": "float64",
+    }
     first = teaser.solve(X, D, rng=0, **settings)
     assert (teaser.solve(X, D, rng=0, **settings).encoder == first.encoder).all()
     assert_allclose(teaser.solve(X, D, rng=5, **settings).encoder, first.encoder, atol=1e-7)

@@ -61,7 +61,12 @@ def test_content_weight_adds_shared_tags_however_the_gram_is_held(
 
 
 def test_solvers_and_ways_of_holding_the_gram_agree(dataset: Dataset) -> None:
-    settings = {"l2_weights": 5.0, "l2_encoder": 5.0, "dtype": "float64", "tol": 1e-9}
+    settings: dict[str, Any] = {
+        "l2_weights": 5.0,
+        "l2_encoder": 5.0,
+        "dtype": "float64",
+        "tol": 1e-9,
+    }
     exact = Teaser(**settings).fit(dataset).encoder_
     assert_allclose(Teaser(gram="sparse", **settings).fit(dataset).encoder_, exact, atol=1e-6)
     assert_allclose(

@@ -1,0 +1,1 @@
+"""From tables of interactions and metadata to matrices with names."""

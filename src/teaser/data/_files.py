@@ -46,7 +46,14 @@ def read_table(
         where = f" in {source}" if isinstance(source, str | Path) else ""
         found = ", ".join(frame.columns) or "none"
         raise TableError(f"There are no rows of {what}{where}. Found columns: {found}.")
+    _check_names(frame.columns)
     return frame
+
+
+def _check_names(names: list[str]) -> None:
+    for name in names:
+        if name.startswith("^") and name.endswith("$"):  # which polars takes for a pattern
+            raise TableError(f"A column cannot be called {name!r}. Rename it.")
 
 
 def shown(cell: object) -> str:
@@ -164,6 +171,7 @@ def _read_csv(text: bytes, path: Path, separator: str | None) -> pl.DataFrame:
     if len(separator) != 1 or not separator.isascii() or separator in '"\r\n':
         raise ParameterError(f"A separator must be one ASCII character, found {separator!r}.")
     header = next(csv.reader([first], delimiter=separator))
+    _check_names(header)
     if twice := [name for name, n in Counter(header).items() if n > 1]:
         raise TableError(f"{path} has more than one column {twice[0]!r}. Rename all but one.")
     try:

@@ -26,8 +26,8 @@ STOP_WORDS: dict[str, set[str]] = {
         zal ze zeer zelf zich zij zijn zo zoals zonder zou""".split()
     ),
     "french": set(
-        """à afin ai ainsi alors après au aucun aujourd aussi autre autres aux avant avec avoir car ce
-        cela celle celui ces cet cette ceux chaque chez ci comme comment contre dans de depuis des
+        """à afin ai ainsi alors après au aucun aujourd aussi autre autres aux avant avec avoir car
+        ce cela celle celui ces cet cette ceux chaque chez ci comme comment contre dans de depuis des
         deux donc dont du elle elles en encore entre est et été être eu eux fait faire fois il ils
         je jusqu la là le les leur leurs lors lui ma mais me même mes moi moins mon ne ni nos notre
         nous on ont ou où par parce pas pendant peu peut plus pour pourquoi puis quand que quel

@@ -1,6 +1,5 @@
 """The declared rules that say which metadata columns become tags, and how."""
 
-import html
 import math
 import sys
 import tomllib
@@ -13,14 +12,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
+from teaser.data._cells import (
+    as_numbers,
+    as_text,
+    as_words,
+    as_years,
+    bin_labels,
+    quantile_edges,
+    split_words,
+)
 from teaser.data._stopwords import STOP_WORDS
 from teaser.errors import RuleError, closest
 
 ROLES = ("title", "description", "picture", "link", "date")
-_WORD = r"\p{L}[\p{L}\p{M}\p{N}]*(?:-[\p{L}\p{M}\p{N}]+)*"
-_MARKUP = r"</?[A-Za-z][^<>]*>|<!--.*?-->"
 _MOST_BINS = 1_000
-_MOVED = 0.2  # how much of a bin's share may change sides for the sake of a round edge
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ class Category(Rule):
     kind: ClassVar[str] = "category"
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        words = _text(items[self.column])
+        words = as_text(items[self.column])
         return words.to_frame().select(pl.concat_list(pl.all())).to_series()
 
 
@@ -113,7 +118,7 @@ class ListOf(Rule):
     separator: str = field(default="|", kw_only=True)
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        words = _words(items[self.column])
+        words = as_words(items[self.column])
         return words if words.dtype == pl.List else words.str.split(self.separator)
 
 
@@ -165,16 +170,16 @@ class Number(Rule):
     def resolve(self, items: pl.DataFrame) -> Self:
         if self.edges:
             return self
-        numbers = _numbers(items[self.column]).drop_nulls().to_numpy()
+        numbers = as_numbers(items[self.column]).drop_nulls().to_numpy()
         if len(numbers) == 0:
             raise RuleError(
                 f"Column {self.column!r} holds no number; use a category or list rule for it."
             )
-        return replace(self, edges=_quantile_edges(numbers, self.bins))
+        return replace(self, edges=quantile_edges(numbers, self.bins))
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        numbers = _numbers(items[self.column])
-        labels = self.labels or _bin_labels(self.edges, self.unit)
+        numbers = as_numbers(items[self.column])
+        labels = self.labels or bin_labels(self.edges, self.unit)
         place = np.searchsorted(
             np.asarray(self.edges), numbers.fill_null(0.0).to_numpy(), side="right"
         )
@@ -192,7 +197,7 @@ class Year(Rule):
     width: int = field(default=1, kw_only=True)
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        start = _years(items[self.column]) // self.width * self.width
+        start = as_years(items[self.column]) // self.width * self.width
         text = start.cast(pl.String)
         if self.width == 10:
             text = text + "s"
@@ -254,13 +259,9 @@ class Text(Rule):
         )
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        texts = [_text(items[column]).fill_null("").to_frame(column) for column in self.columns]
+        texts = [as_text(items[column]).fill_null("").to_frame(column) for column in self.columns]
         joined = pl.concat(texts, how="horizontal").select(pl.concat_str(pl.all(), separator=" "))
-        text = joined.to_series().str.replace_all(_MARKUP, " ")
-        text = pl.Series([html.unescape(t) for t in text], dtype=pl.String).str.normalize("NFC")
-        # An apostrophe ends a word, so that l'amour and king's read amour and king.
-        text = text.str.to_lowercase().str.replace_all(r"n['’]t\b", " ")
-        words = text.str.extract_all(_WORD)
+        words = split_words(joined.to_series())
         stop = pl.Series(sorted(self._stop()), dtype=pl.String)
         keep = (pl.element().str.len_chars() >= self.min_length) & ~pl.element().is_in(
             stop.implode()
@@ -362,7 +363,7 @@ def unreadable(rule: Rule, items: pl.DataFrame) -> pl.Series:
     if not isinstance(rule, Number | Year):
         return pl.Series([], dtype=pl.String)
     column = items[rule.column]
-    read = _numbers(column) if isinstance(rule, Number) else _years(column)
+    read = as_numbers(column) if isinstance(rule, Number) else as_years(column)
     words = column.cast(pl.String)
     return words.filter(read.is_null() & words.is_not_null() & (words.str.strip_chars() != ""))
 
@@ -431,100 +432,6 @@ _WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "min_length": ("a whole number from 1", _is_count),
 }
-
-
-def _words(column: pl.Series) -> pl.Series:
-    """Return cells as text, lists as lists of text: 3.0 reads 3, true reads yes."""
-    is_list = isinstance(column.dtype, pl.List | pl.Array)
-    kind = column.dtype.inner if is_list else column.dtype  # type: ignore[attr-defined]
-    if kind.is_nested():
-        raise _unfit(column, "texts")
-    try:
-        if is_list:
-            return column.cast(pl.List(kind)).list.eval(_spoken(pl.element(), kind))
-        return column.to_frame("cell").select(_spoken(pl.col("cell"), kind)).to_series()
-    except pl.exceptions.PolarsError as error:
-        raise _unfit(column, "texts") from error
-
-
-def _spoken(cell: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    if kind == pl.Boolean:
-        return pl.when(cell).then(pl.lit("yes")).when(~cell).then(pl.lit("no"))
-    if kind.is_float():
-        text = cell.cast(pl.String).str.replace(r"\.0$", "").str.replace(r"^-0$", "0")
-        return pl.when(cell.is_finite()).then(text)
-    return cell.cast(pl.String)
-
-
-def _text(column: pl.Series) -> pl.Series:
-    """Return cells as text, the elements of lists one after the other."""
-    words = _words(column)
-    return words.list.join(" ", ignore_nulls=True) if words.dtype == pl.List else words
-
-
-def _unfit(column: pl.Series, what: str) -> RuleError:
-    return RuleError(
-        f"Column {column.name!r} holds {column.dtype}, which cannot be read as {what}. "
-        "Use another kind of rule for it, or none."
-    )
-
-
-def _numbers(column: pl.Series) -> pl.Series:
-    """Return finite numbers, null where a cell holds none."""
-    if column.dtype.is_nested() or column.dtype.is_temporal():
-        raise _unfit(column, "numbers")
-    try:
-        if not column.dtype.is_numeric() and column.dtype != pl.Boolean:
-            column = column.cast(pl.String).str.strip_chars()
-        numbers = column.cast(pl.Float64, strict=False)
-    except pl.exceptions.PolarsError as error:
-        raise _unfit(column, "numbers") from error
-    return numbers.set(~numbers.is_finite().fill_null(False), None)
-
-
-def _years(column: pl.Series) -> pl.Series:
-    """Return years from numbers, dates or texts that hold one."""
-    if column.dtype in (pl.Date, pl.Datetime):
-        return column.dt.year().cast(pl.Int64)
-    numbers = _numbers(column)
-    if not column.dtype.is_numeric() and column.dtype != pl.Boolean:
-        found = column.cast(pl.String).str.extract(r"\b(\d{4})\b").cast(pl.Float64)
-        numbers = pl.select(pl.coalesce(pl.lit(numbers), pl.lit(found))).to_series()
-    numbers = numbers.set((numbers.abs() > 9999).fill_null(False), None)
-    return numbers.floor().cast(pl.Int64)
-
-
-def _quantile_edges(numbers: "np.ndarray[Any, Any]", bins: int) -> tuple[float, ...]:
-    """Return inner edges of about equally full bins, rounded as far as the bins stay so."""
-    distinct = np.unique(numbers)
-    # No interpolation, as the distance of two numbers may be beyond all numbers.
-    inner = np.quantile(numbers, np.linspace(0, 1, bins + 1)[1:-1], method="higher")
-    edges = np.unique(inner[inner > distinct[0]])
-    if len(edges) == 0:
-        edges = distinct[1:2]
-    exact = _fill(numbers, edges)
-    for digits in range(2, 16):
-        rounded = np.array([float(f"{e:.{digits}g}") for e in edges])
-        moved = np.abs(_fill(numbers, rounded) - exact).max()
-        if np.isfinite(rounded).all() and moved <= _MOVED * len(numbers) / bins:
-            return tuple(rounded.tolist())
-    return tuple(edges.tolist())
-
-
-def _fill(numbers: "np.ndarray[Any, Any]", edges: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Count the numbers in each of the bins that `edges` make."""
-    return np.bincount(np.searchsorted(edges, numbers, side="right"), minlength=len(edges) + 1)
-
-
-def _bin_labels(edges: tuple[float, ...], unit: str) -> tuple[str, ...]:
-    """Name the bins that `edges` make: under 10, 10 to 20, 20 and over."""
-    short = [f"{e:.15g}" for e in edges]
-    plain = [s if float(s) == e else repr(float(e)) for s, e in zip(short, edges, strict=True)]
-    said = [f"{number} {unit}".strip() for number in plain]
-    if not said:
-        return ("any",)
-    middle = [f"{low} to {high}" for low, high in zip(plain, said[1:], strict=False)]
-    return (f"under {said[0]}", *middle, f"{said[-1]} and over")
 
 
 def _toml(value: Any) -> str:

@@ -1,0 +1,119 @@
+"""Cells of metadata as words, numbers and years, and numbers in bins with readable labels."""
+
+import html
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from teaser.errors import RuleError
+
+_WORD = r"\p{L}[\p{L}\p{M}\p{N}]*(?:-[\p{L}\p{M}\p{N}]+)*"
+_MARKUP = r"</?[A-Za-z][^<>]*>|<!--.*?-->"
+_MOVED = 0.2  # how much of a bin's share may change sides for the sake of a round edge
+
+
+def as_words(column: pl.Series) -> pl.Series:
+    """Return cells as text, lists as lists of text: 3.0 reads 3, true reads yes."""
+    is_list = isinstance(column.dtype, pl.List | pl.Array)
+    kind = column.dtype.inner if is_list else column.dtype  # type: ignore[attr-defined]
+    if kind.is_nested():
+        raise _unfit(column, "texts")
+    try:
+        if is_list:
+            return column.cast(pl.List(kind)).list.eval(_spoken(pl.element(), kind))
+        return column.to_frame("cell").select(_spoken(pl.col("cell"), kind)).to_series()
+    except pl.exceptions.PolarsError as error:
+        raise _unfit(column, "texts") from error
+
+
+def _spoken(cell: pl.Expr, kind: pl.DataType) -> pl.Expr:
+    if kind == pl.Boolean:
+        return pl.when(cell).then(pl.lit("yes")).when(~cell).then(pl.lit("no"))
+    if kind.is_float():
+        text = cell.cast(pl.String).str.replace(r"\.0$", "").str.replace(r"^-0$", "0")
+        return pl.when(cell.is_finite()).then(text)
+    return cell.cast(pl.String)
+
+
+def as_text(column: pl.Series) -> pl.Series:
+    """Return cells as text, the elements of lists one after the other."""
+    words = as_words(column)
+    return words.list.join(" ", ignore_nulls=True) if words.dtype == pl.List else words
+
+
+def split_words(texts: pl.Series) -> pl.Series:
+    """Return the words of each text in lower case, without markup.
+
+    An apostrophe ends a word, so that l'amour and king's read amour and king.
+    """
+    plain = [html.unescape(text) for text in texts.str.replace_all(_MARKUP, " ")]
+    lower = pl.Series(plain, dtype=pl.String).str.normalize("NFC").str.to_lowercase()
+    return lower.str.replace_all(r"n['’]t\b", " ").str.extract_all(_WORD)
+
+
+def _unfit(column: pl.Series, what: str) -> RuleError:
+    return RuleError(
+        f"Column {column.name!r} holds {column.dtype}, which cannot be read as {what}. "
+        "Use another kind of rule for it, or none."
+    )
+
+
+def as_numbers(column: pl.Series) -> pl.Series:
+    """Return finite numbers, null where a cell holds none."""
+    if column.dtype.is_nested() or column.dtype.is_temporal():
+        raise _unfit(column, "numbers")
+    try:
+        if not column.dtype.is_numeric() and column.dtype != pl.Boolean:
+            column = column.cast(pl.String).str.strip_chars()
+        numbers = column.cast(pl.Float64, strict=False)
+    except pl.exceptions.PolarsError as error:
+        raise _unfit(column, "numbers") from error
+    return numbers.set(~numbers.is_finite().fill_null(False), None)
+
+
+def as_years(column: pl.Series) -> pl.Series:
+    """Return years from numbers, dates or texts that hold one."""
+    if column.dtype in (pl.Date, pl.Datetime):
+        return column.dt.year().cast(pl.Int64)
+    numbers = as_numbers(column)
+    if not column.dtype.is_numeric() and column.dtype != pl.Boolean:
+        found = column.cast(pl.String).str.extract(r"\b(\d{4})\b").cast(pl.Float64)
+        numbers = pl.select(pl.coalesce(pl.lit(numbers), pl.lit(found))).to_series()
+    numbers = numbers.set((numbers.abs() > 9999).fill_null(False), None)
+    return numbers.floor().cast(pl.Int64)
+
+
+def quantile_edges(numbers: NDArray[Any], bins: int) -> tuple[float, ...]:
+    """Return inner edges of about equally full bins, rounded as far as the bins stay so."""
+    distinct = np.unique(numbers)
+    # No interpolation, as the distance of two numbers may be beyond all numbers.
+    inner = np.quantile(numbers, np.linspace(0, 1, bins + 1)[1:-1], method="higher")
+    edges = np.unique(inner[inner > distinct[0]])
+    if len(edges) == 0:
+        edges = distinct[1:2]
+    exact = _fill(numbers, edges)
+    for digits in range(2, 16):
+        rounded = np.array([float(f"{e:.{digits}g}") for e in edges])
+        moved = np.abs(_fill(numbers, rounded) - exact).max()
+        apart = np.isfinite(rounded).all() and (np.diff(rounded) > 0).all()
+        if apart and moved <= _MOVED * len(numbers) / bins:
+            return tuple(rounded.tolist())
+    return tuple(edges.tolist())
+
+
+def _fill(numbers: NDArray[Any], edges: NDArray[Any]) -> NDArray[Any]:
+    """Count the numbers in each of the bins that `edges` make."""
+    return np.bincount(np.searchsorted(edges, numbers, side="right"), minlength=len(edges) + 1)
+
+
+def bin_labels(edges: tuple[float, ...], unit: str) -> tuple[str, ...]:
+    """Name the bins that `edges` make: under 10, 10 to 20, 20 and over."""
+    short = [f"{e:.15g}" for e in edges]
+    plain = [s if float(s) == e else repr(float(e)) for s, e in zip(short, edges, strict=True)]
+    said = [f"{number} {unit}".strip() for number in plain]
+    if not said:
+        return ("any",)
+    middle = [f"{low} to {high}" for low, high in zip(plain, said[1:], strict=False)]
+    return (f"under {said[0]}", *middle, f"{said[-1]} and over")
