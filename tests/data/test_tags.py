@@ -239,3 +239,12 @@ class TestEncode:
         table = build_tags(ITEMS, self.RULES)
         with pytest.raises(TableError, match="reads column 'price'"):
             encode_tags(ITEMS.drop("price"), table.rules, table.tags)
+
+
+def test_bins_that_nothing_falls_into_are_counted() -> None:
+    items = pl.DataFrame({"price": [1.0, 2.0, 30.0]})
+    found = build_tags(items, [Number("price", edges=(5, 10, 20))])
+    assert [tag.value for tag in found.tags] == ["20 and over", "under 5"]
+    assert found.report.without_items == {"price": 2}
+    assert "2 tags left out, carried by no items: 2 price" in found.report.lines()
+    assert build_tags(items, [Number("price", edges=(5,))]).report.without_items == {}

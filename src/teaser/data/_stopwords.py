@@ -27,11 +27,12 @@ STOP_WORDS: dict[str, set[str]] = {
     ),
     "french": set(
         """à afin ai ainsi alors après au aucun aujourd aussi autre autres aux avant avec avoir car
-        ce cela celle celui ces cet cette ceux chaque chez ci comme comment contre dans de depuis des
-        deux donc dont du elle elles en encore entre est et été être eu eux fait faire fois il ils
-        je jusqu la là le les leur leurs lors lui ma mais me même mes moi moins mon ne ni nos notre
-        nous on ont ou où par parce pas pendant peu peut plus pour pourquoi puis quand que quel
-        quelle qui sa sans se sera ses si son sont sous sur ta te tes toi ton tous tout toute toutes
-        très tu un une vers vos votre vous y""".split()
+        ce cela celle celui ces cet cette ceux chaque chez ci comme comment contre dans de
+        depuis des deux donc dont du elle elles en encore entre est et été être eu eux
+        fait faire fois il ils je jusqu la là le les leur leurs lors lui ma mais me même
+        mes moi moins mon ne ni nos notre nous on ont ou où par parce pas pendant peu peut
+        plus pour pourquoi puis quand que quel quelle qui sa sans se sera ses si son sont
+        sous sur ta te tes toi ton tous tout toute toutes très tu un une vers vos votre
+        vous y""".split()
     ),
 }

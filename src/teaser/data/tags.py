@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from teaser.data.rules import Rule, unreadable
+from teaser.data.rule import Rule, unreadable
 from teaser.errors import RuleError, TableError, UnknownTagError, closest
 
 
@@ -47,6 +47,8 @@ class TagReport:
         Tags kept, by feature.
     too_rare, too_common
         Tags left out because fewer, or more, items carry them than the rule allows.
+    without_items
+        Tags left out because no item carries them, such as bins that nothing falls into.
     unreadable
         By column: how many cells held no number or year, and the first of them.
     items_without_tags
@@ -56,6 +58,7 @@ class TagReport:
     tags: Mapping[str, int] = field(default_factory=dict)
     too_rare: Mapping[str, int] = field(default_factory=dict)
     too_common: Mapping[str, int] = field(default_factory=dict)
+    without_items: Mapping[str, int] = field(default_factory=dict)
     unreadable: Mapping[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
     items_without_tags: int = 0
 
@@ -65,7 +68,10 @@ class TagReport:
             f"{sum(self.tags.values()):,} tags: "
             + (", ".join(f"{n:,} {feature}" for feature, n in self.tags.items()) or "none")
         ]
-        for counts, why in ((self.too_rare, "too few"), (self.too_common, "too many")):
+        left_out = (
+            (self.too_rare, "too few"), (self.too_common, "too many"), (self.without_items, "no"),
+        )  # fmt: skip
+        for counts, why in left_out:
             if counts:
                 said = ", ".join(f"{n:,} {feature}" for feature, n in counts.items())
                 out.append(
@@ -98,12 +104,14 @@ def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> TagTable:
     pairs: list[pl.DataFrame] = []
     rare: dict[str, int] = {}
     common: dict[str, int] = {}
+    nowhere: dict[str, int] = {}
     for rule in resolved:
         found = _pairs(items, rule)
         low, high = rule.bounds(items.height)
         counts = found.group_by("feature", "value").len()
         _count(rare, rule.name, counts.filter(pl.col("len") < low).height)
         _count(common, rule.name, counts.filter(pl.col("len") > high).height)
+        _count(nowhere, rule.name, len(set(rule.declared()) - set(counts["value"])))
         kept = counts.filter(pl.col("len").is_between(low, high))
         pairs.append(found.join(kept, on=["feature", "value"], how="semi"))
     empty = pl.DataFrame(schema={"row": pl.Int64, "feature": pl.String, "value": pl.String})
@@ -114,7 +122,7 @@ def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> TagTable:
     for tag in tags:
         _count(by_feature, tag.feature, 1)
     without = int((np.diff(S.indptr) == 0).sum())
-    report = TagReport(by_feature, rare, common, _unread(items, resolved), without)
+    report = TagReport(by_feature, rare, common, nowhere, _unread(items, resolved), without)
     if not tags:
         raise RuleError(
             f"No tag is left: {'; '.join(report.lines())}. "

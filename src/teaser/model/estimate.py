@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from teaser.model.gram import n_cores
 from teaser.model.solver import RANK
 
 # Nominal speeds in operations a second, for the choice between dense and sparse only: fixed, so
@@ -166,7 +167,7 @@ def _measured_rates(dtype: str) -> tuple[float, float]:
     )
     block = rng.random((4000, 64)).astype(dtype)
     apply = _best_time(lambda: sparse @ block)
-    return 2 * 768**3 / dense, (os.cpu_count() or 1) * 2 * sparse.nnz * 64 / apply
+    return 2 * 768**3 / dense, n_cores() * 2 * sparse.nnz * 64 / apply
 
 
 def _best_time(work: Callable[[], object]) -> float:

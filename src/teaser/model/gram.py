@@ -105,7 +105,7 @@ class SparseGram:
                 seen.toarray() if sp.issparse(seen) else seen
             )
 
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(max_workers=n_cores()) as pool:
             list(pool.map(work, range(0, columns, _COLUMNS)))
         return out
 
@@ -136,6 +136,11 @@ class ContentGram:
         """Return the diagonal of the sum."""
         content = np.asarray(self.S.multiply(self.S).sum(axis=1)).ravel()
         return np.asarray(self.gram.diagonal() + self.weight * content)
+
+
+def n_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def counting_dtype(X: sp.csr_array, dtype: np.dtype[Any]) -> np.dtype[Any]:
