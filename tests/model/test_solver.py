@@ -68,6 +68,16 @@ def test_the_reported_residual_and_gradient_are_the_true_ones(solver: str, tol: 
     assert found.residual <= tol
 
 
+@pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-4, 1e-5])
+def test_in_single_precision_the_reported_residual_is_within_a_hundredth(tol: float) -> None:
+    X, D = random_problem(3)
+    found = teaser.solve(X, D, l2_weights=2.0, l2_encoder=3.0, tol=tol)
+    rest = half_gradient(X.T @ X, D, 2.0, 3.0, found.encoder.astype(float))
+    right = half_gradient(X.T @ X, D, 2.0, 3.0, np.zeros(D.shape))
+    true = np.linalg.norm(rest) / np.linalg.norm(right)
+    assert found.residual == pytest.approx(true, rel=0.02, abs=1e-6)
+
+
 def test_the_gradient_is_that_of_the_objective() -> None:
     X, D = random_problem(4)
     rng = np.random.default_rng(0)

@@ -20,9 +20,9 @@ _DENSE_RATE = 100e9
 _SPARSE_RATE = 10e9
 _COUNT_RATE = 0.3e9
 
-# Arrays of items x tags alive at once, counted in solver.py: for conjugate gradients F, B, R, Z,
+# Arrays of items x tags alive at once, counted in solver.py: for conjugate gradients F, R, Z,
 # P, AP, DV and the operator's temporaries.
-_CG_ARRAYS = 9
+_CG_ARRAYS = 8
 _ADMM_ARRAYS = 10
 _DENSE_SHARE_OF_MEMORY = 0.6
 
