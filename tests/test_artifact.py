@@ -399,7 +399,7 @@ class TestFailedWrites:
             "from teaser.errors import ArtifactError\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
             "try:\n"
-            "    artifact.write(sys.argv[1], kind='k', settings={},\n"
+            "    artifact.write(sys.argv[1], kind='teaser', settings={},\n"
             f"        arrays={{'a': np.ones({arrays})}},\n"
             f"        tables={{'t': pl.DataFrame({{'x': np.random.rand({rows})}})}})\n"
             "except ArtifactError as error:\n"
@@ -436,7 +436,7 @@ class TestFailedWrites:
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return replace(*args, **kwargs)\n"
         "os.replace = fall\n"
-        "artifact.write(sys.argv[1], kind='new', settings={}, arrays={'a': np.ones(9)},\n"
+        "artifact.write(sys.argv[1], kind='teaser', settings={}, arrays={'a': np.ones(9)},\n"
         "    tables={'t': pl.DataFrame({'x': [1]})})\n"
     )
 
@@ -498,3 +498,20 @@ class TestCompany:
         found = artifact.read(folder)
         assert found.tables["tags"].height == found.settings["size"]
         assert len(list(folder.iterdir())) == 3
+
+
+def test_a_folder_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    artifact.write(folder, kind="dataset", settings={}, arrays=ARRAYS, tables=TABLES)
+    with pytest.raises(ArtifactError, match="holds a dataset, which a Teaser would replace"):
+        artifact.write(folder, kind="Teaser", settings={}, arrays=ARRAYS, tables=TABLES)
+    assert artifact.read(folder).kind == "dataset"
+
+
+def test_a_way_through_a_folder_that_is_not_there_leads_to_the_same_refusal(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "diary.txt").write_text("mine")
+    around = tmp_path / "nowhere" / ".." / "mine"
+    with pytest.raises(ArtifactError, match="holds other files"):
+        artifact.write(around, kind="k", settings={}, arrays=ARRAYS, tables=TABLES)
+    assert not (tmp_path / "nowhere").exists()

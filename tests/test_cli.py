@@ -179,6 +179,17 @@ class TestFit:
         assert [p.name for p in tmp_path.iterdir()] == ["diary.txt"]
 
 
+def test_a_result_of_another_kind_is_not_replaced(shop: Path) -> None:
+    assert "holds a dataset" in refused("fit", shop / "data", "--out", shop / "data")
+    tables = (shop / "ratings.csv", shop / "items.parquet")
+    assert "holds a Teaser" in refused("prepare", *tables, "--out", shop / "model")
+    assert teaser.Dataset.load(shop / "data").n_users
+
+
+def test_a_bad_seed_is_one_sentence(shop: Path, tmp_path: Path) -> None:
+    assert "rng must be" in refused("fit", shop / "data", "-o", tmp_path / "m", "--seed", -1)
+
+
 def test_estimate_says_memory_and_time(shop: Path) -> None:
     assert "GB" in said("estimate", shop / "data")
     found = json.loads(said("estimate", shop / "data", "--gram", "dense", "--json"))
@@ -290,6 +301,22 @@ def test_the_demonstration_shows_profile_list_and_presses(tmp_path: Path) -> Non
     for part in ("What the model learned", "What it recommends", "Three presses of +", "goes from"):
         assert part in text
     assert teaser.load(tmp_path / "m").recommend([], k=1)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_plain_terminal_is_enough(shop: Path, encoding: str) -> None:
+    command = Path(sys.executable).with_name("teaser")
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    for words in (["profile", "-i", "i2"], ["recommend", "-i", "i2", "--json"]):
+        done = subprocess.run(
+            [command, words[0], shop / "model", *words[1:]],
+            capture_output=True,
+            check=False,
+            env=env,
+        )
+        assert done.returncode == 0, done.stderr
+        text = done.stdout.decode(encoding)
+        assert ("=" in text) if words[0] == "profile" else json.loads(text)
 
 
 def test_the_installed_command_ends_with_code_2_and_no_traceback(tmp_path: Path) -> None:

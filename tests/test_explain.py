@@ -125,7 +125,7 @@ def test_impacts_weigh_affinities_by_how_many_items_carry_the_tag() -> None:
         ),
         (
             Reason(Tag("type", "film"), -0.1, -0.062, -0.24),
-            "-6 % despite your affinity of -0.2 with film",
+            "-6 % because of your affinity of -0.2 with film",
         ),
         (
             Reason(Tag("type", "film"), 0.0, 0.05, 0.004),

@@ -166,6 +166,8 @@ def test_presses_are_placed_by_tag_or_text() -> None:
         ({"town=Ghent": 6}, ParameterError, r"out of range; -5 to 5"),
         ({"town=Ghent": 1.5}, ParameterError, "whole number"),
         ({3: 1}, UnknownTagError, "Unknown tag 3"),
+        ([("town=Ghent", 1)], ParameterError, "Presses map a tag"),
+        ("town=Ghent", ParameterError, "Presses map a tag"),
     ],
 )
 def test_bad_presses_are_refused(model: Teaser, presses: Any, error: type, said: str) -> None:
@@ -210,12 +212,33 @@ def test_a_cold_profile_is_popularity(model: Teaser) -> None:
     assert found.impacts["popularity"] == 1.0
 
 
-def test_a_text_is_no_history(model: Teaser) -> None:
-    with pytest.raises(ParameterError, match="list of item ids"):
-        model.profile("i1")
+@pytest.mark.parametrize("thing", ["i1", None, 5])
+def test_what_is_no_list_is_no_history(model: Teaser, thing: Any) -> None:
+    for ask in (model.profile, model.recommend):
+        with pytest.raises(ParameterError, match="list of item ids"):
+            ask(thing)
 
 
-@pytest.mark.parametrize("bad", [{"scale": "log"}, {"step": 0}, {"step": -0.2}])
+def test_a_history_may_come_in_any_collection(model: Teaser) -> None:
+    plain = model.profile(["i1", "i4"])
+    for given_as in (("i1", "i4"), np.array(["i1", "i4"]), (i for i in ("i1", "i4"))):
+        found = model.profile(given_as)
+        assert found.history == ("i1", "i4")
+        assert found.affinities == plain.affinities
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"scale": "log"},
+        {"step": 0},
+        {"step": -0.2},
+        {"step": "a"},
+        {"step": float("inf")},
+        {"cold_popularity": float("nan")},
+        {"certainty": 0.5},
+    ],
+)
 def test_senseless_steering_is_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         Steering(**bad)

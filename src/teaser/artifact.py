@@ -72,9 +72,9 @@ def write(
     ArtifactError
         If the folder holds something else, or cannot be written; what it held is still there.
     """
-    folder = Path(folder)
+    folder = Path(os.path.abspath(folder))
     try:
-        _check_target(folder)
+        check_target(folder, kind)
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder):
             try:
@@ -83,6 +83,31 @@ def write(
                 _sweep(folder)
     except (OSError, ValueError, SafetensorError, pl.exceptions.PolarsError) as error:
         raise ArtifactError(f"{folder} could not be written: {error}.") from error
+
+
+def check_target(folder: str | Path, kind: str) -> None:
+    """Raise `ArtifactError` if the folder holds anything but an earlier content of its kind.
+
+    Worth a call before long work whose result is to be written there.
+    """
+    folder = Path(os.path.abspath(folder))
+    if folder.exists() and not folder.is_dir():
+        raise ArtifactError(f"{folder} is a file, and a folder is to be written there.")
+    if not folder.is_dir() or all(_OWN_FILE.fullmatch(p.name) for p in folder.iterdir()):
+        return
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
+        manifest = None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ArtifactError(
+            f"{folder} holds other files; nothing was written. Name a new or empty folder."
+        )
+    if manifest.get("kind") != kind:
+        raise ArtifactError(
+            f"{folder} holds a {manifest.get('kind')}, which a {kind} would replace; nothing was "
+            "written. Name another folder."
+        )
 
 
 def read(folder: str | Path) -> Content:
@@ -163,22 +188,6 @@ def _read(folder: Path, manifest: Mapping[str, Any]) -> Content:
         return Content(manifest["kind"], dict(manifest["settings"]), arrays, tables)
     except _DAMAGE as error:
         raise ArtifactError(f"{folder} is damaged: {error!r}. Make it again.") from error
-
-
-def _check_target(folder: Path) -> None:
-    """Raise `ArtifactError` if the folder holds anything but an earlier content, whole or not."""
-    if folder.exists() and not folder.is_dir():
-        raise ArtifactError(f"{folder} is a file, and a folder is to be written there.")
-    if not folder.is_dir() or all(_OWN_FILE.fullmatch(p.name) for p in folder.iterdir()):
-        return
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError, RecursionError):
-        manifest = None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ArtifactError(
-            f"{folder} holds other files; nothing was written. Name a new or empty folder."
-        )
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """The command line: parse, one library call, print. Results go to stdout, the rest to stderr."""
 
+import io
 import json
 import re
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -15,12 +17,31 @@ from typer.core import TyperGroup
 from teaser import artifact, terminal
 from teaser import demo as demonstration
 from teaser._version import __version__
-from teaser.data import events, sources
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError, TeaserError
 from teaser.explain import Reason
 from teaser.model import load
 from teaser.model.teaser import Teaser
+from teaser.options import (
+    AsJson,
+    ContentWeight,
+    DataFolder,
+    Dtype,
+    Folder,
+    GramName,
+    History,
+    L2Encoder,
+    L2Weights,
+    MaxIter,
+    ModelFolder,
+    Out,
+    Press,
+    Scale,
+    Seed,
+    SolverName,
+    Tol,
+)
+from teaser.prepare import prepare_data, refuse_unused
 from teaser.profile import Steering
 
 out = Console()
@@ -42,35 +63,10 @@ app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_show_locals=False,
     help="A recommender that people can read and steer.",
 )
-
-Folder = Annotated[Path, typer.Argument(help="The folder that prepare or fit wrote.")]
-ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit wrote.")]
-DataFolder = Annotated[Path, typer.Argument(help="A folder that prepare wrote.")]
-Out = Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print json for a program to read.")]
-History = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--history", "-i", help="An item id that was viewed; repeat, or separate by commas."
-    ),
-]
-Press = Annotated[
-    list[str] | None,
-    typer.Option("--press", "-p", help="Presses on a tag, as feature=value:+3; repeat."),
-]
-Scale = Annotated[str, typer.Option(help="How affinities are scaled: robust or paper.")]
-L2Weights = Annotated[float, typer.Option(help="Penalty on item-to-item weights.")]
-L2Encoder = Annotated[float, typer.Option(help="Penalty on the encoder.")]
-ContentWeight = Annotated[float, typer.Option(help="How much shared tags count beside choices.")]
-SolverName = Annotated[str, typer.Option(help="cg or admm.")]
-GramName = Annotated[str, typer.Option(help="auto, dense or sparse.")]
-Tol = Annotated[float, typer.Option(help="Relative residual to stop at.")]
-MaxIter = Annotated[int, typer.Option(help="Iterations to give up after.")]
-Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
-Seed = Annotated[int, typer.Option(help="Seed of whatever is drawn at random.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -93,8 +89,8 @@ def prepare(
     source: Annotated[
         str | None, typer.Option(help="ml-1m, movielens, amazon, goodbooks, events, ... or auto.")
     ] = None,
-    user: Annotated[str, typer.Option(help="Column of the user ids.")] = "user_id",
-    item: Annotated[str, typer.Option(help="Column of the item ids.")] = "item_id",
+    user: Annotated[str | None, typer.Option(help="Column of the user ids [user_id].")] = None,
+    item: Annotated[str | None, typer.Option(help="Column of the item ids [item_id].")] = None,
     positive: Annotated[
         str | None, typer.Option(help="Which rows count, such as 'rating >= 4'.")
     ] = None,
@@ -102,35 +98,34 @@ def prepare(
         Path | None, typer.Option(help="TOML file of tag rules; inferred without it.")
     ] = None,
     imdb: Annotated[Path | None, typer.Option(help="Folder of IMDb tables, for movielens.")] = None,
-    seed: Seed = 0,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of text tables [utf-8].")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the generated events.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Turn interactions and metadata into a data set; report, and write the rules used."""
-    given = tables or []
-    if len(given) == 2 and source is None:
-        with err.status("reading"):
-            dataset = Dataset.from_tables(
-                given[0], given[1], user=user, item=item, rules=rules, positive=positive
-            )
-    elif len(given) == 1 or source == "events":
-        with err.status("reading"):
-            dataset = _from_source(source or "auto", given, rules, positive, imdb, seed)
-    else:
-        raise ParameterError(
-            f"Found {len(given)} paths. Name two files, interactions and items; or one folder of a "
-            "public data set; or --source events."
+    with err.status("reading"):
+        dataset, written = prepare_data(
+            tables or [],
+            folder,
+            err,
+            source=source,
+            rules=rules,
+            positive=positive,
+            user=user,
+            item=item,
+            encoding=encoding,
+            imdb=imdb,
+            seed=seed,
         )
-    dataset.save(folder)
-    dataset.rules.write(folder / "rules.toml")
     if as_json:
         _print_json(dataset.describe())
         return
     for line in dataset.lines():
         out.print(line, highlight=False, soft_wrap=True)
     if rules is None:
-        out.print(f"\n[bold]The rules[/], also in {folder / 'rules.toml'}:\n", soft_wrap=True)
+        out.print(f"\n[bold]The rules[/], also in {written}:\n", soft_wrap=True)
         out.print(dataset.rules.to_toml(), markup=False, highlight=False, soft_wrap=True)
-    out.print(f"Next: teaser fit {folder} --out MODEL", soft_wrap=True, highlight=False)
+    _next(f"teaser fit {shlex.quote(str(folder))} --out MODEL")
 
 
 @app.command()
@@ -150,6 +145,7 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a model to a data set, after saying what it will take."""
+    artifact.check_target(folder, "Teaser")
     data = Dataset.load(dataset)
     model = Teaser(
         l2_weights=l2_weights,
@@ -168,7 +164,7 @@ def fit(
         _print_json(model.describe())
         return
     out.print(f"{model.iterations_} iterations, residual {model.residual_:.1e}", highlight=False)
-    out.print(f"Next: teaser recommend {folder} --history ITEM", soft_wrap=True, highlight=False)
+    _next(f"teaser recommend {shlex.quote(str(folder))} --history ITEM")
 
 
 @app.command()
@@ -266,6 +262,7 @@ def explain(
     fitted = load(model)
     seen = _ids(fitted, history)
     if tag is not None:
+        refuse_unused("--tag: presses do not change where an affinity comes from", press=press)
         origins = fitted.origins(tag, seen)
         if as_json:
             _print_json([{"item_id": name, "part": part} for name, part in origins.items()])
@@ -282,6 +279,7 @@ def explain(
                 "title": found.title,
                 "score": found.score,
                 "match": found.match,
+                "contributions": {str(t): c for t, c in found.contributions.items()},
                 "reasons": reasons,
             }
         )
@@ -312,7 +310,7 @@ def info(
         title = fitted.rules_.roles.get("title")
     if find is not None:
         names = items.to_series(0).cast(str).to_list()
-        titles = items[title].cast(str).to_list() if title else names
+        titles = items[title].cast(str).fill_null("").to_list() if title else [""] * len(names)
         wanted = find.casefold()
         about = {
             "items": {
@@ -352,35 +350,15 @@ def demo(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a terminal that cannot show a letter shows a question mark."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()
 
 
-def _from_source(
-    name: str,
-    paths: list[Path],
-    rules: Path | None,
-    positive: str | None,
-    imdb: Path | None,
-    seed: int,
-) -> Dataset:
-    if name == "events":
-        if paths:
-            raise ParameterError("The events are generated; --source events takes no path.")
-        return events.dataset(seed=seed, rules=rules)
-    if name == "auto":
-        name = sources.detect(paths[0])
-        err.print(f"{paths[0]} holds {name}", highlight=False, soft_wrap=True)
-    options = {} if imdb is None else {"imdb": imdb}
-    found = sources.read_source(name, paths[0], **options)
-    return Dataset.from_tables(
-        found.interactions,
-        found.items,
-        user=found.user,
-        item=found.item,
-        rules=found.rules if rules is None else rules,
-        positive=positive or found.positive,
-    )
+def _next(command: str) -> None:
+    out.print(f"Next: {command}", soft_wrap=True, highlight=False, markup=False)
 
 
 def _ids(model: Teaser, given: list[str] | None) -> list[str]:
@@ -397,7 +375,7 @@ def _presses(given: list[str] | None) -> dict[str, int]:
     """Read presses written as feature=value:+3, or feature=value for one press of +."""
     presses: dict[str, int] = {}
     for text in given or []:
-        written = re.fullmatch(r"(.+):([+-]?\d+)", text)
+        written = re.fullmatch(r"(.+):([+-]\d+)", text)
         tag, steps = (written[1], int(written[2])) if written else (text, 1)
         presses[tag] = presses.get(tag, 0) + steps
     return presses
@@ -408,4 +386,5 @@ def _reason(reason: Reason) -> dict[str, Any]:
 
 
 def _print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n")
+    plain = "utf" not in (sys.stdout.encoding or "").lower()
+    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=plain, default=str) + "\n")

@@ -9,6 +9,7 @@ TeaserError
 │   ├── UnknownItemError
 │   └── UnknownTagError
 ├── NotFittedError        a model was asked something before `fit`
+├── SolverError           the numbers left what the solver can hold
 └── ArtifactError         a saved folder is damaged, foreign or of another version
 
 ConvergenceWarning        a solver stopped before it reached its tolerance
@@ -52,6 +53,10 @@ class UnknownTagError(UnknownNameError):
 
 class NotFittedError(TeaserError, AttributeError):
     """A model was asked something before `fit`."""
+
+
+class SolverError(TeaserError, ArithmeticError):
+    """The numbers left what the solver can hold."""
 
 
 class ArtifactError(TeaserError):

@@ -36,9 +36,9 @@ class Reason:
 
     def sentence(self) -> str:
         """Say the reason in plain words."""
-        link = "because of" if self.share >= 0 else "despite"
+        percent = round(100 * self.share)
         return (
-            f"{100 * self.share:.0f} % {link} your affinity of {say_affinity(self.affinity)} "
+            f"{percent or 'under 1'} % because of your affinity of {say_affinity(self.affinity)} "
             f"with {self.tag.value}"
         )
 

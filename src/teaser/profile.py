@@ -4,6 +4,7 @@ One code path for the library, the command line, simulated feedback and the appl
 functions work on rows of people at once; one person is a single row.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -52,8 +53,14 @@ class Steering:
     def __post_init__(self) -> None:
         if self.scale not in ("robust", "paper"):
             raise ParameterError(f"scale must be 'robust' or 'paper', found {self.scale!r}.")
-        if not self.step > 0:
-            raise ParameterError(f"step must be above 0, found {self.step!r}.")
+        for name, value, least in (
+            ("step", self.step, 0.0),
+            ("cold_popularity", self.cold_popularity, -1.0),
+        ):
+            if not isinstance(value, int | float) or not least < value < math.inf:
+                raise ParameterError(f"{name} must be a number above {least:g}, found {value!r}.")
+        if not callable(self.certainty):
+            raise ParameterError("certainty must be a function of the length of a history.")
 
 
 DEFAULT_STEERING = Steering()
@@ -104,7 +111,7 @@ class Presses(Mapping[Tag, int]):
         return f"Presses({', '.join(f'{tag}: {n:+d}' for tag, n in self._net.items())})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Profile:
     """What the model believes of one person, presses included.
 
@@ -158,8 +165,14 @@ def check_press(tag: object, steps: Any) -> int:
 
 def place_presses(presses: PressesLike | None, index: Mapping[Tag, int]) -> dict[int, int]:
     """Return the presses by position of their tag, checked."""
+    if presses is None:
+        return {}
+    if not isinstance(presses, Mapping):
+        raise ParameterError(
+            f"Presses map a tag to a number of steps, found a {type(presses).__name__}."
+        )
     placed: dict[int, int] = {}
-    for tag, steps in (presses or {}).items():
+    for tag, steps in presses.items():
         place = resolve_tag(tag, index)
         placed[place] = check_press(tag, placed.get(place, 0) + check_press(tag, steps))
     return placed

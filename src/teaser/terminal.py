@@ -1,5 +1,6 @@
 """Profiles, lists, explanations and the progress of a fit, drawn for a terminal."""
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from math import log10
@@ -50,7 +51,7 @@ def draw_profile(profile: Profile, *, per_feature: int = 4) -> RenderableType:
     table.add_column(justify="right")
     table.add_column(justify="right", style="bold")
     for feature, impact in sorted(profile.impacts.items(), key=lambda pair: -pair[1]):
-        bar = Text("▬" * round(impact * 2 * _HALF), style=QUIET)
+        bar = Text(_block() * round(impact * 2 * _HALF), style=QUIET)
         table.add_row(Text(_label(feature), style="bold"), bar, f"{100 * impact:.0f} %", "")
         for tag, affinity in profile.top(per_feature, feature=feature):
             pressed = profile.presses.get(tag, 0)
@@ -78,7 +79,7 @@ def draw_recommendations(
     table.add_column("reasons", overflow="fold", ratio=3)
     for place, r in enumerate(recommendations, 1):
         moved = [] if before is None else [_moved(ranks.get(r.item_id), place)]
-        name = Text.assemble((r.title or str(r.item_id), "bold"), (f"  {r.item_id}", QUIET))
+        name = Text.assemble((f"{r.title}  " if r.title else "", "bold"), (str(r.item_id), QUIET))
         reasons = Text("  ").join(_reason(reason) for reason in r.reasons)
         table.add_row(str(place), *moved, f"{100 * r.match:.0f} %", name, reasons)
     return table
@@ -136,8 +137,25 @@ def _signed_bar(value: float) -> Text:
     """Draw a bar from the middle, to the right for a liking; full at 1 and -1."""
     length = min(_HALF, round(abs(value) * _HALF))
     if value >= 0:
-        return Text.assemble(" " * _HALF, ("│", QUIET), ("▬" * length, LIKES))
-    return Text.assemble(" " * (_HALF - length), ("▬" * length, DISLIKES), ("│", QUIET))
+        return Text.assemble(" " * _HALF, (_axis(), QUIET), (_block() * length, LIKES))
+    return Text.assemble(" " * (_HALF - length), (_block() * length, DISLIKES), (_axis(), QUIET))
+
+
+def _block() -> str:
+    return "▬" if _shows("▬") else "="
+
+
+def _axis() -> str:
+    return "│" if _shows("│") else "|"
+
+
+def _shows(letter: str) -> bool:
+    """Tell whether the terminal's encoding has a letter."""
+    try:
+        letter.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _reason(reason: Reason) -> Text:
@@ -150,7 +168,10 @@ def _moved(before: int | None, now: int) -> Text:
         return Text("new", style=LIKES)
     if before == now:
         return Text("=", style=QUIET)
-    return Text(f"▲{before - now}", LIKES) if now < before else Text(f"▼{now - before}", DISLIKES)
+    up, down = ("▲", "▼") if _shows("▲") else ("+", "-")
+    if now < before:
+        return Text(f"{up}{before - now}", LIKES)
+    return Text(f"{down}{now - before}", DISLIKES)
 
 
 def _colour(value: float) -> str:

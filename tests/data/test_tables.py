@@ -499,7 +499,14 @@ class TestPositiveRule:
 
     @pytest.mark.parametrize(
         "rule",
-        ["rating >= four", "rating >= 4,5", "seen = maybe", "day >= 2024", "day <= yesterday"],
+        [
+            "rating >= four",
+            "rating >= 4,5",
+            "colour >= four",
+            "seen = maybe",
+            "day >= 2024",
+            "day <= yesterday",
+        ],
     )
     def test_values_of_another_kind_are_refused(self, rule: str) -> None:
         with pytest.raises(ParameterError, match="cannot be compared with"):

@@ -215,30 +215,30 @@ class TestEncode:
 
     def test_the_same_items_are_read_alike(self) -> None:
         table = build_tags(ITEMS, self.RULES)
-        again = encode_tags(ITEMS, table.rules, table.tags)
+        again = encode_tags(ITEMS, table.rules, table.tags)[0]
         np.testing.assert_array_equal(again.toarray(), table.S.toarray())
 
     @given(st.permutations(range(4)), st.integers(1, 4))
     def test_an_item_is_read_alike_in_any_company(self, order: list[int], n: int) -> None:
         table = build_tags(ITEMS, self.RULES)
-        some = encode_tags(ITEMS[order[:n]], table.rules, table.tags)
+        some = encode_tags(ITEMS[order[:n]], table.rules, table.tags)[0]
         np.testing.assert_array_equal(some.toarray(), table.S.toarray()[order[:n]])
 
     def test_values_without_a_tag_are_passed_over(self) -> None:
         table = build_tags(ITEMS, self.RULES)
         new = pl.DataFrame({"genres": ["folk|jazz"], "town": ["Deinze"], "price": [1e6]})
-        found = encode_tags(new, table.rules, table.tags)
+        found = encode_tags(new, table.rules, table.tags)[0]
         assert [str(table.tags[j]) for j in found.indices] == ["genres=jazz", "price=10 and over"]
 
     def test_a_category_of_numbers_is_read_alike_among_whole_ones(self) -> None:
         table = build_tags(pl.DataFrame({"x": [3.0, 4.5]}), [Category("x")])
-        found = encode_tags(pl.DataFrame({"x": [3]}), table.rules, table.tags)
+        found = encode_tags(pl.DataFrame({"x": [3]}), table.rules, table.tags)[0]
         assert found.toarray().tolist() == [[1.0, 0.0]]
 
     def test_a_missing_column_is_refused(self) -> None:
         table = build_tags(ITEMS, self.RULES)
         with pytest.raises(TableError, match="reads column 'price'"):
-            encode_tags(ITEMS.drop("price"), table.rules, table.tags)
+            encode_tags(ITEMS.drop("price"), table.rules, table.tags)[0]
 
 
 def test_bins_that_nothing_falls_into_are_counted() -> None:

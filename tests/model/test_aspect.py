@@ -1,5 +1,7 @@
 """Batches, presses and ties of a model with affinities and a decoder."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -49,6 +51,31 @@ def test_steering_reaches_every_answer(model: Teaser) -> None:
         assert model.explain(r.item_id, history, steering=paper).score == r.score
 
 
+def test_the_best_of_the_allowed_items_are_recommended(model: Teaser) -> None:
+    allowed = np.arange(40) % 3 == 1
+    every = model.recommend(["i1", "i5"], {"town=Ghent": 2}, k=40)
+    wanted = [r for r in every if int(str(r.item_id)[1:]) % 3 == 1]
+    assert len(wanted) == 12
+    assert model.recommend(["i1", "i5"], {"town=Ghent": 2}, k=40, allowed=allowed) == wanted
+    assert model.recommend(["i1", "i5"], {"town=Ghent": 2}, k=4, allowed=allowed) == wanted[:4]
+    batch = model.recommend_batch(HISTORIES, PRESSES, k=4, allowed=allowed)
+    assert batch[1] == model.recommend([], k=4, allowed=allowed)
+    assert not model.recommend([], allowed=np.zeros(40, dtype=bool))
+
+
+def test_what_is_viewed_may_be_kept_among_the_allowed(model: Teaser) -> None:
+    allowed = np.arange(40) == 5
+    (kept,) = model.recommend(["i5"], exclude_history=False, allowed=allowed)
+    assert kept.item_id == "i5"
+    assert not model.recommend(["i5"], allowed=allowed)
+
+
+@pytest.mark.parametrize("allowed", [np.ones(39, dtype=bool), np.ones(40), [0, 1, 2]])
+def test_allowed_is_a_mask_of_the_items(model: Teaser, allowed: Any) -> None:
+    with pytest.raises(ParameterError, match="allowed must hold true or false for each of 40"):
+        model.recommend([], allowed=allowed)
+
+
 def test_as_many_presses_as_people(model: Teaser) -> None:
     with pytest.raises(ParameterError, match="3 histories and 1 sets of presses"):
         model.recommend_batch(HISTORIES, [None])
@@ -85,3 +112,13 @@ def test_the_decoder_is_the_tags_and_popularity(dataset: Dataset) -> None:
     assert_array_equal(D.toarray()[:, :-1], dataset.S.toarray())
     assert_array_equal(D.toarray()[:, -1], np.linspace(0, 1, 40))
     assert D.dtype == np.float64
+
+
+def test_the_presses_of_a_batch_are_a_list(model: Teaser) -> None:
+    with pytest.raises(ParameterError, match="a list, one mapping for each"):
+        model.recommend_batch([["i1"]], {"town=Ghent": 1})  # type: ignore[arg-type]
+
+
+def test_steering_is_a_steering(model: Teaser) -> None:
+    with pytest.raises(ParameterError, match="steering must be a Steering, found 'paper'"):
+        model.recommend(["i1"], steering="paper")  # type: ignore[arg-type]

@@ -62,7 +62,7 @@ def test_the_choice_follows_the_data() -> None:
 
 
 @pytest.mark.parametrize("name", ["l2_weights", "l2_encoder", "tol"])
-@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "5", None, True])
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), 10**400, "5", None, True])
 def test_penalties_and_tolerance_must_be_above_zero(name: str, value: Any) -> None:
     with pytest.raises(ParameterError, match=rf"{name} must be a finite number above 0, found"):
         teaser.solve(X, D, **{**GOOD, name: value})
@@ -76,6 +76,11 @@ def test_penalties_and_tolerance_must_be_above_zero(name: str, value: Any) -> No
         ("dtype", "float16", "'float32' or 'float64', found 'float16'"),
         ("max_iter", 0, "max_iter must be a whole number of at least 1, found 0"),
         ("max_iter", 2.5, "max_iter must be a whole number"),
+        ("tol", 1.0, "tol must be below 1"),
+        ("rng", -1, "rng must be a seed of 0 or more"),
+        ("rng", "a", "rng must be a seed"),
+        ("gram", np.array([["a"]]), "cannot be read as a matrix"),
+        ("gram", DenseGram(np.eye(14)), "in float64 and dtype is float32"),
     ],
 )
 def test_other_settings_are_checked(setting: str, value: Any, said: str) -> None:
@@ -104,9 +109,10 @@ def test_empty_matrices_are_refused(empty: Any) -> None:
         teaser.solve(empty, D, **GOOD)
 
 
-def test_text_is_no_matrix() -> None:
+@pytest.mark.parametrize("thing", [[["a", "b"]], None, X + 1j])
+def test_what_is_no_matrix_of_numbers_is_refused(thing: Any) -> None:
     with pytest.raises(ParameterError, match="cannot be read as a matrix"):
-        teaser.solve([["a", "b"]], D, **GOOD)
+        teaser.solve(thing, D, **GOOD)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from oracles import exact_encoder, half_gradient, objective, random_problem
 
 import teaser
-from teaser.errors import ConvergenceWarning
+from teaser.errors import ConvergenceWarning, SolverError
 from teaser.model.gram import DenseGram
 from teaser.model.solver import Preconditioner, Problem, admm, leading_eigenpairs
 
@@ -51,6 +51,40 @@ def test_the_penalty_of_admm_changes_its_way_and_not_its_end(rho: float) -> None
     gram = DenseGram(X.T @ X)
     found = admm(gram, sp.csr_array(D), l1=2.0, l2=3.0, tol=1e-9, max_iter=5000, rho=rho)
     assert_allclose(found.encoder, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_admm_recovers_where_its_penalty_is_too_large(dtype: str) -> None:
+    """With small penalties and few users the first rho diverges."""
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 100)) < 0.05
+    D = (rng.random((100, 30)) < 0.1).astype(float)
+    settings: dict[str, Any] = {"l2_weights": 0.1, "l2_encoder": 0.1, "dtype": dtype}
+    found = teaser.solve(X, D, solver="admm", tol=1e-4, max_iter=500, **settings)
+    exact = teaser.solve(X, D, tol=1e-5, max_iter=500, **settings)
+    assert found.converged
+    assert_allclose(found.encoder, exact.encoder, atol=2e-3)
+
+
+def test_an_indefinite_gram_is_refused_with_a_guess_at_the_cause() -> None:
+    X, D = random_problem(1, awkward=False)
+    G = X.T @ X
+    G[0, 1] = G[1, 0] = -500.0
+    with pytest.raises(SolverError, match="wrapped around"):
+        teaser.solve(X, D, l2_weights=1, l2_encoder=1, gram=G, dtype="float64", tol=1e-9)
+
+
+def test_penalties_beyond_the_precision_are_refused() -> None:
+    X, D = random_problem(1)
+    with pytest.raises(SolverError, match="float64"), np.errstate(all="ignore"):
+        teaser.solve(X, D, l2_weights=1e50, l2_encoder=1e50)
+
+
+def test_the_warning_points_at_the_callers_line() -> None:
+    X, D = random_problem(9)
+    with pytest.warns(ConvergenceWarning) as caught:
+        teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-6, max_iter=1)
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize("solver", ["cg", "admm"])

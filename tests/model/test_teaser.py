@@ -11,9 +11,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder
 
 import teaser
-from teaser import Category, Dataset, Tag, Teaser
+from teaser import Category, Dataset, Tag, Teaser, artifact
 from teaser.data.sources import read_source
-from teaser.errors import ArtifactError, ParameterError, RuleError, UnknownTagError
+from teaser.errors import (
+    ArtifactError,
+    NotFittedError,
+    ParameterError,
+    RuleError,
+    UnknownTagError,
+)
 from teaser.model.gram import DenseGram
 from teaser.profile import POPULARITY
 
@@ -168,6 +174,69 @@ class TestAddItems:
             fresh.add_items({"n1": [POPULARITY]})
 
 
+class TestNewIds:
+    @pytest.fixture
+    def numbered(self, tables: tuple[pl.DataFrame, pl.DataFrame]) -> Teaser:
+        def number(frame: pl.DataFrame) -> pl.DataFrame:
+            return frame.with_columns(pl.col("item_id").str.slice(1).cast(pl.Int64))
+
+        interactions, items = map(number, tables)
+        return Teaser().fit(Dataset.from_tables(interactions, items, rules=[Category("type")]))
+
+    def test_they_are_kept_in_the_catalogues_kind(self, numbered: Teaser, tmp_path: Path) -> None:
+        numbered.add_items({"3001": ["type=film"], np.int64(3002): ["type=film"]})
+        numbered.save(tmp_path / "m")
+        loaded = teaser.load(tmp_path / "m")
+        assert loaded.items_[-2:] == numbered.items_[-2:] == (3001, 3002)
+        assert all(type(i) is int for i in numbered.items_)
+
+    @pytest.mark.parametrize("bad", ["abc", None, 1.5, True])
+    def test_ids_of_another_kind_are_refused(self, numbered: Teaser, bad: Any) -> None:
+        with pytest.raises(teaser.TeaserError, match="Item ids here are whole numbers, found"):
+            numbered.add_items({bad: ["type=film"]})
+        if isinstance(bad, str):
+            with pytest.raises(teaser.TeaserError, match="whole numbers"):
+                numbered.add_items(pl.DataFrame({"item_id": [bad], "type": ["film"]}))
+
+    def test_the_same_id_twice_is_refused(self, numbered: Teaser) -> None:
+        with pytest.raises(teaser.TeaserError, match="named twice"):
+            numbered.add_items({3005: ["type=film"], "3005": ["type=film"]})
+
+    @pytest.mark.parametrize("tags", ["type=film", None, 3])
+    def test_tags_are_a_list(self, numbered: Teaser, tags: Any) -> None:
+        with pytest.raises(ParameterError, match="needs a list of tags"):
+            numbered.add_items({3005: tags})
+
+    def test_tags_that_are_new_are_named(
+        self, numbered: Teaser, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        numbered.add_items(pl.DataFrame({"item_id": [3001], "type": ["opera"]}))
+        assert "1 tags of the new items are new to the model: type=opera" in caplog.text
+
+
+class TestFailedFits:
+    def test_a_first_one_leaves_nothing(self, dataset: Dataset) -> None:
+        model = Teaser(gram=np.eye(3))
+        with pytest.raises(ParameterError):
+            model.fit(dataset)
+        with pytest.raises(NotFittedError):
+            model.recommend(["i1"])
+
+    def test_a_second_one_leaves_the_first(self, dataset: Dataset) -> None:
+        model = Teaser().fit(dataset)
+        before = model.recommend(["i1"])
+        model.gram = np.eye(3)
+        with pytest.raises(ParameterError):
+            model.fit(dataset)
+        assert model.recommend(["i1"]) == before
+
+    @pytest.mark.parametrize("thing", [None, 5, "data", pl.DataFrame({"a": [1]})])
+    def test_only_a_data_set_can_be_learned_from(self, thing: Any) -> None:
+        for ask in (Teaser().fit, Teaser().estimate):
+            with pytest.raises(ParameterError, match=r"fitted to a Dataset, found a"):
+                ask(thing)
+
+
 class TestFile:
     def test_the_encoder_is_mapped_and_not_copied(self, model: Teaser, tmp_path: Path) -> None:
         model.save(tmp_path / "m")
@@ -190,7 +259,7 @@ class TestFile:
 
     def test_a_data_set_is_no_model(self, dataset: Dataset, tmp_path: Path) -> None:
         dataset.save(tmp_path / "d")
-        with pytest.raises(ArtifactError, match=r"holds a dataset, not a model.*Dataset\.load"):
+        with pytest.raises(ArtifactError, match="holds a dataset, not a model"):
             teaser.load(tmp_path / "d")
 
     @pytest.mark.parametrize("damage", ["cut", "edit", "remove", "manifest"])
@@ -211,6 +280,21 @@ class TestFile:
                 manifest.read_text().replace('"l2_weights": 5.0', '"l2_weights": 6.0')
             )
         with pytest.raises(ArtifactError, match=r"bytes|was changed|is missing"):
+            teaser.load(tmp_path / "m")
+
+
+def test_a_file_whose_parts_do_not_fit_is_refused(model: Teaser, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    content = artifact.read(tmp_path / "m")
+    for name, wrong in (
+        ("encoder", model.encoder_[:, :-1]),
+        ("popularity", model.popularity_[:-1]),
+    ):
+        artifact.write(
+            tmp_path / "m", kind=content.kind, settings=content.settings,
+            arrays={**content.arrays, name: wrong}, tables=content.tables,
+        )  # fmt: skip
+        with pytest.raises(ArtifactError, match="does not hold a whole Teaser"):
             teaser.load(tmp_path / "m")
 
 

@@ -154,6 +154,7 @@ class Dataset:
         item: str = "item_id",
         rules: Rules | str | Path | Iterable[Rule] | None = None,
         positive: str | Positive | None = None,
+        encoding: str = "utf-8",
     ) -> Self:
         """Make a data set of two tables: files, or polars, pandas or pyarrow frames.
 
@@ -168,11 +169,16 @@ class Dataset:
             Inferred from the table when not given; see `Dataset.rules`.
         positive
             Which interactions count, such as `"rating >= 4"`; all of them when not given.
+        encoding
+            Of text files.
         """
-        raw = read_table(items, what="items")
+        raw = read_table(items, what="items", encoding=encoding)
         need_column(raw, item, "the items")
         pairs, report = check_interactions(
-            read_table(interactions, what="interactions"), user=user, item=item, positive=positive
+            read_table(interactions, what="interactions", encoding=encoding),
+            user=user,
+            item=item,
+            positive=positive,
         )
         table, refused = check_items(raw, item=item)
         if pairs["item"].dtype != table[item].dtype:
@@ -270,9 +276,7 @@ class Dataset:
         """Read a data set that `save` wrote."""
         content = artifact.read(folder)
         if content.kind != "dataset":
-            raise ArtifactError(
-                f"{folder} holds a {content.kind}, not a data set. Use teaser.load."
-            )
+            raise ArtifactError(f"{folder} holds a {content.kind}, not a data set.")
         try:
             return cls._of(content, str(folder))
         except (LookupError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as e:

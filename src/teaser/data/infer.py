@@ -14,7 +14,7 @@ _ROLE_NAMES = {
     "link": ("link", "url", "website", "href"),
     "date": ("date", "start", "start_date", "release_date", "published", "day"),
 }
-_SEPARATORS = ("|", ";", ", ", ",", "/")
+_SEPARATORS = ("|", ";", ", ", ",")
 _PLACES = ("latitude", "longitude", "lat", "lon", "lng")
 
 
@@ -105,6 +105,8 @@ def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
     words = filled.str.count_matches(r"\S+").mean()
     if filled.str.contains(r"^(https?://|data:|<svg)").all():
         return "it holds addresses or pictures"
+    if filled.str.contains(r"^\d{4}-\d{2}-\d{2}").all():
+        return Year(name, min_items=min_items)
     separator = _separator(filled)
     if separator:
         return ListOf(name, separator=separator, min_items=min_items)

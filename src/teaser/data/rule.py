@@ -283,11 +283,14 @@ KINDS: dict[str, type[Rule]] = {r.kind: r for r in (Category, ListOf, Number, Ye
 
 
 def unreadable(rule: Rule, items: pl.DataFrame) -> pl.Series:
-    """Return the cells that hold something, but not what a number or year rule can read."""
-    if not isinstance(rule, Number | Year):
+    """Return the cells that hold something, but nothing that the rule can read."""
+    column = items[rule.columns[0]]
+    if isinstance(rule, Year):
+        read = as_years(column)
+    elif isinstance(rule, Number) or column.dtype.is_float():
+        read = as_numbers(column)
+    else:
         return pl.Series([], dtype=pl.String)
-    column = items[rule.column]
-    read = as_numbers(column) if isinstance(rule, Number) else as_years(column)
     words = column.cast(pl.String)
     return words.filter(read.is_null() & words.is_not_null() & (words.str.strip_chars() != ""))
 

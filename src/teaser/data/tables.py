@@ -133,7 +133,7 @@ class Positive:
         unclear = []
         for column, sign, value in self.terms:
             need_column(frame, column, "the rule for positive rows")
-            cells, value = _comparable(frame[column], value)
+            cells, value = _comparable(frame[column], sign, value)
             if isinstance(value, str):
                 unclear.append((f"{column} is missing", cells.is_null(), column))
             else:
@@ -267,8 +267,11 @@ def _constant(text: str) -> float | str:
         return text
 
 
-def _comparable(cells: pl.Series, value: float | str) -> tuple[pl.Series, float | str]:
-    """Return cells and the value they are compared with, both as numbers or both as texts."""
+def _comparable(cells: pl.Series, sign: str, value: float | str) -> tuple[pl.Series, float | str]:
+    """Return cells and the value they are compared with, both as numbers or both as texts.
+
+    Texts have no order that means anything, but for dates written year first.
+    """
     kind = cells.dtype
     if kind == pl.Boolean and str(value).lower() in ("true", "false"):
         value = float(str(value).lower() == "true")
@@ -278,7 +281,8 @@ def _comparable(cells: pl.Series, value: float | str) -> tuple[pl.Series, float 
         except ValueError:
             raise _incomparable(cells, value) from None
     is_date = re.match(r"\d{4}-\d\d-\d\d", str(value)) is not None
-    if kind.is_nested() or (kind in (pl.Date, pl.Datetime) and not is_date):
+    by_order = isinstance(value, str) and sign in (">=", "<=", ">", "<")
+    if kind.is_nested() or ((by_order or kind in (pl.Date, pl.Datetime)) and not is_date):
         raise _incomparable(cells, value)
     try:
         cells = cells.cast(pl.String).str.strip_chars()

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from teaser.data.rule import Rule, unreadable
+from teaser.data.rule import Rule, Text, unreadable
 from teaser.errors import RuleError, TableError, UnknownTagError, closest
 
 
@@ -131,12 +131,19 @@ def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> TagTable:
     return TagTable(S, tags, resolved, report)
 
 
-def encode_tags(items: pl.DataFrame, rules: Sequence[Rule], tags: Sequence[Tag]) -> sp.csr_array:
-    """Return the one-hot matrix of further items over tags that exist already (items x tags)."""
+def encode_tags(
+    items: pl.DataFrame, rules: Sequence[Rule], tags: Sequence[Tag]
+) -> tuple[sp.csr_array, list[Tag]]:
+    """Return the one-hot matrix of further items over given tags, and the tags not given."""
     _check_columns(items, rules)
     empty = pl.DataFrame(schema={"row": pl.Int64, "feature": pl.String, "value": pl.String})
     every = pl.concat([empty, *(_pairs(items, rule) for rule in rules)]).unique(maintain_order=True)
-    return _one_hot(every, tags, items.height)
+    known = set(tags)
+    found = _vocabulary(every, [rule.name for rule in rules])
+    # The words of a text are a choice by their share, so one more is no loss.
+    texts = {rule.name for rule in rules if isinstance(rule, Text)}
+    unknown = [tag for tag in found if tag not in known and tag.feature not in texts]
+    return _one_hot(every, tags, items.height), unknown
 
 
 def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:

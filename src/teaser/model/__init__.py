@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from polars.exceptions import PolarsError
+
 from teaser import artifact
 from teaser.errors import ArtifactError
 from teaser.model.teaser import Teaser
@@ -14,10 +16,9 @@ def load(folder: str | Path) -> Teaser:
     content = artifact.read(folder)
     if content.kind not in _KINDS:
         raise ArtifactError(
-            f"{folder} holds a {content.kind}, not a model. "
-            "A data set is read by Dataset.load, and made into a model by Teaser().fit."
+            f"{folder} holds a {content.kind}, not a model. Fit a model to a data set first."
         )
     try:
         return _KINDS[content.kind].from_content(content)
-    except (KeyError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, PolarsError) as error:
         raise ArtifactError(f"{folder} does not hold a whole {content.kind}: {error!r}.") from error

@@ -74,15 +74,17 @@ class AspectModel(Model):
         steering
             How raw scores become affinities and presses move them.
         """
-        rows = self._rows([history])
+        self.check_fitted()
+        places = self._places(history)
+        rows = self._matrix([places])
         values = self._affinities(rows, [presses], steering)[0]
         net = who.place_presses(presses, self._tag_index)
         return Profile(
             tags=self.tags_,
             values=values,
-            certainty=steering.certainty(len(rows.indices)),
+            certainty=steering.certainty(len(places)),
             impacts=why.impacts(values, self._mass, self.tags_),
-            history=tuple(self.items_[i] for i in self._places(history)),
+            history=tuple(self.items_[i] for i in places),
             presses={self.tags_[place]: steps for place, steps in net.items()},
         )
 
@@ -94,11 +96,18 @@ class AspectModel(Model):
         k: int = 20,
         exclude_history: bool = True,
         negative_reasons: bool = True,
+        allowed: Array | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> list[Recommendation]:
         """Return the k best items for a person, best first, each with its reasons.
 
         Equal scores are ordered by popularity, then by place in the catalogue.
+
+        Parameters
+        ----------
+        allowed
+            Which items may be recommended: true or false for each, in the order of `items_`.
+            All of them when not given; scores and matches are the same either way.
         """
         return self.recommend_batch(
             [history],
@@ -106,6 +115,7 @@ class AspectModel(Model):
             k=k,
             exclude_history=exclude_history,
             negative_reasons=negative_reasons,
+            allowed=allowed,
             steering=steering,
         )[0]
 
@@ -117,19 +127,20 @@ class AspectModel(Model):
         k: int = 20,
         exclude_history: bool = True,
         negative_reasons: bool = True,
+        allowed: Array | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> list[list[Recommendation]]:
         """Return the list of each of several people, equal to what `recommend` returns for one."""
         k = check_k(k)
         rows = self._rows(histories)
         values = self._affinities(rows, presses, steering)
+        barred = barred_places(allowed, len(self.items_))
         lists = []
         for person, a in enumerate(values):
             scores = self.decoder_ @ a
             seen = rows.indices[rows.indptr[person] : rows.indptr[person + 1]]
-            best = top_k(
-                scores, k, exclude=seen if exclude_history else seen[:0], tie=self.popularity_
-            )
+            exclude = np.concatenate([barred, seen]) if exclude_history else barred
+            best = top_k(scores, k, exclude=exclude, tie=self.popularity_)
             highest = float(scores.max())
             lists.append(
                 [
@@ -209,39 +220,64 @@ class AspectModel(Model):
         self.check_fitted()
         id_column = self.table_.columns[0]
         if isinstance(items, Mapping):
-            ids, S = list(items), self._rows_of_tags(items)
-            table = pl.DataFrame(
-                {id_column: ids}, schema={id_column: self.table_.dtypes[0]}, strict=False
-            )
+            ids = self._new_ids(items)
+            S, unknown = self._rows_of_tags(items), list[Tag]()
+            table = pl.DataFrame({id_column: ids}, schema={id_column: self.table_.dtypes[0]})
         else:
             table, refused = check_items(read_table(items, what="items"), item=id_column)
             if refused:
                 raise DataError(f"Nothing was added: {'; '.join(map(str, refused))}.")
-            table = table.with_columns(pl.col(id_column).cast(self.table_.dtypes[0]))
-            ids, S = (
-                table[id_column].to_list(),
-                encode_tags(table, self.rules_.tags, self.tags_[:-1]),
-            )
-        known = [name for name in ids if name in self.items_]
-        if known:
-            raise DataError(
-                f"{len(known)} items are in the catalogue already: {known[:3]}. Nothing was added."
-            )
+            ids = self._new_ids(table[id_column].to_list())
+            table = table.with_columns(pl.Series(id_column, ids, dtype=self.table_.dtypes[0]))
+            S, unknown = encode_tags(table, self.rules_.tags, self.tags_[:-1])
+        if unknown:
+            few = ", ".join(map(str, unknown[:3]))
+            log.warning("%d tags of the new items are new to the model: %s", len(unknown), few)
         blank = int((np.diff(S.indptr) == 0).sum())
         if blank:
             log.warning("%d of %d new items carry no tag that the model knows", blank, len(ids))
         self._extend(ids, S, table)
         return self
 
-    def _take_catalogue(self, dataset: Dataset) -> None:
-        """Set the attributes that come from the data set alone."""
+    def _new_ids(self, given: Iterable[Any]) -> list[ItemId]:
+        """Return ids of the catalogue's kind, none of which is there already or twice."""
+        whole = self.table_.dtypes[0].is_integer()
+        ids: list[ItemId] = []
+        for name in given:
+            plain = int(name) if isinstance(name, np.integer) else name
+            if isinstance(plain, str) and whole and plain.strip().lstrip("-").isdecimal():
+                plain = int(plain)
+            if isinstance(plain, int) and not isinstance(plain, bool) and not whole:
+                plain = str(plain)
+            if not isinstance(plain, int if whole else str) or isinstance(plain, bool):
+                kind = "whole numbers" if whole else "texts"
+                raise DataError(f"Item ids here are {kind}, found {name!r}. Nothing was added.")
+            ids.append(plain)
+        known = [name for name in ids if name in self.items_]
+        if known or len(set(ids)) < len(ids):
+            said = f"are in the catalogue already: {known[:3]}" if known else "are named twice"
+            raise DataError(
+                f"{len(known) or len(ids) - len(set(ids))} items {said}. Nothing was added."
+            )
+        return ids
+
+    @staticmethod
+    def _check_dataset(dataset: Dataset) -> None:
+        """Raise before any work if this is nothing to learn from."""
+        if not isinstance(dataset, Dataset):
+            raise ParameterError(
+                f"A model is fitted to a Dataset, found a {type(dataset).__name__}. "
+                "Make one with Dataset.from_tables."
+            )
         if POPULARITY.feature in {tag.feature for tag in dataset.tags}:
             raise RuleError(
                 f"A feature is named {POPULARITY.feature!r}, which the model adds itself. "
                 "Give that rule another feature name."
             )
-        counts = dataset.item_counts
-        self.popularity_ = counts / max(1, counts.max())
+
+    def _take_catalogue(self, dataset: Dataset) -> None:
+        """Set the attributes that come from the data set alone."""
+        self.popularity_ = popularity(dataset)
         self.decoder_ = decoder(dataset.S, self.popularity_)
         self.tags_ = (*dataset.tags, POPULARITY)
         self.items_ = dataset.items
@@ -269,6 +305,9 @@ class AspectModel(Model):
         self._index()
 
     def _rows_of_tags(self, items: Mapping[ItemId, Iterable[Tag | str]]) -> sp.csr_array:
+        for name, tags in items.items():
+            if isinstance(tags, str | Tag) or not isinstance(tags, Iterable):
+                raise ParameterError(f"Item {name!r} needs a list of tags, found {tags!r}.")
         places = [
             sorted({resolve_tag(t, self._tag_index) for t in tags}) for tags in items.values()
         ]
@@ -283,13 +322,16 @@ class AspectModel(Model):
         )
 
     def _places(self, history: History) -> list[int]:
-        if isinstance(history, str | bytes):
-            raise ParameterError(f"A history is a list of item ids, found the text {history!r}.")
+        if isinstance(history, str | bytes) or not isinstance(history, Iterable):
+            raise ParameterError(f"A history is a list of item ids, found {history!r}.")
         return list(dict.fromkeys(self.items_.index_of(item_id) for item_id in history))
 
     def _rows(self, histories: Iterable[History]) -> sp.csr_array:
         self.check_fitted()
-        places = [sorted(self._places(history)) for history in histories]
+        return self._matrix([self._places(history) for history in histories])
+
+    def _matrix(self, histories: Sequence[list[int]]) -> sp.csr_array:
+        places = [sorted(history) for history in histories]
         indptr = np.cumsum([0, *(len(row) for row in places)])
         indices = np.array([i for row in places for i in row], dtype=np.int64)
         shape = (len(places), len(self.items_))
@@ -301,6 +343,12 @@ class AspectModel(Model):
         presses: Sequence[PressesLike | None] | None,
         steering: Steering,
     ) -> Array:
+        if not isinstance(steering, Steering):
+            raise ParameterError(f"steering must be a Steering, found {steering!r}.")
+        if presses is not None and (
+            isinstance(presses, Mapping) or not isinstance(presses, Sequence)
+        ):
+            raise ParameterError("The presses of several people are a list, one mapping for each.")
         if presses is not None and len(presses) != rows.shape[0]:
             raise ParameterError(
                 f"There are {rows.shape[0]} histories and {len(presses)} sets of presses."
@@ -320,10 +368,29 @@ class AspectModel(Model):
         )
 
 
+def popularity(dataset: Dataset) -> Array:
+    """Return item count / highest count."""
+    counts = dataset.item_counts
+    return np.asarray(counts / max(1, counts.max()))
+
+
 def decoder(S: sp.csr_array, popularity: Array) -> sp.csr_array:
     """Return D = [S | popularity] in double precision (items x tags + 1)."""
     column = sp.csr_array(np.asarray(popularity, dtype=np.float64).reshape(-1, 1))
     return sp.csr_array(sp.hstack([S.astype(np.float64), column], format="csr"))
+
+
+def barred_places(allowed: Array | None, n_items: int) -> Array:
+    """Return the positions of the items that a mask of allowed ones leaves out."""
+    if allowed is None:
+        return np.zeros(0, dtype=np.int64)
+    mask = np.asarray(allowed)
+    if mask.dtype != bool or mask.shape != (n_items,):
+        raise ParameterError(
+            f"allowed must hold true or false for each of {n_items:,} items, "
+            f"found {mask.dtype} of shape {mask.shape}."
+        )
+    return np.flatnonzero(~mask)
 
 
 def _match(score: float, highest: float) -> float:

@@ -85,16 +85,19 @@ def estimate(
         choice = "dense"
     elif choice == "auto":
         choice = choose_gram(X, n_tags, dtype)
-    iterations = max(4, math.ceil(-4 * math.log10(tol) - 2))
+    iterations = max(4, math.ceil(-3 * math.log10(tol) - 2))
     arrays = _ADMM_ARRAYS if solver == "admm" else _CG_ARRAYS
     memory = {
         "interactions": 2 * X.nnz * (size + 4),
         "items x tags": arrays * n_items * n_tags * size,
-        "tags x tags": n_tags**2 * (size + 4 * 8),
+        "tags x tags": n_tags**2 * size,
     }
     if solver == "cg":
         # The small matrices of every tag, those of a block of tags thrice more in double precision.
         memory["preconditioner"] = RANK**2 * (n_tags * (size + 8) + 3 * 256 * 8)
+    # The eigenvectors of D'D are found before the rest is there, in double precision.
+    early = n_tags**2 * 40 - memory["items x tags"] - memory.get("preconditioner", 0)
+    memory["tags x tags"] += max(0, early)
     if choice == "dense":
         memory["items x items"] = (4 if solver == "admm" else 1) * n_items**2 * size
     flops, eigen = _work(X, n_tags, choice, solver, iterations * (3 if solver == "admm" else 1))

@@ -12,6 +12,7 @@ from teaser.model.gram import ContentGram, DenseGram, Gram, SparseGram
 from teaser.model.solver import Callback, Solution, admm, conjugate_gradients
 
 SOLVERS = ("cg", "admm")
+DTYPES = ("float32", "float64")
 GRAMS = ("auto", "dense", "sparse")
 
 
@@ -71,6 +72,7 @@ def solve(
         tol=tol,
         max_iter=max_iter,
         dtype=dtype,
+        rng=rng,
     )
     kind = np.dtype(dtype)
     X = as_matrix(X, "X", kind)
@@ -130,8 +132,12 @@ def build_gram(
         operator = (
             DenseGram.from_interactions(X, dtype) if choice == "dense" else SparseGram(X, dtype)
         )
-    elif hasattr(gram, "apply"):
+    elif all(hasattr(gram, name) for name in ("apply", "diagonal", "n_items", "dtype")):
         operator = gram
+        if operator.dtype != dtype:
+            raise ParameterError(
+                f"The Gram operator is in {operator.dtype} and dtype is {dtype}. Use one of them."
+            )
     else:
         operator = DenseGram(_precomputed(gram, dtype))
     if operator.n_items != X.shape[1]:
@@ -151,11 +157,14 @@ def check_settings(
     max_iter: Any,
     dtype: Any,
     content_weight: Any = 0.0,
+    rng: Any = 0,
 ) -> None:
     """Raise `ParameterError` for a setting that makes no sense, before any work is done."""
     for name, value in (("l2_weights", l2_weights), ("l2_encoder", l2_encoder), ("tol", tol)):
         if not _is_number(value) or value <= 0:
             raise ParameterError(f"{name} must be a finite number above 0, found {value!r}.")
+    if tol >= 1:
+        raise ParameterError(f"tol must be below 1, where nothing is learned, found {tol!r}.")
     if not _is_number(content_weight) or content_weight < 0:
         raise ParameterError(
             f"content_weight must be 0 or a finite number above, found {content_weight!r}."
@@ -168,13 +177,18 @@ def check_settings(
         raise ParameterError(
             f"gram must be one of {', '.join(GRAMS)}, or an operator, found {gram!r}."
         )
-    if str(dtype) not in ("float32", "float64"):
+    is_seed = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
+    if not (rng is None or is_seed or isinstance(rng, np.random.Generator)):
+        raise ParameterError(f"rng must be a seed of 0 or more, or a Generator, found {rng!r}.")
+    if not isinstance(dtype, str | type | np.dtype) or str(np.dtype(dtype)) not in DTYPES:
         raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
 
 
 def as_matrix(given: Any, name: str, dtype: np.dtype[Any]) -> sp.csr_array:
     """Return a checked sparse copy; the type is widened before anything is added up."""
     try:
+        if given is None or np.iscomplexobj(given):
+            raise TypeError(f"found {'nothing' if given is None else 'complex numbers'}")
         if sp.issparse(given):
             matrix = sp.csr_array(given.astype(dtype))
         else:
@@ -186,14 +200,17 @@ def as_matrix(given: Any, name: str, dtype: np.dtype[Any]) -> sp.csr_array:
     if not np.isfinite(matrix.data).all():
         bad = int((~np.isfinite(matrix.data)).sum())
         raise ParameterError(
-            f"{name} holds {bad:,} values that are not finite. Remove or replace them."
+            f"{name} holds {bad:,} values that are not finite in {dtype}. Remove or replace them."
         )
     matrix.sum_duplicates()
     return matrix
 
 
 def _precomputed(gram: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    G = np.asarray(gram.toarray() if sp.issparse(gram) else gram)
+    try:
+        G = np.asarray(gram.toarray() if sp.issparse(gram) else gram, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"The Gram cannot be read as a matrix: {error}.") from error
     if G.ndim != 2 or G.shape[0] != G.shape[1]:
         raise ParameterError(
             f"A precomputed Gram must be items x items, found the shape {G.shape}."
@@ -213,4 +230,4 @@ def _is_number(value: Any) -> bool:
     is_real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
         value, bool
     )
-    return bool(is_real and np.isfinite(value))
+    return is_real and bool(-1e300 < value < 1e300)

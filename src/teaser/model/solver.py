@@ -8,6 +8,7 @@ which is half the gradient of the paper's objective set to zero. The operator is
 items x tags form only; see docs/model.md for the derivation.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.errors import ConvergenceWarning
+from teaser.errors import ConvergenceWarning, SolverError
 from teaser.model.gram import DenseGram, Gram
 
 Array = NDArray[Any]
@@ -28,7 +29,7 @@ RANK = 40
 _ROWS = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """What a solver found.
 
@@ -225,6 +226,8 @@ def conjugate_gradients(
     R = problem.right_hand_side()
     F = np.zeros_like(R)
     goal = _norm(R)
+    if not np.isfinite(goal):
+        raise SolverError(_lost(gram.dtype))
     if goal == 0.0:
         return Solution(F, 0, 0.0, True, 0.0)
     preconditioner = Preconditioner.build(problem, rank=rank, rng=rng)
@@ -266,7 +269,10 @@ def _descend(
     moved = goal
     while iteration < max_iter:
         AP = problem.operator(P)
-        step = problem.gram.dtype.type(rz / _dot(P, AP))
+        curvature = _dot(P, AP)
+        if not 0 < curvature < np.inf:
+            raise SolverError(_lost(problem.gram.dtype))
+        step = problem.gram.dtype.type(rz / curvature)
         for rows in blocks(len(F)):
             F[rows] += step * P[rows]
             R[rows] -= step * AP[rows]
@@ -305,7 +311,8 @@ def admm(
     Parameters
     ----------
     rho
-        Penalty of the augmented Lagrangian; the mean of diag(G) + l1 unless given.
+        Penalty of the augmented Lagrangian to begin with; the mean of diag(G) + l1 unless given.
+        Where the residual grows, it is made smaller and the search begins again.
     """
     problem = Problem.build(gram, D, l1=l1, l2=l2)
     B = problem.right_hand_side()
@@ -326,6 +333,7 @@ def admm(
     beta = np.zeros_like(g)
     gamma = np.zeros_like(g)
     F, true, iteration = np.zeros_like(B), 1.0, 0
+    best = np.inf
     for iteration in range(1, max_iter + 1):
         right = (
             GD + gram.apply(problem.scaled(beta)) + problem.scaled(rho * (gamma + beta) + l1 * beta)
@@ -345,13 +353,29 @@ def admm(
         residual = _norm(np.asarray(rest)) / goal
         if callback is not None:
             callback(iteration, residual)
+        if not residual < 10 * best and rho > 1e-6 * g.mean():
+            # The appendix drops a term of the Lagrangian, which holds for small rho only.
+            rho *= 0.3
+            beta, gamma, best = np.zeros_like(g), np.zeros_like(g), np.inf
+            continue
+        best = min(best, residual)
         if residual <= tol or iteration == max_iter:
             true = _norm(B - problem.operator(F)) / goal
             if true <= tol:
                 break
     else:
         _warn(iteration, true, tol, gram.dtype)
+    if not np.isfinite(true):
+        raise SolverError(_lost(gram.dtype))
     return Solution(F @ problem.V.T, iteration, true, true <= tol, 2 * true * goal)
+
+
+def _lost(dtype: np.dtype[Any]) -> str:
+    wider = "" if dtype == np.float64 else " Or use dtype='float64'."
+    return (
+        "The equation is not positive definite in these numbers. Is X'X of non-negative counts, "
+        f"none of them wrapped around, and are the penalties within reason?{wider}"
+    )
 
 
 def _warn(iterations: int, residual: float, tol: float, dtype: np.dtype[Any]) -> None:
@@ -361,8 +385,17 @@ def _warn(iterations: int, residual: float, tol: float, dtype: np.dtype[Any]) ->
         f"above tol={tol:.1e}. "
         f"{advice}, or accept a larger tol: rankings settle near 1e-3.",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=_levels_to_caller(),
     )
+
+
+def _levels_to_caller() -> int:
+    """Return how many frames up the first line outside of this package is, for `_warn`."""
+    level, frame = 1, inspect.currentframe()
+    frame = frame.f_back if frame else None
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("teaser."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def blocks(n_rows: int) -> Iterator[slice]:

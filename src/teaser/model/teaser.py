@@ -14,7 +14,7 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset, Ids, ItemId, pack, tag_frame, tags_from, unpack
 from teaser.data.rules import Rules
 from teaser.data.tags import Tag, resolve_tag
-from teaser.model.aspect import AspectModel
+from teaser.model.aspect import AspectModel, decoder, popularity
 from teaser.model.estimate import Estimate, estimate
 from teaser.model.solve import build_gram, check_settings, dispatch
 from teaser.model.solver import Callback
@@ -111,19 +111,19 @@ class Teaser(AspectModel):
             Told the iteration and its relative residual.
         """
         self._check()
+        self._check_dataset(dataset)
         kind = np.dtype(self.dtype)
-        self._take_catalogue(dataset)
         gram = build_gram(
             dataset.X,
             self.gram,
-            n_tags=len(self.tags_),
+            n_tags=dataset.n_tags + 1,
             dtype=kind,
             content=dataset.S,
             content_weight=self.content_weight,
         )
         solution = dispatch(
             gram,
-            self.decoder_.astype(kind),
+            decoder(dataset.S, popularity(dataset)).astype(kind),
             self.l2_weights,
             self.l2_encoder,
             self.solver,
@@ -132,6 +132,7 @@ class Teaser(AspectModel):
             np.random.default_rng(self.rng),
             callback,
         )
+        self._take_catalogue(dataset)
         self.encoder_ = solution.encoder
         self.iterations_ = solution.iterations
         self.residual_ = solution.residual
@@ -141,6 +142,7 @@ class Teaser(AspectModel):
     def estimate(self, dataset: Dataset) -> Estimate:
         """Return what fitting this data set will take, before anything large is allocated."""
         self._check()
+        self._check_dataset(dataset)
         return estimate(
             dataset.X,
             dataset.n_tags + 1,
@@ -233,13 +235,17 @@ class Teaser(AspectModel):
         model.iterations_ = settings["fit"]["iterations"]
         model.residual_ = settings["fit"]["residual"]
         model.converged_ = settings["fit"]["converged"]
+        n_items, n_tags = len(model.items_), len(model.tags_)
+        learnt, width = model.encoder_.shape
+        if (rows, columns, width) != (n_items, n_tags, n_tags) or learnt > n_items:
+            raise ValueError("its parts are of different sizes")
+        if not np.isfinite(model.residual_) or len(model.popularity_) != n_items:
+            raise ValueError("its parts do not fit together")
         model._index()
         return model
 
     def _check(self) -> None:
-        settings = self.parameters()
-        settings.pop("rng")
-        check_settings(**settings)
+        check_settings(**self.parameters())
 
     def _plain_parameters(self) -> dict[str, Any]:
         """Return the parameters as json can hold them; a given Gram or generator is not kept."""

@@ -233,7 +233,7 @@ FOOD = (
         free=0.03,
         audiences=("Everyone", "Adults"),
         details=(
-            "{guest} explains what you taste, and why.",
+            "{person} explains what you taste, and why.",
             "Coffee is poured between two tastings.",
             "The cocoa comes from one cooperative in Ghana.",
             "Nobody has ever left hungry.",

@@ -157,7 +157,7 @@ TYPES: dict[str, TypeRule] = {
         0.65,
         (
             "There is room for twelve, and nobody needs experience.",
-            "{guest} shows every step and then walks round the tables.",
+            "{person} shows every step and then walks round the tables.",
             "You take home what you made.",
             "Bring a notebook; everything else is on the table.",
             "Tea and something sweet half-way.",
@@ -182,7 +182,7 @@ TYPES: dict[str, TypeRule] = {
         0.7,
         (
             "The tour takes two hours and ends with a view.",
-            "{guest} has been a guide in {town} for twenty years.",
+            "{person} has been a guide in {town} for twenty years.",
             "Groups stay under fifteen, so there is time for questions.",
             "Some of the doors are closed to the public on any other day.",
             "Comfortable shoes advised: there are cobbles and stairs.",
@@ -218,7 +218,7 @@ TYPES: dict[str, TypeRule] = {
         0.8,
         (
             "The pace is easy and the group small.",
-            "{guest} carries the map and the thermos.",
+            "{person} carries the map and the thermos.",
             "You are back in time for the train to {neighbour}.",
             "After heavy rain, boots are no luxury.",
             "Short stops on the way, a longer one at the end.",
@@ -254,7 +254,7 @@ TYPES: dict[str, TypeRule] = {
         0.85,
         (
             "The first round starts on the hour, the last one two hours later.",
-            "{guest} explains what you taste, and why.",
+            "{person} explains what you taste, and why.",
             "All producers work within fifty kilometres of {town}.",
             "Come hungry, and leave the car at home.",
             "A baker from {neighbour} brings the bread.",

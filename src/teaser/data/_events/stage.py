@@ -199,7 +199,7 @@ DANCE = (
         audiences=("Adults", "Everyone"),
         details=(
             "Beginners are taken by the hand, literally.",
-            "{guest} explains the steps.",
+            "{person} explains the steps.",
             "Dancers from {neighbour} come by the busload.",
             "The floor is wood and the chairs are few.",
             "Bring shoes that can turn.",

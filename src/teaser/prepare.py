@@ -1,0 +1,123 @@
+"""A data set made as the prepare command is told, and the rules that were used beside it."""
+
+import logging
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from teaser import artifact
+from teaser.data import events, sources
+from teaser.data.dataset import Dataset
+from teaser.data.rules import Rules
+from teaser.errors import ParameterError
+
+
+def prepare_data(
+    paths: Sequence[Path],
+    folder: Path,
+    console: Console,
+    *,
+    source: str | None,
+    rules: Path | None,
+    positive: str | None,
+    user: str | None,
+    item: str | None,
+    encoding: str | None,
+    imdb: Path | None,
+    seed: int | None,
+) -> tuple[Dataset, Path]:
+    """Read tables, a public data set or the events, and save; return where the rules are written.
+
+    An option that would do nothing is refused, whatever `None` is not.
+    """
+    artifact.check_target(folder, "dataset")
+    of_tables = {"user": user, "item": item, "encoding": encoding}
+    with _log_shown():
+        if source == "events" and not paths:
+            refuse_unused("the generated events", positive=positive, imdb=imdb, **of_tables)
+            dataset = events.dataset(seed=seed or 0, rules=rules)
+        elif len(paths) == 1:
+            refuse_unused("a public data set", seed=seed, **of_tables)
+            dataset = _from_source(source or "auto", paths[0], console, rules, positive, imdb)
+        elif len(paths) == 2 and source is None:
+            refuse_unused("two tables", imdb=imdb, seed=seed)
+            dataset = Dataset.from_tables(
+                *paths,
+                user=user or "user_id",
+                item=item or "item_id",
+                rules=rules,
+                positive=positive,
+                encoding=encoding or "utf-8",
+            )
+        else:
+            raise ParameterError(
+                f"Found {len(paths)} paths{f' and --source {source}' if source else ''}. Name two "
+                "files, interactions and items; or one folder of a public data set, with or "
+                "without --source; or --source events alone."
+            )
+    dataset.save(folder)
+    return dataset, _write_rules(dataset.rules, folder, rules, console)
+
+
+def _from_source(
+    name: str,
+    path: Path,
+    console: Console,
+    rules: Path | None,
+    positive: str | None,
+    imdb: Path | None,
+) -> Dataset:
+    if name == "auto":
+        name = sources.detect(path)
+        console.print(f"{path} holds {name}", highlight=False, soft_wrap=True)
+    options = {} if imdb is None else {"imdb": imdb}
+    found = sources.read_source(name, path, **options)
+    return Dataset.from_tables(
+        found.interactions,
+        found.items,
+        user=found.user,
+        item=found.item,
+        rules=found.rules if rules is None else rules,
+        positive=positive or found.positive,
+    )
+
+
+def refuse_unused(what: str, **options: object) -> None:
+    """Raise for an option that would do nothing."""
+    for name, value in options.items():
+        if value is not None:
+            raise ParameterError(f"--{name} has no meaning for {what}. Leave it out.")
+
+
+def _write_rules(rules: Rules, folder: Path, given: Path | None, console: Console) -> Path:
+    """Write the rules beside the data set, and never over a file that somebody edited."""
+    path = folder / "rules.toml"
+    if path.exists() and given is not None:
+        return path
+    if path.exists() and path.read_text(encoding="utf-8") != rules.to_toml():
+        console.print(
+            f"[yellow]warning:[/] {path} is not what was used now, and is kept; pass it with "
+            "--rules to use it. The rules used are in rules.inferred.toml beside it.",
+            soft_wrap=True,
+        )
+        path = folder / "rules.inferred.toml"
+    rules.write(path)
+    return path
+
+
+@contextmanager
+def _log_shown() -> Iterator[None]:
+    """Show what the readers of public data sets have to say, on stderr."""
+    logger = logging.getLogger("teaser")
+    handler = logging.StreamHandler(sys.stderr)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
