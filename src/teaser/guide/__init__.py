@@ -1,0 +1,20 @@
+"""GUIDE: what helps a person to steer."""
+
+from teaser.guide.lift import Lift, smallest_presses
+from teaser.guide.picks import quick_picks
+from teaser.guide.similar import Similar, similar
+from teaser.guide.statements import Statement, say, statements, undo_presses
+from teaser.guide.variety import varied
+
+__all__ = [
+    "Lift",
+    "Similar",
+    "Statement",
+    "quick_picks",
+    "say",
+    "similar",
+    "smallest_presses",
+    "statements",
+    "undo_presses",
+    "varied",
+]

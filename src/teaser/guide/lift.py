@@ -1,0 +1,361 @@
+"""What would bring this up: the fewest presses that put an item among a person's first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.dataset import ItemId
+from teaser.data.tags import Tag
+from teaser.errors import ParameterError
+from teaser.model.aspect import AspectModel, History
+from teaser.profile import (
+    DEFAULT_STEERING,
+    MAX_PRESSES,
+    PressesLike,
+    Steering,
+    place_presses,
+    press,
+)
+
+# In presses: what rounding may do to a gap.
+_MARGIN = 1e-9
+_ROWS = 40
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Lift:
+    """The fewest presses that bring an item up.
+
+    Attributes
+    ----------
+    presses
+        What to press in addition to the presses there are; empty if the item is up already.
+    rank_before, rank_after
+        Its place among all items that can be recommended, 1 the first.
+    score_before, score_after
+        Its score with the presses there were, and with these added.
+    """
+
+    item_id: ItemId
+    presses: Mapping[Tag, int]
+    rank_before: int
+    rank_after: int
+    score_before: float
+    score_after: float
+    title: str | None = None
+
+    @property
+    def total(self) -> int:
+        """How many single presses these are."""
+        return sum(map(abs, self.presses.values()))
+
+
+def smallest_presses(
+    model: AspectModel,
+    item_id: ItemId,
+    history: History,
+    presses: PressesLike | None = None,
+    *,
+    rank: int = 10,
+    limit: int = 10,
+    steering: Steering = DEFAULT_STEERING,
+) -> Lift | None:
+    """Return the fewest presses that put an item into the first `rank` recommendations.
+
+    Fewest single presses; among those the fewest tags. `None` if `limit` single presses within
+    the bounds of each tag cannot do it, or if the item is in the history and so never
+    recommended.
+
+    Parameters
+    ----------
+    presses
+        The presses there are. They stay and count: a tag at +4 can take one more +.
+    rank
+        How far up the item should come.
+    limit
+        The most single presses that are worth proposing. The search grows with it, and with how
+        many tags an item carries.
+
+    Notes
+    -----
+    Scores are linear in affinities, so a press on tag j that moves its affinity by x closes the
+    gap to rival c by x (D_ij - D_cj). Tags are 0 or 1: only + on the item's tags and - on others
+    can close a gap, and no gap ever widens. Popularity lies between and may go either way. How
+    far each further press moves an affinity, bounds included, is a table of constants. The
+    search goes through all choices of one press, two, three, ... and drops one only if even the
+    best use of what is left keeps `rank` rivals ahead, or if another as good is looked at.
+
+    Only rivals in the way are looked at: to pass some of the rivals asks for less than to pass
+    all, so the first answer is a lower bound; as soon as the true ranking, computed as `recommend`
+    does, confirms it, nothing smaller exists. Otherwise the rivals still ahead are added. Where a
+    tie would be lost (by popularity, then place, as in `recommend`), the rival must be passed by
+    1e-9 of a press, so that no answer hangs on rounding; where it would be won, reaching it is
+    enough.
+    """
+    model.check_fitted()
+    for name, value in (("rank", rank), ("limit", limit)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ParameterError(f"{name} must be a whole number of at least 1, found {value!r}.")
+    case = _case(model, item_id, history, presses, steering)
+    if not case.may_rise:
+        return None
+    found = {} if case.rank({}) <= rank else _search(case, int(rank), int(limit))
+    if found is None:
+        return None
+    return Lift(
+        item_id=model.items_[case.item],
+        presses={model.tags_[j]: steps for j, steps in sorted(found.items())},
+        rank_before=case.rank({}),
+        rank_after=case.rank(found),
+        score_before=float(case.scores({})[case.item]),
+        score_after=float(case.scores(found)[case.item]),
+        title=model.title(case.item),
+    )
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One item, one person, and the presses there are."""
+
+    D: sp.csr_array
+    item: int
+    values: Array  # affinities before any press
+    placed: Mapping[int, int]
+    step: float
+    rivals: Array  # False for the history and the item itself
+    wins_tie: Array  # against which items an equal score is enough
+
+    @property
+    def may_rise(self) -> bool:
+        return bool(self.wins_tie[self.item])
+
+    def affinities(self, extra: Mapping[int, int]) -> Array:
+        net = dict(self.placed)
+        for j, steps in extra.items():
+            net[j] = net.get(j, 0) + steps
+        return press(self.values, net, self.step)
+
+    def scores(self, extra: Mapping[int, int]) -> Array:
+        return np.asarray(self.D @ self.affinities(extra))
+
+    def ahead(self, scores: Array) -> Array:
+        """Return the positions of the items that stand before the item."""
+        own = scores[self.item]
+        before = (scores > own) | ((scores == own) & ~self.wins_tie)
+        return np.flatnonzero(before & self.rivals)
+
+    def rank(self, extra: Mapping[int, int]) -> int:
+        return 1 + len(self.ahead(self.scores(extra)))
+
+    @cached_property
+    def row(self) -> Array:
+        return np.asarray(self.D[[self.item]].toarray()).ravel()
+
+    def moves(self, sign: int, places: Array) -> Array:
+        """Return how far each further press of a sign moves an affinity (tags x presses)."""
+        a = self.values[places, None]
+        net = np.array([self.placed.get(j, 0) for j in places.tolist()])[:, None]
+        steps = np.clip(net + sign * np.arange(2 * MAX_PRESSES + 1), -MAX_PRESSES, MAX_PRESSES)
+        reached = np.clip(a + self.step * steps, np.minimum(-1, a), np.maximum(1, a))
+        return np.asarray(np.abs(np.diff(reached, axis=1)))
+
+
+def _case(
+    model: AspectModel,
+    item_id: ItemId,
+    history: History,
+    presses: PressesLike | None,
+    steering: Steering,
+) -> _Case:
+    item = model.items_.index_of(item_id)
+    profile = model.profile(history, steering=steering)
+    index = {tag: j for j, tag in enumerate(model.tags_)}
+    seen = [model.items_.index_of(known) for known in profile.history]
+    rivals = np.ones(len(model.items_), dtype=bool)
+    rivals[[item, *seen]] = False
+    popularity, own = model.popularity_, model.popularity_[item]
+    later = np.arange(len(popularity)) >= item
+    wins_tie = (popularity < own) | ((popularity == own) & later)
+    wins_tie[item] = item not in seen
+    return _Case(
+        D=model.decoder_,
+        item=item,
+        values=profile.values,
+        placed=place_presses(presses, index),
+        step=steering.step,
+        rivals=rivals,
+        wins_tie=wins_tie,
+    )
+
+
+def _search(case: _Case, rank: int, limit: int) -> dict[int, int] | None:
+    """Try one press, two, three, ... against ever more rivals, until the true ranking agrees."""
+    now = case.scores({})
+    rows = _worst(case.ahead(now), now, max(_ROWS, 3 * rank))
+    board = _Board(case, rows, now, limit)
+    total = 1
+    while total <= limit:
+        missed: set[int] = set()
+        fewest = 0
+        for found in board.answers(total, rank):
+            # An answer with more tags may stand behind one that more rivals would bring to light.
+            if missed and (len(found) > fewest or len(missed) > _ROWS):
+                break
+            fewest = len(found)
+            scores = case.scores(found)
+            ahead = case.ahead(scores)
+            if len(ahead) < rank:
+                return found
+            missed |= set(_worst(np.setdiff1d(ahead, rows), scores, rank).tolist())
+        if missed:
+            rows = np.concatenate([rows, np.array(sorted(missed))])
+            board = _Board(case, rows, now, limit)
+        else:
+            total += 1
+    return None
+
+
+def _worst(places: Array, scores: Array, n: int) -> Array:
+    return np.asarray(places[np.argsort(-scores[places], kind="stable")[:n]])
+
+
+@dataclass(frozen=True)
+class _Lever:
+    """A tag that can be pressed one way: against which rivals, and how far 0, 1, ... presses go."""
+
+    tag: int
+    sign: int
+    weights: Array
+    reach: Array
+
+    @property
+    def whole(self) -> int:
+        """How many presses move it by a whole step each."""
+        steps = np.arange(len(self.reach))
+        return int((np.abs(self.reach - steps) < 1e-9).sum()) - 1
+
+
+class _Board:
+    """The levers that can matter against some rivals, the strongest first.
+
+    Gaps are counted in presses, and above 0 a rival is ahead. Popularity, which alone works both
+    ways, is no lever: `start` holds the gaps after each number of presses on it.
+
+    Lever A covers lever B if it works against every rival that B works against. A press taken
+    from B and given to A, as long as A moves by whole steps, then leaves no rival further ahead.
+    So the search skips B wherever A is pressed and not exhausted, or not pressed and able to take
+    all of B's presses: an equally good answer, with no more tags, exists without it.
+    """
+
+    def __init__(self, case: _Case, rows: Array, now: Array, limit: int) -> None:
+        tie = np.where(case.wins_tie[rows], -_MARGIN, _MARGIN)
+        gaps = (now[rows] - now[case.item]) / case.step + tie
+        gain = case.row - case.D[rows].toarray()
+        self.popularity = gain.shape[1] - 1
+        self.start: list[tuple[int, Array]] = [(0, gaps)]
+        levers = []
+        for sign in (1, -1):
+            places = np.flatnonzero((sign * gain > 0).any(axis=0))
+            for j, moves in zip(places.tolist(), case.moves(sign, places), strict=True):
+                reach = np.concatenate([[0.0], np.cumsum(moves / case.step)])
+                n = min(limit, int(np.searchsorted(reach, reach[-1] - 1e-12)))
+                lever = _Lever(j, sign, sign * gain[:, j], reach[: n + 1])
+                if j == self.popularity:
+                    self.start += [
+                        (sign * m, gaps - reach[m] * lever.weights) for m in range(1, n + 1)
+                    ]
+                elif n:
+                    levers.append(lever)
+        levers.sort(key=lambda lever: (-lever.weights.sum(), -lever.whole, -lever.sign, lever.tag))
+        self.levers = levers
+        self._compare()
+
+    def _compare(self) -> None:
+        """Note which levers cover which, and how many presses those take first."""
+        shape = (len(self.levers), len(self.start[0][1]))
+        W = np.array([lever.weights for lever in self.levers]).reshape(shape)
+        self.whole = np.array([lever.whole for lever in self.levers], dtype=int)
+        most = np.array([len(lever.reach) - 1 for lever in self.levers], dtype=int)
+        both = W @ W.T
+        covers = np.triu(both == W.sum(axis=1), 1) & (self.whole > 0)[:, None]
+        self.covered_by = [np.flatnonzero(column) for column in covers.T]
+        binding = covers & (most <= self.whole[:, None])
+        self.price = (binding * self.whole[:, None]).sum(axis=0)
+
+    def answers(self, total: int, rank: int) -> list[dict[int, int]]:
+        """Return the choices of exactly `total` presses that pass the rivals, fewest tags first."""
+        start = [(m, gaps) for m, gaps in self.start if abs(m) <= total]
+        gaps = np.array([gaps for _, gaps in start])
+        left = np.array([total - abs(m) for m, _ in start])
+        path = np.zeros((len(start), len(self.levers) + 1), dtype=np.int8)
+        path[:, -1] = [m for m, _ in start]
+        order = np.flatnonzero(self.price < total).tolist()
+        bounds = self._bounds(order, total)
+        done = []
+        for t, (capacity, supply) in zip([*order, None], bounds, strict=True):
+            keep = _hopeful(gaps, left, rank, capacity, supply)
+            done.append(path[keep & (left == 0)])
+            keep &= left > 0
+            gaps, left, path = gaps[keep], left[keep], path[keep]
+            if t is None or not len(left):
+                break
+            gaps, left, path = self._branch(gaps, left, path, t)
+        found = np.concatenate(done)
+        found = found[np.argsort((found != 0).sum(axis=1), kind="stable")]
+        return [self._read(row) for row in found]
+
+    def _bounds(self, order: list[int], total: int) -> list[tuple[Array, Array]]:
+        """Return, at each lever, what it and those after it can do.
+
+        That is how far each rival can be pushed, and how far all of them together by 0, 1, ...
+        presses.
+        """
+        capacity = np.zeros(len(self.start[0][1]))
+        gains: list[float] = []
+        out = [(capacity, np.zeros(total + 1))]
+        for t in reversed(order):
+            lever = self.levers[t]
+            capacity = capacity + lever.weights * lever.reach[-1]
+            # Presses may be flat at first: the best slope bounds them all.
+            m = np.arange(1, len(lever.reach))
+            best = np.repeat((lever.reach[1:] / m).max(), len(m)) * lever.weights.sum()
+            gains = sorted([*gains, *best.tolist()], reverse=True)[:total]
+            supply = np.zeros(total + 1)
+            supply[1 : len(gains) + 1] = np.cumsum(gains)
+            supply[len(gains) + 1 :] = sum(gains)
+            out.append((capacity, supply))
+        return out[::-1]
+
+    def _branch(self, gaps: Array, left: Array, path: Array, t: int) -> tuple[Array, Array, Array]:
+        """Press lever t not at all, once, twice, ... where the levers that cover it allow that."""
+        lever, above = self.levers[t], self.covered_by[t]
+        pressed, whole = path[:, above], self.whole[above]
+        free = (pressed >= whole) | (pressed == 0)
+        least = np.where(pressed == 0, whole, 0).max(axis=1, initial=0)
+        parts = [(gaps, left, path)]
+        for m in range(1, min(len(lever.reach) - 1, int(left.max())) + 1):
+            able = (left >= m) & (m > least) & free.all(axis=1)
+            further = path[able]
+            further[:, t] = m
+            parts.append((gaps[able] - lever.reach[m] * lever.weights, left[able] - m, further))
+        a, b, c = zip(*parts, strict=True)
+        return np.concatenate(a), np.concatenate(b), np.concatenate(c)
+
+    def _read(self, row: Array) -> dict[int, int]:
+        levers = ((self.levers[t], int(row[t])) for t in np.flatnonzero(row[:-1]))
+        found = {lever.tag: lever.sign * m for lever, m in levers}
+        return {**found, self.popularity: int(row[-1])} if row[-1] else found
+
+
+def _hopeful(gaps: Array, left: Array, rank: int, capacity: Array, supply: Array) -> Array:
+    """Tell where the presses left may still leave fewer than `rank` rivals ahead."""
+    stuck = (gaps > np.minimum(left[:, None], capacity)).sum(axis=1) >= rank
+    need = np.sort(np.maximum(gaps, 0), axis=1)[:, : gaps.shape[1] - rank + 1].sum(axis=1)
+    return np.asarray(~stuck & (need <= supply[left] + 1e-9))

@@ -1,0 +1,85 @@
+"""A list with less of the same: match weighed against overlap of tags."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.errors import ParameterError
+from teaser.explain import Recommendation
+from teaser.guide.similar import rarity_rows
+from teaser.model.aspect import AspectModel, History, barred_places
+from teaser.model.base import check_k, top_k
+from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
+
+Array = NDArray[Any]
+
+
+def varied(
+    model: AspectModel,
+    history: History,
+    presses: PressesLike | None = None,
+    *,
+    variety: float,
+    k: int = 20,
+    pool: int = 200,
+    allowed: Array | None = None,
+    steering: Steering = DEFAULT_STEERING,
+) -> list[Recommendation]:
+    """Return k of the best items for a person, chosen so that they differ from each other.
+
+    One after the other, the item of largest
+
+        (1 - variety) * match - variety * overlap
+
+    is taken, where overlap is the highest similarity (see `guide.similar`) to those taken
+    already. Only the order is changed: score, match and reasons are those of `recommend`.
+
+    Parameters
+    ----------
+    variety
+        From 0, exactly the list of `recommend`, to 1, as different as the pool allows.
+    pool
+        How many of the best items to choose from; at least k.
+    allowed
+        Which items may be recommended: true or false for each, in the order of `items_`.
+    """
+    if not 0 <= variety <= 1:
+        raise ParameterError(f"variety must be between 0 and 1, found {variety!r}.")
+    k, pool = check_k(k), check_k(pool)
+    past = history if isinstance(history, str) else tuple(history)
+    if variety == 0:
+        return model.recommend(past, presses, k=k, allowed=allowed, steering=steering)
+    profile = model.profile(past, presses, steering=steering)
+    scores = np.asarray(model.decoder_ @ profile.values)
+    seen = [model.items_.index_of(item_id) for item_id in profile.history]
+    barred = barred_places(allowed, len(scores))
+    best = top_k(
+        scores,
+        max(k, pool),
+        exclude=np.concatenate([barred, np.array(seen, dtype=np.int64)]),
+        tie=model.popularity_,
+    )
+    match = np.maximum(0, scores[best]) / max(float(scores.max()), np.finfo(float).tiny)
+    chosen = best[_spread(match, rarity_rows(model)[best], float(variety), k)]
+    only = np.zeros(len(scores), dtype=bool)
+    only[chosen] = True
+    found = model.recommend(past, presses, k=k, allowed=only, steering=steering)
+    by_id = {r.item_id: r for r in found}
+    return [by_id[model.items_[i]] for i in chosen.tolist()]
+
+
+def _spread(match: Array, V: sp.csr_array, variety: float, k: int) -> Array:
+    """Return the positions taken one by one; of equals the first."""
+    likeness = (V @ V.T).toarray()
+    overlap = np.zeros(len(match))
+    free = np.ones(len(match), dtype=bool)
+    taken: list[int] = []
+    for _ in range(min(k, len(match))):
+        worth = (1 - variety) * match - variety * overlap
+        worth[~free] = -np.inf
+        taken.append(int(np.argmax(worth)))
+        free[taken[-1]] = False
+        overlap = np.maximum(overlap, likeness[taken[-1]])
+    return np.array(taken, dtype=np.int64)

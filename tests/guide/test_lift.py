@@ -1,0 +1,205 @@
+"""The fewest presses that bring an item up, against a search of everything."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from teaser import Dataset, ListOf, Recommendation, Steering, Tag, Teaser
+from teaser.errors import ParameterError, UnknownItemError
+from teaser.guide import smallest_presses
+from teaser.profile import POPULARITY
+
+
+def random_model(seed: int, n_items: int = 14, n_tags: int = 4) -> Teaser:
+    """A model of a few tags whose encoder is drawn, not learnt; some items are alike."""
+    rng = np.random.default_rng(seed)
+    carried = rng.random((n_items, n_tags)) < 0.45
+    carried[1] = carried[0]
+    items = pl.DataFrame(
+        {
+            "item_id": [f"i{i}" for i in range(n_items)],
+            "tags": ["|".join(f"t{j}" for j in np.flatnonzero(row)) for row in carried],
+        }
+    )
+    pairs = [(f"u{u}", f"i{i}") for u in range(9) for i in rng.choice(n_items, 4, replace=False)]
+    people = pl.DataFrame(pairs, schema=["user_id", "item_id"], orient="row")
+    model = Teaser().fit(Dataset.from_tables(people, items, rules=(ListOf("tags"),)))
+    model.encoder_ = rng.normal(size=model.encoder_.shape)
+    return model
+
+
+def rank_of(found: Sequence[Recommendation], item: str) -> int:
+    return [r.item_id for r in found].index(item) + 1
+
+
+def choices(n_tags: int, most: int) -> Iterator[tuple[int, ...]]:
+    """All press vectors, the fewest presses first and then the fewest tags."""
+    every = [v for v in product(range(-most, most + 1), repeat=n_tags) if sum(map(abs, v)) <= most]
+    return iter(sorted(every, key=lambda v: (sum(map(abs, v)), sum(map(bool, v)))))
+
+
+def brute_force(
+    model: Teaser,
+    item: str,
+    history: list[str],
+    presses: dict[Tag, int],
+    rank: int,
+    limit: int,
+    steering: Steering,
+) -> tuple[int, int] | None:
+    for vector in choices(len(model.tags_), limit):
+        net = dict(presses)
+        for tag, steps in zip(model.tags_, vector, strict=True):
+            net[tag] = net.get(tag, 0) + steps
+        if max(map(abs, net.values())) > 5:
+            continue
+        found = model.recommend(history, net, k=rank, steering=steering)
+        if item in [r.item_id for r in found]:
+            return sum(map(abs, vector)), sum(map(bool, vector))
+    return None
+
+
+def check(model: Teaser, rng: np.random.Generator, limit: int, steering: Steering) -> int | None:
+    """Compare one random question with the search of everything; return how many presses."""
+    n = len(model.items_)
+    history = [f"i{i}" for i in rng.choice(n, rng.integers(0, 3), replace=False)]
+    tags = rng.choice(len(model.tags_), rng.integers(0, 3), replace=False)
+    presses = {model.tags_[j]: int(rng.integers(-5, 6)) for j in tags}
+    item = str(rng.choice([f"i{i}" for i in range(n) if f"i{i}" not in history]))
+    rank = int(rng.integers(1, 4))
+    found = smallest_presses(
+        model, item, history, presses, rank=rank, limit=limit, steering=steering
+    )
+    best = brute_force(model, item, history, presses, rank, limit, steering)
+    if best is None or found is None:
+        assert found is None
+        assert best is None
+        return None
+    assert (found.total, len(found.presses)) == best
+    net = {t: presses.get(t, 0) + found.presses.get(t, 0) for t in model.tags_}
+    after = model.recommend(history, net, k=n, steering=steering)
+    assert found.rank_after == rank_of(after, item) <= rank
+    assert found.score_after == after[found.rank_after - 1].score
+    before = model.recommend(history, presses, k=n, steering=steering)
+    assert found.rank_before == rank_of(before, item)
+    assert found.score_before == before[found.rank_before - 1].score
+    return found.total
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_smaller_set_of_presses_exists(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = random_model(seed)
+    totals = [check(model, rng, 4, Steering(cold_popularity=0.55)) for _ in range(12)]
+    assert len({t for t in totals if t}) > 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ties_are_decided_as_in_the_list(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = random_model(seed)
+    model.encoder_ = np.round(2 * rng.normal(size=model.encoder_.shape)) / 2
+    model.popularity_ = np.round(2 * model.popularity_) / 2
+    last = model.decoder_.indices == len(model.tags_) - 1
+    model.decoder_.data[last] = np.round(2 * model.decoder_.data[last]) / 2
+    steering = Steering(scale="paper", step=0.25, cold_popularity=0.5, certainty=lambda h: 1.0)
+    assert any(check(model, rng, 3, steering) for _ in range(20))
+
+
+def test_a_twin_that_comes_first_stays_first() -> None:
+    twins = random_model(5)
+    twins.popularity_[:2] = 0.5
+    D = twins.decoder_.toarray()
+    D[:2, -1] = 0.5
+    twins.decoder_ = type(twins.decoder_)(D)
+    assert smallest_presses(twins, "i1", ["i5"], rank=1, limit=20) is None
+    first = smallest_presses(twins, "i0", ["i5"], rank=1, limit=20)
+    second = smallest_presses(twins, "i1", ["i5"], rank=2, limit=20)
+    assert first is not None
+    assert second is not None
+    assert first.total == second.total
+    assert first.presses == second.presses
+
+
+def test_what_is_up_needs_no_press(model: Teaser) -> None:
+    best = model.recommend(["i1", "i5"], k=3)[2]
+    found = smallest_presses(model, best.item_id, ["i1", "i5"], rank=3)
+    assert found is not None
+    assert (found.presses, found.total) == ({}, 0)
+    assert found.rank_before == found.rank_after == 3
+    assert found.score_before == found.score_after == best.score
+    assert found.title == best.title
+
+
+def test_presses_that_are_there_stay_and_count(model: Teaser) -> None:
+    last = model.recommend(["i1", "i5"], k=40)[-1].item_id
+    presses = {tag: 5 for tag in model.explain(last, ["i1"]).contributions if tag != POPULARITY}
+    found = smallest_presses(model, last, ["i1", "i5"], presses, rank=10, limit=30)
+    assert found is not None
+    assert not set(found.presses) & set(presses)
+    net = {**presses, **found.presses}
+    assert last in [r.item_id for r in model.recommend(["i1", "i5"], net, k=10)]
+
+
+def test_a_tag_pressed_down_can_be_pressed_up_ten_times() -> None:
+    model = random_model(3)
+    tags = [t for t, x in model.explain("i2", []).contributions.items() if t != POPULARITY]
+    found = smallest_presses(model, "i2", [], {tags[0]: -5}, rank=1, limit=40)
+    assert found is not None
+    assert all(-5 <= n + (-5 if t == tags[0] else 0) <= 5 for t, n in found.presses.items())
+
+
+def test_what_cannot_be_brought_up_is_none(model: Teaser) -> None:
+    history = ["i1", "i5"]
+    last = model.recommend(history, k=40)[-1].item_id
+    far = smallest_presses(model, last, history, rank=1, limit=60)
+    assert far is not None
+    assert far.total > 1
+    assert smallest_presses(model, last, history, rank=1, limit=far.total - 1) is None
+    exact = smallest_presses(model, last, history, rank=1, limit=far.total)
+    assert exact is not None
+    assert exact.total == far.total
+    assert smallest_presses(model, "i5", history) is None
+
+
+def test_the_same_question_has_the_same_answer(model: Teaser) -> None:
+    last = model.recommend(["i1"], k=40)[-1].item_id
+    once, again = (smallest_presses(model, last, ["i1"], rank=5, limit=20) for _ in range(2))
+    assert once == again is not None
+
+
+def test_many_rivals_are_passed_with_no_press_to_spare() -> None:
+    model = random_model(7, n_items=400, n_tags=16)
+    rng = np.random.default_rng(7)
+    found = [check_only(model, rng) for _ in range(10)]
+    assert sum(f is not None for f in found) >= 3
+
+
+def check_only(model: Teaser, rng: np.random.Generator) -> int | None:
+    """Ask about a random item, and confirm that the answer works and that no press is idle."""
+    history = [f"i{i}" for i in rng.choice(400, 3, replace=False)]
+    item = str(rng.choice([f"i{i}" for i in range(400) if f"i{i}" not in history]))
+    found = smallest_presses(model, item, history, rank=10, limit=6)
+    if found is None:
+        return None
+    shown = model.recommend(history, dict(found.presses), k=10)
+    assert item in [r.item_id for r in shown]
+    for tag, steps in found.presses.items():
+        fewer = {**found.presses, tag: steps - int(np.sign(steps))}
+        assert item not in [r.item_id for r in model.recommend(history, fewer, k=10)]
+    return found.total
+
+
+@pytest.mark.parametrize("settings", [{"rank": 0}, {"limit": 0}, {"rank": 2.5}, {"limit": True}])
+def test_rank_and_limit_are_whole_numbers(model: Teaser, settings: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="whole number of at least 1"):
+        smallest_presses(model, "i1", [], **settings)
+
+
+def test_an_unknown_item_is_named(model: Teaser) -> None:
+    with pytest.raises(UnknownItemError, match="'i400'"):
+        smallest_presses(model, "i400", [])

@@ -1,0 +1,111 @@
+"""Plain statements: what the numbers support, and how to deny it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teaser import Profile, Tag, Teaser
+from teaser.errors import ParameterError
+from teaser.guide import Statement, say, statements, undo_presses
+from teaser.profile import POPULARITY
+
+HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)
+TAGS = ("type=concert", "type=film", "town=Ghent", "town=Liège", "labels=free")
+PRESSES = st.dictionaries(st.sampled_from([Tag.parse(t) for t in TAGS]), st.integers(-5, 5))
+
+
+def profile_of(**affinities: float) -> Profile:
+    """A profile of tags such as `town_Ghent`."""
+    tags = tuple(Tag(*name.split("_")) for name in affinities)
+    values = np.array(list(affinities.values()))
+    return Profile(tags, values, certainty=0.8, impacts={}, history=("i",), presses={})
+
+
+@given(HISTORIES, PRESSES)
+def test_every_tag_has_the_sign_and_strength_that_is_stated(
+    model: Teaser, history: list[str], presses: dict[Tag, int]
+) -> None:
+    profile = model.profile(history, presses)
+    found = statements(profile)
+    strongest = max(abs(a) for tag, a in profile.affinities.items() if tag != POPULARITY)
+    assert bool(found) == (strongest >= 0.1)
+    assert len(found) <= 3
+    assert [s.leaning for s in found].count(1) <= 1
+    for s in found:
+        values = [s.leaning * profile.affinities[tag] for tag in s.tags]
+        assert min(values) == s.strength >= max(0.1, 0.5 * strongest)
+        assert values == sorted(values, reverse=True)
+        assert len({tag.feature for tag in s.tags}) == len(s.tags)
+        assert POPULARITY not in s.tags
+
+
+@given(HISTORIES, PRESSES)
+def test_to_deny_a_statement_moves_its_tags_to_the_other_side(
+    model: Teaser, history: list[str], presses: dict[Tag, int]
+) -> None:
+    profile, before = model.profile(history, presses), model.profile(history)
+    for s in statements(profile):
+        undo = undo_presses(s, profile.presses)
+        net = {t: presses.get(t, 0) + undo.get(t, 0) for t in {*presses, *undo}}
+        after = model.profile(history, net)
+        for tag in s.tags:
+            moved = s.leaning * (profile.affinities[tag] - after.affinities[tag])
+            a, steps = before.affinities[tag], presses.get(tag, 0)
+            beyond = abs(a + 0.2 * (steps - s.leaning)) >= max(1, abs(a))
+            at_the_end = steps == -5 * s.leaning
+            assert moved >= 0
+            assert moved > 0 or beyond or at_the_end
+            assert (tag in undo) != at_the_end
+
+
+def test_one_statement_towards_and_two_away() -> None:
+    profile = profile_of(
+        type_Concert=0.9, theme_Jazz=0.7, town_Ghent=0.8, town_Bruges=0.75, day_Friday=0.6,
+        type_Workshop=-0.8, town_Namur=-0.5, town_Mons=-0.6, audience_Children=-0.7,
+        popularity_popularity=-3.0,
+    )  # fmt: skip
+    concert, ghent, jazz = Tag("type", "Concert"), Tag("town", "Ghent"), Tag("theme", "Jazz")
+    towards, first, second = statements(profile)
+    assert towards == Statement(1, (concert, ghent, jazz), 0.7)
+    assert first == Statement(-1, (Tag("type", "Workshop"),), 0.8)
+    assert second == Statement(-1, (Tag("audience", "Children"),), 0.7)
+    assert statements(profile, limit=1) == [towards]
+    assert statements(profile, limit=0) == []
+
+
+def test_only_what_is_strong_beside_the_strongest_is_said() -> None:
+    assert [s.tags for s in statements(profile_of(a_x=0.8, b_y=0.39, c_z=-0.41))] == [
+        (Tag("a", "x"),),
+        (Tag("c", "z"),),
+    ]
+
+
+def test_nothing_is_said_where_nothing_is_known(model: Teaser) -> None:
+    assert statements(model.profile([])) == []
+    assert statements(profile_of(a_x=0.09, b_y=-0.05)) == []
+    assert statements(profile_of(popularity_popularity=0.6)) == []
+    assert statements(model.profile([], {"town=Ghent": 1})) == [
+        Statement(1, (Tag("town", "Ghent"),), 0.2)
+    ]
+
+
+def test_denial_is_one_step_on_each_tag_within_its_range() -> None:
+    a, b = Tag("f", "a"), Tag("g", "b")
+    assert undo_presses(Statement(1, (a, b), 0.5)) == {a: -1, b: -1}
+    assert undo_presses(Statement(-1, (a,), 0.5)) == {a: 1}
+    assert undo_presses(Statement(1, (a, b), 0.5), {a: -5, b: 5}) == {b: -1}
+    assert undo_presses(Statement(-1, (a, b), 0.5), {a: 5, b: 4}) == {b: 1}
+
+
+def test_statements_can_be_said() -> None:
+    tags = tuple(Tag("f", v) for v in ("Concert", "Ghent", "Outdoors"))
+    assert say(Statement(1, tags, 0.5)) == "You lean towards Concert, Ghent and Outdoors."
+    assert say(Statement(1, tags[:2], 0.5)) == "You lean towards Concert and Ghent."
+    assert say(Statement(-1, tags[:1], 0.5)) == "You lean away from Concert."
+
+
+@pytest.mark.parametrize("limit", [-1, 1.5, True])
+def test_the_limit_is_a_whole_number(limit: float) -> None:
+    with pytest.raises(ParameterError, match="limit must be a whole number"):
+        statements(profile_of(a_x=0.8), limit=limit)  # type: ignore[arg-type]
