@@ -1,4 +1,4 @@
-# make demo   prepare the built-in events, fit, and show a profile that is read and steered
+# make demo   serve the site on the built-in events and print its address; PORT=8000
 # make test   lint, types and tests: all that must hold before a change lands
 # make bench  the short benchmarks; figures and commands in benchmarks/README.md
 
@@ -7,13 +7,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test browser lint format bench clean
+
+PORT ?= 8000
 
 demo: $(VENV)/.run
-	$(BIN)/teaser demo
+	$(BIN)/teaser demo --port $(PORT)
 
-test: lint
+test: lint browser
 	$(BIN)/python -m pytest -n auto
+
+# The tests of the site need a Chromium; where Debian's packages can be had, it is installed.
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+	  apt-get update -qq && apt-get install -qq -y chromium >/dev/null; } || { \
+	  echo "The tests of the site need Chromium. Install it and run make test again." >&2; exit 1; }
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -27,15 +35,16 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/solvers.py --quick
 	$(BIN)/python benchmarks/serving.py
+	$(BIN)/python benchmarks/site.py
 
 $(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) --editable .
+	$(INSTALL) --editable '.[serve]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(INSTALL) --editable '.[dev]'
+	$(INSTALL) --editable '.[serve,dev]'
 	@touch $@
 
 clean:

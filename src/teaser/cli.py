@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from teaser import artifact, terminal
 from teaser import demo as demonstration
 from teaser._version import __version__
+from teaser.app import commands
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError, TeaserError
 from teaser.explain import Reason
@@ -338,15 +339,25 @@ def info(
 def demo(
     *,
     folder: Annotated[Path | None, typer.Option("--out", "-o", help="Keep the model here.")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Serve the site on the events at this port instead.")
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Prepare the built-in events, fit, and show a profile that is read and steered."""
+    if port is not None:
+        commands.serve_events(port=port, seed=seed)
+        return
     model = demonstration.run(out, err, seed=seed)
     if folder is not None:
         model.save(folder)
         out.print(
             f"\nThe model is in {folder}: try teaser info {folder} --find Ghent", soft_wrap=True
         )
+
+
+app.command()(commands.serve)
+app.add_typer(commands.keys, name="keys")
 
 
 def main() -> None:

@@ -1,0 +1,138 @@
+"""Measure press-and-refresh on the site: real HTTP on loopback, 32 people, one worker."""
+
+import argparse
+import http.client
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from generated import generated
+from report import report
+
+from teaser import Dataset, Teaser
+from teaser.app.run import free_port
+from teaser.data import events
+
+
+class Person:
+    """Somebody with a browser: one connection, one cookie, presses a button and sees the page."""
+
+    def __init__(self, port: int) -> None:
+        self.host = f"127.0.0.1:{port}"
+        self.connection = http.client.HTTPConnection("127.0.0.1", port)
+        self.cookie = ""
+
+    def ask(self, method: str, path: str, body: str | None = None) -> tuple[int, str, str]:
+        headers = {"Cookie": self.cookie, "Origin": f"http://{self.host}", "x-teaser-fragment": "1"}
+        if body is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        self.connection.request(method, path, body, headers)
+        answer = self.connection.getresponse()
+        text = answer.read().decode()
+        for value in answer.headers.get_all("Set-Cookie") or []:
+            if value.startswith("teaser="):
+                self.cookie = value.split(";")[0]
+        return answer.status, text, answer.headers.get("Location") or "/"
+
+    def press(self, tag: str, steps: int) -> float:
+        """Press and load the page that follows; return the seconds of both."""
+        body = urllib.parse.urlencode({"press": f"{steps:+d} {tag}", "back": "/"})
+        start = time.perf_counter()
+        status, text, where = self.ask("POST", "/act", body)
+        if status == 303:
+            status, text, _ = self.ask("GET", where)
+        if status != 200:
+            raise RuntimeError(f"{status}: {text[:200]}")
+        return time.perf_counter() - start
+
+
+def drive(port: int, *, people: int, presses: int, tags: list[str], pause: float) -> list[float]:
+    """Let people who have arrived press, with a mean pause between presses; return all times."""
+    times: list[float] = []
+    ready = threading.Barrier(people)
+
+    def person(number: int) -> None:
+        rng = np.random.default_rng(number)
+        somebody = Person(port)
+        somebody.ask("GET", "/")
+        somebody.press(tags[number % len(tags)], 1)
+        ready.wait()
+        for i in range(presses):
+            time.sleep(pause * rng.random() * 2)
+            times.append(somebody.press(tags[number % len(tags)], -1 if i % 2 == 0 else 1))
+
+    threads = [threading.Thread(target=person, args=(n,)) for n in range(people)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return times
+
+
+def measure(dataset: Dataset, what: str, *, people: int, presses: int) -> list[dict[str, Any]]:
+    """Serve a model of the data set in a process of its own, and drive it."""
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch:
+        model = Teaser(tol=1e-2).fit(dataset)
+        model.save(Path(scratch) / "model")
+        tags = [str(tag) for tag in model.tags_[:people]]
+        port = free_port("127.0.0.1")
+        server = subprocess.Popen(
+            [sys.executable, "-m", "teaser", "serve", f"{scratch}/model", "--port", str(port)],
+            env={**os.environ, "TEASER_RATE": "0"}, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            wait_for(port)
+            for pause in (0.0, 1.0):
+                times = 1000 * np.array(
+                    drive(port, people=people, presses=presses, tags=tags, pause=pause)
+                )
+                rows.append(
+                    {
+                        "catalogue": what,
+                        "pause s": pause,
+                        "people": people,
+                        "presses": len(times),
+                        "median ms": float(np.median(times)),
+                        "p99 ms": float(np.percentile(times, 99)),
+                    }
+                )
+        finally:
+            server.terminate()
+            server.wait()
+    return rows
+
+
+def wait_for(port: int) -> None:
+    for _ in range(300):
+        try:
+            Person(port).ask("GET", "/readyz")
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("the server did not start")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--people", type=int, default=32)
+    parser.add_argument("--presses", type=int, default=20, help="of each person")
+    parser.add_argument("--large", action="store_true", help="also 20,000 items x 3,500 tags")
+    chosen = parser.parse_args()
+    small = events.dataset()
+    rows = measure(small, "2,400 events", people=chosen.people, presses=chosen.presses)
+    if chosen.large:
+        large = generated(n_users=20_000, n_items=20_000, n_tags=3_500, n_interactions=200_000)
+        rows += measure(large, "20,000 x 3,500", people=chosen.people, presses=chosen.presses)
+    report("site", rows, workers=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""A fitted model as the application shows it: cards, search, filters; replaced without a pause."""
+
+import base64
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from teaser.artifact import MANIFEST
+from teaser.data.dataset import ItemId
+from teaser.data.tags import Tag
+from teaser.errors import TeaserError
+from teaser.model import load
+from teaser.model.teaser import Teaser
+from teaser.profile import POPULARITY
+
+log = logging.getLogger("teaser")
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is shown of an item; whatever the data do not have is None.
+
+    Attributes
+    ----------
+    facts
+        The values of its tags, by feature.
+    """
+
+    item_id: ItemId
+    title: str
+    description: str | None
+    link: str | None
+    date: date | None
+    has_picture: bool
+    facts: Mapping[str, tuple[str, ...]]
+
+
+class Catalogue:
+    """Items and tags of one model, ready to be shown and searched."""
+
+    def __init__(self, model: Teaser) -> None:
+        self.model = model
+        self._roles = model.rules_.roles
+
+    def card(self, item_id: ItemId) -> Card:
+        """Return what is shown of an item."""
+        place = self.model.items_.index_of(item_id)
+        row = slice(self.model.decoder_.indptr[place], self.model.decoder_.indptr[place + 1])
+        facts: dict[str, tuple[str, ...]] = {}
+        for column in self.model.decoder_.indices[row].tolist():
+            tag = self.model.tags_[column]
+            if tag != POPULARITY:
+                facts[tag.feature] = (*facts.get(tag.feature, ()), tag.value)
+        return Card(
+            item_id=self.model.items_[place],
+            title=self.model.title(place) or str(self.model.items_[place]),
+            description=self._cell("description", place),
+            link=_safe_link(self._cell("link", place)),
+            date=self.dates[place] if self.dates is not None else None,
+            has_picture=self._cell("picture", place) is not None,
+            facts=facts,
+        )
+
+    def picture(self, item_id: ItemId) -> tuple[str, bytes] | str | None:
+        """Return an item's picture: (media type, bytes) that the data hold, or an address."""
+        cell = self._cell("picture", self.model.items_.index_of(item_id))
+        if cell is None:
+            return None
+        if cell.lstrip().startswith("<svg"):
+            return "image/svg+xml", cell.encode()
+        if cell.startswith("data:image/") and ";base64," in cell:
+            kind, _, body = cell.removeprefix("data:").partition(";base64,")
+            try:
+                return kind, base64.b64decode(body, validate=True)
+            except ValueError:
+                return None
+        return _safe_link(cell)
+
+    def search(self, text: str, *, limit: int = 20) -> tuple[list[ItemId], list[Tag]]:
+        """Return items and tags whose names hold every word of the text, popular ones first."""
+        words = text.casefold().split()
+        if not words:
+            return [], []
+        order = np.argsort(-self.model.popularity_, kind="stable").tolist()
+        items = [i for i in order if all(word in self._titles[i] for word in words)][:limit]
+        tags = [
+            (tag, size)
+            for tag, size in zip(self.model.tags_, self.tag_sizes.tolist(), strict=True)
+            if all(word in f"{tag.feature} {tag.value}".casefold() for word in words)
+        ]
+        tags.sort(key=lambda pair: -pair[1])
+        return [self.model.items_[i] for i in items], [tag for tag, _ in tags[:limit]]
+
+    def allowed(
+        self, tags: Iterable[Tag] = (), *, first: date | None = None, last: date | None = None
+    ) -> NDArray[np.bool_]:
+        """Tell which items carry one of the tags of each feature named, within the dates."""
+        mask = np.ones(len(self.model.items_), dtype=bool)
+        by_feature: dict[str, list[int]] = {}
+        index = {tag: i for i, tag in enumerate(self.model.tags_)}
+        for tag in tags:
+            by_feature.setdefault(tag.feature, []).extend([index[tag]] if tag in index else [])
+        for columns in by_feature.values():
+            mask &= np.asarray(self.model.decoder_[:, columns].sum(axis=1)).ravel() > 0
+        if self.dates is not None and (first or last):
+            mask &= np.array(
+                [d is not None and (first or d) <= d <= (last or d) for d in self.dates], dtype=bool
+            )
+        return mask
+
+    @cached_property
+    def dates(self) -> list[date | None] | None:
+        """The date of each item, where the data have dates."""
+        column = self._roles.get("date")
+        if column is None:
+            return None
+        cells = self.model.table_[column]
+        if cells.dtype == pl.String:
+            cells = cells.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+        return cells.cast(pl.Date, strict=False).to_list()
+
+    @cached_property
+    def known_tags(self) -> frozenset[Tag]:
+        """Every tag of the model."""
+        return frozenset(self.model.tags_)
+
+    @cached_property
+    def tag_sizes(self) -> NDArray[Any]:
+        """How many items carry each tag."""
+        return np.bincount(self.model.decoder_.indices, minlength=len(self.model.tags_))
+
+    @cached_property
+    def features(self) -> dict[str, list[Tag]]:
+        """The tags of each feature, the commonest first; popularity is not among them."""
+        order = np.argsort(-self.tag_sizes, kind="stable").tolist()
+        found: dict[str, list[Tag]] = {}
+        for i in order:
+            if self.model.tags_[i] != POPULARITY:
+                found.setdefault(self.model.tags_[i].feature, []).append(self.model.tags_[i])
+        return found
+
+    @cached_property
+    def _titles(self) -> list[str]:
+        names = [self.model.title(i) or "" for i in range(len(self.model.items_))]
+        return [f"{t} {i}".casefold() for t, i in zip(names, self.model.items_[:], strict=True)]
+
+    def _cell(self, role: str, place: int) -> str | None:
+        column = self._roles.get(role)
+        found = self.model.table_[column][place] if column else None
+        return str(found) if found is not None and str(found).strip() else None
+
+
+class Holder:
+    """The catalogue that is served, and a way to replace it while requests go on.
+
+    A request takes `current` once and keeps it to its end.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._stamp = _stamp(folder)
+        self.current = Catalogue(load(folder))
+        self._lock = threading.Lock()
+
+    def refresh(self, *, force: bool = False) -> bool:
+        """Load the folder again if it changed; a damaged one leaves the present one in place."""
+        with self._lock:
+            stamp = _stamp(self.folder)
+            if not force and (stamp is None or stamp == self._stamp):
+                return False
+            try:
+                self.current = Catalogue(load(self.folder))
+            except TeaserError:
+                log.exception("the new model could not be loaded; the present one stays")
+                self._stamp = stamp
+                if force:
+                    raise
+                return False
+            self._stamp = stamp
+            return True
+
+
+def _stamp(folder: Path) -> tuple[int, int] | None:
+    try:
+        found = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino
+
+
+def _safe_link(text: str | None) -> str | None:
+    """Return an address of the web, and nothing that a browser would run."""
+    return text if text is not None and text.startswith(("https://", "http://")) else None

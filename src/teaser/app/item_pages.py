@@ -1,0 +1,113 @@
+"""Pages about one thing: an item and its score, a tag and where its affinity comes from."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from teaser.app.moment import moment_of
+from teaser.app.render import render
+from teaser.app.services import catalogue_of
+from teaser.app.view import facts, plain_card, tag_row
+from teaser.app.waterfall import waterfall
+from teaser.data.tags import Tag, resolve_tag
+from teaser.guide import similar, smallest_presses
+
+router = APIRouter()
+
+N_SIMILAR = 6
+RANK = 10
+_PICTURES = {"svg+xml", "png", "jpeg", "gif", "webp", "avif"}
+_PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+
+@router.get("/item/{item_id:path}")
+def item(request: Request, item_id: str) -> Response:
+    """Show an item with its whole score and what resembles it."""
+    moment = moment_of(request)
+    texts, catalogue = moment.texts, moment.catalogue
+    card = catalogue.card(item_id)
+    return render(
+        request,
+        moment.visitor,
+        "item.html",
+        title=card.title,
+        state=moment.state,
+        told=moment.tell(),
+        card=card,
+        facts=facts(card, texts),
+        fall=waterfall(moment.session, card.item_id, texts),
+        alike=[
+            (plain_card(catalogue, s.item_id, texts), s)
+            for s in similar(catalogue.model, card.item_id, k=N_SIMILAR)
+        ],
+        is_seen=card.item_id in moment.session.history,
+        is_hidden=card.item_id in moment.state.hidden,
+        n_seen=len(moment.session.history),
+    )
+
+
+@router.get("/lift/{item_id:path}")
+def lift(request: Request, item_id: str) -> Response:
+    """Show the fewest presses that would bring an item among the first."""
+    moment = moment_of(request)
+    session = moment.session
+    card = moment.catalogue.card(item_id)
+    found = smallest_presses(
+        moment.catalogue.model, card.item_id, session.history, session.presses, rank=RANK
+    )
+    return render(
+        request,
+        moment.visitor,
+        "lift.html",
+        title=card.title,
+        state=moment.state,
+        card=card,
+        lift=found,
+        presses={str(tag): steps for tag, steps in found.presses.items()} if found else {},
+        rank=RANK,
+    )
+
+
+@router.get("/tag")
+def tag(request: Request, tag: str) -> Response:
+    """Show where the affinity with a tag comes from."""
+    moment = moment_of(request)
+    model, session, texts = moment.catalogue.model, moment.session, moment.texts
+    index = {known: j for j, known in enumerate(model.tags_)}
+    wanted = model.tags_[resolve_tag(Tag.parse(tag), index)]
+    raw = model.origins(wanted, session.history)
+    learnt = model.profile(session.history).affinities[wanted]
+    total = sum(raw.values())
+    scale = learnt / total if total else 0.0
+    largest = max((abs(part) for part in raw.values()), default=0.0) or 1.0
+    origins = [
+        (moment.catalogue.card(item_id), part * scale, round(100 * abs(part) / largest, 1))
+        for item_id, part in sorted(raw.items(), key=lambda pair: -abs(pair[1]))
+    ]
+    carriers = moment.catalogue.tag_sizes[index[wanted]]
+    return render(
+        request,
+        moment.visitor,
+        "tag.html",
+        title=texts.tag(wanted),
+        state=moment.state,
+        told=moment.tell(),
+        row=tag_row(wanted, session.profile.affinities[wanted], session, texts),
+        learnt=learnt,
+        origins=origins,
+        n_items=int(carriers),
+    )
+
+
+@router.get("/picture/{item_id:path}")
+def picture(request: Request, item_id: str) -> Response:
+    """Send an item's picture, or send on to where it is."""
+    found = catalogue_of(request).picture(item_id)
+    cached = {"cache-control": "public, max-age=3600"}
+    if isinstance(found, str):
+        return RedirectResponse(found, headers=cached)
+    if found is None or found[0].removeprefix("image/") not in _PICTURES:
+        return Response(status_code=404, headers=cached)
+    kind, content = found
+    return Response(
+        content, media_type=kind, headers={**cached, "content-security-policy": _PICTURE_POLICY}
+    )

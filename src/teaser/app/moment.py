@@ -1,0 +1,86 @@
+"""A person at the moment of a request: what is now, and what the action just made changed."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from fastapi import Request
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from teaser.app.catalogue import Catalogue
+from teaser.app.change import Change, compare, say_action, say_effect
+from teaser.app.services import catalogue_of, services_of
+from teaser.app.session import Session
+from teaser.app.state import Event, State, fold
+from teaser.app.texts import Texts
+from teaser.app.visitor import Visitor, visitor_of
+from teaser.explain import Recommendation
+
+N_CARDS = 12
+
+
+@dataclass(frozen=True)
+class Told:
+    """An action and its effect, ready to be read."""
+
+    action: Markup
+    effect: str
+    change: Change
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A visitor, what is now, and the catalogue that this request is answered from.
+
+    `event` is the action that the page follows upon, if it does, and `before` what was before it.
+    """
+
+    visitor: Visitor
+    catalogue: Catalogue
+    state: State
+    before: State
+    event: Event | None
+
+    @property
+    def texts(self) -> Texts:
+        """The texts of the visitor's language."""
+        return self.visitor.texts
+
+    @cached_property
+    def session(self) -> Session:
+        """The state seen through the catalogue."""
+        return Session(self.catalogue, self.state)
+
+    def tell(
+        self,
+        after: list[Recommendation] | None = None,
+        *,
+        k: int = N_CARDS,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Told | None:
+        """Tell what the last action did to a list, if this page follows upon it."""
+        if self.event is None:
+            return None
+        earlier = Session(self.catalogue, self.before)
+        old = earlier.recommend(k=k, allowed=allowed)
+        new = self.session.recommend(k=k, allowed=allowed) if after is None else after
+        change = compare([r.item_id for r in old], [r.item_id for r in new])
+        action = say_action(self.event, self.before, self.catalogue, self.texts)
+        if self.event.kind == "press" and np.array_equal(
+            earlier.profile.values, self.session.profile.values
+        ):
+            return Told(action, self.texts("that is as far as it goes."), change)
+        return Told(action, say_effect(change, self.texts), change)
+
+
+def moment_of(request: Request) -> Moment:
+    """Return the moment of a request for a page; `did` in its address counts the actions."""
+    visitor, catalogue = visitor_of(request), catalogue_of(request)
+    if visitor.person_id is None:
+        return Moment(visitor, catalogue, State(), State(), None)
+    stored = services_of(request).store.events(visitor.person_id)
+    events = [Event(e.kind, e.data) for e in stored]
+    if not events or request.query_params.get("did") != str(len(events)):
+        return Moment(visitor, catalogue, fold(events), State(), None)
+    return Moment(visitor, catalogue, fold(events), fold(events[:-1]), events[-1])

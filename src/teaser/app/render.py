@@ -1,0 +1,87 @@
+"""Templates to responses: the whole page, or the parts of it that its script swaps in place."""
+
+import json
+from functools import cache, lru_cache
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from teaser._version import __version__
+from teaser.app.texts import LANGUAGES, texts_in
+from teaser.app.visitor import THEMES, Visitor
+
+_COLOURS = 6
+
+
+def render(
+    request: Request, visitor: Visitor, template: str, *, status: int = 200, **values: Any
+) -> HTMLResponse:
+    """Return a page in the visitor's language."""
+    t = visitor.texts
+    said = {"told": None, "state": None, "steer": True, "here": _here(request), "title": "TEASER"}
+    text = (
+        _environment()
+        .get_template(template)
+        .render(
+            {**said, **values, "t": t, "visitor": visitor},
+        )
+    )
+    headers = {
+        "content-language": t.language,
+        "vary": "cookie, accept-language, x-teaser-fragment",
+        "cache-control": "no-store",
+    }
+    return HTMLResponse(text, status, headers)
+
+
+def render_part(template: str, **values: Any) -> Markup:
+    """Return a part of a page."""
+    return Markup(_environment().get_template(template).render(values))  # noqa: S704
+
+
+@lru_cache(maxsize=20_000)
+def part(name: str, language: str, *values: Any) -> Markup:
+    """Return what a macro of parts.html writes, remembered: few rows change with one press."""
+    macro = getattr(_environment().get_template("parts.html").module, name)
+    return Markup(macro(texts_in(language), *values))  # noqa: S704
+
+
+def _here(request: Request) -> str:
+    """Return the address of a page without what only told of the last action."""
+    if request.method != "GET":
+        return "/"
+    query = [(k, v) for k, v in request.query_params.multi_items() if k != "did"]
+    return quote(request.url.path) + (f"?{urlencode(query)}" if query else "")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("teaser.app"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals.update(version=__version__, languages=LANGUAGES, themes=THEMES, part=part)
+    environment.filters.update(
+        path_part=lambda value: quote(str(value), safe=""),
+        compact=_compact,
+        colour=_colour,
+        tag_label=lambda tag, texts: texts.tag(tag),
+    )
+    return environment
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _colour(value: Any) -> int:
+    """Return one of a few colours for a name, the same one every time."""
+    return sum(str(value).encode()) % _COLOURS

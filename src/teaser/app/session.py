@@ -1,0 +1,65 @@
+"""One person in front of one catalogue: the state made into a profile and a list that follow it.
+
+Names that this model does not know are kept in the state and left out here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teaser.app.catalogue import Catalogue
+from teaser.app.state import State
+from teaser.data.dataset import ItemId
+from teaser.data.tags import Tag
+from teaser.explain import Recommendation
+from teaser.guide import varied
+from teaser.profile import Profile
+
+
+@dataclass(frozen=True)
+class Session:
+    """A state, seen through a catalogue."""
+
+    catalogue: Catalogue
+    state: State
+
+    @cached_property
+    def history(self) -> list[ItemId]:
+        """The viewed items that the model knows, the latest last."""
+        items = self.catalogue.model.items_
+        return [items[items.index_of(i)] for i in self.state.history if i in items]
+
+    @cached_property
+    def presses(self) -> Mapping[Tag, int]:
+        """The presses on tags that the model knows."""
+        known = self.catalogue.known_tags
+        parsed = {Tag.parse(text): steps for text, steps in self.state.presses.items()}
+        return {tag: steps for tag, steps in parsed.items() if tag in known}
+
+    @cached_property
+    def profile(self) -> Profile:
+        """What the model believes of the person."""
+        return self.catalogue.model.profile(self.history, self.presses)
+
+    def shown(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+        """Tell which items may be recommended: allowed by the filters, and not hidden."""
+        items = self.catalogue.model.items_
+        mask = np.ones(len(items), dtype=bool) if allowed is None else allowed.copy()
+        mask[[items.index_of(i) for i in self.state.hidden if i in items]] = False
+        return mask
+
+    def recommend(
+        self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None
+    ) -> list[Recommendation]:
+        """Return the list, varied as the state says, among what may be shown."""
+        return varied(
+            self.catalogue.model,
+            self.history,
+            self.presses,
+            variety=self.state.variety,
+            k=k,
+            allowed=self.shown(allowed),
+        )

@@ -1,0 +1,150 @@
+"""What a person has done, folded into what is now: history, presses, hidden items; undo and redo.
+
+Every action is an event that is only ever appended. Undo and redo are events too, so that the
+whole course can be read later; the state is a pure function of the events.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from teaser.data.dataset import ItemId
+from teaser.data.tags import Tag
+from teaser.errors import ParameterError
+from teaser.profile import MAX_PRESSES, check_press
+
+KINDS = ("view", "remove", "press", "hide", "unhide", "vary", "reset", "undo", "redo")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One action of a person: what was done, and to what.
+
+    Attributes
+    ----------
+    kind
+        One of `KINDS`.
+    data
+        `item` of view, remove, hide and unhide; `presses` (tag text -> steps) of press; `variety`
+        of vary; nothing of the others.
+    """
+
+    kind: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class State:
+    """What is now.
+
+    Attributes
+    ----------
+    history
+        Items viewed, the latest last.
+    presses
+        Net presses by tag text, `feature=value`.
+    hidden
+        Items that are not to be recommended.
+    variety
+        How much lists are varied, 0 to 1.
+    undoable, redoable
+        The actions that undo and redo would take back and make again, if any.
+    n_events
+        How many events this state comes from.
+    """
+
+    history: tuple[ItemId, ...] = ()
+    presses: Mapping[str, int] = field(default_factory=dict)
+    hidden: tuple[ItemId, ...] = ()
+    variety: float = 0.0
+    undoable: Event | None = None
+    redoable: Event | None = None
+    n_events: int = 0
+
+
+def fold(events: Iterable[Event]) -> State:
+    """Return the state that the events lead to."""
+    done: list[Event] = []
+    undone: list[Event] = []
+    count = 0
+    for event in events:
+        count += 1
+        if event.kind == "undo":
+            if done:
+                undone.append(done.pop())
+        elif event.kind == "redo":
+            if undone:
+                done.append(undone.pop())
+        else:
+            done.append(event)
+            undone.clear()
+    return _replay(done, undone[-1] if undone else None, count)
+
+
+def _replay(done: Sequence[Event], redoable: Event | None, count: int) -> State:
+    """Make the actions again, one after the other; a dict keeps their order at no cost."""
+    history: dict[ItemId, None] = {}
+    hidden: dict[ItemId, None] = {}
+    presses: dict[str, int] = {}
+    variety = 0.0
+    for event in done:
+        item = event.data.get("item")
+        if event.kind in ("view", "remove"):
+            history.pop(item, None)  # type: ignore[arg-type]
+        if event.kind in ("hide", "unhide"):
+            hidden.pop(item, None)  # type: ignore[arg-type]
+        if event.kind == "view" and item is not None:
+            history[item] = None
+        elif event.kind == "hide" and item is not None:
+            hidden[item] = None
+        elif event.kind == "press":
+            for tag, steps in event.data["presses"].items():
+                net = presses.get(tag, 0) + int(steps)
+                presses[tag] = max(-MAX_PRESSES, min(MAX_PRESSES, net))
+        elif event.kind == "vary":
+            variety = float(event.data["variety"])
+        elif event.kind == "reset":
+            history, hidden, presses, variety = {}, {}, {}, 0.0
+    return State(
+        history=tuple(history),
+        presses={tag: steps for tag, steps in presses.items() if steps},
+        hidden=tuple(hidden),
+        variety=variety,
+        undoable=done[-1] if done else None,
+        redoable=redoable,
+        n_events=count,
+    )
+
+
+def check(state: State, event: Event) -> None:
+    """Raise `ParameterError` if the event cannot happen in this state."""
+    if event.kind not in KINDS:
+        raise ParameterError(f"Unknown action {event.kind!r}. Known: {', '.join(KINDS)}.")
+    item = event.data.get("item")
+    if event.kind in ("view", "remove", "hide", "unhide") and not isinstance(item, int | str):
+        raise ParameterError(f"The action {event.kind!r} needs an item.")
+    if event.kind == "remove" and item not in state.history:
+        raise ParameterError(f"{item!r} is not in the history, so it cannot be removed.")
+    if event.kind == "unhide" and item not in state.hidden:
+        raise ParameterError(f"{item!r} is not hidden.")
+    if event.kind == "press":
+        _check_presses(state, event.data.get("presses"))
+    if event.kind == "vary" and not 0 <= _number(event.data.get("variety")) <= 1:
+        raise ParameterError(f"variety must be from 0 to 1, found {event.data.get('variety')!r}.")
+    if event.kind == "undo" and state.undoable is None:
+        raise ParameterError("There is nothing to undo.")
+    if event.kind == "redo" and state.redoable is None:
+        raise ParameterError("There is nothing to redo.")
+
+
+def _check_presses(state: State, presses: Any) -> None:
+    if not isinstance(presses, Mapping) or not presses:
+        raise ParameterError("A press needs a tag and a number of steps.")
+    for tag, steps in presses.items():
+        Tag.parse(str(tag))
+        check_press(tag, steps)
+        check_press(tag, state.presses.get(tag, 0) + steps)
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else -1.0

@@ -1,0 +1,225 @@
+// Forms that swap their page in place. Without this file they work too, by loading the page anew.
+
+const FRAGMENT = { "X-Teaser-Fragment": "1" };
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const find = (key) => document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+
+document.documentElement.classList.add("scripted");
+
+// One action after the other: what was pressed twice quickly counts twice.
+let queue = Promise.resolve();
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.getAttribute("action") !== "/act") return;
+  event.preventDefault();
+  const body = new URLSearchParams(new FormData(form, event.submitter));
+  const keeps = event.submitter?.name?.startsWith("press") ?? false;
+  queue = queue.then(() => send(body, keeps)).catch(() => say(document.body.dataset.offline));
+});
+
+async function send(body, keepsOrder) {
+  const response = await fetch("/act", { method: "POST", body, headers: FRAGMENT });
+  const text = await response.text();
+  if (!response.ok) return say(readTrouble(text));
+  say("");
+  const fresh = new DOMParser().parseFromString(text, "text/html");
+  await swap(fresh, keepsOrder);
+  const told = document.querySelector("[data-told] p");
+  document.getElementById("live").textContent = told ? told.textContent : "";
+}
+
+function readTrouble(text) {
+  const page = new DOMParser().parseFromString(text, "text/html");
+  const message = page.querySelector("[data-message]");
+  if (message) return message.textContent;
+  try { return JSON.parse(text).error.message; } catch { return document.body.dataset.offline; }
+}
+
+function say(trouble) {
+  document.getElementById("trouble").textContent = trouble;
+}
+
+let running = null;
+async function swap(fresh, keepsOrder) {
+  const update = () => replace(fresh, keepsOrder);
+  if (!document.startViewTransition || calm.matches || document.hidden) return update();
+  running?.skipTransition();
+  nameCards();
+  running = document.startViewTransition(() => { update(); nameCards(); });
+  running.finished.finally(() => unnameCards()).catch(() => {});
+  running.ready.catch(() => {});
+  await running.updateCallbackDone;
+}
+
+// Cards that can be seen glide to their new places.
+function nameCards() {
+  document.querySelectorAll("[data-card]").forEach((card, place) => {
+    const box = card.getBoundingClientRect();
+    const seen = box.bottom > 0 && box.top < innerHeight && place < 40;
+    card.style.viewTransitionName = seen ? "card-" + hash(card.dataset.card) : "";
+  });
+}
+function unnameCards() {
+  document.querySelectorAll("[data-card]").forEach((card) => { card.style.viewTransitionName = ""; });
+}
+const hash = (text) => [...text].reduce((sum, c) => (sum * 31 + c.codePointAt(0)) % 2147483647, 7);
+
+function replace(fresh, keepsOrder) {
+  const active = document.activeElement;
+  const key = active?.dataset?.key;
+  const typed = new Map([...document.querySelectorAll("main input[type=search][data-key]")].map((e) => [e.dataset.key, e.value]));
+  const open = new Map([...document.querySelectorAll("main details[data-key]")].filter((e) => keepsOrder || touched.has(e.dataset.key)).map((e) => [e.dataset.key, e.open]));
+  const scrolls = [...document.querySelectorAll("[data-scroll]")].map((e) => e.scrollTop);
+  const images = new Map([...document.images].map((e) => [e.className + e.getAttribute("src"), e]));
+  const loaded = new Map([...document.querySelectorAll("[data-load][data-key]")].map((e) => [e.dataset.key, e.querySelector("[data-loaded]")]));
+  const order = new Map();
+  if (keepsOrder) for (const list of document.querySelectorAll("[data-stable]")) {
+    order.set(list.dataset.stable, [...list.children].map((e) => e.dataset.key));
+  }
+  const at = active?.getBoundingClientRect().top;
+
+  for (const old of document.querySelectorAll("[data-swap]")) {
+    const next = fresh.getElementById(old.id);
+    if (next) old.replaceWith(document.adoptNode(next));
+  }
+
+  for (const image of document.querySelectorAll("main img")) {
+    const same = images.get(image.className + image.getAttribute("src"));
+    if (same && !same.isConnected) image.replaceWith(same);
+  }
+  for (const list of document.querySelectorAll("[data-stable]")) settle(list, order.get(list.dataset.stable));
+  for (const details of document.querySelectorAll("main details[data-key]")) {
+    if (open.has(details.dataset.key)) details.open = open.get(details.dataset.key);
+  }
+  for (const [name, value] of typed) { const input = find(name); if (input) input.value = value; }
+  for (const [name, content] of loaded) find(name)?.querySelector("[data-loaded]")?.replaceWith(content);
+  document.querySelectorAll("[data-scroll]").forEach((e, i) => { e.scrollTop = scrolls[i] ?? 0; });
+  prepare();
+  if (key) refocus(key, at);
+}
+
+// A press must not move the button from under the finger: rows keep their order until a new load.
+function settle(list, keys) {
+  if (!keys) return;
+  const place = new Map(keys.map((k, i) => [k, i]));
+  const rank = (e) => place.get(e.dataset.key) ?? keys.length;
+  list.append(...[...list.children].sort((a, b) => rank(a) - rank(b)));
+}
+
+function refocus(key, at) {
+  const same = find(key);
+  if (!same || same.disabled) {
+    document.getElementById("told")?.focus({ preventScroll: true });
+    return;
+  }
+  same.focus({ preventScroll: true });
+  const panel = same.closest("[data-scroll]");
+  const shift = same.getBoundingClientRect().top - at;
+  if (panel && panel.scrollHeight > panel.clientHeight) panel.scrollTop += shift;
+}
+
+// Parts that are fetched when they are wanted.
+async function load(holder, query = "") {
+  const target = holder.querySelector("[data-loaded]");
+  const address = new URL(holder.dataset.load, location.href);
+  if (query) address.searchParams.set("q", query);
+  try {
+    const response = await fetch(address, { headers: FRAGMENT });
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const results = page.querySelector("[data-results]");
+    if (results) target.replaceChildren(...results.childNodes);
+  } catch { /* the link or the form that stands there still works */ }
+}
+
+function prepare() {
+  for (const holder of document.querySelectorAll("section[data-load], details[data-load][open]")) load(holder, holder.querySelector("input[type=search]")?.value);
+  for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+}
+
+document.addEventListener("toggle", (event) => {
+  const details = event.target;
+  if (details.open && details.matches?.("details[data-load]") && !details.querySelector("[data-loaded]").childElementCount) load(details);
+}, true);
+
+// What a person opened or closed stays so; the rest follows the new profile.
+const touched = new Set();
+document.addEventListener("click", (event) => {
+  const details = event.target.closest("summary")?.parentElement;
+  if (details?.dataset.key) touched.add(details.dataset.key);
+}, true);
+
+let waiting = 0;
+document.addEventListener("input", (event) => {
+  const holder = event.target.closest("details[data-load]");
+  if (!holder || event.target.type !== "search") return;
+  clearTimeout(waiting);
+  waiting = setTimeout(() => load(holder, event.target.value), 150);
+});
+
+document.addEventListener("change", (event) => {
+  if (event.target.form?.matches("[data-auto]")) event.target.form.requestSubmit();
+});
+
+document.addEventListener("click", async (event) => {
+  const menu = document.querySelector(".menu[open]");
+  if (menu && !menu.contains(event.target)) menu.open = false;
+  const copy = event.target.closest("[data-copy]");
+  if (copy) {
+    const input = document.getElementById(copy.dataset.copy);
+    input.select();
+    try { await navigator.clipboard.writeText(input.value); } catch { document.execCommand("copy"); }
+    document.getElementById("live").textContent = copy.textContent = document.body.dataset.copied;
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  const menu = document.querySelector(".menu[open]");
+  if (event.key === "Escape" && menu) { menu.open = false; menu.querySelector("summary").focus(); }
+  if (event.key === "/" && !event.target.closest?.("input, select, textarea, dialog")) {
+    event.preventDefault();
+    document.getElementById("q").focus();
+  }
+});
+
+// The tour: a dialog that walks from part to part; parts that are not on the page are left out.
+const tour = document.getElementById("tour");
+if (tour) {
+  let steps = [];
+  let place = 0;
+  const spot = (name) => document.querySelector(`[data-tour="${name}"]`);
+  const dim = () => document.querySelectorAll(".spot").forEach((e) => e.classList.remove("spot"));
+  const show = (next) => {
+    place = next;
+    dim();
+    steps.forEach((step, i) => { step.hidden = i !== place; });
+    const part = spot(steps[place].dataset.step);
+    part.classList.add("spot");
+    part.scrollIntoView({ block: part.offsetHeight > innerHeight / 2 ? "start" : "center", behavior: "instant" });
+    tour.querySelector("[data-tour-place]").textContent = `${place + 1} / ${steps.length}`;
+    tour.querySelector("[data-tour-back]").disabled = place === 0;
+    const button = tour.querySelector("[data-tour-next]");
+    button.textContent = place === steps.length - 1 ? button.dataset.last : button.dataset.more;
+  };
+  const start = () => {
+    tour.querySelectorAll("[data-step]").forEach((step) => { step.hidden = true; });
+    steps = [...tour.querySelectorAll("[data-step]")].filter((step) => spot(step.dataset.step));
+    document.querySelectorAll(".menu[open]").forEach((menu) => { menu.open = false; });
+    if (!tour.open) tour.showModal();
+    show(0);
+    tour.querySelector("[data-tour-next]").focus();
+  };
+  tour.addEventListener("close", () => { dim(); localStorage.setItem("teaser-tour", "seen"); scrollTo(0, 0); });
+  tour.addEventListener("click", (event) => {
+    if (event.target.closest("[data-tour-close]")) tour.close();
+    if (event.target.closest("[data-tour-back]") && place > 0) show(place - 1);
+    if (event.target.closest("[data-tour-next]")) place === steps.length - 1 ? tour.close() : show(place + 1);
+  });
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-tour-start]")) return;
+    event.preventDefault();
+    start();
+  });
+  if ("first" in tour.dataset && !localStorage.getItem("teaser-tour")) start();
+}
+
+prepare();

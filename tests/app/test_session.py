@@ -1,0 +1,49 @@
+"""A state seen through a catalogue: what the model does not know is kept and left out."""
+
+import numpy as np
+import pytest
+
+from teaser import Tag, Teaser
+from teaser.app.catalogue import Catalogue
+from teaser.app.session import Session
+from teaser.app.state import State
+
+
+@pytest.fixture
+def catalogue(model: Teaser) -> Catalogue:
+    return Catalogue(model)
+
+
+def test_names_of_another_model_are_left_out_and_kept(catalogue: Catalogue) -> None:
+    state = State(
+        history=("i1", "gone"), presses={"town=Ghent": 2, "town=Gone": 1}, hidden=("gone",)
+    )
+    session = Session(catalogue, state)
+    assert session.history == ["i1"]
+    assert session.presses == {Tag("town", "Ghent"): 2}
+    assert (
+        session.profile.affinities == catalogue.model.profile(["i1"], {"town=Ghent": 2}).affinities
+    )
+    assert session.state.history == ("i1", "gone")
+
+
+def test_the_list_is_the_models_without_what_is_hidden(catalogue: Catalogue) -> None:
+    plain = catalogue.model.recommend(["i1"], k=5)
+    hidden = plain[1].item_id
+    found = Session(catalogue, State(history=("i1",), hidden=(hidden,))).recommend(k=4)
+    assert [r.item_id for r in found] == [r.item_id for r in plain if r.item_id != hidden]
+
+
+def test_filters_and_hidden_items_go_together(catalogue: Catalogue) -> None:
+    only = np.zeros(40, dtype=bool)
+    only[[3, 4, 5]] = True
+    session = Session(catalogue, State(history=("i1",), hidden=("i4",)))
+    assert {r.item_id for r in session.recommend(k=10, allowed=only)} == {"i3", "i5"}
+    assert only[4]
+
+
+def test_variety_changes_the_order_and_no_score(catalogue: Catalogue) -> None:
+    plain = Session(catalogue, State(history=("i1",))).recommend(k=40)
+    varied = Session(catalogue, State(history=("i1",), variety=1.0)).recommend(k=40)
+    assert [r.item_id for r in plain] != [r.item_id for r in varied]
+    assert {r.item_id: r.score for r in plain} == {r.item_id: r.score for r in varied}

@@ -1,0 +1,136 @@
+"""What a page shows equals what the model says."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from teaser import Category, Dataset, Tag, Teaser
+from teaser.app.catalogue import Catalogue
+from teaser.app.session import Session
+from teaser.app.state import State
+from teaser.app.texts import texts_in
+from teaser.app.view import (
+    SHOWN_TAGS,
+    TagRow,
+    card_of,
+    card_views,
+    facts,
+    feature_rows,
+    plain_card,
+    profile_view,
+    say_certainty,
+    tag_label,
+)
+
+EN = texts_in("en")
+
+
+@pytest.fixture(scope="module")
+def catalogue(model: Teaser) -> Catalogue:
+    return Catalogue(model)
+
+
+def session(catalogue: Catalogue, *history: str, **presses: int) -> Session:
+    named = {f"type={name}": steps for name, steps in presses.items()}
+    return Session(catalogue, State(history=history, presses=named))
+
+
+def test_impacts_sum_to_one_and_lead(catalogue: Catalogue) -> None:
+    features = profile_view(session(catalogue, "i1", "i4"), EN).features
+    impacts = [f.impact for f in features]
+    assert sum(impacts) == pytest.approx(1)
+    assert impacts == sorted(impacts, reverse=True)
+    assert {f.name for f in features} == {"type", "town", "labels", "popularity"}
+
+
+def test_tags_are_ordered_by_influence_and_equal_the_profile(catalogue: Catalogue) -> None:
+    seen = session(catalogue, "i1", "i4", film=2)
+    rows = feature_rows(seen, "town", EN)
+    sizes = [abs(row.affinity) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+    for row in feature_rows(seen, "type", EN):
+        assert row.affinity == seen.profile.affinities[row.tag]
+        assert row.presses == (2 if row.tag == Tag("type", "film") else 0)
+
+
+def test_bars_end_where_numbers_go_on() -> None:
+    def row(affinity: float, presses: int = 0) -> TagRow:
+        return TagRow(Tag("a", "b"), "a=b", "b", affinity, presses)
+
+    assert row(2.5).length == 100
+    assert row(-0.25).length == 25
+    assert (row(0, 5).can_rise, row(0, 5).can_fall) == (False, True)
+    assert (row(0, -5).can_rise, row(0, -5).can_fall) == (True, False)
+
+
+def test_no_tag_is_lost(catalogue: Catalogue) -> None:
+    for feature in profile_view(session(catalogue, "i1", film=1), EN).features:
+        assert len(feature.rows) <= SHOWN_TAGS + 1
+        n_tags = len(catalogue.features.get(feature.name, [0]))
+        assert len(feature.rows) + feature.n_more == n_tags
+        assert len(feature.more) == feature.n_more
+
+
+def test_statements_can_be_denied(catalogue: Catalogue) -> None:
+    view = profile_view(session(catalogue, "i1", "i3", "i5"), EN)
+    assert view.statements
+    for statement in view.statements:
+        assert statement.presses
+        assert all(steps == -statement.leaning for steps in statement.presses.values())
+
+
+@pytest.mark.parametrize(
+    ("history", "words"),
+    [
+        ((), "I know nothing about you yet"),
+        (("i1",), "A first guess: 1 item seen, 0 presses."),
+        (("i1", "i2"), "Getting an idea: 2 items seen"),
+        (("i1", "i2", "i3"), "Fairly sure: 3 items seen"),
+    ],
+)
+def test_certainty_in_words(catalogue: Catalogue, history: tuple[str, ...], words: str) -> None:
+    assert say_certainty(session(catalogue, *history), EN).startswith(words)
+
+
+def test_presses_alone_are_spoken_of(catalogue: Catalogue) -> None:
+    said = say_certainty(session(catalogue, film=-2), EN)
+    assert said == "Not sure at all: 0 items seen, 2 presses."
+
+
+def test_cards_carry_match_reasons_and_moves(catalogue: Catalogue, model: Teaser) -> None:
+    seen = session(catalogue, "i1")
+    found = model.recommend(["i1"], k=3)
+    cards = card_views(seen, found, EN, {found[0].item_id: 2})
+    assert [c.card.item_id for c in cards] == [r.item_id for r in found]
+    assert [c.moved for c in cards] == [2, None, None]
+    for card, entry in zip(cards, found, strict=True):
+        assert card.match == entry.match
+        assert [r.share for r in card.reasons] == [r.share for r in entry.reasons]
+        ends = [r.start + 100 * abs(r.share) for r in card.reasons]
+        starts = [r.start for r in card.reasons[1:]]
+        assert starts == pytest.approx(ends[:-1], abs=0.1)
+
+
+def test_cards_are_remembered_for_one_catalogue(catalogue: Catalogue, model: Teaser) -> None:
+    assert card_of(catalogue, "i1") is card_of(catalogue, "i1")
+    assert card_of(Catalogue(model), "i1") is not card_of(catalogue, "i1")
+    assert plain_card(catalogue, "i1", EN).card == catalogue.card("i1")
+
+
+def test_facts_are_few_and_once(catalogue: Catalogue) -> None:
+    card = catalogue.card("i7")
+    said = facts(card, EN)
+    assert said[:2] == [card.facts["type"][0], card.facts["town"][0]]
+    assert len(said) == len(set(said)) <= 4
+
+
+def test_equal_values_of_two_features_are_told_apart(tables: tuple[Any, Any]) -> None:
+    interactions, items = tables
+    doubled = items.with_columns(region=pl.col("town").replace({"Deinze": "Ghent"}))
+    rules = (Category("town"), Category("region"))
+    data = Dataset.from_tables(interactions, doubled, rules=rules)
+    catalogue = Catalogue(Teaser(l2_weights=5.0, l2_encoder=5.0).fit(data))
+    assert tag_label(Tag("town", "Ghent"), catalogue, EN) == "Ghent (Town)"
+    assert tag_label(Tag("region", "Ghent"), catalogue, EN) == "Ghent (Region)"
+    assert tag_label(Tag("town", "Deinze"), catalogue, EN) == "Deinze"

@@ -1,0 +1,86 @@
+"""The real server on loopback and a real Chromium in front of it."""
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from teaser import Teaser
+from teaser.app.server import create_app
+from teaser.app.settings import Settings
+from teaser.data import events
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server of the built-in events."""
+    folder = tmp_path_factory.mktemp("site")
+    Teaser().fit(events.dataset(n_events=400, n_people=1200)).save(folder / "model")
+    settings = Settings(model=folder / "model", database_url=f"sqlite:///{folder / 'p.db'}", rate=0)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(create_app(settings), log_level="warning", lifespan="on")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        while not server.started and thread.is_alive():
+            time.sleep(0.02)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    assert path, "Chromium is needed: apt-get install chromium"
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, site: str) -> Iterator[Callable[..., Page]]:
+    """Open the site as somebody new; errors on the page fail the test."""
+    contexts = []
+    troubles: list[str] = []
+
+    def come(
+        *,
+        tour: bool = False,
+        may_fail: bool = False,
+        width: int = 1320,
+        height: int = 900,
+        **given: Any,
+    ) -> Page:
+        context = browser.new_context(
+            base_url=site,
+            viewport={"width": width, "height": height},
+            **{"locale": "en-GB", "reduced_motion": "reduce", **given},
+        )
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        if not tour:
+            context.add_init_script("localStorage.setItem('teaser-tour', 'seen')")
+        page = context.new_page()
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        if not may_fail:  # a status of 404 or 503 is an error to the console, too
+            page.on("console", lambda m: troubles.append(m.text) if m.type == "error" else None)
+        page.goto("/")
+        return page
+
+    yield come
+    for context in contexts:
+        context.close()
+    assert troubles == []

@@ -1,0 +1,334 @@
+"""The site as a person meets it, from the first visit to a steered list."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+Visit = Callable[..., Page]
+MINUS = "\N{MINUS SIGN}"
+
+
+def listed(page: Page) -> list[str]:
+    return [str(c.get_attribute("data-card")) for c in page.locator(".cards > .card").all()]
+
+
+def pick(page: Page, n: int = 3) -> None:
+    """Go through the quick start."""
+    for done in range(1, n + 1):
+        page.locator(".picks button").first.click()
+        expect(page.locator(".seen li")).to_have_count(done)
+
+
+def press_a_reason(page: Page) -> str:
+    """Press + on a reason that moves something, and return its tag."""
+    button = page.locator('.card:nth-child(4) .reasons button[aria-label^="More of"]').first
+    label = str(button.get_attribute("aria-label")).removeprefix("More of ")
+    button.click()
+    expect(page.locator("#told")).to_contain_text(f"+ on {label}")
+    return label
+
+
+def test_from_the_first_visit_to_a_steered_list_and_back(visit: Visit) -> None:
+    page = visit()
+    expect(page.get_by_role("heading", name="Popular now")).to_be_visible()
+    popular = listed(page)
+    pick(page)
+    expect(page.get_by_role("heading", name="For you")).to_be_visible()
+    expect(page.locator(".picks")).to_have_count(0)
+    personal = listed(page)
+    assert personal != popular
+    expect(page.locator(".statements li").first).to_contain_text("You lean")
+    expect(page.locator(".certainty")).to_have_text("Fairly sure: 3 items seen, 0 presses.")
+
+    # The most influential town, of which the list need not be full yet.
+    town = page.locator('[data-key="feature town"]')
+    if town.get_attribute("open") is None:
+        town.locator("> summary").click()
+    name = town.locator(".tag-name").nth(2).inner_text()
+    for count in (1, 2, 3):
+        town.get_by_role("button", name=f"More of {name}", exact=True).click()
+        expect(town.locator(".is-pressed .count")).to_contain_text(f"+{count}")
+    steered = listed(page)
+    assert steered != personal
+    assert page.url.endswith("/"), "the page was swapped, not loaded"
+    expect(page.locator("#told")).to_contain_text(f"+ on {name}")
+    expect(page.locator("#live")).to_contain_text(f"+ on {name}")
+    focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert focused == f"More of {name}"
+
+    for _ in range(3):
+        page.locator(".top").get_by_role("button", name="Undo").click()
+        expect(page.locator("#told")).to_contain_text("Taken back")
+        expect(page.locator(".seen li")).to_have_count(3)
+    expect(page.locator(".is-pressed")).to_have_count(0)
+    assert listed(page) == personal
+    page.reload()
+    assert listed(page) == personal
+
+
+def test_arrows_and_the_sentence_agree(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    before = listed(page)
+    press_a_reason(page)
+    after = listed(page)
+    came = [item for item in after if item not in before]
+    expect(page.locator(".moved.new")).to_have_count(len(came))
+    rose = [i for i in after if i in before and before.index(i) > after.index(i)]
+    expect(page.locator(".moved.rose")).to_have_count(len(rose))
+    if rose:
+        expect(page.locator("#told")).to_contain_text(f"{len(rose)} rose")
+    page.locator("#told").get_by_role("button", name="Undo").click()
+    expect(page.locator("#told")).to_contain_text("Taken back: + on")
+    assert listed(page) == before
+
+
+def test_history_hide_and_reset(visit: Visit) -> None:
+    page = visit()
+    pick(page, 2)
+    page.locator(".seen").get_by_role("button").first.click()
+    expect(page.locator(".seen li")).to_have_count(1)
+    item = listed(page)[0]
+    page.locator(".card").first.get_by_role("button", name="Hide").click()
+    expect(page.locator(f'.card[data-card="{item}"]')).to_have_count(0)
+    page.locator(".hidden summary").click()
+    page.get_by_role("button", name="Show again").click()
+    expect(page.locator(f'.card[data-card="{item}"]')).to_have_count(1)
+    page.locator(".menu summary").click()
+    page.get_by_role("button", name="Start again").click()
+    expect(page.get_by_role("heading", name="Popular now")).to_be_visible()
+
+
+def test_statements_can_be_denied_in_one_press(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    said = page.locator(".statements p").first.inner_text()
+    page.get_by_role("button", name="not really").first.click()
+    expect(page.locator("#told")).to_contain_text(f"{MINUS} on")
+    page.locator("#told").get_by_role("button", name="Undo").click()
+    expect(page.locator("#told")).to_contain_text("Taken back")
+    expect(page.locator(".statements p").first).to_have_text(said)
+
+
+def test_many_tags_are_found_by_search(visit: Visit) -> None:
+    page = visit()
+    theme = page.locator('[data-key="feature theme"]')
+    if theme.get_attribute("open") is None:
+        theme.locator("> summary").click()
+    theme.locator(".more summary").click()
+    expect(theme.locator("[data-loaded] .tag").nth(20)).to_be_attached()
+    theme.get_by_role("searchbox").fill("jaz")
+    expect(theme.locator("[data-loaded] .tag")).to_have_count(1)
+    theme.locator("[data-loaded]").get_by_role("button", name="More of Jazz").click()
+    expect(page.locator("#told")).to_contain_text("+ on Jazz")
+
+
+def test_variety_and_filters(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    before = listed(page)
+    slider = page.get_by_label("Variety")
+    slider.focus()
+    slider.press("End")
+    expect(page.locator("#told")).to_contain_text("Variety at 100")
+    assert listed(page) != before
+    page.locator(".filters summary").click()
+    page.get_by_label("Type").select_option("Concert")
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.locator(".chip").first).to_contain_text("Concert")
+    for facts in page.locator(".card .facts").all():
+        assert facts.inner_text().startswith("Concert")
+
+
+def test_the_item_page_adds_up_and_brings_up(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    page.goto("/search?q=workshop")
+    page.goto("/?n=96")
+    last = listed(page)[-1]
+    page.goto(f"/item/{last}")
+
+    def numbers(css: str) -> list[float]:
+        cells = page.locator(css).all_inner_texts()
+        return [float(cell.replace(MINUS, "-")) for cell in cells]
+
+    adds = numbers("tbody td.number")
+    (total,) = numbers("tfoot td.sum")
+    assert sum(adds) == pytest.approx(total, abs=0.005 * len(adds))
+    expect(page.locator(".lift .pressing li").first).to_be_visible()
+    page.locator(".lift").get_by_role("button").click()
+    expect(page.locator(".lift")).to_contain_text("It is in the first 10 already")
+    page.goto("/")
+    assert last in listed(page)[:10]
+
+
+def test_where_an_affinity_comes_from(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    page.locator(".features .tag-name").first.click()
+    expect(page.get_by_role("heading", name="Where it comes from")).to_be_visible()
+    expect(page.locator(".origins li")).to_have_count(3)
+
+
+def test_a_shared_link_shows_and_changes_nothing(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    own = listed(page)
+    page.get_by_role("link", name="Share").click()
+    page.get_by_role("button", name="Make a link").click()
+    link = page.get_by_label("The link").input_value()
+    other = visit()
+    other.goto(link)
+    assert listed(other) == own
+    expect(other.locator("main button")).to_have_count(0)
+    other.goto("/")
+    expect(other.get_by_role("heading", name="Popular now")).to_be_visible()
+
+
+def test_export_and_delete(visit: Visit, tmp_path: Path) -> None:
+    page = visit()
+    pick(page, 2)
+    page.locator(".menu summary").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export my data").click()
+    download.value.save_as(tmp_path / "own.json")
+    events = json.loads((tmp_path / "own.json").read_text())["events"]
+    assert [event["kind"] for event in events] == ["view", "view"]
+    page.goto("/delete")
+    page.get_by_role("button", name="Delete everything").click()
+    expect(page.get_by_text("Nothing is kept of you any more.")).to_be_visible()
+    page.goto("/")
+    expect(page.locator(".seen")).to_have_count(0)
+
+
+def test_languages(visit: Visit) -> None:
+    page = visit(locale="nl-BE")
+    expect(page.get_by_role("heading", name="Kies er enkele")).to_be_visible()
+    page.locator(".menu summary").click()
+    page.get_by_role("button", name="Français").click()
+    expect(page.get_by_role("heading", name="Choisissez-en quelques-uns")).to_be_visible()
+    assert page.locator("html").get_attribute("lang") == "fr"
+    expect(page.get_by_role("button", name="Plus de Concert").first).to_be_visible()
+
+
+def test_without_javascript(visit: Visit) -> None:
+    page = visit(java_script_enabled=False)
+    pick(page)
+    before = listed(page)
+    label = press_a_reason(page)
+    assert "did=4" in page.url
+    page.locator("#told").get_by_role("button", name="Undo").click()
+    expect(page.locator("#told")).to_contain_text(f"Taken back: + on {label}")
+    assert listed(page) == before
+    page.locator(".cards h3 a").first.click()
+    page.get_by_role("link", name="Find the fewest presses").click()
+    expect(page.get_by_text("It is in the first 10 already")).to_be_visible()
+    page.goto("/")
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator("#told")).to_contain_text("Variety at")
+    page.locator(".menu summary").click()
+    page.get_by_role("link", name="Tour").click()
+    expect(page.get_by_text("Your profile, tag by tag")).to_be_visible()
+
+
+def test_the_tour_comes_once_and_again_on_demand(visit: Visit) -> None:
+    page = visit(tour=True)
+    tour = page.get_by_role("dialog")
+    expect(tour.get_by_text("What I learned about you")).to_be_visible()
+    expect(page.locator(".spot")).to_have_attribute("id", "learned")
+    tour.get_by_role("button", name="Next").click()
+    expect(tour.get_by_text("Your profile, tag by tag")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(tour).to_have_count(0)
+    expect(page.locator(".spot")).to_have_count(0)
+    page.reload()
+    expect(tour).to_have_count(0)
+    page.locator(".menu summary").click()
+    page.get_by_role("link", name="Tour").click()
+    expect(tour).to_be_visible()
+    for _ in range(4):
+        tour.get_by_role("button", name="Next").click()
+    tour.get_by_role("button", name="Done").click()
+    expect(tour).to_have_count(0)
+
+
+def test_a_server_that_is_away_is_said_and_nothing_lost(visit: Visit) -> None:
+    page = visit(may_fail=True)
+    before = listed(page)
+    page.route("**/act", lambda route: route.fulfill(status=503, body="gone"))
+    page.locator(".picks button").first.click()
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was changed")
+    assert listed(page) == before
+    page.unroute("**/act")
+    page.locator(".picks button").first.click()
+    expect(page.locator(".seen li")).to_have_count(1)
+    expect(page.locator("#trouble")).to_be_empty()
+
+
+@pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (820, 1180)])
+def test_nothing_is_wider_than_the_screen(visit: Visit, width: int, height: int) -> None:
+    page = visit(width=width, height=height, has_touch=True)
+    pick(page)
+    for path in ("/", f"/item/{listed(page)[0]}", "/search?q=jazz", "/tag?tag=theme=Jazz"):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_a_phone_can_do_it_all(visit: Visit) -> None:
+    page = visit(width=390, height=844, has_touch=True, color_scheme="dark")
+    pick(page)
+    press_a_reason(page)
+    expect(page.locator("#told")).to_be_in_viewport()
+    page.locator(".tabs").get_by_role("link", name="Tags").tap()
+    expect(page.locator("#profile")).to_be_in_viewport()
+
+
+def test_keys_are_enough(visit: Visit) -> None:
+    page = visit()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="Search items and tags")).to_be_focused()
+    page.keyboard.type("concert")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Found for")).to_be_visible()
+    button = page.get_by_role("button", name="More of Concert", exact=True)
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#told")).to_contain_text("+ on Concert")
+    expect(button).to_be_focused()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1320), ("dark", 390)])
+def test_axe_finds_nothing(visit: Visit, scheme: str, width: int) -> None:
+    page = visit(may_fail=True, color_scheme=scheme, width=width)
+    check(page, "start")
+    pick(page)
+    press_a_reason(page)
+    page.locator(".filters summary").click()
+    page.locator(".menu summary").click()
+    check(page, "steered")
+    item = listed(page)[0]
+    paths = [f"/item/{item}", "/search?q=jazz", "/tags?feature=theme", "/tag?tag=theme=Jazz"]
+    for path in [*paths, "/share", "/delete", "/tour", "/nowhere"]:
+        page.goto(path)
+        check(page, path)
+    page.goto("/share")
+    page.get_by_role("button", name="Make a link").click()
+    check(page, "link")
+    page.goto(page.get_by_label("The link").input_value())
+    check(page, "shared")
+
+
+def check(page: Page, where: str) -> None:
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    found = Axe().run(page, options={"runOnly": tags, "resultTypes": ["violations"]})
+    said = [
+        (v["id"], [node["html"][:200] for node in v["nodes"][:3]])
+        for v in found.response["violations"]
+    ]
+    assert said == [], where
