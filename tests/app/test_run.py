@@ -30,6 +30,17 @@ def test_a_free_port_is_free() -> None:
         listener.bind(("127.0.0.1", port))
 
 
+def test_a_port_in_use_is_refused(model_folder: Path) -> None:
+    said: list[int] = []
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        with pytest.raises(ParameterError, match=f"port {port}: .*--port"):
+            serve(Settings(model=model_folder, port=port), ready=lambda _, p: said.append(p))
+    assert not said
+
+
 def test_a_folder_that_is_no_model_is_refused_before_anything_starts(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError):
         serve(Settings(model=tmp_path))

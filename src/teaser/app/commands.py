@@ -44,8 +44,7 @@ def serve(
         port=port or run.free_port(host),
         keys=api_keys,
     )
-    _say_address(settings.host, settings.port)
-    run.serve(settings, workers=workers)
+    run.serve(settings, workers=workers, ready=_say_address)
 
 
 def serve_events(*, port: int, seed: int) -> None:
@@ -57,8 +56,7 @@ def serve_events(*, port: int, seed: int) -> None:
     with out.status("fitting the built-in events"):
         folder = run.demo_model(seed)
     settings = Settings(model=folder, port=port or run.free_port("127.0.0.1"))
-    _say_address(settings.host, settings.port)
-    run.serve(settings)
+    run.serve(settings, ready=_say_address)
 
 
 @keys.command("create")

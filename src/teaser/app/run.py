@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
@@ -17,11 +18,19 @@ from teaser.model import load
 from teaser.model.teaser import Teaser
 
 
-def serve(settings: Settings, *, workers: int = 1) -> None:
-    """Serve until stopped; several workers share the memory-mapped model."""
+def serve(
+    settings: Settings, *, workers: int = 1, ready: Callable[[str, int], None] | None = None
+) -> None:
+    """Serve until stopped; several workers share the memory-mapped model.
+
+    `ready` is told host and port once nothing stands in the way of listening there.
+    """
     if workers < 1:
         raise ParameterError(f"workers must be at least 1, found {workers}.")
     load(settings.model)  # refuse a bad folder here, once, and not in every worker
+    _need_free_port(settings.host, settings.port)
+    if ready is not None:
+        ready(settings.host, settings.port)
     options = {"host": settings.host, "port": settings.port, "log_level": "warning"}
     if workers == 1:
         uvicorn.run(create_app(settings), **options)  # type: ignore[arg-type]
@@ -52,6 +61,19 @@ def free_port(host: str) -> int:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
+
+
+def _need_free_port(host: str, port: int) -> None:
+    """Raise `ParameterError` if something listens there already."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise ParameterError(
+                f"Nothing can listen on {host} port {port}: {error.strerror}. "
+                "Choose another with --port, or 0 for any that is free."
+            ) from None
 
 
 def _cache() -> Path:
