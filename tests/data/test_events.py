@@ -582,3 +582,10 @@ class TestPeople:
                 visits[ring & pair].sum() / expected[ring & pair].sum() for pair in (same, other)
             ]
             assert rates[0] > 1.2 * rates[1] > 0
+
+
+def test_a_concert_in_the_lunch_hour_is_cheap() -> None:
+    items = generate().items
+    lunch = items.filter(pl.col("labels").str.contains("lunch hour"))
+    assert lunch.height > 0
+    assert lunch["price"].max() <= 12

@@ -147,6 +147,8 @@ def _compose(
     if audience in _PUPILS and start.weekday() < 5 and end == start:
         hours = tuple(hour for hour in hours if len(hour) == 5 and hour >= "13") or ("14:00",)
     hour = _one(hours, rng) if hours else ""
+    if hour.startswith("12") and offer.type == "Concert":
+        price = min(price, 12.0)  # forty minutes and a sandwich are not a night out
     labels = draw_labels(offer, kind, town, audience, start, price, hour, rng)
     details = act.details or offer.details or rule.details
     if audience in _YOUNG_DETAILS and not rule.weekly:
