@@ -40,10 +40,12 @@ class TestItem:
             re.S,
         )
         assert len(rows) == len(why.reasons)
-        running = 0.0
+        running = shown = 0.0
         for (affinity, weight, adds, so_far), reason in zip(rows, why.reasons, strict=True):
-            assert number(adds) == pytest.approx(reason.contribution, abs=0.006)
+            assert number(adds) == pytest.approx(reason.contribution, abs=0.011)
             assert number(affinity) * number(weight) == pytest.approx(number(adds), abs=0.02)
+            assert number(so_far) == pytest.approx(shown + number(adds), abs=1e-9)
+            shown = number(so_far)
             running += reason.contribution
             assert number(so_far) == pytest.approx(running, abs=0.006)
         total = re.search(r"<tfoot>.*?<b>([^<]+)</b>", page, re.S)

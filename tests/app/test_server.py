@@ -177,3 +177,29 @@ def test_a_damaged_model_leaves_the_served_one_in_place(
     server.process.send_signal(signal.SIGHUP)
     time.sleep(1.5)
     assert server.items() == 40
+
+
+def test_broken_headers_and_forms_are_refused_and_nothing_is_stored(client: Any) -> None:
+    own = {"Origin": "http://testserver"}
+    press = {"press": "+1 type=film"}
+    assert client.post("/act", data=press, headers={"Origin": "http://["}).status_code == 403
+    deep = {"presses": "[" * 20_000}
+    assert client.post("/act", data=deep, headers=own).status_code == 422
+    assert client.post("/act", data={"press": "0 type=film"}, headers=own).status_code == 422
+    answer = client.post("/act", data={**press, "back": "//["}, headers=own, follow_redirects=False)
+    assert answer.status_code == 303
+
+
+def test_without_keys_another_site_cannot_write_through_the_api(client: Any) -> None:
+    foreign = {"Origin": "http://evil.example"}
+    assert client.post("/api/v1/admin/reload", headers=foreign).status_code == 403
+    assert client.post("/api/v1/people", headers=foreign).status_code == 403
+    assert client.post("/api/v1/people").status_code == 201
+
+
+def test_watching_is_not_limited(serve: Callable[..., Any]) -> None:
+    client = serve(rate=2)
+    assert {client.get("/healthz").status_code for _ in range(9)} == {200}
+    answers = [client.get("/search?q=a") for _ in range(4)]
+    assert answers[-1].status_code == 429
+    assert answers[-1].headers["retry-after"] == "60"

@@ -388,3 +388,14 @@ class TestTrouble:
         server.start()
         assert store.act(person_id, PLUS).history == ("i1",)
         store.close()
+
+
+def test_a_file_that_is_gone_takes_no_press(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'people.db'}")
+    store.migrate()
+    assert (tmp_path / "people.db").stat().st_mode & 0o077 == 0
+    person_id, _ = store.create_person()
+    (tmp_path / "people.db").rename(tmp_path / "moved.db")
+    with pytest.raises(StoreError, match=r"people\.db is gone"):
+        store.act(person_id, VIEW)
+    store.close()

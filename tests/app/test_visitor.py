@@ -111,3 +111,8 @@ class TestOrigin:
 )
 def test_only_paths_of_this_site_are_gone_back_to(text: str, path: str) -> None:
     assert local_path(text) == path
+
+
+@pytest.mark.parametrize("back", ["//[", "http://[", "/\\evil", "//evil.example"])
+def test_a_way_back_that_is_no_way_leads_home(back: str) -> None:
+    assert local_path(back) == "/"

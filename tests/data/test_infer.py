@@ -165,3 +165,10 @@ def test_the_reasons_are_written_beside_the_rules(tmp_path: Path) -> None:
     items = pl.DataFrame({"item_id": [1, 2], "g": ["a", "b"], "const": [1, 1]})
     infer_rules(items, item="item_id").write(tmp_path / "r.toml")
     assert '# "const": every item has the same value' in (tmp_path / "r.toml").read_text()
+
+
+def test_a_column_of_popularity_is_left_to_the_model() -> None:
+    items = pl.DataFrame({"id": [1, 2], "popularity": [0.1, 0.9], "type": ["a", "b"]})
+    rules = infer_rules(items, item="id")
+    assert [rule.column for rule in rules.tags] == ["type"]
+    assert "popularity" in rules.skipped

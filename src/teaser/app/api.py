@@ -18,6 +18,7 @@ from teaser.app.services import Services, catalogue_of, services_of
 from teaser.app.session import Session
 from teaser.app.settings import is_loopback
 from teaser.app.state import Event, State
+from teaser.app.visitor import need_own_origin
 from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError, UnknownItemError
@@ -54,6 +55,8 @@ def check_key(request: Request, credentials: Credentials) -> None:
     services = services_of(request)
     if services.settings.needs_keys:
         _need_key(services, credentials)
+    elif request.method not in ("GET", "HEAD") and "origin" in request.headers:
+        need_own_origin(request)  # without keys, a page of another site could write here
 
 
 def check_admin(request: Request, credentials: Credentials) -> None:

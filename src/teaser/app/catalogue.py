@@ -66,7 +66,7 @@ class Catalogue:
             description=self._cell("description", place),
             link=_safe_link(self._cell("link", place)),
             date=self.dates[place] if self.dates is not None else None,
-            has_picture=self._cell("picture", place) is not None,
+            has_picture=self.picture(self.model.items_[place]) is not None,
             facts=facts,
         )
 
@@ -83,7 +83,7 @@ class Catalogue:
                 return kind, base64.b64decode(body, validate=True)
             except ValueError:
                 return None
-        return _safe_link(cell)
+        return cell if cell.startswith("https://") else None
 
     def search(self, text: str, *, limit: int = 20) -> tuple[list[ItemId], list[Tag]]:
         """Return items and tags whose names hold every word of the text, popular ones first."""

@@ -24,6 +24,7 @@ HEADERS = [
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
+WATCHED = ("/healthz", "/readyz", "/metrics")
 _MOST_ADDRESSES = 10_000
 
 
@@ -103,7 +104,8 @@ class Guard:
 
         address = (scope.get("client") or ("unknown", 0))[0]
         length = dict(scope["headers"]).get(b"content-length", b"0")
-        if not self.rate.allows(address, time.monotonic()):
+        is_watch = scope["path"] in WATCHED
+        if not is_watch and not self.rate.allows(address, time.monotonic()):
             await _refuse(measured, 429, "too_many_requests", "Too many requests. Wait a minute.")
         elif not length.isdigit() or len(length) > 19 or int(length) > self.max_body:
             await _refuse(measured, 413, "too_large", said)
@@ -114,5 +116,7 @@ class Guard:
 async def _refuse(send: Send, status: int, code: str, message: str) -> None:
     body = json.dumps({"error": {"code": code, "message": message}}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 429:
+        headers.append((b"retry-after", b"60"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -275,7 +275,7 @@ def _read_presses(press: str, presses: str, catalogue: Catalogue) -> dict[str, i
     else:
         try:
             given = json.loads(presses)
-        except ValueError:
+        except (ValueError, RecursionError):
             given = None
     if not isinstance(given, dict):
         raise ParameterError("The presses of the form cannot be read.")

@@ -142,7 +142,8 @@ def _check_presses(state: State, presses: Any) -> None:
         raise ParameterError("A press needs a tag and a number of steps.")
     for tag, steps in presses.items():
         Tag.parse(str(tag))
-        check_press(tag, steps)
+        if check_press(tag, steps) == 0:
+            raise ParameterError(f"A press on {tag} needs a number of steps other than 0.")
         check_press(tag, state.presses.get(tag, 0) + steps)
 
 

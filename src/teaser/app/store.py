@@ -5,10 +5,11 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from alembic import command
@@ -58,6 +59,7 @@ class Store:
         self.url = url.replace("postgresql://", "postgresql+psycopg://", 1)
         self.max_events = max_events
         self._engine = _engine(self.url)
+        self._file = _database_file(self._engine)
         self._writer = self._engine.execution_options(writes=True)
         self._turn = threading.Lock()
 
@@ -214,6 +216,9 @@ class Store:
         """Open a transaction that commits at the end."""
         # SQLite lets one write at a time, and those who wait sleep ever longer: queue here instead.
         alone = self._turn if self._writer.dialect.name == "sqlite" else nullcontext()
+        if self._file is not None and not self._file.exists():
+            self._engine.dispose()  # or presses would go to a file that nobody will find again
+            raise StoreError(f"The database cannot be used now: {self._file.name} is gone.")
         with _said_plainly(), alone, self._writer.begin() as connection:
             yield connection
 
@@ -240,6 +245,17 @@ def _engine(url: str) -> Engine:
         hooks.listen(engine, "connect", _prepare_sqlite)
         hooks.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _database_file(engine: Engine) -> Path | None:
+    """Return the file of SQLite, made now if need be so that only its owner can read it."""
+    name = engine.url.database
+    if engine.dialect.name != "sqlite" or not name or name.startswith((":", "file:")):
+        return None
+    path = Path(name)
+    with suppress(OSError):  # what is wrong with the place is said when it is used
+        path.touch(mode=0o600)
+    return path
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -63,9 +63,17 @@ def need_own_origin(request: Request) -> None:
     host = request.headers.get("host", "")
     site = request.headers.get("sec-fetch-site")
     source = request.headers.get("origin") or request.headers.get("referer")
-    own = urlsplit(source).netloc == host if source else site == "same-origin"
+    own = _netloc(source) == host if source else site == "same-origin"
     if not own or site in ("cross-site", "same-site"):
         raise HTTPException(403, "This form was sent from another site, so nothing was changed.")
+
+
+def _netloc(address: str) -> str | None:
+    """Return the host and port that an address names, or None if it is none."""
+    try:
+        return urlsplit(address).netloc
+    except ValueError:
+        return None
 
 
 def ensure_person(visitor: Visitor, services: Services) -> tuple[str, str | None]:
@@ -89,6 +97,5 @@ def remember(response: Response, services: Services, name: str, value: str) -> N
 
 def local_path(text: str) -> str:
     """Return a path on this site as it is, and the first page for anything else."""
-    parts = urlsplit(text)
     is_local = text.startswith("/") and not text.startswith(("//", "/\\"))
-    return text if is_local and not parts.netloc and text.isprintable() else "/"
+    return text if is_local and not _netloc(text) and text.isprintable() else "/"

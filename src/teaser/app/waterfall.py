@@ -13,12 +13,14 @@ from teaser.explain import Explanation
 class Step:
     """One contribution: affinity x weight, from where the sum stood to where it stands.
 
-    `start` and `length` place its bar on a scale of 100 that all steps share.
+    `shown` is the contribution to the digits of the page: there, every sum is the one before it
+    and this. `start` and `length` place its bar on a scale of 100 that all steps share.
     """
 
     row: TagRow
     weight: float
     contribution: float
+    shown: float
     running: float
     start: float
     length: float
@@ -62,6 +64,7 @@ def waterfall(session: Session, item_id: ItemId, texts: Texts) -> Waterfall:
             row=tag_row(reason.tag, reason.affinity, session, texts),
             weight=by_tag[reason.tag],
             contribution=reason.contribution,
+            shown=round(after, 2) - round(before, 2),
             running=after,
             start=at(min(before, after)),
             length=round(100 * abs(reason.contribution) / width, 2),

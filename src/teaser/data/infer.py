@@ -53,6 +53,8 @@ def infer_roles(items: pl.DataFrame, *, item: str) -> dict[str, str]:
 
 def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
     """Return a rule for one column, or the reason for passing it over."""
+    if column.name.strip().lower() == "popularity":
+        return "the model counts popularity itself"
     filled = column.drop_nulls()
     if not _plain(column.name):
         return "it has no name"
