@@ -1,4 +1,5 @@
-# make demo   serve the site on the built-in events and print its address; PORT=8000
+# make demo   prepare the built-in events, fit, and show a profile that is read and steered
+# make site   the same as a web site; prints its address (PORT=8000)
 # make test   lint, types and tests: all that must hold before a change lands
 # make bench  the short benchmarks; figures and commands in benchmarks/README.md
 
@@ -7,11 +8,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test browser lint format bench clean
+.PHONY: demo site test browser lint format bench clean
 
 PORT ?= 8000
 
 demo: $(VENV)/.run
+	$(BIN)/teaser demo
+	@echo && echo "The same as a web site: make site"
+
+site: $(VENV)/.run
 	$(BIN)/teaser demo --port $(PORT)
 
 test: lint browser
