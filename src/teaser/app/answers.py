@@ -274,7 +274,7 @@ class Person(BaseModel):
     @classmethod
     def of(cls, person_id: str, state: State, catalogue: Catalogue) -> Self:
         """Return a state, seen beside the catalogue of now."""
-        items, tags = catalogue.model.items_, set(catalogue.model.tags_)
+        items, tags = catalogue.model.items_, catalogue.tag_index
         return cls(
             person_id=person_id,
             history=list(state.history),

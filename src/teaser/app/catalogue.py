@@ -106,7 +106,7 @@ class Catalogue:
         """Tell which items carry one of the tags of each feature named, within the dates."""
         mask = np.ones(len(self.model.items_), dtype=bool)
         by_feature: dict[str, list[int]] = {}
-        index = {tag: i for i, tag in enumerate(self.model.tags_)}
+        index = self.tag_index
         for tag in tags:
             by_feature.setdefault(tag.feature, []).extend([index[tag]] if tag in index else [])
         for columns in by_feature.values():
@@ -129,9 +129,9 @@ class Catalogue:
         return cells.cast(pl.Date, strict=False).to_list()
 
     @cached_property
-    def known_tags(self) -> frozenset[Tag]:
-        """Every tag of the model."""
-        return frozenset(self.model.tags_)
+    def tag_index(self) -> dict[Tag, int]:
+        """The position of every tag of the model."""
+        return {tag: i for i, tag in enumerate(self.model.tags_)}
 
     @cached_property
     def tag_sizes(self) -> NDArray[Any]:

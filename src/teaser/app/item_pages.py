@@ -72,7 +72,7 @@ def tag(request: Request, tag: str) -> Response:
     """Show where the affinity with a tag comes from."""
     moment = moment_of(request)
     model, session, texts = moment.catalogue.model, moment.session, moment.texts
-    index = {known: j for j, known in enumerate(model.tags_)}
+    index = moment.catalogue.tag_index
     wanted = model.tags_[resolve_tag(Tag.parse(tag), index)]
     raw = model.origins(wanted, session.history)
     learnt = model.profile(session.history).affinities[wanted]

@@ -279,9 +279,8 @@ def _read_presses(press: str, presses: str, catalogue: Catalogue) -> dict[str, i
             given = None
     if not isinstance(given, dict):
         raise ParameterError("The presses of the form cannot be read.")
-    known = set(catalogue.model.tags_)
     for text in given:
-        if Tag.parse(text) not in known:
+        if Tag.parse(text) not in catalogue.tag_index:
             raise UnknownTagError(f"Unknown tag {text}.")
     return {str(Tag.parse(text)): steps for text, steps in given.items()}
 

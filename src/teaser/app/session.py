@@ -35,7 +35,7 @@ class Session:
     @cached_property
     def presses(self) -> Mapping[Tag, int]:
         """The presses on tags that the model knows."""
-        known = self.catalogue.known_tags
+        known = self.catalogue.tag_index
         parsed = {Tag.parse(text): steps for text, steps in self.state.presses.items()}
         return {tag: steps for tag, steps in parsed.items() if tag in known}
 

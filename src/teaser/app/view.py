@@ -178,7 +178,7 @@ def _ordered(session: Session, feature: str) -> NDArray[Any]:
 @lru_cache(maxsize=2)
 def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
     """Return where the tags of each feature are, the commonest first."""
-    index = {tag: j for j, tag in enumerate(catalogue.model.tags_)}
+    index = catalogue.tag_index
     common = {**catalogue.features, POPULARITY.feature: [POPULARITY]}
     names = dict.fromkeys(tag.feature for tag in catalogue.model.tags_)
     return {name: np.array([index[tag] for tag in common[name]]) for name in names}

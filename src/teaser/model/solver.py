@@ -332,8 +332,7 @@ def admm(
     GD = gram.apply(D)
     beta = np.zeros_like(g)
     gamma = np.zeros_like(g)
-    F, true, iteration = np.zeros_like(B), 1.0, 0
-    best = np.inf
+    F, true, iteration, best = np.zeros_like(B), np.inf, 0, np.inf
     for iteration in range(1, max_iter + 1):
         right = (
             GD + gram.apply(problem.scaled(beta)) + problem.scaled(rho * (gamma + beta) + l1 * beta)
@@ -359,14 +358,13 @@ def admm(
             beta, gamma, best = np.zeros_like(g), np.zeros_like(g), np.inf
             continue
         best = min(best, residual)
-        if residual <= tol or iteration == max_iter:
-            true = _norm(B - problem.operator(F)) / goal
-            if true <= tol:
-                break
+        if residual <= tol and (true := _norm(B - problem.operator(F)) / goal) <= tol:
+            break
     else:
+        true = _norm(B - problem.operator(F)) / goal
+        if not np.isfinite(true):
+            raise SolverError(_lost(gram.dtype))
         _warn(iteration, true, tol, gram.dtype)
-    if not np.isfinite(true):
-        raise SolverError(_lost(gram.dtype))
     return Solution(F @ problem.V.T, iteration, true, true <= tol, 2 * true * goal)
 
 
