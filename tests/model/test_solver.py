@@ -1,17 +1,14 @@
-"""Both solvers against a dense oracle, on problems with every trap."""
+"""Both solvers against a dense oracle, on problems with every trap; starts."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from oracles import exact_encoder, half_gradient, objective, random_problem
 
 import teaser
-from teaser.errors import ConvergenceWarning, SolverError
-from teaser.model.gram import DenseGram
-from teaser.model.solver import Preconditioner, Problem, admm, leading_eigenpairs
+from teaser.errors import ConvergenceWarning, ParameterError, SolverError
 
 
 @pytest.mark.parametrize("gram", ["dense", "sparse"])
@@ -33,51 +30,6 @@ def test_the_penalties_are_those_of_the_objective(penalties: tuple[float, float]
         X, D, l2_weights=penalties[0], l2_encoder=penalties[1], tol=1e-12, dtype="float64"
     )
     assert_allclose(found.encoder, exact_encoder(X.T @ X, D, *penalties), atol=1e-7)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_admm_agrees_with_conjugate_gradients(seed: int) -> None:
-    X, D = random_problem(seed)
-    settings: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0, "dtype": "float64"}
-    exact = teaser.solve(X, D, tol=1e-11, **settings)
-    found = teaser.solve(X, D, solver="admm", tol=1e-9, max_iter=2000, **settings)
-    assert found.converged
-    assert_allclose(found.encoder, exact.encoder, atol=1e-6)
-
-
-@pytest.mark.parametrize("rho", [1.0, 20.0, 300.0])
-def test_the_penalty_of_admm_changes_its_way_and_not_its_end(rho: float) -> None:
-    X, D = random_problem(2)
-    gram = DenseGram(X.T @ X)
-    found = admm(gram, sp.csr_array(D), l1=2.0, l2=3.0, tol=1e-9, max_iter=5000, rho=rho)
-    assert_allclose(found.encoder, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-6)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_admm_recovers_where_its_penalty_is_too_large(dtype: str) -> None:
-    """With small penalties and few users the first rho diverges."""
-    rng = np.random.default_rng(0)
-    X = rng.random((60, 100)) < 0.05
-    D = (rng.random((100, 30)) < 0.1).astype(float)
-    settings: dict[str, Any] = {"l2_weights": 0.1, "l2_encoder": 0.1, "dtype": dtype}
-    found = teaser.solve(X, D, solver="admm", tol=1e-4, max_iter=500, **settings)
-    exact = teaser.solve(X, D, tol=1e-5, max_iter=500, **settings)
-    assert found.converged
-    assert_allclose(found.encoder, exact.encoder, atol=2e-3)
-
-
-@pytest.mark.parametrize("max_iter", range(1, 30))
-def test_admm_stopped_anywhere_reports_the_residual_of_what_it_returns(max_iter: int) -> None:
-    """Also where it has just begun again with a smaller rho."""
-    rng = np.random.default_rng(0)
-    X = (rng.random((60, 100)) < 0.05).astype(float)
-    D = (rng.random((100, 30)) < 0.1).astype(float)
-    settings: dict[str, Any] = {"l2_weights": 0.1, "l2_encoder": 0.1, "dtype": "float64"}
-    with pytest.warns(ConvergenceWarning):
-        found = teaser.solve(X, D, solver="admm", tol=1e-9, max_iter=max_iter, **settings)
-    rest = half_gradient(X.T @ X, D, 0.1, 0.1, found.encoder)
-    right = half_gradient(X.T @ X, D, 0.1, 0.1, np.zeros(D.shape))
-    assert found.residual == pytest.approx(np.linalg.norm(rest) / np.linalg.norm(right), rel=1e-6)
 
 
 def test_an_indefinite_gram_is_refused_with_a_guess_at_the_cause() -> None:
@@ -225,35 +177,34 @@ def test_the_same_seed_gives_the_same_bits_and_another_the_same_answer() -> None
     assert_allclose(teaser.solve(X, D, rng=5, **settings).encoder, first.encoder, atol=1e-7)
 
 
-def test_leading_eigenpairs_are_those_of_the_matrix() -> None:
-    rng = np.random.default_rng(0)
-    Q = np.linalg.qr(rng.standard_normal((60, 60))).Q
-    values = np.concatenate([[1000.0, 500.0, 200.0], np.linspace(2, 0, 57)])
-    U, mu = leading_eigenpairs(DenseGram((Q * values) @ Q.T), 3, rng)
-    assert_allclose(np.sort(mu)[::-1], values[:3], rtol=1e-6)
-    assert_allclose(np.abs(np.diag(U[:, ::-1].T @ Q[:, :3])), 1.0, atol=1e-6)
+@pytest.mark.parametrize("scale", [1.0, 0.2, -3.0])
+def test_a_start_near_the_solution_saves_iterations_and_changes_no_answer(scale: float) -> None:
+    """A multiple of it is as good: it is scaled first."""
+    X, D = random_problem(14)
+    settings: dict[str, Any] = {"l2_weights": 2.0, "tol": 1e-9, "dtype": "float64"}
+    near = teaser.solve(X, D, l2_encoder=3.0, **settings)
+    cold = teaser.solve(X, D, l2_encoder=3.3, **settings)
+    warm = teaser.solve(X, D, l2_encoder=3.3, start=scale * near.encoder, **settings)
+    assert_allclose(warm.encoder, cold.encoder, atol=1e-8)
+    assert warm.iterations < cold.iterations
+    again = teaser.solve(X, D, l2_encoder=3.3, start=cold.encoder, **settings)
+    assert again.iterations == 0
+    assert again.residual == pytest.approx(cold.residual, rel=1e-3)
 
 
-def test_the_preconditioner_is_symmetric_positive_and_near_the_inverse() -> None:
-    X, D = random_problem(13, awkward=False)
-    problem = Problem.build(DenseGram(X.T @ X), sp.csr_array(D), l1=2.0, l2=3.0)
-    pre = Preconditioner.build(problem, rank=5, rng=np.random.default_rng(0))
-    n = D.size
-    units = np.eye(n).reshape(n, *D.shape)
-    M = np.stack([pre.apply(unit).ravel() for unit in units], axis=1)
-    A = np.stack([problem.operator(unit).ravel() for unit in units], axis=1)
-    assert_allclose(A, A.T, atol=1e-9)
-    assert_allclose(M, M.T, atol=1e-12)
-    values = np.linalg.eigvals(M @ A).real
-    assert values.min() > 0
-    assert values.max() / values.min() < np.linalg.cond(A) / 5
+def test_a_start_that_points_nowhere_does_no_harm() -> None:
+    X, D = random_problem(15)
+    settings: dict[str, Any] = {
+        "l2_weights": 2.0, "l2_encoder": 3.0, "tol": 1e-9, "dtype": "float64",
+    }  # fmt: skip
+    cold = teaser.solve(X, D, **settings)
+    for start in (np.zeros(D.shape), np.random.default_rng(0).standard_normal(D.shape)):
+        warm = teaser.solve(X, D, start=start, **settings)
+        assert_allclose(warm.encoder, cold.encoder, atol=1e-7)
 
 
-def test_without_a_diagonal_to_remove_the_preconditioner_is_exact() -> None:
-    """With one tag per item, and G diagonal, both formulas hold without approximation."""
-    D = np.kron(np.eye(3), np.ones((4, 1)))
-    G = np.diag(np.arange(1.0, 13.0))
-    problem = Problem.build(DenseGram(G), sp.csr_array(D), l1=2.0, l2=3.0)
-    pre = Preconditioner.build(problem, rank=0, rng=np.random.default_rng(0))
-    R = np.random.default_rng(1).standard_normal(D.shape)
-    assert_allclose(problem.operator(pre.apply(R)), R, atol=1e-10)
+@pytest.mark.parametrize("start", [np.ones((3, 2)), "E", np.nan])
+def test_a_start_of_another_shape_is_refused(start: Any) -> None:
+    X, D = random_problem(15)
+    with pytest.raises(ParameterError, match="start"):
+        teaser.solve(X, D, l2_weights=2, l2_encoder=3, start=start)

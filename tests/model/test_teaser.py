@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from contract import ModelContract
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder
@@ -21,6 +22,7 @@ from teaser.errors import (
     UnknownTagError,
 )
 from teaser.model.gram import DenseGram
+from teaser.model.system import System
 from teaser.profile import POPULARITY
 
 
@@ -308,3 +310,46 @@ def test_movielens_converges_within_twelve_iterations(shared_data: Path) -> None
     model = Teaser(tol=1e-3).fit(dataset)
     assert model.converged_
     assert model.iterations_ <= 8
+
+
+def test_penalties_share_what_they_have_in_common(dataset: Dataset) -> None:
+    system = Teaser().prepare(dataset)
+    for l2 in (100.0, 900.0):
+        alone = Teaser(l2_encoder=l2).fit(dataset)
+        shared = Teaser(l2_encoder=l2).fit(dataset, system=system)
+        assert (shared.encoder_ == alone.encoder_).all()
+
+
+def test_a_system_of_another_data_set_is_refused(dataset: Dataset, model: Teaser) -> None:
+    few = sp.csr_array(dataset.S[:3], dtype=np.float32)
+    other = System.build(DenseGram(np.eye(3, dtype=np.float32)), few, rng=np.random.default_rng(0))
+    with pytest.raises(ParameterError, match="Prepare it from this data set"):
+        Teaser().fit(dataset, system=other)
+
+
+def test_a_start_is_matched_by_the_names_of_items_and_tags(tables: Any) -> None:
+    """The earlier catalogue lacked an item, and had its rows and so its tags in another order."""
+    interactions, items = tables
+    rules = (Category("type"), Category("town"))
+    now = Dataset.from_tables(interactions, items, rules=rules)
+    gone = now.items[0]
+    before = Dataset.from_tables(
+        interactions.filter(pl.col("item_id") != gone),
+        items.filter(pl.col("item_id") != gone).reverse(),
+        rules=rules,
+    )
+    settings: dict[str, Any] = {"tol": 1e-8, "dtype": "float64"}
+    start = Teaser(**settings).fit(before)
+    cold = Teaser(**settings).fit(now)
+    warm = Teaser(**settings).fit(now, start=start)
+    assert_allclose(warm.encoder_, cold.encoder_, atol=1e-6)
+    same = Teaser(**settings).fit(now, start=cold)
+    assert same.iterations_ == 0
+    assert list(before.items) != list(now.items)[1:]
+
+
+def test_only_a_fitted_teaser_can_be_a_start(dataset: Dataset) -> None:
+    with pytest.raises(NotFittedError):
+        Teaser().fit(dataset, start=Teaser())
+    with pytest.raises(ParameterError, match="must be a fitted Teaser"):
+        Teaser().fit(dataset, start=np.ones(3))  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from teaser.model.gram import n_cores
-from teaser.model.solver import RANK
+from teaser.model.system import RANK
 
 # Nominal speeds in operations a second, for the choice between dense and sparse only: fixed, so
 # that the same data take the same path, and give the same numbers, on every machine.

@@ -7,9 +7,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
+from teaser.model.admm import admm
 from teaser.model.estimate import choose_gram
 from teaser.model.gram import ContentGram, DenseGram, Gram, SparseGram
-from teaser.model.solver import Callback, Solution, admm, conjugate_gradients
+from teaser.model.solver import Callback, Solution, conjugate_gradients
+from teaser.model.system import RANK, System
 
 SOLVERS = ("cg", "admm")
 DTYPES = ("float32", "float64")
@@ -28,6 +30,7 @@ def solve(
     max_iter: int = 200,
     dtype: str = "float32",
     rng: int | np.random.Generator | None = 0,
+    start: Any = None,
     callback: Callback | None = None,
 ) -> Solution:
     """Find the encoder of the TEASER objective for arrays, with D used as it is given.
@@ -56,6 +59,8 @@ def solve(
         `"float32"` or `"float64"`.
     rng
         Seed or generator for the preconditioner's start.
+    start
+        An encoder (items x tags) near the solution, from which conjugate gradients begin.
     callback
         Told the iteration and its relative residual.
 
@@ -82,37 +87,46 @@ def solve(
             f"X has {X.shape[1]:,} items (columns) and D {D.shape[0]:,} (rows). "
             "They must be the same items, in the same order."
         )
+    start = None if start is None else _as_start(start, D.shape, kind)
     operator = build_gram(X, gram, n_tags=D.shape[1], dtype=kind)
+    system = prepare(operator, D, solver=solver, rng=rng)
     return dispatch(
-        operator,
-        D,
-        l2_weights,
-        l2_encoder,
-        solver,
-        tol,
-        max_iter,
-        np.random.default_rng(rng),
-        callback,
+        system,
+        l2_weights=l2_weights,
+        l2_encoder=l2_encoder,
+        solver=solver,
+        tol=tol,
+        max_iter=max_iter,
+        start=start,
+        callback=callback,
     )
 
 
+def prepare(
+    gram: Gram, D: sp.csr_array, *, solver: str, rng: int | np.random.Generator | None
+) -> System:
+    """Return what all penalties share, with the eigenpairs of G that the solver wants."""
+    rank = RANK if solver == "cg" else 0
+    return System.build(gram, D, rank=rank, rng=np.random.default_rng(rng))
+
+
 def dispatch(
-    gram: Gram,
-    D: sp.csr_array,
+    system: System,
+    *,
     l2_weights: float,
     l2_encoder: float,
     solver: str,
     tol: float,
     max_iter: int,
-    rng: np.random.Generator,
-    callback: Callback | None,
+    start: NDArray[Any] | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
-    """Run the named solver on a Gram operator."""
+    """Run the named solver on a prepared system; ADMM has no use for a start."""
     l1, l2 = float(l2_weights), float(l2_encoder)
     if solver == "admm":
-        return admm(gram, D, l1=l1, l2=l2, tol=tol, max_iter=max_iter, callback=callback)
+        return admm(system, l1=l1, l2=l2, tol=tol, max_iter=max_iter, callback=callback)
     return conjugate_gradients(
-        gram, D, l1=l1, l2=l2, tol=tol, max_iter=max_iter, rng=rng, callback=callback
+        system, l1=l1, l2=l2, tol=tol, max_iter=max_iter, start=start, callback=callback
     )
 
 
@@ -204,6 +218,19 @@ def as_matrix(given: Any, name: str, dtype: np.dtype[Any]) -> sp.csr_array:
         )
     matrix.sum_duplicates()
     return matrix
+
+
+def _as_start(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+    try:
+        start = np.asarray(given, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"start cannot be read as an encoder: {error}.") from error
+    if start.shape != shape or not np.isfinite(start).all():
+        raise ParameterError(
+            f"start must be an encoder of {shape[0]:,} items x {shape[1]:,} tags, all finite; "
+            f"found the shape {start.shape}."
+        )
+    return start
 
 
 def _precomputed(gram: Any, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -14,10 +14,13 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset, Ids, ItemId, pack, tag_frame, tags_from, unpack
 from teaser.data.rules import Rules
 from teaser.data.tags import Tag, resolve_tag
+from teaser.errors import ParameterError
 from teaser.model.aspect import AspectModel, decoder, popularity
 from teaser.model.estimate import Estimate, estimate
-from teaser.model.solve import build_gram, check_settings, dispatch
+from teaser.model.solve import build_gram, check_settings, dispatch, prepare
 from teaser.model.solver import Callback
+from teaser.model.system import System
+from teaser.profile import POPULARITY
 
 Array = NDArray[Any]
 
@@ -102,13 +105,60 @@ class Teaser(AspectModel):
         self.dtype = dtype
         self.rng = rng
 
-    def fit(self, dataset: Dataset, *, callback: Callback | None = None) -> Self:
+    def fit(
+        self,
+        dataset: Dataset,
+        *,
+        start: "Teaser | None" = None,
+        system: System | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
         """Learn the encoder.
 
         Parameters
         ----------
+        start
+            A fitted model to begin from: of nearby penalties, or of the same catalogue before
+            today's interactions. Items and tags are matched by name. The result is the same to
+            within `tol`, and takes fewer iterations.
+        system
+            What `prepare` returned for this data set, to share over several penalties.
         callback
             Told the iteration and its relative residual.
+        """
+        self._check()
+        self._check_dataset(dataset)
+        begin = None if start is None else _matched(start, dataset)
+        if system is None:
+            system = self.prepare(dataset)
+        elif system.D.shape != (dataset.n_items, dataset.n_tags + 1):
+            raise ParameterError(
+                f"The system was prepared for {system.D.shape[0]:,} items and "
+                f"{system.D.shape[1] - 1:,} tags, and the data set has {dataset.n_items:,} and "
+                f"{dataset.n_tags:,}. Prepare it from this data set."
+            )
+        solution = dispatch(
+            system,
+            l2_weights=self.l2_weights,
+            l2_encoder=self.l2_encoder,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            start=begin,
+            callback=callback,
+        )
+        self._take_catalogue(dataset)
+        self.encoder_ = solution.encoder
+        self.iterations_ = solution.iterations
+        self.residual_ = solution.residual
+        self.converged_ = solution.converged
+        return self
+
+    def prepare(self, dataset: Dataset) -> System:
+        """Return the part of a fit that does not depend on the penalties.
+
+        It holds the Gram, its leading eigenpairs and the eigenvectors of D'D; pass it to the
+        `fit` of every model that differs in `l2_weights` and `l2_encoder` only.
         """
         self._check()
         self._check_dataset(dataset)
@@ -121,23 +171,8 @@ class Teaser(AspectModel):
             content=dataset.S,
             content_weight=self.content_weight,
         )
-        solution = dispatch(
-            gram,
-            decoder(dataset.S, popularity(dataset)).astype(kind),
-            self.l2_weights,
-            self.l2_encoder,
-            self.solver,
-            self.tol,
-            self.max_iter,
-            np.random.default_rng(self.rng),
-            callback,
-        )
-        self._take_catalogue(dataset)
-        self.encoder_ = solution.encoder
-        self.iterations_ = solution.iterations
-        self.residual_ = solution.residual
-        self.converged_ = solution.converged
-        return self
+        D = decoder(dataset.S, popularity(dataset)).astype(kind)
+        return prepare(gram, D, solver=self.solver, rng=self.rng)
 
     def estimate(self, dataset: Dataset) -> Estimate:
         """Return what fitting this data set will take, before anything large is allocated."""
@@ -253,3 +288,21 @@ class Teaser(AspectModel):
         settings["gram"] = self.gram if isinstance(self.gram, str) else "auto"
         settings["rng"] = self.rng if isinstance(self.rng, int) else None
         return {k: v.item() if isinstance(v, np.generic) else v for k, v in settings.items()}
+
+
+def _matched(start: Teaser, dataset: Dataset) -> Array:
+    """Return the encoder of a fitted model in the order of a data set, zero for what is new."""
+    if not isinstance(start, Teaser):
+        raise ParameterError(f"start must be a fitted Teaser, found a {type(start).__name__}.")
+    start.check_fitted()
+    learnt = start.items_[: start.encoder_.shape[0]]
+    rows = {item_id: place for place, item_id in enumerate(learnt)}
+    columns = {tag: place for place, tag in enumerate(start.tags_)}
+    items = [rows.get(item_id, -1) for item_id in dataset.items]
+    tags = [columns.get(tag, -1) for tag in (*dataset.tags, POPULARITY)]
+    if items == list(range(len(learnt))) and tags == list(range(len(columns))):
+        return start.encoder_
+    encoder = np.asarray(start.encoder_)[np.ix_(items, tags)]
+    encoder[np.array(items) < 0] = 0
+    encoder[:, np.array(tags) < 0] = 0
+    return encoder

@@ -1,0 +1,115 @@
+"""What the equation for the encoder needs and no penalty changes: shared by all cells of a grid.
+
+Written against numpy's functions alone, which arrays of a GPU answer too: an array made here is
+made `like` the Gram's own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.model.gram import Gram, Matrix
+
+Array = NDArray[Any]
+
+RANK = 40
+_ROWS = 256
+_DEVICE_ROWS = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The Gram operator and the decoder, and what follows from the two.
+
+    `D` is items x tags, `g` is diag(G), `V` and `eta` are the eigenvectors and eigenvalues of
+    D'D, `DV` is D V, `U` and `mu` are leading eigenvectors and eigenvalues of G. Unknowns are
+    kept as F = E V, in which D'D is diagonal: an iteration then costs one product with G and
+    one with V.
+    """
+
+    gram: Gram
+    D: Matrix
+    row_of: Array
+    g: Array
+    V: Array
+    eta: Array
+    DV: Array
+    U: Array
+    mu: Array
+
+    @classmethod
+    def build(
+        cls, gram: Gram, D: sp.csr_array, *, rank: int = RANK, rng: np.random.Generator
+    ) -> "System":
+        """Prepare what every iteration needs; D is in the dtype of `gram`."""
+        g = gram.diagonal()
+        # Eigenvectors in double precision: their orthogonality bounds the attainable residual.
+        K = (D.T @ D).toarray().astype(np.float64)
+        eta, V = np.linalg.eigh(np.asarray(K, like=g))
+        V = np.ascontiguousarray(V.astype(gram.dtype))
+        eta = np.maximum(eta, 0.0).astype(gram.dtype)
+        row_of = np.asarray(np.repeat(np.arange(D.shape[0]), np.diff(D.indptr)), like=g)
+        D = sparse_like(D, g)
+        U, mu = leading_eigenpairs(gram, rank, rng)
+        return cls(gram, D, row_of, g, V, eta, D @ V, U, mu)
+
+    def right_hand_side(self) -> Array:
+        """Return B V = P(G) D V."""
+        B = self.gram.apply(self.D)
+        B[self.row_of, self.D.indices] -= self.D.data * self.g[self.row_of]
+        return np.asarray(B @ self.V, like=self.g)
+
+    def scaled(self, weights: Array) -> Matrix:
+        """Return D with row i multiplied by weights[i]."""
+        D = self.D
+        return type(D)((D.data * weights[self.row_of], D.indices, D.indptr), shape=D.shape)
+
+
+def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return about `rank` leading eigenvectors and eigenvalues of G by subspace iteration."""
+    rank = min(rank, gram.n_items)
+    width = min(rank + 10, gram.n_items)
+    start = rng.standard_normal((gram.n_items, width)).astype(gram.dtype)
+    Q = np.asarray(start, like=gram.diagonal())
+    for _ in range(4):
+        Q = np.linalg.qr(gram.apply(Q))[0]
+    small = Q.T @ gram.apply(Q)
+    mu, W = np.linalg.eigh((small + small.T).astype(np.float64) / 2)
+    lead = slice(width - rank, None)
+    U = Q @ W[:, lead].astype(gram.dtype)
+    return np.ascontiguousarray(U), np.maximum(mu[lead], 0.0)
+
+
+def sparse_like(matrix: sp.csr_array, like: Array) -> Matrix:
+    """Return a sparse matrix where the array `like` lives."""
+    if isinstance(like, np.ndarray):
+        return matrix
+    from cupyx.scipy.sparse import csr_matrix
+
+    return csr_matrix(sp.csr_matrix(matrix))
+
+
+def blocks(A: Array) -> Iterator[slice]:
+    """Cut rows into blocks that stay in the processor's cache from one step to the next."""
+    height = _ROWS if isinstance(A, np.ndarray) else _DEVICE_ROWS
+    for first in range(0, len(A), height):
+        yield slice(first, first + height)
+
+
+def rowdot(A: Array, B: Array) -> Array:
+    """Return the product of each row of A with the same row of B."""
+    return np.asarray(np.einsum("ij,ij->i", A, B), like=A)
+
+
+def dot(A: Array, B: Array) -> float:
+    """Return the sum of products, blocks of rows added in double precision."""
+    return sum(float(np.vdot(A[rows], B[rows])) for rows in blocks(A))
+
+
+def norm(A: Array) -> float:
+    """Return the root of the sum of squares."""
+    return float(np.sqrt(dot(A, A)))
