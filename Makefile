@@ -1,5 +1,4 @@
-# make demo   prepare the built-in events, fit, and show a profile that is read and steered
-# make site   the same as a web site; prints its address (PORT=8000)
+# make demo   serve the site on the built-in events and print its address (PORT=8000)
 # make test   lint, types and tests: all that must hold before a change lands
 # make bench  the short benchmarks; figures and commands in benchmarks/README.md
 
@@ -8,15 +7,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo site test browser lint format bench clean
+.PHONY: demo test browser lint format bench clean
 
 PORT ?= 8000
 
 demo: $(VENV)/.run
-	$(BIN)/teaser demo
-	@echo && echo "The same as a web site: make site"
-
-site: $(VENV)/.run
 	$(BIN)/teaser demo --port $(PORT)
 
 test: lint browser
@@ -39,17 +34,23 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/solvers.py --quick
+	$(BIN)/python benchmarks/iteration.py --quick
+	$(BIN)/python benchmarks/amazon.py --quick
+	$(BIN)/python benchmarks/ml20m.py --quick
+	$(BIN)/python benchmarks/large.py --quick
+	$(BIN)/python benchmarks/growth.py --quick
+	$(BIN)/python benchmarks/refit.py --quick
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/site.py
 
 $(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) --editable '.[serve]'
+	$(INSTALL) --editable '.[serve,fast]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(INSTALL) --editable '.[serve,dev]'
+	$(INSTALL) --editable '.[serve,fast,evaluate,dev]'
 	@touch $@
 
 clean:

@@ -158,6 +158,41 @@ class TestMapping:
         np.testing.assert_array_equal(before, np.full(12, 12))
 
 
+class TestCopy:
+    def test_it_reads_as_the_original_and_is_another_file(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
+        target = tmp_path / "copy"
+        artifact.copy(folder, target)
+        assert {p.name for p in target.iterdir()} == {p.name for p in folder.iterdir()}
+        assert not any((target / p.name).samefile(p) for p in folder.iterdir())
+        before, after = artifact.read(folder), artifact.read(target)
+        assert (before.kind, before.settings) == (after.kind, after.settings)
+        for name, array in before.arrays.items():
+            np.testing.assert_array_equal(after.arrays[name], array)
+        for name, table in before.tables.items():
+            assert_frame_equal(after.tables[name], table)
+
+    @pytest.mark.parametrize("suffix", [".safetensors", ".parquet"])
+    @pytest.mark.parametrize("harm", ["cut", "changed", "gone"])
+    def test_a_damaged_one_is_not_copied(
+        self, folder: Path, tmp_path: Path, suffix: str, harm: str
+    ) -> None:
+        path = part(folder, suffix)
+        content = path.read_bytes()
+        if harm == "gone":
+            path.unlink()
+        else:
+            path.write_bytes(content[:-1] if harm == "cut" else content[:-1] + b"?")
+        with pytest.raises(ArtifactError, match=path.name):
+            artifact.copy(folder, tmp_path / "copy")
+        assert not (tmp_path / "copy").exists()
+
+    def test_what_cannot_be_written_is_said(self, folder: Path, tmp_path: Path) -> None:
+        with pytest.raises(ArtifactError, match="could not be copied"):
+            artifact.copy(folder, tmp_path / "no" / "copy")
+
+
 class TestDamage:
     """Every folder that is not as it was written is refused, and the sentence says why."""
 

@@ -6,7 +6,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from teaser import Reason, Steering, Tag, Teaser
-from teaser.explain import all_reasons, impacts, main_reasons, say_affinity
+from teaser.explain import (
+    all_reasons,
+    impacts,
+    main_reasons,
+    number_features,
+    say_affinity,
+    sum_impacts,
+)
 
 TAGS = tuple(Tag("f", str(i)) for i in range(6))
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)
@@ -151,3 +158,17 @@ def test_negative_reasons_can_be_left_out(model: Teaser) -> None:
     without = model.recommend(history, k=40, negative_reasons=False)
     assert all(reason.share > 0 for r in without for reason in r.reasons)
     assert [r.item_id for r in with_them] == [r.item_id for r in without]
+
+
+def test_impacts_of_numbered_features_are_the_same() -> None:
+    rng = np.random.default_rng(0)
+    tags = [Tag(f"f{j % 4}", str(j)) for j in rng.permutation(23).tolist()]
+    values, mass = rng.normal(size=23), rng.random(23)
+    features, numbers = number_features(tags)
+    assert [features[n] for n in numbers] == [tag.feature for tag in tags]
+    found = sum_impacts(values, mass, features, numbers)
+    parts = np.abs(values) * mass
+    for feature in features:
+        own = [part for tag, part in zip(tags, parts, strict=True) if tag.feature == feature]
+        assert found[feature] == pytest.approx(sum(own) / parts.sum())
+    assert found == impacts(values, mass, tags)

@@ -19,6 +19,7 @@ ORDER = [
     "explain",
     "model",
     "guide",
+    "evaluate",
     "prepare",
     "terminal",
     "demo",
@@ -55,6 +56,12 @@ def test_imports_go_one_way(path: Path) -> None:
         return
     allowed = set(ORDER[: ORDER.index(part) + 1])
     assert imported_parts(path) <= allowed
+
+
+def test_the_site_does_without_the_experiments() -> None:
+    for path in FILES:
+        if part_of(path) == "app":
+            assert "evaluate" not in imported_parts(path), path
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))

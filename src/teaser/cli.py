@@ -19,9 +19,11 @@ from teaser import demo as demonstration
 from teaser._version import __version__
 from teaser.app import commands
 from teaser.data.dataset import Dataset
+from teaser.data.partitioner import write_partitions
 from teaser.errors import ParameterError, TeaserError
 from teaser.explain import Reason
 from teaser.model import load
+from teaser.model.placement import placed
 from teaser.model.teaser import Teaser
 from teaser.options import (
     AsJson,
@@ -33,11 +35,14 @@ from teaser.options import (
     History,
     L2Encoder,
     L2Weights,
+    LocalCluster,
     MaxIter,
+    MemoryLimit,
     ModelFolder,
     Out,
     Press,
     Scale,
+    Scheduler,
     Seed,
     SolverName,
     Tol,
@@ -82,7 +87,7 @@ def _version(
 @app.command()
 def prepare(
     tables: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(help="Interactions and items; or the folder of a public data set."),
     ] = None,
     *,
@@ -101,12 +106,14 @@ def prepare(
     imdb: Annotated[Path | None, typer.Option(help="Folder of IMDb tables, for movielens.")] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of text tables [utf-8].")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the generated events.")] = None,
+    scheduler: Scheduler = None,
+    local_cluster: LocalCluster = None,
     as_json: AsJson = False,
 ) -> None:
     """Turn interactions and metadata into a data set; report, and write the rules used."""
     with err.status("reading"):
         dataset, written = prepare_data(
-            tables or [],
+            [text if "://" in text else Path(text) for text in tables or []],
             folder,
             err,
             source=source,
@@ -117,6 +124,8 @@ def prepare(
             encoding=encoding,
             imdb=imdb,
             seed=seed,
+            scheduler=scheduler,
+            n_workers=local_cluster,
         )
     if as_json:
         _print_json(dataset.describe())
@@ -127,6 +136,25 @@ def prepare(
         out.print(f"\n[bold]The rules[/], also in {written}:\n", soft_wrap=True)
         out.print(dataset.rules.to_toml(), markup=False, highlight=False, soft_wrap=True)
     _next(f"teaser fit {shlex.quote(str(folder))} --out MODEL")
+
+
+@app.command()
+def partition(
+    interactions: Annotated[
+        Path, typer.Argument(help="A file of interactions, or a folder of parquet files.")
+    ],
+    *,
+    folder: Out,
+    user: Annotated[str, typer.Option(help="Column of the user ids.")] = "user_id",
+    item: Annotated[str, typer.Option(help="Column of the item ids.")] = "item_id",
+    parts: Annotated[int | None, typer.Option(help="How many; a million rows each if not.")] = None,
+) -> None:
+    """Write interactions as partitions by user, for data larger than memory or a cluster."""
+    with err.status("partitioning"):
+        written = write_partitions(interactions, folder, user=user, item=item, parts=parts)
+    for line in written.lines():
+        out.print(line, highlight=False, soft_wrap=True)
+    _next(f"teaser prepare {shlex.quote(str(folder))} ITEMS --out DATA")
 
 
 @app.command()
@@ -143,6 +171,9 @@ def fit(
     max_iter: MaxIter = 200,
     dtype: Dtype = "float32",
     seed: Seed = 0,
+    scheduler: Scheduler = None,
+    local_cluster: LocalCluster = None,
+    memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit a model to a data set, after saying what it will take."""
@@ -159,7 +190,14 @@ def fit(
         dtype=dtype,
         rng=seed,
     )
-    terminal.fit_visibly(model, data, err)
+    model.estimate(data)  # a setting that makes no sense is refused before a cluster is reached
+    where: dict[str, Any] = {
+        "scheduler": scheduler,
+        "n_workers": local_cluster,
+        "memory_limit": memory_limit,
+    }
+    with placed(data, gram, dtype=dtype, **where) as model.gram:
+        terminal.fit_visibly(model, data, err)
     model.save(folder)
     if as_json:
         _print_json(model.describe())
@@ -199,7 +237,7 @@ def profile(
     as_json: AsJson = False,
 ) -> None:
     """Show what the model believes of a person: impacts of features, affinities with tags."""
-    fitted = load(model)
+    fitted = load(model, Teaser)
     seen, presses = _ids(fitted, history), _presses(press)
     found = fitted.profile(seen, presses, steering=Steering(scale=scale))
     if as_json:
@@ -229,7 +267,7 @@ def recommend(
     as_json: AsJson = False,
 ) -> None:
     """List the best items for a person, each with its signed reasons."""
-    fitted = load(model)
+    fitted = load(model, Teaser)
     found = fitted.recommend(
         _ids(fitted, history),
         _presses(press),
@@ -260,7 +298,7 @@ def explain(
     """Show the whole score of an item, or with --tag where an affinity comes from."""
     if (item is None) == (tag is None):
         raise ParameterError("Name either an item or --tag, to say what is to be explained.")
-    fitted = load(model)
+    fitted = load(model, Teaser)
     seen = _ids(fitted, history)
     if tag is not None:
         refuse_unused("--tag: presses do not change where an affinity comes from", press=press)

@@ -10,6 +10,8 @@ TeaserError
 │   └── UnknownTagError
 ├── NotFittedError        a model was asked something before `fit`
 ├── SolverError           the numbers left what the solver can hold
+├── ClusterError          a cluster does not answer, is of another version, or lost its workers
+├── ResourceError         the machine, its GPU or the cluster cannot do what was asked
 └── ArtifactError         a saved folder is damaged, foreign or of another version
 
 ConvergenceWarning        a solver stopped before it reached its tolerance
@@ -57,6 +59,14 @@ class NotFittedError(TeaserError, AttributeError):
 
 class SolverError(TeaserError, ArithmeticError):
     """The numbers left what the solver can hold."""
+
+
+class ResourceError(TeaserError, RuntimeError):
+    """The machine, its GPU or the cluster cannot do what was asked."""
+
+
+class ClusterError(TeaserError):
+    """A cluster does not answer, is of another version, or lost its workers."""
 
 
 class ArtifactError(TeaserError):

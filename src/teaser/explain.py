@@ -129,12 +129,26 @@ def impacts(affinities: Array, mass: Array, tags: Sequence[Tag]) -> dict[str, fl
     mass
         The column sums of the decoder.
     """
+    return sum_impacts(affinities, mass, *number_features(tags))
+
+
+def number_features(tags: Sequence[Tag]) -> tuple[list[str], Array]:
+    """Return the features in order of appearance, and for each tag the number of its feature."""
+    number: dict[str, int] = {}
+    numbers = [number.setdefault(tag.feature, len(number)) for tag in tags]
+    return list(number), np.array(numbers, dtype=np.int64)
+
+
+def sum_impacts(
+    affinities: Array, mass: Array, features: Sequence[str], numbers: Array
+) -> dict[str, float]:
+    """Return what `impacts` does, for tags whose features are numbered already."""
     parts = np.abs(affinities) * mass
     total = float(parts.sum())
-    by_feature: dict[str, float] = {}
-    for tag, part in zip(tags, parts.tolist(), strict=True):
-        by_feature[tag.feature] = by_feature.get(tag.feature, 0.0) + part
-    return {feature: part / total if total > 0 else 0.0 for feature, part in by_feature.items()}
+    shares = np.bincount(numbers, weights=parts, minlength=len(features))
+    if total > 0:
+        shares /= total
+    return dict(zip(features, shares.tolist(), strict=True))
 
 
 def say_affinity(value: float) -> str:

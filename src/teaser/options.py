@@ -30,3 +30,13 @@ Tol = Annotated[float, typer.Option(help="Relative residual to stop at.")]
 MaxIter = Annotated[int, typer.Option(help="Iterations to give up after.")]
 Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
 Seed = Annotated[int, typer.Option(help="Seed of whatever is drawn at random.")]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, for data sets in partitions.")
+]
+LocalCluster = Annotated[
+    int | None,
+    typer.Option(min=1, help="Processes of a Dask cluster on this machine, likewise."),
+]
+MemoryLimit = Annotated[
+    str | None, typer.Option(help="What a fit of partitions on this machine may take: 2GB.")
+]

@@ -2,8 +2,9 @@
 
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -13,10 +14,11 @@ from teaser.data import events, sources
 from teaser.data.dataset import Dataset
 from teaser.data.rules import Rules
 from teaser.errors import ParameterError
+from teaser.model.placement import reached
 
 
 def prepare_data(
-    paths: Sequence[Path],
+    paths: Sequence[str | Path],
     folder: Path,
     console: Console,
     *,
@@ -28,23 +30,35 @@ def prepare_data(
     encoding: str | None,
     imdb: Path | None,
     seed: int | None,
+    scheduler: str | None = None,
+    n_workers: int | None = None,
 ) -> tuple[Dataset, Path]:
     """Read tables, a public data set or the events, and save; return where the rules are written.
 
-    An option that would do nothing is refused, whatever `None` is not.
+    Interactions that are a folder or an address are taken as partitions, and stay there. An
+    option that would do nothing is refused, whatever `None` is not.
     """
     artifact.check_target(folder, "dataset")
     of_tables = {"user": user, "item": item, "encoding": encoding}
-    with _log_shown():
+    is_parted = len(paths) == 2 and source is None and _is_folder(paths[0])
+    if not is_parted:
+        of_cluster = {"scheduler": scheduler, "local-cluster": n_workers}
+        refuse_unused("interactions that are not in partitions", **of_cluster)
+    with _log_shown(), reached(scheduler, n_workers) as cluster:
         if source == "events" and not paths:
             refuse_unused("the generated events", positive=positive, imdb=imdb, **of_tables)
             dataset = events.dataset(seed=seed or 0, rules=rules)
         elif len(paths) == 1:
             refuse_unused("a public data set", seed=seed, **of_tables)
-            dataset = _from_source(source or "auto", paths[0], console, rules, positive, imdb)
+            dataset = _from_source(source or "auto", Path(paths[0]), console, rules, positive, imdb)
         elif len(paths) == 2 and source is None:
             refuse_unused("two tables", imdb=imdb, seed=seed)
-            dataset = Dataset.from_tables(
+            make: Callable[..., Dataset] = (
+                partial(Dataset.from_partitions, run=cluster and cluster.run)
+                if is_parted
+                else Dataset.from_tables
+            )
+            dataset = make(
                 *paths,
                 user=user or "user_id",
                 item=item or "item_id",
@@ -60,6 +74,10 @@ def prepare_data(
             )
     dataset.save(folder)
     return dataset, _write_rules(dataset.rules, folder, rules, console)
+
+
+def _is_folder(path: str | Path) -> bool:
+    return "://" in str(path) or Path(path).is_dir()
 
 
 def _from_source(

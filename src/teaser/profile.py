@@ -23,6 +23,9 @@ Array = NDArray[Any]
 PressesLike = Mapping[Any, int]  # by Tag or "feature=value"
 
 
+SCALES = ("robust", "paper")
+
+
 def default_certainty(length: int) -> float:
     """Return how sure the model is of a profile: 0.2 with no history, 0.8 from three items on."""
     return min(0.2 + 0.2 * length, 0.8)
@@ -51,7 +54,7 @@ class Steering:
     cold_popularity: float = 0.6
 
     def __post_init__(self) -> None:
-        if self.scale not in ("robust", "paper"):
+        if self.scale not in SCALES:
             raise ParameterError(f"scale must be 'robust' or 'paper', found {self.scale!r}.")
         for name, value, least in (
             ("step", self.step, 0.0),

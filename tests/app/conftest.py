@@ -150,7 +150,8 @@ def serve(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., TestClie
 
         def start(**given: Any) -> TestClient:
             database = f"sqlite:///{tmp_path / f'api{next(_numbers)}.db'}"
-            settings = {"model": model_folder, "database_url": database, "rate": 0, **given}
+            usual = {"model": model_folder, "database_url": database, "hosts": "testserver"}
+            settings = {**usual, "rate": 0, **given}
             app = create_app(Settings(**settings))
             stack.callback(app.state.services.store.close)
             return TestClient(app, raise_server_exceptions=False)

@@ -1,5 +1,6 @@
 """Every endpoint, asked rightly and wrongly; its document, its examples, its limits."""
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -94,10 +95,18 @@ class TestStateless:
         assert [r["item_id"] for r in mixed["recommendations"]] != list(by_id)[:10]
         assert all(r == by_id[r["item_id"]] for r in mixed["recommendations"])
 
-    def test_a_varied_list_cannot_hold_the_history(self, client: TestClient) -> None:
-        asked = {"history": HISTORY, "variety": 0.5, "exclude_history": False}
-        said = error_of(client.post(f"{API}/recommend", json=asked), 422)
-        assert "leaves out the history" in said["message"]
+    def test_a_varied_list_can_hold_the_history(self, client: TestClient) -> None:
+        asked = {"history": HISTORY, "variety": 0.5, "k": 40}
+        without = client.post(f"{API}/recommend", json=asked).json()["recommendations"]
+        asked["exclude_history"] = False
+        found = client.post(f"{API}/recommend", json=asked).json()["recommendations"]
+        ids = {place["item_id"] for place in found}
+        assert set(HISTORY) <= ids
+        assert ids - set(HISTORY) == {place["item_id"] for place in without}
+        plain = client.post(f"{API}/recommend", json={**asked, "variety": 0}).json()
+        by_id = {place["item_id"]: place for place in plain["recommendations"]}
+        assert all(by_id[place["item_id"]] == place for place in found)
+        assert [p["item_id"] for p in found] != [p["item_id"] for p in plain["recommendations"]]
 
     @pytest.mark.parametrize("variety", [0.0, 0.5])
     def test_filters_hold(self, client: TestClient, model: Teaser, variety: float) -> None:
@@ -121,7 +130,7 @@ class TestStateless:
         client = serve(model=events_folder)
         asked = {"first_date": "2026-03-01", "last_date": "2026-06-30", "k": 500}
         found = client.post(f"{API}/recommend", json=asked).json()["recommendations"]
-        dates = [client.get(f"{API}/items/{r['item_id']}").json()["date"] for r in found]
+        dates = [client.get(f"{API}/items?item_id={r['item_id']}").json()["date"] for r in found]
         assert 0 < len(dates) < 200
         assert all("2026-03-01" <= text <= "2026-06-30" for text in dates)
 
@@ -179,9 +188,9 @@ class TestStateless:
         found = client.post(f"{API}/similar", json={"item_id": "i2", "k": 3}).json()["similar"]
         assert len(found) == 3
         assert "i2" not in [s["item_id"] for s in found]
-        own = client.get(f"{API}/items/i2").json()["facts"]
+        own = client.get(f"{API}/items?item_id=i2").json()["facts"]
         for place in found:
-            other = client.get(f"{API}/items/{place['item_id']}").json()["facts"]
+            other = client.get(f"{API}/items?item_id={place['item_id']}").json()["facts"]
             both = {f"{f}={v}" for f in own for v in own[f] if v in other.get(f, [])}
             assert {t["tag"] for t in place["shared"]} == both
             assert sum(t["share"] for t in place["shared"]) == pytest.approx(1)
@@ -256,31 +265,41 @@ class TestStateless:
         assert said in found["message"]
 
     @pytest.mark.parametrize(
-        "body",
+        ("status", "body"),
         [
-            b"",
-            b"{",
-            b"[]",
-            b"null",
-            b"\xff\xfe",
-            b'{"history": [' + b"9" * 5000 + b"]}",
-            b'{"variety": NaN}',
-            b'{"variety": Infinity}',
-            b'{"history": ["\\ud800"]}',
-            b'{"\\ud800": 1}',
-            b'{"presses": [{"tag": "a=\\ud800", "steps": 1}]}',
-            b"[" * 20_000,
+            (400, b"{"),
+            (400, b"{'k': 1}"),
+            (400, b'{"k": 1,}'),
+            (400, b"k=1"),
+            (400, b"\xff\xfe"),
+            (400, b'{"history": [' + b"9" * 5000 + b"]}"),
+            (400, b"[" * 20_000),
+            (422, b""),
+            (422, b"[]"),
+            (422, b"null"),
+            (422, b"1"),
+            (422, b'{"variety": NaN}'),
+            (422, b'{"variety": Infinity}'),
+            (422, b'{"history": ["\\ud800"]}'),
+            (422, b'{"\\ud800": 1}'),
+            (422, b'{"presses": [{"tag": "a=\\ud800", "steps": 1}]}'),
         ],
     )
-    def test_what_is_no_request_is_refused(self, client: TestClient, body: bytes) -> None:
+    def test_no_json_is_400_and_wrong_json_422(
+        self, client: TestClient, status: int, body: bytes
+    ) -> None:
         headers = {"content-type": "application/json"}
         answer = client.post(f"{API}/recommend", content=body, headers=headers)
-        assert answer.status_code in (400, 422), answer.text
-        assert error_of(answer, answer.status_code)["message"]
+        said = error_of(answer, status)
+        assert said["code"] == ("unreadable" if status == 400 else "invalid")
+        assert said["message"].endswith(".")
+        assert not re.search("Input should|pydantic|parsing the body|required", said["message"])
 
     def test_other_kinds_of_body_are_refused(self, client: TestClient) -> None:
         answer = client.post(f"{API}/recommend", data={"k": "5"})
-        assert error_of(answer, 422)["code"] == "invalid"
+        said = error_of(answer, 422)
+        assert said["code"] == "invalid"
+        assert "Content-Type: application/json" in said["message"]
 
     def test_the_request_keeps_nothing(self, client: TestClient) -> None:
         first = client.post(f"{API}/recommend", json={"k": 5}).json()
@@ -331,13 +350,78 @@ class TestPeople:
         with_state = client.get(f"{person}/profile", params=options).json()
         assert with_state == client.post(f"{API}/profile", json={**taste, **options}).json()
 
+    def test_reasons_and_origins_equal_the_stateless_ones(self, client: TestClient) -> None:
+        person = new_person(client)
+        for item_id in HISTORY:
+            client.post(f"{person}/views", json={"item_id": item_id})
+        client.post(f"{person}/presses", json=GHENT)
+        taste = {"history": HISTORY, "presses": [GHENT]}
+        for scale in ("robust", "paper"):
+            query = {"item_id": "i7", "scale": scale}
+            found = client.get(f"{person}/explanation", params=query).json()
+            assert found == client.post(f"{API}/explain", json={**taste, **query}).json()
+            assert sum(r["contribution"] for r in found["reasons"]) == pytest.approx(found["score"])
+            query = {"tag": "town=Ghent", "scale": scale}
+            found = client.get(f"{person}/origins", params=query).json()
+            assert found == client.post(f"{API}/origins", json={**taste, **query}).json()
+            assert {o["item_id"] for o in found["origins"]} <= set(HISTORY)
+        hidden = client.post(f"{person}/hidden", json={"item_id": "i7"})
+        assert hidden.status_code == 200
+        assert client.get(f"{person}/explanation?item_id=i7").status_code == 200
+
+    @pytest.mark.parametrize(
+        ("path", "status"),
+        [
+            ("explanation?item_id=j7", 404),
+            ("explanation", 422),
+            ("explanation?item_id=", 422),
+            ("explanation?item_id=i7&scale=huge", 422),
+            ("explanation?item_id=i7&more=1", 422),
+            ("origins?tag=town%3DGent", 404),
+            ("origins", 422),
+            ("origins?tag=Ghent", 404),
+        ],
+    )
+    def test_wrong_questions_about_reasons_are_refused(
+        self, client: TestClient, path: str, status: int
+    ) -> None:
+        error_of(client.get(f"{new_person(client)}/{path}"), status)
+
+    def test_links_are_made_listed_and_ended_one_by_one(self, client: TestClient) -> None:
+        person = new_person(client)
+        client.post(f"{person}/views", json={"item_id": "i0"})
+        answer = client.post(f"{person}/shares")
+        assert answer.status_code == 201
+        first, second = answer.json(), client.post(f"{person}/shares").json()
+        assert first["place"] == 1
+        assert re.search(r"\bEvent 0\b", client.get(first["path"]).text)
+        listed = client.get(f"{person}/shares").json()["shares"]
+        assert [link["share_id"] for link in listed] == [first["share_id"], second["share_id"]]
+        assert first["path"].removeprefix("/s/") not in json.dumps(listed)
+        assert client.delete(f"{person}/shares/{first['share_id']}").status_code == 204
+        assert client.get(first["path"]).status_code == 404
+        assert client.get(second["path"]).status_code == 200
+        assert len(client.get(f"{person}/shares").json()["shares"]) == 1
+        said = error_of(client.delete(f"{person}/shares/{first['share_id']}"), 404)
+        assert said["code"] == "unknown_share"
+
+    def test_nobody_ends_or_sees_the_links_of_another(self, client: TestClient) -> None:
+        person, other = new_person(client), new_person(client)
+        made = client.post(f"{person}/shares").json()
+        error_of(client.delete(f"{other}/shares/{made['share_id']}"), 404)
+        assert client.get(f"{other}/shares").json() == {"shares": []}
+        assert client.get(made["path"]).status_code == 200
+        for wrong in ("x", "%25" * 16, "0" * 15 + "_", "G" * 16):
+            assert client.delete(f"{person}/shares/{wrong}").status_code in (404, 422)
+        assert len(client.get(f"{person}/shares").json()["shares"]) == 1
+
     def test_views_can_be_removed_and_hiding_taken_back(self, client: TestClient) -> None:
         person = new_person(client)
         for item_id in HISTORY:
             client.post(f"{person}/views", json={"item_id": item_id})
-        assert client.delete(f"{person}/views/i2").json()["history"] == ["i0", "i4"]
+        assert client.delete(f"{person}/views?item_id=i2").json()["history"] == ["i0", "i4"]
         assert client.post(f"{person}/hidden", json={"item_id": "i2"}).json()["hidden"] == ["i2"]
-        assert client.delete(f"{person}/hidden/i2").json()["hidden"] == []
+        assert client.delete(f"{person}/hidden?item_id=i2").json()["hidden"] == []
         for path in ("views/i2", "hidden/i2", "views/none"):
             assert "is not" in error_of(client.delete(f"{person}/{path}"), 404)["message"]
 
@@ -405,8 +489,12 @@ class TestPeople:
         client.post(f"{person}/presses", json=GHENT)
         client.put(f"{person}/variety", json={"variety": 0.5})
         client.post(f"{person}/undo")
+        client.post(f"{person}/shares")
         found = client.get(f"{person}/export").json()
         assert found["person_id"] == person.split("/")[-1]
+        assert found["state"] == client.get(person).json()
+        assert found["shares"] == client.get(f"{person}/shares").json()["shares"]
+        assert len(found["shares"]) == 1
         events = found["events"]
         times = [datetime.fromisoformat(event.pop("at")) for event in events]
         assert times == sorted(times)
@@ -428,10 +516,10 @@ class TestPeople:
             client.get(person),
             client.delete(person),
             client.post(f"{person}/views", json={"item_id": "i0"}),
-            client.delete(f"{person}/views/i0"),
+            client.delete(f"{person}/views?item_id=i0"),
             client.post(f"{person}/presses", json=GHENT),
             client.post(f"{person}/hidden", json={"item_id": "i0"}),
-            client.delete(f"{person}/hidden/i0"),
+            client.delete(f"{person}/hidden?item_id=i0"),
             client.put(f"{person}/variety", json={"variety": 0.5}),
             *(client.post(f"{person}/{act}") for act in ("undo", "redo", "reset")),
             *(client.get(f"{person}/{p}") for p in ("recommendations", "profile", "export")),
@@ -527,7 +615,7 @@ class TestNewModel:
         expected = client.post(f"{API}/recommend", json=cold).json()
         assert client.get(f"{person}/recommendations").json() == expected
         assert client.get(f"{person}/profile").status_code == 200
-        assert client.delete(f"{person}/views/i0").json()["history"] == ["i2"]
+        assert client.delete(f"{person}/views?item_id=i0").json()["history"] == ["i2"]
         client.post(f"{person}/undo")
 
         shutil.rmtree(folder)
@@ -559,7 +647,7 @@ class TestNewModel:
 
 class TestCatalogue:
     def test_a_card(self, client: TestClient) -> None:
-        assert client.get(f"{API}/items/i7").json() == {
+        assert client.get(f"{API}/items?item_id=i7").json() == {
             "item_id": "i7",
             "title": "Event 7",
             "description": None,
@@ -568,12 +656,12 @@ class TestCatalogue:
             "has_picture": False,
             "facts": {"type": ["film"], "town": ["Deinze"], "labels": ["free", "late"]},
         }
-        assert "Closest: i7" in error_of(client.get(f"{API}/items/i77"), 404)["message"]
+        assert "Closest: i7" in error_of(client.get(f"{API}/items?item_id=i77"), 404)["message"]
 
     def test_a_card_of_the_events(
         self, serve: Callable[..., TestClient], events_folder: Path
     ) -> None:
-        card = serve(model=events_folder).get(f"{API}/items/e0001").json()
+        card = serve(model=events_folder).get(f"{API}/items?item_id=e0001").json()
         assert card["has_picture"] is True
         assert date.fromisoformat(card["date"])
         assert card["description"]
@@ -599,11 +687,34 @@ class TestCatalogue:
             ).save(folder)
             client = serve(model=folder)
             path = "a%2F3%3Fb%23c%20d" if new is names else "3"
-            assert client.get(f"{API}/items/{path}").json()["item_id"] == new["i3"]
+            assert client.get(f"{API}/items?item_id={path}").json()["item_id"] == new["i3"]
             person = new_person(client)
             viewed = client.post(f"{person}/views", json={"item_id": str(new["i3"])}).json()
             assert viewed["history"] == [new["i3"]]
-            assert client.delete(f"{person}/views/{path}").json()["history"] == []
+            assert client.delete(f"{person}/views?item_id={path}").json()["history"] == []
+
+    @pytest.mark.parametrize("odd", [".", "..", "a/../b", "/", "%2e%2e", "?", "#", "&", "+", "a b"])
+    def test_ids_may_be_any_text(
+        self, serve: Callable[..., TestClient], tmp_path: Path, odd: str
+    ) -> None:
+        from conftest import RULES, small_tables
+
+        from teaser import Dataset
+
+        frames = [
+            frame.with_columns(frame["item_id"].replace({"i3": odd})) for frame in small_tables()
+        ]
+        dataset = Dataset.from_tables(*frames, rules=RULES)
+        Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset).save(tmp_path / "odd")
+        client = serve(model=tmp_path / "odd")
+        query = {"item_id": odd}
+        assert client.get(f"{API}/items", params=query).json()["item_id"] == odd
+        person = new_person(client)
+        for kind, field in (("views", "history"), ("hidden", "hidden")):
+            assert client.post(f"{person}/{kind}", json=query).json()[field] == [odd]
+            assert client.delete(f"{person}/{kind}", params=query).json()[field] == []
+        explained = client.get(f"{person}/explanation", params=query).json()
+        assert explained["item_id"] == odd
 
     def test_search(self, client: TestClient) -> None:
         found = client.get(f"{API}/search", params={"q": "GHENT"}).json()
@@ -614,7 +725,8 @@ class TestCatalogue:
         assert found["items"] == [{"item_id": "i39", "title": "Event 39"}]
         found = client.get(f"{API}/search", params={"q": "event", "limit": 3}).json()
         assert len(found["items"]) == 3
-        for query in ({}, {"q": ""}, {"q": "x" * 201}, {"q": "a", "limit": 0}, {"q": "a", "x": 1}):
+        wrong: list[Any] = [{}, {"q": ""}, {"q": "x" * 201}, {"q": "a", "limit": 0}]
+        for query in [*wrong, {"q": "a", "x": 1}]:
             error_of(client.get(f"{API}/search", params=query), 422)
 
     def test_what_is_served(self, client: TestClient, model: Teaser) -> None:
@@ -726,7 +838,7 @@ class TestDocument:
 
     def test_operations_have_names_a_client_can_bear(self, document: Any) -> None:
         names = [o["operationId"] for _, _, o in self.operations(document)]
-        assert len(names) == len(set(names)) == 24
+        assert len(names) == len(set(names)) == 29
         assert all(re.fullmatch(r"[a-z_]+", name) for name in names)
         for _, _, operation in self.operations(document):
             assert len(operation["tags"]) == 1
@@ -735,7 +847,8 @@ class TestDocument:
     def test_every_answer_and_error_is_declared(self, document: Any) -> None:
         for path, _, operation in self.operations(document):
             declared = operation["responses"]
-            assert {"400", "401", "404", "413", "422", "429", "503"} <= set(declared), path
+            errors = {"400", "401", "403", "404", "413", "421", "422", "429", "503"}
+            assert errors == {status for status in declared if int(status) >= 400}, path
             for status, answer in declared.items():
                 if status == "204":
                     assert "content" not in answer
@@ -744,6 +857,17 @@ class TestDocument:
                 is_error = schema == {"$ref": "#/components/schemas/ErrorAnswer"}
                 assert is_error == (int(status) >= 400), (path, status)
         assert "HTTPValidationError" not in document["components"]["schemas"]
+
+    def test_every_schema_has_an_example(self, document: Any) -> None:
+        schemas = document["components"]["schemas"]
+        without = [name for name, schema in schemas.items() if not schema.get("examples")]
+        assert without == []
+        assert len(schemas) > 30
+        for _, _, operation in self.operations(document):
+            for status, answer in operation["responses"].items():
+                if status != "204":
+                    name = answer["content"]["application/json"]["schema"]["$ref"].split("/")[-1]
+                    assert schemas[name]["examples"], name
 
     def test_the_key_is_declared(self, document: Any) -> None:
         scheme = document["components"]["securitySchemes"]["ApiKey"]
@@ -783,6 +907,9 @@ class TestDocument:
                 client.post(f"{person}/{act}", json={"item_id": "e0001"})
             if path.endswith("/redo"):
                 client.post(f"{person}/undo")
+            if "{share_id}" in path:
+                made = client.post(f"{person}/shares").json()
+                path = path.replace("{share_id}", made["share_id"])
             path = path.replace(f"{API}/people/{{person_id}}", person)
             query: dict[str, Any] = {}
             for parameter in operation.get("parameters", []):
@@ -799,7 +926,7 @@ class TestDocument:
                 answer = client.request(method, path, json=body, params=query)
                 assert answer.status_code in (200, 201, 204), (path, body, answer.text)
                 tried.append((path, body))
-        assert len(tried) == 24
+        assert len(tried) == 29
 
 
 def test_the_page_of_the_api_names_exactly_what_there_is(client: TestClient) -> None:
@@ -813,7 +940,7 @@ def test_the_page_of_the_api_names_exactly_what_there_is(client: TestClient) -> 
     }
     assert set(rows) == existing
     assert len(rows) == len(existing)
-    for status in ("400", "401", "404", "413", "422", "429", "503"):
+    for status in ("400", "401", "403", "404", "413", "421", "422", "429", "503"):
         assert re.search(rf"^\| {status} \|", page, re.M), status
 
 

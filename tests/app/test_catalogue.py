@@ -120,8 +120,33 @@ class TestHolder:
             holder.refresh(force=True)
         assert holder.current is old
 
-    def test_a_folder_that_vanishes_changes_nothing(self, folder: Path) -> None:
+    def test_a_folder_that_vanishes_changes_nothing_and_is_said(
+        self, folder: Path, model: Teaser, caplog: pytest.LogCaptureFixture
+    ) -> None:
         holder = Holder(folder)
+        assert holder.trouble is None
         shutil.rmtree(folder)
-        assert not holder.refresh()
+        for _ in range(3):
+            assert not holder.refresh()
+        assert holder.trouble is not None
+        assert len(caplog.records) == 1  # once, not every second
         assert holder.current.model.recommend(["i1"])
+        model.save(folder)
+        assert holder.refresh()
+        assert holder.trouble is None
+
+    def test_a_process_that_begins_anew_goes_on_with_what_the_others_serve(
+        self, folder: Path, tmp_path: Path, model: Teaser
+    ) -> None:
+        room = tmp_path / "room"
+        Holder(folder, room=room)
+        (folder / "manifest.json").write_text("{}")
+        with pytest.raises(ArtifactError):
+            Holder(folder)
+        late = Holder(folder, room=room)
+        assert late.trouble is not None
+        assert late.current.model.recommend(["i1"]) == model.recommend(["i1"])
+        shutil.rmtree(folder)
+        model.save(folder)
+        assert late.refresh()
+        assert late.trouble is None

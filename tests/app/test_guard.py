@@ -1,53 +1,16 @@
 """Limits of size and rate, headers on every answer, and measurements."""
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
 from app.conftest import TestClient
 
-from teaser.app.guard import HEADERS, Rate
+from teaser.app.guard import HEADERS
 
 EXPECTED = {name.decode(): value.decode() for name, value in HEADERS}
 BODY = b'{"history": [], "presses": []}'
 JSON = {"content-type": "application/json"}
-
-
-class TestRate:
-    def test_so_many_a_minute_and_no_more(self) -> None:
-        rate = Rate(3)
-        assert [rate.allows("a", 0.0) for _ in range(5)] == [True, True, True, False, False]
-
-    def test_addresses_do_not_share(self) -> None:
-        rate = Rate(1)
-        assert rate.allows("a", 0.0)
-        assert not rate.allows("a", 0.0)
-        assert rate.allows("b", 0.0)
-
-    def test_it_refills_steadily(self) -> None:
-        rate = Rate(60)
-        assert all(rate.allows("a", 0.0) for _ in range(60))
-        assert [rate.allows("a", 2.0) for _ in range(3)] == [True, True, False]
-
-    def test_it_holds_no_more_than_a_minute(self) -> None:
-        rate = Rate(2)
-        assert rate.allows("a", 0.0)
-        assert [rate.allows("a", 1e6) for _ in range(3)] == [True, True, False]
-
-    def test_who_is_refused_pays_nothing(self) -> None:
-        rate = Rate(60)
-        assert all(rate.allows("a", 0.0) for _ in range(60))
-        assert [rate.allows("a", t) for t in (0.5, 1.0, 1.5, 2.0)] == [False, True, False, True]
-
-    def test_nought_is_no_limit(self) -> None:
-        rate = Rate(0)
-        assert all(rate.allows("a", 0.0) for _ in range(10_000))
-
-    def test_it_does_not_grow_without_end(self) -> None:
-        rate = Rate(1)
-        for number in range(10_500):
-            rate.allows(str(number), 0.0)
-        assert not rate.allows("10499", 0.0)
-        assert len(rate._buckets) <= 10_001
 
 
 def chunks(size: int) -> Iterator[bytes]:
@@ -104,7 +67,7 @@ class TestLimits:
         assert answers[-1].json()["error"]["code"] == "too_many_requests"
 
     def test_requests_are_counted_by_status(self, client: TestClient) -> None:
-        for path in ("/api/v1/model", "/api/v1/model", "/api/v1/items/none"):
+        for path in ("/api/v1/model", "/api/v1/model", "/api/v1/items?item_id=none"):
             client.get(path)
         text = client.get("/metrics").text
         assert 'teaser_requests_total{status="200"} 2.0' in text
@@ -112,9 +75,138 @@ class TestLimits:
         assert "teaser_request_seconds_count 3.0" in text
 
 
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-language": "nl"}
+
+
+class TestPages:
+    """Whoever looks at the site reads a page; programs read json."""
+
+    def test_too_many_requests_is_a_page_in_the_readers_language(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(rate=1)
+        client.get("/", headers=BROWSER)
+        answer = client.get("/", headers=BROWSER)
+        assert answer.status_code == 429
+        assert answer.headers["retry-after"] == "60"
+        assert answer.headers["content-type"].startswith("text/html")
+        assert '<html lang="nl"' in answer.text
+        assert "429" in answer.text
+
+    def test_a_form_that_is_too_large_is_a_page(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(max_body=100)
+        headers = {**BROWSER, "origin": "http://testserver"}
+        told = client.post("/act", content=b"x" * 101, headers=headers)
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        parts = (b"view=" + b"x" * 20 for _ in range(20))
+        untold = client.post("/act", content=parts, headers={**headers, **kind})
+        for answer in (told, untold):
+            assert answer.status_code == 413
+            assert answer.headers["content-type"].startswith("text/html")
+            assert '<html lang="nl"' in answer.text
+
+    def test_what_goes_wrong_on_our_side_is_a_page_without_secrets(
+        self, client: TestClient
+    ) -> None:
+        @client.app.get("/broken")  # type: ignore[attr-defined,untyped-decorator]
+        def broken() -> None:
+            raise ZeroDivisionError("a secret of ours")
+
+        answer = client.get("/broken", headers=BROWSER)
+        assert answer.status_code == 500
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "secret" not in answer.text
+        assert "Traceback" not in answer.text
+
+    @pytest.mark.parametrize("path", ["/nowhere", "/item/none", "/static/none"])
+    def test_what_is_not_there_is_a_page_or_json(self, client: TestClient, path: str) -> None:
+        page = client.get(path, headers=BROWSER)
+        assert page.status_code == 404
+        assert page.headers["content-type"].startswith("text/html")
+        data = client.get(path, headers={"accept": "application/json"})
+        assert data.status_code == 404
+        assert set(data.json()["error"]) == {"code", "message"}
+
+    def test_the_api_answers_json_to_browsers_too(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(rate=1)
+        assert client.get("/api/v1/items?item_id=none", headers=BROWSER).json()["error"]["code"]
+        assert client.get("/api/v1/model", headers=BROWSER).json()["error"]["code"]
+
+
+class TestHosts:
+    """A page of another site whose name leads to this machine reads nothing and changes nothing."""
+
+    @pytest.mark.parametrize(
+        "host",
+        [
+            "evil.example",
+            "evil.example:8000",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "localhost@evil.example",
+            "127.0.0.1, evil.example",
+            "evil.example#127.0.0.1",
+            "192.168.0.7",
+            "[2001:db8::1]:8000",
+            "[::1",
+            "[::1]evil.example",
+            "testserver:80:80",
+            "2130706433",
+            "",
+        ],
+    )
+    @pytest.mark.parametrize("path", ["/", "/api/v1/model", "/export", "/metrics", "/openapi.json"])
+    def test_other_names_are_refused(self, client: TestClient, host: str, path: str) -> None:
+        answer = client.get(path, headers={"host": host})
+        assert answer.status_code == 421
+        assert not re.search('data-card|"items"|"events"|teaser_requests|"paths"', answer.text)
+
+    def test_what_must_not_be_read_is_read_under_our_own_name(self, client: TestClient) -> None:
+        for path in ("/", "/api/v1/model", "/export", "/metrics", "/openapi.json"):
+            text = client.get(path).text
+            assert re.search('data-card|"items"|"events"|teaser_requests|"paths"', text), path
+
+    def test_two_names_are_refused(self, client: TestClient) -> None:
+        headers = [("host", "testserver"), ("host", "evil.example")]
+        assert client.get("/api/v1/model", headers=headers).status_code == 421
+
+    def test_nothing_is_written_under_another_name(self, client: TestClient) -> None:
+        headers = {"host": "evil.example", "origin": "http://evil.example"}
+        assert client.post("/api/v1/people", headers=headers).status_code == 421
+        assert client.post("/act", data={"view": "i1"}, headers=headers).status_code == 421
+
+    @pytest.mark.parametrize(
+        "host",
+        [
+            "localhost",
+            "LOCALHOST:8000",
+            "localhost.",
+            "127.0.0.1",
+            "127.0.0.1:8000",
+            "[::1]:8000",
+            "[0:0:0:0:0:0:0:1]",
+            "testserver",
+        ],
+    )
+    def test_our_own_pass(self, client: TestClient, host: str) -> None:
+        assert client.get("/api/v1/model", headers={"host": host}).status_code == 200
+
+    def test_the_refusal_says_what_to_do(self, client: TestClient) -> None:
+        answer = client.get("/api/v1/model", headers={"host": "my.box"})
+        assert answer.json()["error"]["code"] == "unknown_host"
+        assert "--host-name" in answer.json()["error"]["message"]
+
+
 class TestHeaders:
     @pytest.mark.parametrize(
-        "path", ["/api/v1/model", "/api/v1/items/none", "/api/nothing", "/healthz", "/openapi.json"]
+        "path",
+        [
+            "/api/v1/model",
+            "/api/v1/items?item_id=none",
+            "/api/nothing",
+            "/healthz",
+            "/openapi.json",
+        ],
     )
     def test_they_are_on_every_answer(self, client: TestClient, path: str) -> None:
         headers = client.get(path).headers

@@ -86,7 +86,67 @@ class TestLift:
     def test_says_when_there_is_nothing_to_do(self, visitor: TestClient, model: Teaser) -> None:
         first = model.recommend(["i1"], {"type=film": -1}, k=1)[0].item_id
         assert "already: number 1" in visitor.get(f"/lift/{first}").text
-        assert "among what you looked at" in visitor.get("/lift/i1").text
+        assert "You looked at it" in visitor.get("/lift/i1").text
+
+    def test_hidden_items_are_not_in_the_way(self, visitor: TestClient, model: Teaser) -> None:
+        ranked = [r.item_id for r in model.recommend(["i1"], {"type=film": -1}, k=39)]
+        assert "already" not in visitor.get(f"/lift/{ranked[11]}").text
+        for item in ranked[2:4]:
+            visitor.post("/act", data={"hide": item})
+        assert "already: number 10" in visitor.get(f"/lift/{ranked[11]}").text
+        page = visitor.get(f"/lift/{ranked[2]}").text
+        assert "You hid it" in page
+        assert f'name="unhide" value="{ranked[2]}"' in page
+
+    def test_it_is_about_the_list_with_the_filters_of_the_page_before(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        listed = re.findall(
+            r'<li class="card" data-card="([^"]+)"', visitor.get("/?only=type%3Dconcert").text
+        )
+        ranked = [r.item_id for r in model.recommend(["i1"], {"type=film": -1}, k=39)]
+        item = next(i for i in listed[:10] if ranked.index(i) >= 10)
+        place = listed.index(item) + 1
+        assert "already" not in visitor.get(f"/lift/{item}").text
+        came = {"referer": "http://testserver/?only=type%3Dconcert"}
+        page = visitor.get(f"/item/{item}", headers=came).text
+        link = re.search(r'data-load="([^"]+)"', page)
+        assert link
+        assert html.unescape(link[1]) == f"/lift/{item}?only=type%3Dconcert"
+        assert f'name="back" value="/item/{item}?only=type%3Dconcert"' in page
+        assert 'class="crumb"><a href="/?only=type%3Dconcert"' in page
+        lift = visitor.get(html.unescape(link[1])).text
+        assert f"already: number {place}" in lift
+        assert "Counted in your list of concert only." in lift
+        foreign = {"referer": "http://evil.example/?only=type%3Dconcert"}
+        assert f'data-load="/lift/{item}"' in visitor.get(f"/item/{item}", headers=foreign).text
+        for odd in ("http://[", "http://testserver/search?only=type%3Dconcert", ""):
+            page = visitor.get(f"/item/{item}", headers={"referer": odd}).text
+            assert f'data-load="/lift/{item}"' in page
+
+    def test_what_the_filters_leave_out_is_said(self, visitor: TestClient) -> None:
+        page = visitor.get("/item/i3").text
+        kind = re.search(r"/tag\?tag=type%3D(\w+)", page)
+        assert kind
+        other = "film" if kind[1] != "film" else "concert"
+        page = visitor.get(f"/lift/i3?only=type%3D{other}").text
+        assert "Your filters leave it out" in page
+        assert 'name="presses"' not in page
+        undated = visitor.get("/lift/i3?from=2030-01-01").text
+        assert "Counted between" not in undated
+
+    def test_dates_of_the_list_count_too(
+        self, serve: Callable[..., TestClient], events_folder: Path
+    ) -> None:
+        client = serve(model=events_folder)
+        page = client.get("/lift/e0001?from=2031-01-01").text
+        assert "Your filters leave it out" in page
+        assert "Counted between Wed, Jan 1, 2031 and … only." in page
+
+    def test_variety_is_named(self, visitor: TestClient) -> None:
+        assert "without variety" not in visitor.get("/lift/i3").text
+        visitor.post("/act", data={"vary": "0.4"})
+        assert "Variety is at 40" in visitor.get("/lift/i3").text
 
 
 class TestTag:
@@ -126,7 +186,7 @@ def pictured(
         "data:image/x-odd;base64,AAAA",
         "data:image/png;base64,%%%",
     ]
-    ids = {"i0": "a/b c?d#e%f"}
+    ids = {"i0": "a/b c?d#e%f", "i8": ".", "i9": ".."}
     table = items.drop("title").with_columns(
         pl.col("item_id").replace(ids),
         pl.Series("picture", cells + [None] * (len(items) - len(cells))),
@@ -175,3 +235,19 @@ class TestPictures:
         page = pictured.get(html.unescape(link[1])).text
         assert f"<h1>{odd}</h1>" in page
         assert "javascript:" not in page
+
+    @pytest.mark.parametrize("dots", [".", ".."])
+    def test_ids_of_dots_can_be_opened(self, pictured: TestClient, dots: str) -> None:
+        pictured.headers.update(OWN)
+        page = pictured.post("/act", data={"view": dots}).text
+        link = re.search(r'href="(/item/\?id=\.+)"', page)
+        assert link
+        assert link[1] == f"/item/?id={dots}"
+        page = pictured.get(link[1]).text
+        assert f"<h1>{dots}</h1>" in page
+        assert f'data-load="/lift/?id={dots}"' in page
+        assert "You looked at it" in pictured.get(f"/lift/?id={dots}").text
+        assert pictured.get(f"/picture/?id={dots}").status_code == 404
+        filtered = pictured.get(f"/item/?id={dots}&only=type%3Dfilm").text
+        assert f'data-load="/lift/?id={dots}&amp;only=type%3Dfilm"' in filtered
+        assert "Remove" in pictured.post("/act", data={"hide": dots, "back": link[1]}).text

@@ -49,15 +49,76 @@ class TestShare:
         assert "Make a link" in visitor.get("/share").text
 
 
+def names(page: str) -> list[str]:
+    return re.findall(r'name="share_id" value="(\w+)"', page)
+
+
+class TestLinks:
+    def test_are_listed_newest_first_and_never_shown_again(self, visitor: TestClient) -> None:
+        assert "Your links" not in visitor.get("/share").text
+        first = share(visitor)
+        visitor.post("/act", data={"view": "i2"})
+        page = visitor.post("/share").text
+        assert re.findall(r"shows you after (\d) actions", page) == ["3", "2"]
+        assert page.index("just made") < page.index("after 2 actions")
+        assert len(set(names(page))) == 2
+        again = visitor.get("/share").text
+        assert names(again) == names(page)
+        assert "just made" not in again
+        assert "/s/" not in again
+        assert first not in again
+
+    def test_ending_one_leaves_the_others(self, visitor: TestClient) -> None:
+        kept, ended = share(visitor), share(visitor)
+        newest, oldest = names(visitor.get("/share").text)
+        page = visitor.post("/share/end", data={"share_id": newest}).text
+        assert "The link is ended." in page
+        assert names(page) == [oldest]
+        response = visitor.get(ended)
+        assert response.status_code == 404
+        assert "Perhaps its owner ended it" in response.text
+        assert visitor.get(kept).status_code == 200
+        assert visitor.post("/share/end", data={"share_id": newest}).status_code == 404
+
+    def test_nobody_ends_a_link_of_another(self, visitor: TestClient) -> None:
+        link = share(visitor)
+        (name,) = names(visitor.get("/share").text)
+        own = dict(visitor.cookies)
+        visitor.cookies.clear()
+        assert visitor.post("/share/end", data={"share_id": name}).status_code == 404
+        visitor.post("/act", data={"view": "i3"})
+        assert visitor.post("/share/end", data={"share_id": name}).status_code == 404
+        assert visitor.get(link).status_code == 200
+        visitor.cookies.clear()
+        visitor.cookies.update(own)
+        foreign = {"origin": "https://evil.example"}
+        response = visitor.post("/share/end", data={"share_id": name}, headers=foreign)
+        assert response.status_code == 403
+        assert visitor.get(link).status_code == 200
+
+    @pytest.mark.parametrize("name", ["", "%", "_" * 16, "\x00", "0"])
+    def test_odd_names_end_nothing(self, visitor: TestClient, name: str) -> None:
+        link = share(visitor)
+        response = visitor.post("/share/end", data={"share_id": name})
+        assert response.status_code in (404, 422)
+        assert visitor.get(link).status_code == 200
+
+
 class TestExport:
     def test_holds_every_action(self, visitor: TestClient) -> None:
         response = visitor.get("/export")
         assert "attachment" in response.headers["content-disposition"]
-        events = response.json()["events"]
-        assert [(e["place"], e["kind"], e["data"]) for e in events] == [
-            (1, "view", {"item": "i1"}),
-            (2, "press", {"presses": {"type=film": 1}}),
+        found = response.json()
+        assert [(e["place"], e["kind"], e["item_id"], e["presses"]) for e in found["events"]] == [
+            (1, "view", "i1", []),
+            (2, "press", None, [{"tag": "type=film", "steps": 1}]),
         ]
+        assert found["state"]["history"] == ["i1"]
+        assert found["shares"] == []
+        link = share(visitor)
+        again = visitor.get("/export")
+        assert [kept["place"] for kept in again.json()["shares"]] == [2]
+        assert link.removeprefix("/s/") not in again.text
 
     def test_of_somebody_new_is_empty(self, client: TestClient) -> None:
         assert client.get("/export").json() == {"events": []}

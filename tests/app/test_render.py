@@ -4,9 +4,9 @@ import pytest
 from fastapi import FastAPI, Request
 
 from teaser import Tag
-from teaser.app.render import part, render
-from teaser.app.texts import texts_in
-from teaser.app.view import TagRow
+from teaser.app.render import part, reason_lines, render, tag_lines
+from teaser.app.texts import MINUS, texts_in
+from teaser.app.view import ReasonRow, TagRow
 from teaser.app.visitor import Visitor
 
 
@@ -63,3 +63,35 @@ def test_parts_are_escaped_and_remembered() -> None:
     assert "<script>" not in line
     assert line is part("tag_line", "en", row, "p", True)
     assert "Moins de" in part("tag_line", "fr", row, "p", True)
+
+
+def test_a_line_shows_the_numbers_of_its_row_and_not_those_of_another() -> None:
+    rows = [
+        TagRow(Tag("a", name), f"a={name}", name, affinity, presses)
+        for name, affinity, presses in (("x", 0.5, 2), ("y", -0.256, 0), ("z", 0.0, -5))
+    ]
+    both = str(tag_lines(texts_in("en"), rows, "p", True))
+    first, second, third = both.split("</li>")[:3]
+    assert 'width="50.0"' in first
+    assert '<span class="number up">+0.50</span>' in first
+    assert '<span class="sr">pressed </span>+2</span>' in first
+    assert 'x="-25.6"' in second
+    assert f'<span class="number down">{MINUS}0.26</span>' in second
+    assert "pressed" not in second
+    assert third.count(" disabled") == 1
+    assert '<span class="number ">0.00</span>' in third
+    assert "<button" not in tag_lines(texts_in("en"), rows, "p", False)
+    assert tag_lines(texts_in("en"), rows[1:2], "p", True) == second + "</li>"
+
+
+def test_a_reason_can_be_pressed_where_it_stands() -> None:
+    row = TagRow(Tag("a", "x"), "a=x", "<x>", 0.5, 5)
+    reasons = [ReasonRow(row, 0.123, 0.0), ReasonRow(row, -0.5, 12.3)]
+    said = reason_lines(texts_in("en"), reasons, "item 7", True)
+    assert said.count("<li>") == 2
+    assert '<b class="number up">+12\N{NARROW NO-BREAK SPACE}%</b>' in said
+    assert f'<b class="number down">{MINUS}50\N{NARROW NO-BREAK SPACE}%</b>' in said
+    assert 'data-key="item 7+a=x"' in said
+    assert said.count(" disabled") == 2
+    assert "<x>" not in said
+    assert "<button" not in reason_lines(texts_in("en"), reasons, "item 7", False)

@@ -1,6 +1,9 @@
 """The server as a whole: health, measurements, errors, a model replaced while requests go on."""
 
+import gc
+import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -8,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +21,7 @@ import pytest
 
 from teaser import Teaser
 from teaser.app.server import status_of
-from teaser.app.store import StoreError, UnknownPersonError
+from teaser.app.store import StoreError, UnknownPersonError, UnknownShareError
 from teaser.errors import ArtifactError, ParameterError, UnknownItemError
 
 
@@ -51,7 +55,7 @@ def test_requests_are_measured(client: Any) -> None:
 
 
 def test_errors_have_one_shape(client: Any) -> None:
-    for path, status in (("/api/v1/nowhere", 404), ("/api/v1/items/zz", 404)):
+    for path, status in (("/api/v1/nowhere", 404), ("/api/v1/items?item_id=zz", 404)):
         answer = client.get(path)
         assert answer.status_code == status
         assert set(answer.json()) == {"error"}
@@ -66,6 +70,7 @@ def test_errors_have_one_shape(client: Any) -> None:
     [
         (UnknownPersonError(), 404),
         (UnknownItemError(), 404),
+        (UnknownShareError(), 404),
         (ParameterError(), 422),
         (StoreError(), 503),
         (ArtifactError(), 503),
@@ -76,59 +81,82 @@ def test_each_error_has_its_status(error: Exception, status: int) -> None:
     assert status_of(error)[0] == status
 
 
-def get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310
+def get(url: str, data: bytes | None = None) -> str:
+    headers = {"content-type": "application/json"} if data else {}
+    request = urllib.request.Request(url, data, headers)  # noqa: S310
+    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
         return str(answer.read().decode())
 
 
 class Running:
     """`teaser serve` in a process of its own."""
 
-    def __init__(self, model: Path, *options: str) -> None:
+    def __init__(self, model: Path, *options: str, **environment: str) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
-        command = [
-            sys.executable,
-            "-m",
-            "teaser",
-            "serve",
-            str(model),
-            "--port",
-            str(port),
-            *options,
-        ]
-        environment = {**os.environ, "TEASER_RATE": "0"}
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
-        for _ in range(300):
+        self.log = model.with_name("log")
+        self.temporary = model.with_name("temporary")
+        self.temporary.mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "teaser", "serve", str(model), "--port", str(port)]
+        own = {"TEASER_RATE": "0", "TEASER_COPIES": str(self.temporary), **environment}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*command, *options], stdout=log, stderr=log, env={**os.environ, **own}
+            )
+        for _ in range(900):
             try:
                 get(self.url + "/readyz")
                 return
             except OSError:
-                assert self.process.poll() is None, "the server ended"
+                assert self.process.poll() is None, self.log.read_text()
                 time.sleep(0.1)
         raise AssertionError("the server did not answer")
 
     def items(self) -> int:
-        import json
-
         return int(json.loads(get(self.url + "/api/v1/model"))["items"])
+
+    def recommended(self) -> list[Any]:
+        """Ask what needs every page of the encoder's rows of a history."""
+        asked = json.dumps({"history": [f"i{i}" for i in range(20)], "k": 20}).encode()
+        found: list[Any] = json.loads(get(self.url + "/api/v1/recommend", asked))["recommendations"]
+        return found
+
+    def workers(self) -> list[int]:
+        """Return the processes that answer, found by their parent."""
+        found = []
+        for status in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                parts = status.read_text().rpartition(")")[2].split()
+                command = (status.parent / "cmdline").read_text()
+            except OSError:
+                continue
+            if int(parts[1]) == self.process.pid and "spawn_main" in command:
+                found.append(int(status.parent.name))
+        return sorted(found)
+
+    def wait_for(self, found: Callable[[], bool], what: str) -> None:
+        for _ in range(600):
+            if found():
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"{what}: {self.log.read_text()}")
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(20)
+        self.process.wait(60)
 
 
 @pytest.fixture
 def run(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
     started: list[Running] = []
 
-    def start(*options: str) -> Running:
+    def start(*options: str, **environment: str) -> Running:
         folder = tmp_path / "served"
         if not folder.exists():
             shutil.copytree(model_folder, folder)
-        started.append(Running(folder, *options))
+        started.append(Running(folder, *options, **environment))
         return started[-1]
 
     yield start
@@ -155,8 +183,8 @@ def test_a_new_model_is_served_without_dropping_a_request(
     thread.start()
     larger = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset)
     larger.add_items({"new": ["type=film"]}).save(tmp_path / "served")
-    if workers == "1":
-        server.process.send_signal(signal.SIGHUP)
+    before = server.workers()
+    server.process.send_signal(signal.SIGHUP)
     for _ in range(300):
         # Either worker may answer: only a row of answers tells that both have taken it up.
         if all(server.items() == 41 for _ in range(40)):
@@ -167,16 +195,147 @@ def test_a_new_model_is_served_without_dropping_a_request(
     done.set()
     thread.join()
     assert not failures
+    assert server.workers() == before  # nobody was restarted for it
 
 
-def test_a_damaged_model_leaves_the_served_one_in_place(
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_files_cut_under_a_running_server_change_nothing(
+    run: Callable[..., Running], tmp_path: Path, workers: str
+) -> None:
+    server = run("--workers", workers)
+    before = server.recommended()
+    pids = server.workers()
+    for path in (tmp_path / "served").iterdir():
+        if path.name != "manifest.json":
+            os.truncate(path, 10)
+    for path in (tmp_path / "served").glob("*.parquet"):
+        path.write_bytes(b"something else")
+    assert all(server.recommended() == before for _ in range(8))
+    assert server.process.poll() is None
+    assert server.workers() == pids
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("harm", ["damaged", "vanished"])
+def test_a_folder_that_is_no_model_leaves_the_served_one_and_is_seen(
+    run: Callable[..., Running], tmp_path: Path, model: Teaser, workers: str, harm: str
+) -> None:
+    server = run("--workers", workers)
+    before = server.recommended()
+    folder = tmp_path / "served"
+    if harm == "damaged":
+        (folder / "manifest.json").write_text("broken")
+    else:
+        folder.rename(tmp_path / "elsewhere")
+    server.process.send_signal(signal.SIGHUP)
+
+    def is_said() -> bool:
+        text = "; the model's folder cannot be used"
+        return all(text in get(server.url + "/readyz") for _ in range(10))
+
+    server.wait_for(is_said, "not said")
+    assert "teaser_model_stale 1.0" in get(server.url + "/metrics")
+    assert "the present model stays" in server.log.read_text()
+    assert server.recommended() == before
+    if harm == "damaged":
+        shutil.rmtree(folder)
+    model.save(folder)
+    server.process.send_signal(signal.SIGHUP)
+    server.wait_for(
+        lambda: all(get(server.url + "/readyz") == "ready" for _ in range(10)), "not taken up"
+    )
+    assert "teaser_model_stale 0.0" in get(server.url + "/metrics")
+
+
+def test_a_worker_that_dies_comes_back_though_the_folder_is_gone(
     run: Callable[..., Running], tmp_path: Path
 ) -> None:
-    server = run()
-    (tmp_path / "served" / "manifest.json").write_text("broken")
-    server.process.send_signal(signal.SIGHUP)
-    time.sleep(1.5)
-    assert server.items() == 40
+    server = run("--workers", "2")
+    before = server.recommended()
+    shutil.rmtree(tmp_path / "served")
+    old = server.workers()
+    assert len(old) == 2
+    os.kill(old[0], signal.SIGKILL)
+    server.wait_for(lambda: len(set(server.workers()) - set(old)) == 1, "no new worker")
+    os.kill(old[1], signal.SIGKILL)
+    server.wait_for(lambda: len(set(server.workers()) - set(old)) == 2, "no new workers")
+
+    def answers() -> bool:
+        try:
+            return server.recommended() == before
+        except OSError:
+            return False
+
+    server.wait_for(answers, "no answer")
+    assert server.process.poll() is None
+
+
+def test_workers_map_one_copy_and_leave_nothing_behind(run: Callable[..., Running]) -> None:
+    server = run("--workers", "2")
+    server.recommended()
+
+    def mapped(pid: int) -> set[str]:
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+        return {line.split(maxsplit=5)[4] for line in lines if "safetensors" in line}
+
+    inodes = [mapped(pid) for pid in server.workers()]
+    assert len(inodes) == 2
+    assert inodes[0] == inodes[1] != set()
+    server.stop()
+    assert list(server.temporary.iterdir()) == []
+
+
+def test_workers_count_together_and_keep_one_limit(run: Callable[..., Running]) -> None:
+    server = run("--workers", "3", TEASER_RATE="6")
+    start, statuses = time.monotonic(), []
+    for _ in range(40):
+        try:
+            get(server.url + "/api/v1/model")
+            statuses.append(200)
+        except urllib.error.HTTPError as error:
+            statuses.append(error.code)
+    refilled = (time.monotonic() - start) * 6 / 60
+    assert 6 <= statuses.count(200) <= 7 + refilled  # were it for each worker, 18
+    assert statuses.count(429) + statuses.count(200) == 40
+    text = get(server.url + "/metrics")
+    refused = re.search(r'teaser_requests_total\{status="429"\} ([0-9.]+)', text)
+    assert refused is not None
+    assert float(refused[1]) == statuses.count(429)
+
+
+def test_a_proxy_that_is_believed_says_scheme_and_address(run: Callable[..., Running]) -> None:
+    def press(server: Running, **headers: str) -> int:
+        request = urllib.request.Request(  # noqa: S310
+            server.url + "/act",
+            b"view=i1",
+            {"origin": server.url.replace("http:", "https:"), **headers},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return int(error.code)
+
+    forwarded = {"x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.7"}
+    believing = run(TEASER_PROXIES="127.0.0.1")
+    assert press(believing) == 403
+    assert press(believing, **forwarded) == 200
+    doubting = run(TEASER_PROXIES="192.0.2.1")
+    assert press(doubting, **forwarded) == 403
+
+
+def test_settings_of_the_environment_hold_for_the_command(run: Callable[..., Running]) -> None:
+    server = run("--host-name", "box.example", TEASER_MAX_BODY="50")
+    with pytest.raises(urllib.error.HTTPError, match="413"):
+        get(server.url + "/api/v1/recommend", b" " * 60)
+    for host, status in (("box.example", 200), ("evil.example", 421)):
+        request = urllib.request.Request(server.url + "/api/v1/model", headers={"host": host})  # noqa: S310
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+                found = answer.status
+        except urllib.error.HTTPError as error:
+            found = error.code
+        assert found == status
 
 
 def test_broken_headers_and_forms_are_refused_and_nothing_is_stored(client: Any) -> None:
@@ -203,3 +362,13 @@ def test_watching_is_not_limited(serve: Callable[..., Any]) -> None:
     answers = [client.get("/search?q=a") for _ in range(4)]
     assert answers[-1].status_code == 429
     assert answers[-1].headers["retry-after"] == "60"
+
+
+def test_what_is_there_at_the_start_is_not_looked_through_for_garbage(
+    serve: Callable[..., Any],
+) -> None:
+    before = gc.get_freeze_count()
+    with serve() as client:
+        assert client.get("/healthz").status_code == 200
+        assert gc.get_freeze_count() > before
+    assert gc.get_freeze_count() == 0

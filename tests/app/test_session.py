@@ -47,3 +47,16 @@ def test_variety_changes_the_order_and_no_score(catalogue: Catalogue) -> None:
     varied = Session(catalogue, State(history=("i1",), variety=1.0)).recommend(k=40)
     assert [r.item_id for r in plain] != [r.item_id for r in varied]
     assert {r.item_id: r.score for r in plain} == {r.item_id: r.score for r in varied}
+
+
+@pytest.mark.parametrize("variety", [0.0, 0.7])
+def test_the_rank_is_the_order_of_the_list(catalogue: Catalogue, variety: float) -> None:
+    state = State(history=("i1", "i4"), hidden=("i5",), presses={"town=Ghent": 1}, variety=variety)
+    only = np.arange(40) % 3 > 0
+    session = Session(catalogue, state)
+    listed = [r.item_id for r in session.recommend(k=8, allowed=only)]
+    assert [catalogue.model.items_[i] for i in session.rank(k=8, allowed=only)] == listed
+    assert not {"i1", "i4", "i5"} & set(listed)
+    assert session.recommend(k=3)[0].score == session.scores.max(
+        where=np.isin(np.arange(40), [1, 4, 5], invert=True), initial=-np.inf
+    )

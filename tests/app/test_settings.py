@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from teaser.app.settings import Settings, is_loopback
+from teaser.app.settings import Settings, host_of, is_loopback
 from teaser.errors import ParameterError
 
 
@@ -16,10 +16,14 @@ def test_settings_come_back_from_the_environment_as_they_were() -> None:
         host="::1",
         port=0,
         keys="on",
+        hosts="a.example, b.example",
+        proxies="10.0.0.1",
         secure_cookies=True,
         max_body=10,
         rate=0,
         max_events=7,
+        copies="/var/tmp",  # noqa: S108
+        room="/run/teaser",
     )
     assert Settings.from_environment(settings.as_environment()) == settings
     assert Settings.from_environment(Settings(Path("m")).as_environment()) == Settings(Path("m"))
@@ -50,6 +54,8 @@ def test_yes_is_read(text: str) -> None:
         ({"TEASER_MODEL": "m", "TEASER_PORT": "70000"}, "port must be from 0 to 65535"),
         ({"TEASER_MODEL": "m", "TEASER_PORT": "-1"}, "port must be from 0 to 65535"),
         ({"TEASER_MODEL": "m", "TEASER_SECURE_COOKIES": "maybe"}, "SECURE_COOKIES cannot be"),
+        ({"TEASER_MODEL": "m", "TEASER_HOSTS": "https://a.example"}, "without scheme"),
+        ({"TEASER_MODEL": "m", "TEASER_HOSTS": "a.example,b.example:80"}, "'b.example:80' is no"),
         ({"TEASER_MODEL": "m", "TEASER_KEYS": "perhaps"}, "keys must be auto, on or off"),
     ],
 )
@@ -93,3 +99,51 @@ def test_the_database_lies_beside_the_model_unless_given(
     assert Settings(Path("model")).database == f"sqlite:///{tmp_path}/model.people.db"
     given: dict[str, Any] = {"database_url": "postgresql:///people"}
     assert Settings(Path("model"), **given).database == "postgresql:///people"
+
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104
+
+
+@pytest.mark.parametrize(
+    ("given", "header", "is_own"),
+    [
+        ({}, "localhost:8000", True),
+        ({}, "evil.example", False),
+        ({}, "10.0.0.7", False),
+        ({"hosts": "box.example,Other.Example"}, "BOX.example:80", True),
+        ({"hosts": "box.example,Other.Example"}, "other.example", True),
+        ({"hosts": "::1,10.0.0.7"}, "10.0.0.7:80", True),
+        ({"keys": "on"}, "any.example", True),
+        ({"keys": "on", "hosts": "box.example"}, "any.example", False),
+        ({"host": EVERYWHERE}, "any.example", True),
+        ({"host": EVERYWHERE, "hosts": "box.example"}, "any.example", False),
+        ({"host": EVERYWHERE, "hosts": "box.example"}, "10.0.0.7:8000", True),
+        ({"host": EVERYWHERE, "hosts": "box.example"}, "[2001:db8::1]:8000", True),
+        ({"host": EVERYWHERE, "keys": "off"}, "any.example", False),
+        ({"host": EVERYWHERE, "keys": "off"}, "10.0.0.7", True),
+        ({"host": "Box.example", "keys": "off"}, "box.example", True),
+        ({"host": "Box.example", "keys": "off"}, "", False),
+    ],
+)
+def test_names_are_ours_or_not(given: dict[str, Any], header: str, is_own: bool) -> None:
+    assert Settings(Path("m"), **given).is_own_host(header) is is_own
+
+
+@pytest.mark.parametrize(
+    ("header", "host"),
+    [
+        ("A.example:80", "a.example"),
+        ("a.example.", "a.example"),
+        ("[::1]:80", "::1"),
+        ("::1", None),
+        ("a b", None),
+        ("a/b", None),
+        ("a@b", None),
+        ("a:80:80", None),
+        ("a:x", None),
+        ("", None),
+        (".", None),
+    ],
+)
+def test_a_host_is_read(header: str, host: str | None) -> None:
+    assert host_of(header) == host

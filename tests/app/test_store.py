@@ -13,8 +13,15 @@ from alembic.migration import MigrationContext
 from app.conftest import Postgres
 from sqlalchemy import create_engine, inspect, text
 
-from teaser.app.state import Event, State
-from teaser.app.store import Store, StoreError, UnknownPersonError
+from teaser.app.state import Event, State, fold
+from teaser.app.store import (
+    MAX_SHARES,
+    Store,
+    StoreError,
+    UnknownPersonError,
+    UnknownShareError,
+    share_id_of,
+)
 from teaser.app.tables import metadata
 from teaser.errors import ParameterError
 
@@ -48,6 +55,13 @@ class TestPeople:
             (1, "view", {"item": "i1"}),
             (2, "press", {"presses": {"town=Ghent": 1}}),
         ]
+
+    def test_a_step_tells_what_was_and_what_is(self, store: Store) -> None:
+        person, _ = store.create_person()
+        first, second = PLUS, Event("undo")
+        assert store.step(person, first) == (State(), fold([first]))
+        assert store.step(person, second) == (fold([first]), fold([first, second]))
+        assert store.state(person) == fold([first, second])
 
     def test_times_are_of_now_and_name_their_zone(self, store: Store) -> None:
         person_id, _ = store.create_person()
@@ -136,6 +150,43 @@ class TestSecrets:
         assert store.shared_state(token) == then
         assert store.shared_state(person_id) is None
         assert store.find_person(token) is None
+
+    def test_shares_are_listed_and_end_one_by_one(self, store: Store) -> None:
+        person, other = store.create_person()[0], store.create_person()[0]
+        assert store.shares(person) == []
+        first = store.create_share(person)
+        store.act(person, Event("view", {"item": "i1"}))
+        second, made = store.make_share(person)
+        listed = store.shares(person)
+        assert [s.share_id for s in listed] == [share_id_of(first), share_id_of(second)]
+        assert [s.place for s in listed] == [0, 1]
+        assert listed[1] == made
+        assert store.shares(other) == []
+        with pytest.raises(UnknownShareError):
+            store.revoke_share(other, share_id_of(first))
+        store.revoke_share(person, share_id_of(first))
+        assert store.shared_state(first) is None
+        assert store.shared_state(second) == store.state(person)
+        for wrong in (share_id_of(first), "", "%", share_id_of(second)[:8]):
+            with pytest.raises(UnknownShareError):
+                store.revoke_share(person, wrong)
+        assert store.shared_state(second) is not None
+        assert store.kept(person) == (store.events(person), store.shares(person))
+
+    def test_no_more_links_than_allowed(self, store: Store) -> None:
+        person = store.create_person()[0]
+        tokens = [store.create_share(person) for _ in range(MAX_SHARES)]
+        with pytest.raises(ParameterError, match="End one of them"):
+            store.create_share(person)
+        store.revoke_share(person, share_id_of(tokens[0]))
+        assert store.create_share(person)
+
+    def test_one_token_makes_one_person_however_many_bring_it(self, store: Store) -> None:
+        token = "t" * 43
+        with ThreadPoolExecutor(8) as pool:
+            made = list(pool.map(lambda _: store.create_person(token=token), range(8)))
+        assert len(set(made)) == 1
+        assert made[0] == (store.find_person(token), token)
 
     def test_keys_work_until_revoked(self, store: Store) -> None:
         key, other = store.create_key("site"), store.create_key("batch")

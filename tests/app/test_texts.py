@@ -30,6 +30,8 @@ def used() -> set[str]:
             found.add(call[1] or call[2])
         if path.name == "change.py":
             found |= set(re.findall(r'"(\w[^"\n]*\{title\}[^"\n]*)"', source))
+        if path.name == "trouble.py":
+            found |= set(re.findall(r'(?<=[ ,:=] )"([A-Z][^"\n]*\.)"', source))
     return {text for text in found if text != "en"}
 
 

@@ -1,21 +1,24 @@
 """What a page shows equals what the model says."""
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
 from teaser import Category, Dataset, Tag, Teaser
-from teaser.app.catalogue import Catalogue
+from teaser.app.catalogue import Catalogue, Holder
 from teaser.app.session import Session
 from teaser.app.state import State
 from teaser.app.texts import texts_in
 from teaser.app.view import (
     SHOWN_TAGS,
+    ReasonRow,
     TagRow,
     card_of,
     card_views,
     facts,
+    facts_of,
     feature_rows,
     plain_card,
     profile_view,
@@ -134,3 +137,61 @@ def test_equal_values_of_two_features_are_told_apart(tables: tuple[Any, Any]) ->
     assert tag_label(Tag("town", "Ghent"), catalogue, EN) == "Ghent (Town)"
     assert tag_label(Tag("region", "Ghent"), catalogue, EN) == "Ghent (Region)"
     assert tag_label(Tag("town", "Deinze"), catalogue, EN) == "Deinze"
+
+
+def slow_feature(seen: Session, name: str) -> list[Tag]:
+    """Return the tags of a feature by influence, by a sort of all of them."""
+    common = seen.catalogue.features[name]
+    return sorted(common, key=lambda tag: -abs(seen.profile.affinities[tag]))
+
+
+@pytest.mark.parametrize("inline", [0, 12])
+def test_a_feature_leads_with_the_most_influential_and_what_was_pressed(
+    catalogue: Catalogue, inline: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("teaser.app.view.INLINE_TAGS", inline)
+    monkeypatch.setattr("teaser.app.view.SHOWN_TAGS", 1)
+    weak = [slow_feature(session(catalogue, "i1", "i4"), "town")[i] for i in (-1, -2)]
+    presses = {str(weak[0]): 1, str(weak[1]): -1}
+    seen = Session(catalogue, State(history=("i1", "i4"), presses=presses))
+    town = next(f for f in profile_view(seen, EN).features if f.name == "town")
+    order = slow_feature(seen, "town")
+    wanted = [order[0], *(tag for tag in order[1:] if tag in weak)]
+    assert [row.tag for row in town.rows] == wanted
+    rest = [tag for tag in order if tag not in wanted]
+    assert [row.tag for row in town.more] == (rest if inline else [])
+    assert town.n_more == len(rest)
+    assert {row.text: row.presses for row in town.rows if row.tag in weak} == presses
+
+
+def test_facts_are_remembered_by_language(events_folder: Path) -> None:
+    catalogue = Holder(events_folder).current
+    item = catalogue.model.items_[0]
+    for language in ("en", "nl", "fr"):
+        texts = texts_in(language)
+        wanted = tuple(facts(catalogue.card(item), texts))
+        assert facts_of(catalogue, item, texts) == wanted
+        assert facts_of(catalogue, item, texts) is facts_of(catalogue, item, texts)
+    assert len({facts_of(catalogue, item, texts_in(code)) for code in ("en", "nl", "fr")}) == 3
+
+
+def test_a_label_says_its_language(events_folder: Path) -> None:
+    catalogue = Holder(events_folder).current
+    rows = {
+        code: profile_view(Session(catalogue, State()), texts_in(code)).features
+        for code in ("en", "fr")
+    }
+    for code, features in rows.items():
+        for row in (row for f in features for row in f.rows):
+            assert row.label == texts_in(code).tag(row.tag)
+            assert row.text == str(row.tag)
+
+
+def test_sides_and_widths_of_what_is_drawn() -> None:
+    def row(affinity: float) -> TagRow:
+        return TagRow(Tag("a", "b"), "a=b", "b", affinity, 0)
+
+    assert [row(a).side for a in (0.1, -0.1, 0.0)] == ["up", "down", ""]
+    assert (ReasonRow(row(1), 0.25, 0).side, ReasonRow(row(1), -0.25, 0).side) == ("up", "down")
+    assert ReasonRow(row(1), -0.25, 0).width == 24.3
+    assert ReasonRow(row(1), 0.001, 0).width == 0.3

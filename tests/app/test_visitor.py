@@ -1,7 +1,10 @@
 """Who a request comes from: cookies that cannot be forged, forms that cannot be sent for one."""
 
 import re
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from app.conftest import TestClient
@@ -17,12 +20,19 @@ def history(page: str) -> list[str]:
     return re.findall(r'data-card="seen ([^"]+)"', page)
 
 
+def people(client: TestClient) -> int:
+    store = client.app.state.services.store  # type: ignore[attr-defined]
+    with store._reading() as connection:
+        return int(connection.exec_driver_sql("SELECT count(*) FROM person").scalar_one())
+
+
 class TestCookie:
     def test_is_random_and_out_of_reach_of_scripts(self, serve: Callable[..., TestClient]) -> None:
         tokens = set()
         for secure in (False, True):
             client = serve(secure_cookies=secure)
-            response = client.post("/act", data=VIEW, headers=OWN, follow_redirects=False)
+            own = {"origin": f"http{'s' * secure}://testserver"}
+            response = client.post("/act", data=VIEW, headers=own, follow_redirects=False)
             cookie = response.headers["set-cookie"]
             assert "HttpOnly" in cookie
             assert "SameSite=lax" in cookie
@@ -43,7 +53,7 @@ class TestCookie:
         genuine = client.cookies[TOKEN]
         for forged in ("x", genuine[:-1] + ("A" if genuine[-1] != "A" else "B"), "é" * 400):
             client.cookies.clear()
-            headers = {"origin": b"http://testserver", "cookie": f"{TOKEN}={forged}".encode()}
+            headers: Any = {"origin": b"http://testserver", "cookie": f"{TOKEN}={forged}".encode()}
             assert history(client.get("/", headers=headers).text) == []
             response = client.post(
                 "/act", data={"view": "i2"}, headers=headers, follow_redirects=False
@@ -62,6 +72,86 @@ class TestCookie:
         assert TOKEN in response.headers["set-cookie"]
 
 
+class TestFirstPage:
+    def test_it_brings_the_token_and_stores_nothing(self, client: TestClient) -> None:
+        cookie = client.get("/").headers["set-cookie"]
+        assert cookie.startswith(f"{TOKEN}=")
+        assert "HttpOnly" in cookie
+        assert "SameSite=lax" in cookie
+        assert people(client) == 0
+        assert "set-cookie" not in client.get("/").headers
+
+    def test_two_first_actions_at_once_make_one_person(self, client: TestClient) -> None:
+        client.get("/")
+        headers = {**OWN, "cookie": f"{TOKEN}={client.cookies[TOKEN]}"}
+        gate = threading.Barrier(8)
+
+        def act(number: int) -> int:
+            own = TestClient(client.app)
+            gate.wait()
+            form = {"view": f"i{number}"}
+            answer = own.post("/act", data=form, headers=headers, follow_redirects=False)
+            return answer.status_code
+
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(act, range(8))) == {303}
+        assert people(client) == 1
+        assert sorted(history(client.get("/").text)) == [f"i{n}" for n in range(8)]
+
+    @pytest.mark.parametrize("forged", ["x", "a" * 42, "a" * 44, "a" * 42 + "=", "a" * 42 + "%20"])
+    def test_what_has_not_the_form_of_a_token_is_replaced(
+        self, client: TestClient, forged: str
+    ) -> None:
+        answer = client.get("/", headers={"cookie": f"{TOKEN}={forged}"})
+        assert answer.headers["set-cookie"].startswith(f"{TOKEN}=")
+        client.cookies.clear()
+        headers = {**OWN, "cookie": f"{TOKEN}={forged}"}
+        answer = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
+        assert forged not in re.split("[=;]", answer.headers["set-cookie"])
+
+    @pytest.mark.parametrize("path", ["/deleted", "/api/v1/model", "/static/teaser.css", "/none"])
+    def test_nobody_else_gets_one(self, client: TestClient, path: str) -> None:
+        assert "set-cookie" not in client.get(path).headers
+
+    def test_who_looks_at_a_shared_profile_gets_none(self, client: TestClient) -> None:
+        store = client.app.state.services.store  # type: ignore[attr-defined]
+        token = store.create_share(store.create_person()[0])
+        answer = client.get(f"/s/{token}")
+        assert answer.status_code == 200
+        assert "set-cookie" not in answer.headers
+
+
+class TestScheme:
+    """Behind a proxy that ends https, forms come from https; what claims it must be believed."""
+
+    def test_https_is_asked_for_where_cookies_need_it(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(secure_cookies=True)
+        plain = client.post("/act", data=VIEW, headers=OWN, follow_redirects=False)
+        assert plain.status_code == 403
+        own = {"origin": "https://testserver"}
+        assert (
+            client.post("/act", data=VIEW, headers=own, follow_redirects=False).status_code == 303
+        )
+        usual = {"origin": "https://testserver:443"}
+        answer = client.post("/act", data={"view": "i2"}, headers=usual, follow_redirects=False)
+        assert answer.status_code == 303
+
+    def test_the_scheme_of_the_request_counts(self, client: TestClient) -> None:
+        secure = TestClient(client.app, base_url="https://testserver")
+        answer = secure.post("/act", data=VIEW, headers=OWN, follow_redirects=False)
+        assert answer.status_code == 403
+        own = {"origin": "https://testserver"}
+        answer = secure.post("/act", data=VIEW, headers=own, follow_redirects=False)
+        assert answer.status_code == 303
+
+    def test_nobody_is_believed_on_their_word(self, client: TestClient) -> None:
+        headers = {"origin": "https://testserver", "x-forwarded-proto": "https"}
+        answer = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
+        assert answer.status_code == 403
+
+
 class TestOrigin:
     @pytest.mark.parametrize("path", FORMS)
     @pytest.mark.parametrize(
@@ -70,6 +160,12 @@ class TestOrigin:
             {"origin": "https://evil.example"},
             {"origin": "null"},
             {"origin": "http://testserver.evil.example"},
+            {"origin": "https://testserver"},
+            {"origin": "http://testserver:8000"},
+            {"origin": "http://user@testserver"},
+            {"origin": "ftp://testserver"},
+            {"origin": "testserver"},
+            {"referer": "https://testserver/item/i1"},
             {"referer": "https://evil.example/testserver"},
             {"sec-fetch-site": "cross-site"},
             {"origin": "http://testserver", "sec-fetch-site": "cross-site"},
@@ -89,6 +185,7 @@ class TestOrigin:
         "headers",
         [
             {"origin": "http://testserver"},
+            {"origin": "http://testserver:80"},
             {"referer": "http://testserver/item/i1"},
             {"sec-fetch-site": "same-origin"},
         ],

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 
 from teaser import Dataset, ListOf, Recommendation, Steering, Tag, Teaser
 from teaser.errors import ParameterError, UnknownItemError
@@ -49,6 +50,7 @@ def brute_force(
     presses: dict[Tag, int],
     rank: int,
     limit: int,
+    allowed: NDArray[np.bool_] | None,
     steering: Steering,
 ) -> tuple[int, int] | None:
     for vector in choices(len(model.tags_), limit):
@@ -57,13 +59,19 @@ def brute_force(
             net[tag] = net.get(tag, 0) + steps
         if max(map(abs, net.values())) > 5:
             continue
-        found = model.recommend(history, net, k=rank, steering=steering)
+        found = model.recommend(history, net, k=rank, allowed=allowed, steering=steering)
         if item in [r.item_id for r in found]:
             return sum(map(abs, vector)), sum(map(bool, vector))
     return None
 
 
-def check(model: Teaser, rng: np.random.Generator, limit: int, steering: Steering) -> int | None:
+def check(
+    model: Teaser,
+    rng: np.random.Generator,
+    limit: int,
+    steering: Steering,
+    allowed: NDArray[np.bool_] | None = None,
+) -> int | None:
     """Compare one random question with the search of everything; return how many presses."""
     n = len(model.items_)
     history = [f"i{i}" for i in rng.choice(n, rng.integers(0, 3), replace=False)]
@@ -72,19 +80,19 @@ def check(model: Teaser, rng: np.random.Generator, limit: int, steering: Steerin
     item = str(rng.choice([f"i{i}" for i in range(n) if f"i{i}" not in history]))
     rank = int(rng.integers(1, 4))
     found = smallest_presses(
-        model, item, history, presses, rank=rank, limit=limit, steering=steering
+        model, item, history, presses, rank=rank, limit=limit, allowed=allowed, steering=steering
     )
-    best = brute_force(model, item, history, presses, rank, limit, steering)
+    best = brute_force(model, item, history, presses, rank, limit, allowed, steering)
     if best is None or found is None:
         assert found is None
         assert best is None
         return None
     assert (found.total, len(found.presses)) == best
     net = {t: presses.get(t, 0) + found.presses.get(t, 0) for t in model.tags_}
-    after = model.recommend(history, net, k=n, steering=steering)
+    after = model.recommend(history, net, k=n, allowed=allowed, steering=steering)
     assert found.rank_after == rank_of(after, item) <= rank
     assert found.score_after == after[found.rank_after - 1].score
-    before = model.recommend(history, presses, k=n, steering=steering)
+    before = model.recommend(history, presses, k=n, allowed=allowed, steering=steering)
     assert found.rank_before == rank_of(before, item)
     assert found.score_before == before[found.rank_before - 1].score
     return found.total
@@ -96,6 +104,35 @@ def test_no_smaller_set_of_presses_exists(seed: int) -> None:
     model = random_model(seed)
     totals = [check(model, rng, 4, Steering(cold_popularity=0.55)) for _ in range(12)]
     assert len({t for t in totals if t}) > 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_may_not_be_recommended_is_neither_passed_nor_brought_up(seed: int) -> None:
+    rng = np.random.default_rng(10 + seed)
+    model = random_model(seed)
+    totals = []
+    for _ in range(12):
+        allowed = rng.random(len(model.items_)) < 0.6
+        totals.append(check(model, rng, 3, Steering(cold_popularity=0.55), allowed))
+    assert None in totals
+    assert any(total is not None for total in totals)
+
+
+def test_fewer_rivals_ask_for_fewer_presses(model: Teaser) -> None:
+    ranked = [r.item_id for r in model.recommend(["i1", "i5"], k=40)]
+    allowed = np.ones(len(model.items_), dtype=bool)
+    allowed[[model.items_.index_of(i) for i in ranked[:-3]]] = False
+    found = smallest_presses(model, ranked[-1], ["i1", "i5"], rank=3, allowed=allowed)
+    assert found is not None
+    assert (found.presses, found.rank_before) == ({}, 3)
+    assert allowed.sum() == len(model.items_) - len(ranked) + 3, "the mask is left as it was"
+    allowed[model.items_.index_of(ranked[-1])] = False
+    assert smallest_presses(model, ranked[-1], ["i1", "i5"], rank=3, allowed=allowed) is None
+
+
+def test_a_mask_of_another_length_is_refused(model: Teaser) -> None:
+    with pytest.raises(ParameterError, match="true or false for each"):
+        smallest_presses(model, "i3", [], allowed=np.ones(3, dtype=bool))
 
 
 @pytest.mark.parametrize("seed", range(4))

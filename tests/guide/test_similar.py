@@ -86,3 +86,9 @@ def test_bad_questions_are_refused(model: Teaser) -> None:
         similar(model, "nowhere")
     with pytest.raises(ParameterError, match="k must be"):
         similar(model, "i1", k=0)
+
+
+def test_rows_of_some_items_are_those_of_all(model: Teaser) -> None:
+    places = np.array([7, 0, 31])
+    some = rarity_rows(model, places).toarray()
+    assert np.array_equal(some, rarity_rows(model).toarray()[places])

@@ -11,6 +11,7 @@ from teaser import Recommendation, Steering, Teaser
 from teaser.errors import ParameterError
 from teaser.guide import varied
 from teaser.guide.similar import rarity_rows
+from teaser.guide.variety import spread
 
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=5, unique=True)
 PRESSES = st.dictionaries(
@@ -127,3 +128,33 @@ def test_bad_settings_are_refused(model: Teaser, settings: dict[str, Any], said:
 def test_a_text_is_no_history(model: Teaser) -> None:
     with pytest.raises(ParameterError, match="A history is a list of item ids"):
         varied(model, "i1", variety=0.5)
+
+
+@pytest.mark.parametrize("variety", [0.0, 0.6])
+def test_the_history_and_reasons_against_are_there_as_asked(model: Teaser, variety: float) -> None:
+    history, presses = ["i0", "i2", "i4"], {"town=Ghent": -4}
+    plain = model.recommend(history, presses, k=40, exclude_history=False, negative_reasons=False)
+    found = varied(
+        model,
+        history,
+        presses,
+        variety=variety,
+        k=40,
+        exclude_history=False,
+        negative_reasons=False,
+    )
+    assert {r.item_id for r in found} >= set(history)
+    assert sorted(found, key=place) == sorted(plain, key=place)
+    assert (found == plain) == (variety == 0)
+    against = varied(model, history, presses, variety=variety, k=37)
+    assert any(reason.share < 0 for r in against for reason in r.reasons)
+
+
+@pytest.mark.parametrize("variety", [0, 0.6])
+def test_the_places_are_those_of_the_list(model: Teaser, variety: float) -> None:
+    scores = model.decoder_ @ model.profile(["i2"], {"town=Ghent": 1}).values
+    found = spread(model, scores, variety=variety, k=6, seen=[2])
+    wanted = varied(model, ["i2"], {"town=Ghent": 1}, variety=variety, k=6)
+    assert [model.items_[i] for i in found.tolist()] == [r.item_id for r in wanted]
+    with pytest.raises(ParameterError, match="variety must be between"):
+        spread(model, scores, variety=1.5)

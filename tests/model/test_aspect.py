@@ -122,3 +122,25 @@ def test_the_presses_of_a_batch_are_a_list(model: Teaser) -> None:
 def test_steering_is_a_steering(model: Teaser) -> None:
     with pytest.raises(ParameterError, match="steering must be a Steering, found 'paper'"):
         model.recommend(["i1"], steering="paper")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("negative", [True, False])
+def test_a_list_can_be_made_of_scores_that_are_there(model: Teaser, negative: bool) -> None:
+    for history, presses in zip(HISTORIES, PRESSES, strict=True):
+        profile = model.profile(history, presses)
+        scores = model.decoder_ @ profile.values
+        seen = [model.items_.index_of(i) for i in profile.history]
+        places = model.rank(scores, k=7, seen=seen)
+        found = model.entries(places, profile.values, scores, negative_reasons=negative)
+        assert found == model.recommend(history, presses, k=7, negative_reasons=negative)
+        backwards = model.entries(places[::-1], profile.values, scores, negative_reasons=negative)
+        assert backwards == found[::-1]
+
+
+def test_a_rank_leaves_out_what_was_seen_and_what_is_not_allowed(model: Teaser) -> None:
+    scores = np.arange(40.0)
+    allowed = np.arange(40) < 38
+    assert model.rank(scores, k=3).tolist() == [39, 38, 37]
+    assert model.rank(scores, k=3, seen=[37, 35], allowed=allowed).tolist() == [36, 34, 33]
+    with pytest.raises(ParameterError, match="k must be"):
+        model.rank(scores, k=0)

@@ -1,6 +1,7 @@
 """G as an operator: all ways of holding it agree, count right and stay small."""
 
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,18 @@ from numpy.testing import assert_allclose
 from oracles import exact_encoder
 
 import teaser
-from teaser.model.gram import ContentGram, DenseGram, Gram, SparseGram, counting_dtype
+from teaser.errors import ParameterError
+from teaser.model import gram as module
+from teaser.model.gram import (
+    ContentGram,
+    DenseGram,
+    Gram,
+    PairGram,
+    SparseGram,
+    block_width,
+    counting_dtype,
+    in_threads,
+)
 
 F64 = np.dtype("float64")
 
@@ -89,3 +101,99 @@ def test_columns_do_not_depend_on_how_they_are_grouped() -> None:
     M = np.random.default_rng(5).standard_normal((30, 200)).astype(np.float32)
     whole = gram.apply(M)
     assert (gram.apply(M[:, 70:75]) == whole[:, 70:75]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.dtype("float32"), F64])
+def test_a_pair_of_products_is_what_the_equation_needs(dtype: np.dtype[Any]) -> None:
+    X, rng = interactions(), np.random.default_rng(6)
+    G = (X.T @ X).toarray()
+    F, DV = rng.standard_normal((2, 30, 90)).astype(dtype)
+    eta, beta = rng.random(90).astype(dtype), rng.random(30).astype(dtype)
+    gram = SparseGram(X, dtype)
+    assert isinstance(gram, PairGram)
+    product, diagonal = gram.apply_pair(F, DV, eta, beta)
+    assert product.dtype == diagonal.dtype == dtype
+    assert_allclose(product, G @ (F * eta - beta[:, None] * DV), rtol=1e-4, atol=1e-3)
+    assert_allclose(diagonal, np.diag(G @ F @ DV.T), rtol=1e-4, atol=1e-3)
+
+
+def test_a_dense_gram_does_not_offer_the_pair() -> None:
+    assert not isinstance(DenseGram(np.eye(3)), PairGram)
+    assert not isinstance(ContentGram(DenseGram(np.eye(3)), sp.csr_array(np.eye(3)), 1), PairGram)
+
+
+def test_interactions_that_are_all_ones_are_not_copied() -> None:
+    X = interactions()
+    tracemalloc.start()
+    gram = SparseGram(X, np.dtype("float32"))
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert held < X.indices.nbytes
+    assert gram.n_items == 30
+
+
+@pytest.mark.parametrize("change", ["none", "row", "new users", "new items", "taken back"])
+def test_an_updated_gram_is_the_one_counted_anew(change: str) -> None:
+    before = interactions()
+    after = before.toarray()
+    if change == "row":
+        after[3] = 1 - after[3]
+        after[70, :5] = 1
+    elif change == "new users":
+        after = np.vstack([after, np.eye(30)[:4] + np.eye(30)[1:5]])
+    elif change == "new items":
+        after = np.hstack([after, np.ones((80, 2))])
+    elif change == "taken back":
+        after[10:20] = 0
+    gram = DenseGram.from_interactions(before, np.dtype("float32"))
+    gram.update(before, sp.csr_array(after))
+    assert gram.n_items == after.shape[1]
+    assert (after.T @ after == gram.G).all()
+    assert before.shape == (80, 30)
+
+
+def test_an_update_counts_only_the_users_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+    kept = module._add_counts
+    monkeypatch.setattr(
+        module, "_add_counts", lambda G, X, sign: (counted.append(X.shape[0]), kept(G, X, sign))
+    )
+    before = interactions()
+    after = before.toarray()
+    after[[5, 9], 0] = 1 - after[[5, 9], 0]
+    gram = DenseGram.from_interactions(before, F64)
+    gram.update(before, sp.csr_array(after))
+    assert counted == [80, 2, 2]
+
+
+@pytest.mark.parametrize("shape", [(79, 30), (80, 29)])
+def test_an_update_that_loses_users_or_items_is_refused(shape: tuple[int, int]) -> None:
+    before = interactions()
+    gram = DenseGram.from_interactions(before, F64)
+    with pytest.raises(ParameterError, match=r"G is of 30 items, .* new ones at the end"):
+        gram.update(before, before[: shape[0], : shape[1]])
+
+
+def test_counting_holds_one_array_of_items_by_items() -> None:
+    X = sp.random_array((500, 3000), density=0.01, format="csr", rng=np.random.default_rng(0))
+    X.data[:] = 1
+    DenseGram.from_interactions(X[:10, :20], np.dtype("float32"))
+    tracemalloc.start()
+    DenseGram.from_interactions(X, np.dtype("float32"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.1 * 3000**2 * 4
+
+
+def test_an_error_in_a_thread_is_raised() -> None:
+    def work(piece: int) -> None:
+        if piece == 3:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        in_threads(work, range(5))
+
+
+@pytest.mark.parametrize(("n_items", "width"), [(10, 64), (20_720, 48), (100_000, 16)])
+def test_blocks_are_as_wide_as_the_cache_allows(n_items: int, width: int) -> None:
+    assert block_width(n_items, 4) == width

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from contract import ModelContract
+from contract import AspectContract
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder
 
@@ -26,7 +26,7 @@ from teaser.model.system import System
 from teaser.profile import POPULARITY
 
 
-class TestTeaser(ModelContract):
+class TestTeaser(AspectContract):
     def make(self) -> Teaser:
         return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4)
 

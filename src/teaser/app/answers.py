@@ -1,35 +1,46 @@
 """What the API answers, as typed JSON, made from what the library returns."""
 
-from collections.abc import Mapping
 from datetime import date as day
-from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from pydantic import BaseModel
 
 from teaser import explain as why
 from teaser import profile as who
 from teaser.app.catalogue import Card as CatalogueCard
-from teaser.app.catalogue import Catalogue
-from teaser.app.schemas import ItemId, Press, ProfileOptions, Share, example
-from teaser.app.state import State
-from teaser.app.store import StoredEvent
+from teaser.app.schemas import ItemId, ProfileOptions, Share, example
 from teaser.data.tags import Tag
 from teaser.errors import UnknownTagError, closest
 from teaser.guide.similar import Similar
 
-_REASON = {
-    "tag": "type=Concert",
-    "feature": "type",
-    "value": "Concert",
-    "contribution": 0.6,
-    "share": 0.75,
-    "affinity": 0.6,
+_ERROR = {"code": "unknown_name", "message": "Unknown tag town=Gent. Closest: town=Ghent."}
+_NAMED = {"tag": "type=Concert", "feature": "type", "value": "Concert"}
+_REASON = {**_NAMED, "contribution": 0.6, "share": 0.75, "affinity": 0.6}
+_PLACE = {"item_id": "e0004", "title": "Jazz at the quay", "score": 0.8, "match": 0.9}
+_AFFINITY = {
+    "tag": "town=Ghent",
+    "feature": "town",
+    "value": "Ghent",
+    "affinity": 0.7,
+    "presses": 3,
 }
+_FEATURE = {"feature": "town", "impact": 0.4, "tags": [_AFFINITY]}
+_ORIGIN = {"item_id": "e0001", "title": "Jazz at the quay", "part": 0.02}
+_SHARED = {**_NAMED, "share": 0.8}
+_SIMILAR = {
+    "item_id": "e0007",
+    "title": "Jazz in the park",
+    "similarity": 0.6,
+    "shared": [_SHARED],
+}
+_FOUND_ITEM = {"item_id": "e0001", "title": "Jazz at the quay"}
+_FOUND_TAG = {"tag": "town=Ghent", "feature": "town", "value": "Ghent", "n_items": 210}
 
 
 class Error(BaseModel):
     """What went wrong: a code for programs, a sentence for people."""
+
+    model_config = example(**_ERROR)
 
     code: str
     message: str
@@ -38,15 +49,15 @@ class Error(BaseModel):
 class ErrorAnswer(BaseModel):
     """The shape of every error."""
 
-    model_config = example(
-        error={"code": "unknown_name", "message": "Unknown tag town=Gent. Closest: town=Ghent."}
-    )
+    model_config = example(error=_ERROR)
 
     error: Error
 
 
 class Named(BaseModel):
     """A tag, whole and in its two parts."""
+
+    model_config = example(**_NAMED)
 
     tag: str
     feature: str
@@ -80,6 +91,8 @@ class Reason(Named):
 class Recommendation(BaseModel):
     """One place in a list. `match` is the score over the highest in the catalogue, 0 to 1."""
 
+    model_config = example(**_PLACE, reasons=[_REASON])
+
     item_id: ItemId
     title: str | None
     score: float
@@ -96,9 +109,6 @@ class Recommendation(BaseModel):
             match=found.match,
             reasons=[Reason.of(reason) for reason in found.reasons],
         )
-
-
-_PLACE = {"item_id": "e0004", "title": "Jazz at the quay", "score": 0.8, "match": 0.9}
 
 
 class Recommendations(BaseModel):
@@ -118,12 +128,16 @@ class Explanation(Recommendation):
 class Affinity(Named):
     """How a person stands to a tag, and the net presses that are in it."""
 
+    model_config = example(**_AFFINITY)
+
     affinity: float
     presses: int
 
 
 class FeatureProfile(BaseModel):
     """One feature: its share in what moves the scores, and its tags, the strongest first."""
+
+    model_config = example(**_FEATURE)
 
     feature: str
     impact: Share
@@ -133,24 +147,7 @@ class FeatureProfile(BaseModel):
 class Profile(BaseModel):
     """What the model believes of a person; the impacts of all features sum to 1."""
 
-    model_config = example(
-        certainty=0.8,
-        features=[
-            {
-                "feature": "town",
-                "impact": 0.4,
-                "tags": [
-                    {
-                        "tag": "town=Ghent",
-                        "feature": "town",
-                        "value": "Ghent",
-                        "affinity": 0.7,
-                        "presses": 3,
-                    }
-                ],
-            }
-        ],
-    )
+    model_config = example(certainty=0.8, features=[_FEATURE])
 
     certainty: Share
     features: list[FeatureProfile]
@@ -187,6 +184,8 @@ class Profile(BaseModel):
 class Origin(BaseModel):
     """What one item of the history adds to the raw score of a tag."""
 
+    model_config = example(**_ORIGIN)
+
     item_id: ItemId
     title: str | None
     part: float
@@ -195,14 +194,7 @@ class Origin(BaseModel):
 class Origins(Named):
     """Where an affinity comes from: the parts sum to `raw`, of which it is a multiple."""
 
-    model_config = example(
-        tag="type=Concert",
-        feature="type",
-        value="Concert",
-        affinity=0.6,
-        raw=0.02,
-        origins=[{"item_id": "e0001", "title": "Jazz at the quay", "part": 0.02}],
-    )
+    model_config = example(**_NAMED, affinity=0.6, raw=0.02, origins=[_ORIGIN])
 
     affinity: float
     raw: float
@@ -212,11 +204,15 @@ class Origins(Named):
 class SharedTag(Named):
     """A tag that two items carry, and its share of their similarity."""
 
+    model_config = example(**_SHARED)
+
     share: Share
 
 
 class SimilarItem(BaseModel):
     """An item that resembles another: 0 is no tag in common, 1 the same tags."""
+
+    model_config = example(**_SIMILAR)
 
     item_id: ItemId
     title: str | None
@@ -237,100 +233,9 @@ class SimilarItem(BaseModel):
 class SimilarItems(BaseModel):
     """Items that resemble one, the most alike first."""
 
+    model_config = example(similar=[_SIMILAR])
+
     similar: list[SimilarItem]
-
-
-class Person(BaseModel):
-    """What is kept of a person.
-
-    `unknown_items` and `unknown_tags` are those names in it that the model of now does not know;
-    they are kept and play no part until a model knows them.
-    """
-
-    model_config = example(
-        person_id="x1Ck0b0s0mA6jH5nQ2yq5QJm3n8cQ0W7rT9uVxYzAbE",
-        history=["e0001", "e0002"],
-        presses=[{"tag": "town=Ghent", "steps": 3}],
-        hidden=[],
-        variety=0.0,
-        can_undo=True,
-        can_redo=False,
-        n_events=3,
-        unknown_items=[],
-        unknown_tags=[],
-    )
-
-    person_id: str
-    history: list[ItemId]
-    presses: list[Press]
-    hidden: list[ItemId]
-    variety: Share
-    can_undo: bool
-    can_redo: bool
-    n_events: int
-    unknown_items: list[ItemId]
-    unknown_tags: list[str]
-
-    @classmethod
-    def of(cls, person_id: str, state: State, catalogue: Catalogue) -> Self:
-        """Return a state, seen beside the catalogue of now."""
-        items, tags = catalogue.model.items_, catalogue.tag_index
-        return cls(
-            person_id=person_id,
-            history=list(state.history),
-            presses=_presses(state.presses),
-            hidden=list(state.hidden),
-            variety=state.variety,
-            can_undo=state.undoable is not None,
-            can_redo=state.redoable is not None,
-            n_events=state.n_events,
-            unknown_items=[i for i in (*state.history, *state.hidden) if i not in items],
-            unknown_tags=[text for text in state.presses if Tag.parse(text) not in tags],
-        )
-
-
-class ExportedEvent(BaseModel):
-    """One action, with its place in the person's course and its time."""
-
-    place: int
-    at: datetime
-    kind: Literal["view", "remove", "press", "hide", "unhide", "vary", "reset", "undo", "redo"]
-    item_id: ItemId | None
-    presses: list[Press]
-    variety: float | None
-
-    @classmethod
-    def of(cls, event: StoredEvent) -> Self:
-        """Return an event of the store."""
-        return cls(
-            place=event.place,
-            at=event.at,
-            kind=event.kind,  # type: ignore[arg-type]
-            item_id=event.data.get("item"),
-            presses=_presses(event.data.get("presses", {})),
-            variety=event.data.get("variety"),
-        )
-
-
-class Export(BaseModel):
-    """All that is kept of a person, in the order in which it happened."""
-
-    model_config = example(
-        person_id="x1Ck0b0s0mA6jH5nQ2yq5QJm3n8cQ0W7rT9uVxYzAbE",
-        events=[
-            {
-                "place": 1,
-                "at": "2026-05-01T12:00:00Z",
-                "kind": "view",
-                "item_id": "e0001",
-                "presses": [],
-                "variety": None,
-            }
-        ],
-    )
-
-    person_id: str
-    events: list[ExportedEvent]
 
 
 class Card(BaseModel):
@@ -371,6 +276,8 @@ class Card(BaseModel):
 class FoundItem(BaseModel):
     """An item, by name."""
 
+    model_config = example(**_FOUND_ITEM)
+
     item_id: ItemId
     title: str
 
@@ -378,11 +285,15 @@ class FoundItem(BaseModel):
 class FoundTag(Named):
     """A tag, and how many items carry it."""
 
+    model_config = example(**_FOUND_TAG)
+
     n_items: int
 
 
 class Found(BaseModel):
     """Items and tags whose names hold every word, the popular and common ones first."""
+
+    model_config = example(items=[_FOUND_ITEM], tags=[_FOUND_TAG])
 
     items: list[FoundItem]
     tags: list[FoundTag]
@@ -415,7 +326,3 @@ class Model(BaseModel):
 def named(tag: Tag) -> dict[str, str]:
     """Return a tag whole and in its parts, as every answer that is about a tag has them."""
     return {"tag": str(tag), "feature": tag.feature, "value": tag.value}
-
-
-def _presses(presses: Mapping[str, int]) -> list[Press]:
-    return [Press(tag=tag, steps=steps) for tag, steps in presses.items()]

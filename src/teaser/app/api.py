@@ -1,8 +1,8 @@
 """The API under `/api/v1`: the model's powers without state, and people whose state is kept."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from fastapi import APIRouter, Depends, Path, Query, Request, Security
@@ -11,8 +11,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 
-from teaser import explain as why
-from teaser.app import answers, schemas
+from teaser.app import answers, record, schemas
 from teaser.app.catalogue import Catalogue
 from teaser.app.services import Services, catalogue_of, services_of
 from teaser.app.session import Session
@@ -24,13 +23,15 @@ from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError, UnknownItemError
 from teaser.guide.similar import similar as similar_items
 from teaser.guide.variety import varied
-from teaser.profile import Steering
+from teaser.profile import Profile, Steering
 
 _ERRORS = {
     400: "The request could not be read.",
     401: "A key is needed, or the one given is not known.",
+    403: "Without keys: a page of another site may not change anything.",
     404: "Nobody or nothing of that name; the closest are said.",
     413: "The request is too large.",
+    421: "The server does not answer under that name.",
     422: "The request is not valid, or cannot happen now.",
     429: "Too many requests.",
     503: "The database or the model cannot be used now.",
@@ -46,8 +47,11 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
 PersonId = Annotated[
     str, Path(pattern="^[A-Za-z0-9_-]{43}$", description="As `POST /people` gave it; keep it safe.")
 ]
-# Ids may hold slashes, so routes that end in one take the whole rest of the path.
-ItemName = Annotated[str, Path(min_length=1, max_length=schemas.MAX_TEXT, examples=["e0001"])]
+ShareId = Annotated[
+    str, Path(pattern="^[0-9a-f]{16}$", description="As `POST /people/{person_id}/shares` gave it.")
+]
+# Ids of items are any text, also with slashes or '..', so they never stand in a path.
+ItemQuery = Annotated[schemas.ItemOptions, Query()]
 
 
 def check_key(request: Request, credentials: Credentials) -> None:
@@ -95,44 +99,29 @@ router = APIRouter(
 def recommend(request: Request, asked: schemas.RecommendRequest) -> answers.Recommendations:
     """Return the best items for whoever viewed and pressed this, each with its reasons."""
     catalogue = catalogue_of(request)
-    wanted = _Wanted(catalogue, asked.history, asked.net_presses(), asked, asked.scale)
-    return wanted.answer(asked.variety, _allowed(catalogue, asked))
+    taste = _Taste(catalogue, asked.history, asked.net_presses(), asked.scale)
+    return taste.recommend(asked, asked.variety, _allowed(catalogue, asked))
 
 
 @router.post("/profile", tags=["stateless"])
 def profile(request: Request, asked: schemas.ProfileRequest) -> answers.Profile:
     """Return what the model believes of whoever viewed and pressed this."""
-    model = catalogue_of(request).model
-    found = model.profile(asked.history, asked.net_presses(), steering=Steering(scale=asked.scale))
-    return answers.Profile.of(found, asked)
+    taste = _Taste(catalogue_of(request), asked.history, asked.net_presses(), asked.scale)
+    return answers.Profile.of(taste.profile(), asked)
 
 
 @router.post("/explain", tags=["stateless"])
 def explain(request: Request, asked: schemas.ExplainRequest) -> answers.Explanation:
     """Return the whole score of one item: the contributions of its tags sum to it."""
-    found = catalogue_of(request).model.explain(
-        asked.item_id, asked.history, asked.net_presses(), steering=Steering(scale=asked.scale)
-    )
-    return answers.Explanation.of(found)
+    taste = _Taste(catalogue_of(request), asked.history, asked.net_presses(), asked.scale)
+    return taste.explain(asked.item_id)
 
 
 @router.post("/origins", tags=["stateless"])
 def origins(request: Request, asked: schemas.OriginsRequest) -> answers.Origins:
     """Return where an affinity comes from: which items of the history, and how much each."""
-    catalogue = catalogue_of(request)
-    model = catalogue.model
-    tag = _known_tag(catalogue, asked.tag)
-    found = model.profile(asked.history, asked.net_presses(), steering=Steering(scale=asked.scale))
-    parts = model.origins(tag, asked.history)
-    return answers.Origins(
-        **answers.named(tag),
-        affinity=found.affinities[tag],
-        raw=sum(parts.values()),
-        origins=[
-            answers.Origin(item_id=i, title=model.title(model.items_.index_of(i)), part=part)
-            for i, part in sorted(parts.items(), key=lambda pair: -abs(pair[1]))
-        ],
-    )
+    taste = _Taste(catalogue_of(request), asked.history, asked.net_presses(), asked.scale)
+    return taste.origins(asked.tag)
 
 
 @router.post("/similar", tags=["stateless"])
@@ -143,17 +132,17 @@ def similar(request: Request, asked: schemas.SimilarRequest) -> answers.SimilarI
 
 
 @router.post("/people", tags=["people"], status_code=201)
-def create_person(request: Request) -> answers.Person:
+def create_person(request: Request) -> record.Person:
     """Add a person without history; whoever knows the id can see and change the state."""
     person_id, _ = services_of(request).store.create_person()
-    return answers.Person.of(person_id, State(), catalogue_of(request))
+    return record.Person.of(person_id, State(), catalogue_of(request))
 
 
 @router.get("/people/{person_id}", tags=["people"])
-def show_person(request: Request, person_id: PersonId) -> answers.Person:
+def show_person(request: Request, person_id: PersonId) -> record.Person:
     """Return what a person viewed, pressed and hid, as it is now."""
     state = services_of(request).store.state(person_id)
-    return answers.Person.of(person_id, state, catalogue_of(request))
+    return record.Person.of(person_id, state, catalogue_of(request))
 
 
 @router.delete("/people/{person_id}", tags=["people"], status_code=204)
@@ -163,11 +152,9 @@ def delete_person(request: Request, person_id: PersonId) -> None:
 
 
 @router.get("/people/{person_id}/export", tags=["people"])
-def export_person(request: Request, person_id: PersonId) -> answers.Export:
-    """Return every action of a person, with its time."""
-    events = services_of(request).store.events(person_id)
-    found = [answers.ExportedEvent.of(event) for event in events]
-    return answers.Export(person_id=person_id, events=found)
+def export_person(request: Request, person_id: PersonId) -> record.Export:
+    """Return all that is kept of a person: what is now, links in use, every action."""
+    return record.export_of(services_of(request).store, person_id, catalogue_of(request))
 
 
 @router.get("/people/{person_id}/recommendations", tags=["people"])
@@ -176,9 +163,9 @@ def recommend_to_person(
 ) -> answers.Recommendations:
     """Return the best items for a person; hidden ones are left out."""
     session = _session(request, person_id)
-    wanted = _Wanted(session.catalogue, session.history, session.presses, asked, asked.scale)
     variety = session.state.variety if asked.variety is None else asked.variety
-    return wanted.answer(variety, session.shown(_allowed(session.catalogue, asked)))
+    allowed = session.shown(_allowed(session.catalogue, asked))
+    return _Taste.of(session, asked.scale).recommend(asked, variety, allowed)
 
 
 @router.get("/people/{person_id}/profile", tags=["people"])
@@ -186,74 +173,108 @@ def profile_of_person(
     request: Request, person_id: PersonId, asked: Annotated[schemas.PersonProfileOptions, Query()]
 ) -> answers.Profile:
     """Return what the model believes of a person."""
-    session = _session(request, person_id)
-    found = session.catalogue.model.profile(
-        session.history, session.presses, steering=Steering(scale=asked.scale)
-    )
-    return answers.Profile.of(found, asked)
+    taste = _Taste.of(_session(request, person_id), asked.scale)
+    return answers.Profile.of(taste.profile(), asked)
+
+
+@router.get("/people/{person_id}/explanation", tags=["people"])
+def explain_to_person(
+    request: Request, person_id: PersonId, asked: Annotated[schemas.PersonExplainOptions, Query()]
+) -> answers.Explanation:
+    """Return the whole score of one item for a person, also of one that is hidden or viewed."""
+    return _Taste.of(_session(request, person_id), asked.scale).explain(asked.item_id)
+
+
+@router.get("/people/{person_id}/origins", tags=["people"])
+def origins_of_person(
+    request: Request, person_id: PersonId, asked: Annotated[schemas.PersonOriginsOptions, Query()]
+) -> answers.Origins:
+    """Return where a person's affinity with a tag comes from."""
+    return _Taste.of(_session(request, person_id), asked.scale).origins(asked.tag)
 
 
 @router.post("/people/{person_id}/views", tags=["people"])
-def add_view(request: Request, person_id: PersonId, asked: schemas.ItemChoice) -> answers.Person:
+def add_view(request: Request, person_id: PersonId, asked: schemas.ItemChoice) -> record.Person:
     """Add an item to the history; one that is in it becomes the latest."""
     return _act(request, person_id, "view", item=_known_item(request, asked.item_id))
 
 
-@router.delete("/people/{person_id}/views/{item_id:path}", tags=["people"])
-def remove_view(request: Request, person_id: PersonId, item_id: ItemName) -> answers.Person:
+@router.delete("/people/{person_id}/views", tags=["people"])
+def remove_view(request: Request, person_id: PersonId, asked: ItemQuery) -> record.Person:
     """Remove an item from the history, also one that the model no longer knows."""
     state = services_of(request).store.state(person_id)
-    return _act(request, person_id, "remove", item=_kept(item_id, state.history, "in the history"))
+    item = _kept(asked.item_id, state.history, "in the history")
+    return _act(request, person_id, "remove", item=item)
 
 
 @router.post("/people/{person_id}/presses", tags=["people"])
-def press(request: Request, person_id: PersonId, asked: schemas.NewPress) -> answers.Person:
+def press(request: Request, person_id: PersonId, asked: schemas.NewPress) -> record.Person:
     """Press + or - on a tag; the net presses on one stay within -5 and 5."""
     tag = _known_tag(catalogue_of(request), asked.tag)
     return _act(request, person_id, "press", presses={str(tag): asked.steps})
 
 
 @router.post("/people/{person_id}/hidden", tags=["people"])
-def hide(request: Request, person_id: PersonId, asked: schemas.ItemChoice) -> answers.Person:
+def hide(request: Request, person_id: PersonId, asked: schemas.ItemChoice) -> record.Person:
     """Keep an item out of the person's recommendations."""
     return _act(request, person_id, "hide", item=_known_item(request, asked.item_id))
 
 
-@router.delete("/people/{person_id}/hidden/{item_id:path}", tags=["people"])
-def unhide(request: Request, person_id: PersonId, item_id: ItemName) -> answers.Person:
+@router.delete("/people/{person_id}/hidden", tags=["people"])
+def unhide(request: Request, person_id: PersonId, asked: ItemQuery) -> record.Person:
     """Let an item be recommended again."""
     state = services_of(request).store.state(person_id)
-    return _act(request, person_id, "unhide", item=_kept(item_id, state.hidden, "hidden"))
+    return _act(request, person_id, "unhide", item=_kept(asked.item_id, state.hidden, "hidden"))
 
 
 @router.put("/people/{person_id}/variety", tags=["people"])
-def vary(request: Request, person_id: PersonId, asked: schemas.Variety) -> answers.Person:
+def vary(request: Request, person_id: PersonId, asked: schemas.Variety) -> record.Person:
     """Say how much the person's lists are varied."""
     return _act(request, person_id, "vary", variety=asked.variety)
 
 
 @router.post("/people/{person_id}/undo", tags=["people"])
-def undo(request: Request, person_id: PersonId) -> answers.Person:
+def undo(request: Request, person_id: PersonId) -> record.Person:
     """Take the last action back, whatever it was."""
     return _act(request, person_id, "undo")
 
 
 @router.post("/people/{person_id}/redo", tags=["people"])
-def redo(request: Request, person_id: PersonId) -> answers.Person:
+def redo(request: Request, person_id: PersonId) -> record.Person:
     """Make the action again that was taken back last."""
     return _act(request, person_id, "redo")
 
 
 @router.post("/people/{person_id}/reset", tags=["people"])
-def reset(request: Request, person_id: PersonId) -> answers.Person:
+def reset(request: Request, person_id: PersonId) -> record.Person:
     """Begin again with nothing viewed, pressed or hidden; undo brings it back."""
     return _act(request, person_id, "reset")
 
 
-@router.get("/items/{item_id:path}", tags=["catalogue"])
-def show_item(request: Request, item_id: ItemName) -> answers.Card:
+@router.post("/people/{person_id}/shares", tags=["people"], status_code=201)
+def share(request: Request, person_id: PersonId) -> record.NewLink:
+    """Make a link under which the site shows the state of now, read-only; it is said only once."""
+    token, made = services_of(request).store.make_share(person_id)
+    return record.NewLink(**record.Link.of(made).model_dump(), path=f"/s/{token}")
+
+
+@router.get("/people/{person_id}/shares", tags=["people"])
+def list_shares(request: Request, person_id: PersonId) -> record.Links:
+    """Return the links of a person that are in use."""
+    found = services_of(request).store.shares(person_id)
+    return record.Links(shares=[record.Link.of(share) for share in found])
+
+
+@router.delete("/people/{person_id}/shares/{share_id}", tags=["people"], status_code=204)
+def revoke_share(request: Request, person_id: PersonId, share_id: ShareId) -> None:
+    """End a link: whoever follows it from now on sees nothing."""
+    services_of(request).store.revoke_share(person_id, share_id)
+
+
+@router.get("/items", tags=["catalogue"])
+def show_item(request: Request, asked: ItemQuery) -> answers.Card:
     """Return what is known of an item."""
-    return answers.Card.of(catalogue_of(request).card(item_id))
+    return answers.Card.of(catalogue_of(request).card(asked.item_id))
 
 
 @router.get("/search", tags=["catalogue"])
@@ -284,62 +305,72 @@ def reload_model(request: Request) -> answers.Model:
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """A list that somebody wants."""
+class _Taste:
+    """Whoever viewed and pressed something, in front of a catalogue."""
 
     catalogue: Catalogue
     history: Iterable[ItemId]
-    presses: Any
-    options: schemas.ListOptions
+    presses: Mapping[Tag, int]
     scale: str
 
-    def answer(self, variety: float, allowed: NDArray[np.bool_]) -> answers.Recommendations:
-        """Return the list among what is allowed."""
-        found = self._varied(variety, allowed) if variety else self._ranked(allowed)
-        made = [answers.Recommendation.of(place) for place in found]
-        return answers.Recommendations(recommendations=made)
+    @classmethod
+    def of(cls, session: Session, scale: str) -> Self:
+        """Return a person whose state is kept."""
+        return cls(session.catalogue, session.history, session.presses, scale)
 
-    def _ranked(self, allowed: NDArray[np.bool_]) -> list[why.Recommendation]:
-        return self.catalogue.model.recommend(
-            self.history,
-            self.presses,
-            k=self.options.k,
-            exclude_history=self.options.exclude_history,
-            negative_reasons=self.options.negative_reasons,
-            allowed=allowed,
-            steering=Steering(scale=self.scale),
-        )
+    @property
+    def steering(self) -> Steering:
+        return Steering(scale=self.scale)
 
-    def _varied(self, variety: float, allowed: NDArray[np.bool_]) -> list[why.Recommendation]:
-        if not self.options.exclude_history:
-            raise ParameterError(
-                "A varied list leaves out the history. Set variety to 0 or exclude_history to true."
-            )
-        model = self.catalogue.model
+    def profile(self) -> Profile:
+        return self.catalogue.model.profile(self.history, self.presses, steering=self.steering)
+
+    def recommend(
+        self, asked: schemas.ListOptions, variety: float, allowed: NDArray[np.bool_]
+    ) -> answers.Recommendations:
         found = varied(
-            model,
+            self.catalogue.model,
             self.history,
             self.presses,
             variety=variety,
-            k=self.options.k,
+            k=asked.k,
+            exclude_history=asked.exclude_history,
+            negative_reasons=asked.negative_reasons,
             allowed=allowed,
-            steering=Steering(scale=self.scale),
+            steering=self.steering,
         )
-        if self.options.negative_reasons:
-            return found
-        chosen = np.zeros(len(model.items_), dtype=bool)
-        chosen[[model.items_.index_of(place.item_id) for place in found]] = True
-        again = {place.item_id: place for place in self._ranked(chosen)}
-        return [again[place.item_id] for place in found]
+        made = [answers.Recommendation.of(place) for place in found]
+        return answers.Recommendations(recommendations=made)
+
+    def explain(self, item_id: ItemId) -> answers.Explanation:
+        found = self.catalogue.model.explain(
+            item_id, self.history, self.presses, steering=self.steering
+        )
+        return answers.Explanation.of(found)
+
+    def origins(self, text: str) -> answers.Origins:
+        model = self.catalogue.model
+        tag = _known_tag(self.catalogue, text)
+        affinity = self.profile().affinities[tag]
+        parts = model.origins(tag, self.history)
+        return answers.Origins(
+            **answers.named(tag),
+            affinity=affinity,
+            raw=sum(parts.values()),
+            origins=[
+                answers.Origin(item_id=i, title=model.title(model.items_.index_of(i)), part=part)
+                for i, part in sorted(parts.items(), key=lambda pair: -abs(pair[1]))
+            ],
+        )
 
 
 def _session(request: Request, person_id: str) -> Session:
     return Session(catalogue_of(request), services_of(request).store.state(person_id))
 
 
-def _act(request: Request, person_id: str, kind: str, **data: Any) -> answers.Person:
+def _act(request: Request, person_id: str, kind: str, **data: Any) -> record.Person:
     state = services_of(request).store.act(person_id, Event(kind, data))
-    return answers.Person.of(person_id, state, catalogue_of(request))
+    return record.Person.of(person_id, state, catalogue_of(request))
 
 
 def _allowed(catalogue: Catalogue, asked: schemas.ListOptions) -> NDArray[np.bool_]:
@@ -351,8 +382,7 @@ def _allowed(catalogue: Catalogue, asked: schemas.ListOptions) -> NDArray[np.boo
 
 def _known_tag(catalogue: Catalogue, text: str) -> Tag:
     """Return the tag of the model that a text names."""
-    tags = catalogue.model.tags_
-    return tags[resolve_tag(text, {tag: place for place, tag in enumerate(tags)})]
+    return catalogue.model.tags_[resolve_tag(text, catalogue.tag_index)]
 
 
 def _known_item(request: Request, item_id: ItemId) -> ItemId:

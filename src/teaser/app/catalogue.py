@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from teaser.app.snapshot import load_kept, load_private
 from teaser.artifact import MANIFEST
 from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import TeaserError
-from teaser.model import load
 from teaser.model.teaser import Teaser
 from teaser.profile import POPULARITY
 
@@ -162,31 +162,57 @@ class Catalogue:
 class Holder:
     """The catalogue that is served, and a way to replace it while requests go on.
 
-    A request takes `current` once and keeps it to its end.
+    A request takes `current` once and keeps it to its end. The model is a private copy (see
+    `teaser.app.snapshot`), so that the folder may be cut, changed or removed at any time.
+
+    Parameters
+    ----------
+    folder
+        The model's folder.
+    room, base
+        Where its copy is kept, see `teaser.app.snapshot.load_private`.
+
+    Attributes
+    ----------
+    trouble
+        Why the folder as it is now is not what is served; None if it is.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, room: Path | None = None, base: Path | None = None) -> None:
         self.folder = folder
-        self._stamp = _stamp(folder)
-        self.current = Catalogue(load(folder))
+        self.trouble: str | None = None
+        self._places = {"room": room, "base": base}
         self._lock = threading.Lock()
+        self._stamp = _stamp(folder)
+        try:
+            self.current = Catalogue(load_private(folder, **self._places))
+        except TeaserError as error:
+            kept = load_kept(room) if room else None
+            if kept is None:
+                raise
+            self._complain(error)  # a process that begins anew goes on with what the others serve
+            self.current = Catalogue(kept)
 
     def refresh(self, *, force: bool = False) -> bool:
         """Load the folder again if it changed; a damaged one leaves the present one in place."""
         with self._lock:
             stamp = _stamp(self.folder)
-            if not force and (stamp is None or stamp == self._stamp):
+            if not force and stamp == self._stamp:
                 return False
+            self._stamp = stamp
             try:
-                self.current = Catalogue(load(self.folder))
-            except TeaserError:
-                log.exception("the new model could not be loaded; the present one stays")
-                self._stamp = stamp
+                self.current = Catalogue(load_private(self.folder, **self._places))
+            except TeaserError as error:
+                self._complain(error)
                 if force:
                     raise
                 return False
-            self._stamp = stamp
+            self.trouble = None
             return True
+
+    def _complain(self, error: TeaserError) -> None:
+        self.trouble = str(error)
+        log.error("the model's folder cannot be used, the present model stays: %s", error)
 
 
 def _stamp(folder: Path) -> tuple[int, int] | None:

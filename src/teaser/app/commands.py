@@ -1,5 +1,7 @@
 """The commands of the application: serve, keys, and the demonstration in a browser."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +16,14 @@ if TYPE_CHECKING:
 out = Console()
 keys = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys.")
 
-Port = Annotated[int, typer.Option(help="Where to listen; 0 for any free port.")]
-Host = Annotated[str, typer.Option(help="Address to listen on.")]
+Port = Annotated[
+    int, typer.Option(envvar="TEASER_PORT", help="Where to listen; 0 for any free port.")
+]
+Host = Annotated[str, typer.Option(envvar="TEASER_HOST", help="Address to listen on.")]
+HostName = Annotated[
+    list[str] | None,
+    typer.Option("--host-name", help="A name under which the site is reached; repeat."),
+]
 Database = Annotated[
     str, typer.Option(envvar="TEASER_DATABASE_URL", help="sqlite:///file or postgresql://...")
 ]
@@ -29,20 +37,27 @@ def serve(
     workers: Annotated[int, typer.Option(min=1, help="Processes; they share the model.")] = 1,
     database: Database = "",
     api_keys: Annotated[
-        str, typer.Option("--keys", help="Whether the API asks for keys: auto, on, off.")
+        str,
+        typer.Option(
+            "--keys", envvar="TEASER_KEYS", help="Whether the API asks for keys: auto, on, off."
+        ),
     ] = "auto",
+    host_name: HostName = None,
 ) -> None:
     """Serve the site and the API on a fitted model."""
     _need_packages()
     from teaser.app import run
     from teaser.app.settings import Settings
 
-    settings = Settings(
-        model=model,
+    settings = Settings.from_environment({**os.environ, "TEASER_MODEL": str(model)})
+    settings = replace(
+        settings,
         database_url=database,
         host=host,
         port=port or run.free_port(host),
         keys=api_keys,
+        hosts=",".join(host_name) if host_name else settings.hosts,
+        room="",
     )
     run.serve(settings, workers=workers, ready=_say_address)
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import numpy as np
+from fastapi import Request
 from markupsafe import Markup
 from numpy.typing import NDArray
 from starlette.datastructures import QueryParams
@@ -36,12 +37,23 @@ class Filters:
         """Read the filters of an address."""
         known = _known(catalogue)
         asked = dict.fromkeys(query.getlist("only")[:_MOST_TAGS])
+        has_dates = catalogue.dates is not None
         return cls(
             tags=tuple(known[text] for text in asked if text in known),
-            first=_day(query.get("from")),
-            last=_day(query.get("to")),
+            first=_day(query.get("from")) if has_dates else None,
+            last=_day(query.get("to")) if has_dates else None,
             k=_count(query.get("n")),
         )
+
+    @classmethod
+    def beside(cls, request: Request, catalogue: Catalogue) -> "Filters":
+        """Return the filters of the list that a page is beside.
+
+        Those of its own address, else those of the list that it was opened from.
+        """
+        own = cls.read(request.query_params, catalogue)
+        came_from = _list_address(request)
+        return own if own.is_active or came_from is None else cls.read(came_from, catalogue)
 
     def allowed(self, catalogue: Catalogue) -> NDArray[np.bool_] | None:
         """Tell which items pass, or None where all do."""
@@ -54,11 +66,16 @@ class Filters:
         """Whether anything is left out."""
         return bool(self.tags or self.first or self.last)
 
-    def path(self, *, without: Tag | None = None, k: int | None = None) -> str:
-        """Return the address of the list with these filters, but one, or of another length."""
+    def pairs(self, *, without: Tag | None = None) -> list[tuple[str, str]]:
+        """Return what an address says of the filters."""
         pairs = [("only", str(tag)) for tag in self.tags if tag != without]
         for name, day in (("from", self.first), ("to", self.last)):
             pairs += [(name, day.isoformat())] if day else []
+        return pairs
+
+    def path(self, *, without: Tag | None = None, k: int | None = None) -> str:
+        """Return the address of the list with these filters, but one, or of another length."""
+        pairs = self.pairs(without=without)
         count = k or self.k
         pairs += [("n", str(count))] if count != N_CARDS else []
         return "/?" + urlencode(pairs) if pairs else "/"
@@ -91,6 +108,16 @@ def choices(catalogue: Catalogue) -> Mapping[str, list[Tag]]:
 @lru_cache(maxsize=2)
 def _known(catalogue: Catalogue) -> dict[str, Tag]:
     return {str(tag): tag for tags in catalogue.features.values() for tag in tags}
+
+
+def _list_address(request: Request) -> QueryParams | None:
+    """Return the query of the list that a request came from; None if from anywhere else."""
+    try:
+        source = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        return None
+    is_list = source.path == "/" and source.netloc == request.headers.get("host")
+    return QueryParams(source.query) if is_list else None
 
 
 def _day(text: str | None) -> date | None:

@@ -1,18 +1,20 @@
-"""What stands before every request: size and rate limits, security headers, measurements."""
+"""What stands before every request: hosts, size and rate limits, security headers, measurements."""
 
-import json
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from teaser.app.settings import Settings
+from teaser.app.tally import Metrics, Rate
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Refusal = Callable[[Scope, int, str, str], Response]
 
 HEADERS = [
     (
@@ -25,52 +27,31 @@ HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
 WATCHED = ("/healthz", "/readyz", "/metrics")
-_MOST_ADDRESSES = 10_000
-
-
-class Metrics:
-    """Counts and times of requests, in the form that Prometheus reads."""
-
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "teaser_requests", "Requests answered.", ["status"], registry=self.registry
-        )
-        self.seconds = Histogram(
-            "teaser_request_seconds",
-            "Time to answer.",
-            buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5),
-            registry=self.registry,
-        )
-
-
-class Rate:
-    """So many requests a minute from one address: a bucket that refills steadily."""
-
-    def __init__(self, per_minute: int) -> None:
-        self.per_minute = per_minute
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def allows(self, address: str, now: float) -> bool:
-        """Take one request from an address's bucket, if there is one left."""
-        if not self.per_minute:
-            return True
-        level, last = self._buckets.pop(address, (float(self.per_minute), now))
-        level = min(self.per_minute, level + (now - last) * self.per_minute / 60)
-        self._buckets[address] = (level - 1 if level >= 1 else level, now)
-        if len(self._buckets) > _MOST_ADDRESSES:
-            self._buckets.popitem(last=False)
-        return level >= 1
 
 
 class Guard:
-    """ASGI middleware: refuse what is too much, add headers, measure."""
+    """ASGI middleware: refuse what is too much or meant for another host, add headers, measure.
 
-    def __init__(self, app: Any, *, max_body: int, rate: int, metrics: Metrics) -> None:
+    Parameters
+    ----------
+    settings
+        Which hosts are ours, and the largest request.
+    rate
+        How many requests an address may make.
+    metrics
+        Where answers are counted.
+    refusal
+        Makes the answer to what is refused, as whoever asked can read it.
+    """
+
+    def __init__(
+        self, app: Any, *, settings: Settings, rate: Rate, metrics: Metrics, refusal: Refusal
+    ) -> None:
         self.app = app
-        self.max_body = max_body
-        self.rate = Rate(rate)
+        self.settings = settings
+        self.rate = rate
         self.metrics = metrics
+        self.refusal = refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
@@ -78,45 +59,52 @@ class Guard:
             await self.app(scope, receive, send)
             return
         start = time.perf_counter()
-        said = f"The request is larger than {self.max_body:,} bytes."
+        most = self.settings.max_body
+        too_large = (413, "too_large", f"The request is larger than {most:,} bytes.")
         seen = 0
 
         async def measured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
-                self.metrics.requests.labels(str(message["status"])).inc()
-                self.metrics.seconds.observe(time.perf_counter() - start)
+                self.metrics.record(message["status"], time.perf_counter() - start)
             await send(message)
 
         async def answered(message: Message) -> None:
-            if seen <= self.max_body:
+            if seen <= most:
                 await measured(message)
             elif message["type"] == "http.response.start":  # whatever was made of a cut body
-                await _refuse(measured, 413, "too_large", said)
+                await self.refusal(scope, *too_large)(scope, receive, measured)
 
         async def limited() -> Message:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > self.max_body:
-                raise HTTPException(413, said)
+            if seen > most:
+                raise HTTPException(413, too_large[2])
             return message
 
-        address = (scope.get("client") or ("unknown", 0))[0]
-        length = dict(scope["headers"]).get(b"content-length", b"0")
-        is_watch = scope["path"] in WATCHED
-        if not is_watch and not self.rate.allows(address, time.monotonic()):
-            await _refuse(measured, 429, "too_many_requests", "Too many requests. Wait a minute.")
-        elif not length.isdigit() or len(length) > 19 or int(length) > self.max_body:
-            await _refuse(measured, 413, "too_large", said)
+        reason = self._refuses(scope) or (too_large if self._is_large(scope) else None)
+        if reason is not None:
+            await self.refusal(scope, *reason)(scope, receive, measured)
         else:
             await self.app(scope, limited, answered)
 
+    def _refuses(self, scope: Scope) -> tuple[int, str, str] | None:
+        """Return why a request is not even looked at, if it is not."""
+        hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        if len(hosts) > 1 or not self.settings.is_own_host(hosts[0] if hosts else ""):
+            return (
+                421,
+                "unknown_host",
+                "This server does not answer under that name. Use its address, or let its "
+                "operator add the name with --host-name.",
+            )
+        address = (scope.get("client") or ("unknown", 0))[0]
+        if scope["path"] in WATCHED or self.rate.allows(address, time.monotonic()):
+            return None
+        return 429, "too_many_requests", "Too many requests. Wait a minute."
 
-async def _refuse(send: Send, status: int, code: str, message: str) -> None:
-    body = json.dumps({"error": {"code": code, "message": message}}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if status == 429:
-        headers.append((b"retry-after", b"60"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    def _is_large(self, scope: Scope) -> bool:
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        is_number = length.isdigit() and len(length) <= 19
+        return not is_number or int(length) > self.settings.max_body

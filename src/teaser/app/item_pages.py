@@ -1,13 +1,17 @@
 """Pages about one thing: an item and its score, a tag and where its affinity comes from."""
 
+from urllib.parse import urlencode
+
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from teaser.app.filters import Filters
 from teaser.app.moment import moment_of
-from teaser.app.render import render
+from teaser.app.render import path_part, render
 from teaser.app.services import catalogue_of
 from teaser.app.view import facts, plain_card, tag_row
 from teaser.app.waterfall import waterfall
+from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.guide import similar, smallest_presses
 
@@ -24,17 +28,21 @@ def item(request: Request, item_id: str) -> Response:
     """Show an item with its whole score and what resembles it."""
     moment = moment_of(request)
     texts, catalogue = moment.texts, moment.catalogue
-    card = catalogue.card(item_id)
+    card = catalogue.card(_asked(request, item_id))
+    filters = Filters.beside(request, catalogue)
     return render(
         request,
         moment.visitor,
         "item.html",
         title=card.title,
+        here=_address("item", card.item_id, filters),
         state=moment.state,
-        told=moment.tell(),
+        told=moment.tell(allowed=filters.allowed(catalogue)),
         card=card,
         facts=facts(card, texts),
         fall=waterfall(moment.session, card.item_id, texts),
+        lift_path=_address("lift", card.item_id, filters),
+        list_path=filters.path(),
         alike=[
             (plain_card(catalogue, s.item_id, texts), s)
             for s in similar(catalogue.model, card.item_id, k=N_SIMILAR)
@@ -47,23 +55,38 @@ def item(request: Request, item_id: str) -> Response:
 
 @router.get("/lift/{item_id:path}")
 def lift(request: Request, item_id: str) -> Response:
-    """Show the fewest presses that would bring an item among the first."""
+    """Show the fewest presses that would bring an item among the first of a person's list."""
     moment = moment_of(request)
     session = moment.session
-    card = moment.catalogue.card(item_id)
+    card = moment.catalogue.card(_asked(request, item_id))
+    filters = Filters.beside(request, moment.catalogue)
+    allowed = filters.allowed(moment.catalogue)
     found = smallest_presses(
-        moment.catalogue.model, card.item_id, session.history, session.presses, rank=RANK
+        moment.catalogue.model,
+        card.item_id,
+        session.history,
+        session.presses,
+        rank=RANK,
+        allowed=session.shown(allowed),
     )
+    place = moment.catalogue.model.items_.index_of(card.item_id)
     return render(
         request,
         moment.visitor,
         "lift.html",
         title=card.title,
+        here=_address("lift", card.item_id, filters),
         state=moment.state,
+        told=moment.tell(allowed=allowed),
         card=card,
         lift=found,
         presses={str(tag): steps for tag, steps in found.presses.items()} if found else {},
         rank=RANK,
+        filters=filters,
+        item_path=_address("item", card.item_id, filters),
+        is_seen=card.item_id in session.history,
+        is_hidden=card.item_id in moment.state.hidden,
+        is_barred=allowed is not None and not allowed[place],
     )
 
 
@@ -101,7 +124,7 @@ def tag(request: Request, tag: str) -> Response:
 @router.get("/picture/{item_id:path}")
 def picture(request: Request, item_id: str) -> Response:
     """Send an item's picture, or send on to where it is."""
-    found = catalogue_of(request).picture(item_id)
+    found = catalogue_of(request).picture(_asked(request, item_id))
     cached = {"cache-control": "public, max-age=3600"}
     if isinstance(found, str):
         return RedirectResponse(found, headers=cached)
@@ -111,3 +134,15 @@ def picture(request: Request, item_id: str) -> Response:
     return Response(
         content, media_type=kind, headers={**cached, "content-security-policy": _PICTURE_POLICY}
     )
+
+
+def _asked(request: Request, item_id: str) -> str:
+    """Return the item that an address names: in its path, or after `?id=` (see `path_part`)."""
+    return item_id or request.query_params.get("id", "")
+
+
+def _address(page: str, item_id: ItemId, filters: Filters) -> str:
+    """Return the address of a page about an item, beside a list with filters."""
+    path = f"/{page}/{path_part(item_id)}"
+    query = urlencode(filters.pairs())
+    return path + ("&" if "?" in path else "?") + query if query else path

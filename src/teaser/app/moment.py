@@ -63,9 +63,13 @@ class Moment:
         if self.event is None:
             return None
         earlier = Session(self.catalogue, self.before)
-        old = earlier.recommend(k=k, allowed=allowed)
-        new = self.session.recommend(k=k, allowed=allowed) if after is None else after
-        change = compare([r.item_id for r in old], [r.item_id for r in new])
+        items = self.catalogue.model.items_
+        old = [items[i] for i in earlier.rank(k=k, allowed=allowed).tolist()]
+        if after is None:
+            new = [items[i] for i in self.session.rank(k=k, allowed=allowed).tolist()]
+        else:
+            new = [r.item_id for r in after]
+        change = compare(old, new)
         action = say_action(self.event, self.before, self.catalogue, self.texts)
         if self.event.kind == "press" and np.array_equal(
             earlier.profile.values, self.session.profile.values

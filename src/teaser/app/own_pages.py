@@ -1,33 +1,39 @@
 """A person's own data: shared read-only, taken along, deleted."""
 
 import json
+from dataclasses import replace
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
-from teaser.app.moment import moment_of
+from teaser.app.moment import Moment, moment_of
+from teaser.app.record import export_of
 from teaser.app.render import render
 from teaser.app.services import catalogue_of, services_of
 from teaser.app.session import Session
+from teaser.app.state import State
+from teaser.app.store import share_id_of
 from teaser.app.view import card_views, plain_card, profile_view
 from teaser.app.visitor import (
     TOKEN,
     ensure_person,
     need_own_origin,
+    own_origin,
     remember,
     visitor_of,
 )
 
 router = APIRouter()
 
+NO_LINK = "There is no such link. Perhaps its owner ended it."
+
 
 @router.get("/share")
 def offer_share(request: Request) -> Response:
-    """Say what a link would show, and offer to make one."""
-    moment = moment_of(request)
-    title = moment.texts("Share")
-    return render(request, moment.visitor, "share.html", title=title, state=moment.state, link=None)
+    """Say what a link would show, offer to make one, and list those there are."""
+    return _share_page(request, moment_of(request))
 
 
 @router.post("/share")
@@ -37,12 +43,41 @@ def make_share(request: Request) -> Response:
     visitor, services = visitor_of(request), services_of(request)
     person_id, token = ensure_person(visitor, services)
     shared = services.store.create_share(person_id)
-    link = f"{request.url.scheme}://{request.headers.get('host', '')}/s/{shared}"
-    title = visitor.texts("Share")
-    response = render(request, visitor, "share.html", title=title, link=link)
+    state = services.store.state(person_id)
+    visitor = replace(visitor, person_id=person_id)
+    moment = Moment(visitor, catalogue_of(request), state, State(), None)
+    response = _share_page(request, moment, made=shared)
     if token:
         remember(response, services, TOKEN, token)
     return response
+
+
+@router.post("/share/end")
+def end_share(request: Request, share_id: Annotated[str, Form()]) -> Response:
+    """End one of a person's own links."""
+    need_own_origin(request)
+    visitor, services = visitor_of(request), services_of(request)
+    if visitor.person_id is None:
+        raise HTTPException(404, NO_LINK)
+    services.store.revoke_share(visitor.person_id, share_id)
+    return RedirectResponse("/share?ended=1#links", 303)
+
+
+def _share_page(request: Request, moment: Moment, *, made: str | None = None) -> Response:
+    person_id = moment.visitor.person_id
+    shares = services_of(request).store.shares(person_id) if person_id else []
+    return render(
+        request,
+        moment.visitor,
+        "share.html",
+        title=moment.texts("Share"),
+        here="/share",
+        state=moment.state,
+        link=f"{own_origin(request)}/s/{made}" if made else None,
+        shares=list(reversed(shares)),
+        newest=share_id_of(made) if made else None,
+        has_ended="ended" in request.query_params,
+    )
 
 
 @router.get("/s/{token}")
@@ -50,7 +85,7 @@ def shared(request: Request, token: str) -> Response:
     """Show a profile and a list that somebody shared; nothing on it can be pressed."""
     state = services_of(request).store.shared_state(token)
     if state is None:
-        raise HTTPException(404, "There is no such link. Perhaps its owner deleted their data.")
+        raise HTTPException(404, NO_LINK)
     visitor = visitor_of(request, with_person=False)
     texts, catalogue = visitor.texts, catalogue_of(request)
     session = Session(catalogue, state)
@@ -69,12 +104,10 @@ def shared(request: Request, token: str) -> Response:
 @router.get("/export")
 def export(request: Request) -> Response:
     """Hand a person all that is kept of them."""
-    visitor = visitor_of(request)
-    stored = services_of(request).store.events(visitor.person_id) if visitor.person_id else []
-    events = [
-        {"place": e.place, "at": e.at.isoformat(), "kind": e.kind, "data": e.data} for e in stored
-    ]
-    text = json.dumps({"events": events}, ensure_ascii=False, indent=2)
+    visitor, store = visitor_of(request), services_of(request).store
+    text = json.dumps({"events": []})
+    if visitor.person_id:
+        text = export_of(store, visitor.person_id, catalogue_of(request)).model_dump_json(indent=2)
     headers = {
         "content-disposition": 'attachment; filename="teaser.json"',
         "cache-control": "no-store",

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import QueryParams
 
 from teaser.app import item_pages, own_pages
+from teaser.app import search as name_search
 from teaser.app.catalogue import Catalogue
 from teaser.app.filters import Filters, filter_form
 from teaser.app.moment import Moment, moment_of
@@ -17,6 +18,7 @@ from teaser.app.render import render
 from teaser.app.services import catalogue_of, services_of
 from teaser.app.state import Event, State
 from teaser.app.texts import LANGUAGES
+from teaser.app.trouble import say_trouble
 from teaser.app.view import (
     CardView,
     card_of,
@@ -47,6 +49,7 @@ from teaser.profile import POPULARITY
 router = APIRouter()
 router.include_router(item_pages.router)
 router.include_router(own_pages.router)
+router.include_router(name_search.router)
 
 ENOUGH_PICKS = 3
 N_PICKS = 6
@@ -85,7 +88,6 @@ def act(
     visitor = visitor_of(request)
     person_id, token = ensure_person(visitor, services)
     catalogue = catalogue_of(request)
-    before = State() if token else services.store.state(person_id)
     items = {"view": view, "hide": hide, "remove": remove, "unhide": unhide}
     named = {kind: text for kind, text in items.items() if text}
     plain = [k for k, given in (("undo", undo), ("redo", redo), ("reset", reset)) if given]
@@ -93,14 +95,16 @@ def act(
         event = Event("press", {"presses": _read_presses(press, presses, catalogue)})
     elif named:
         kind, text = next(iter(named.items()))
-        event = Event(kind, {"item": _read_item(text, kind, before, catalogue)})
+        is_kept = kind in ("remove", "unhide") and not token
+        now = services.store.state(person_id) if is_kept else State()
+        event = Event(kind, {"item": _read_item(text, kind, now, catalogue)})
     elif vary:
         event = Event("vary", {"variety": _read_number(vary)})
     elif plain:
         event = Event(plain[0])
     else:
         raise ParameterError("The form does not say what to do.")
-    after = services.store.act(person_id, event)
+    before, after = services.store.step(person_id, event)
     where = urlsplit(local_path(back))
     if visitor.wants_fragment and where.path == "/":
         moment = Moment(visitor, catalogue, after, before, event)
@@ -142,7 +146,7 @@ def search(request: Request, q: str = "") -> Response:
     moment = moment_of(request)
     texts = moment.texts
     words = q[:_MOST_QUERY]
-    item_ids, tags = moment.catalogue.search(words, limit=N_FOUND)
+    item_ids, tags = name_search.find(moment.catalogue, words, texts, limit=N_FOUND)
     affinities = moment.session.profile.affinities
     return render(
         request,
@@ -195,7 +199,9 @@ def tour(request: Request) -> Response:
 def error_page(request: Request, status: int, message: str) -> Response:
     """Return a readable page for what went wrong; it asks nothing of the store."""
     visitor = visitor_of(request, with_person=False)
-    return render(request, visitor, "error.html", status=status, code=status, message=message)
+    trouble = say_trouble(status, message, visitor.texts)
+    said = {"code": status, "message": trouble.said, "details": trouble.details}
+    return render(request, visitor, "error.html", status=status, **said)
 
 
 def _home(request: Request, moment: Moment, query: QueryParams) -> Response:

@@ -1,6 +1,7 @@
 """Templates to responses: the whole page, or the parts of it that its script swaps in place."""
 
 import json
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -11,7 +12,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from teaser._version import __version__
-from teaser.app.texts import LANGUAGES, texts_in
+from teaser.app.texts import LANGUAGES, Texts, texts_in
+from teaser.app.view import ReasonRow, TagRow
 from teaser.app.visitor import THEMES, Visitor
 
 _COLOURS = 6
@@ -45,9 +47,45 @@ def render_part(template: str, **values: Any) -> Markup:
 
 @lru_cache(maxsize=20_000)
 def part(name: str, language: str, *values: Any) -> Markup:
-    """Return what a macro of parts.html writes, remembered: few rows change with one press."""
+    """Return what a macro of parts.html writes, remembered: few parts change with one press."""
     macro = getattr(_environment().get_template("parts.html").module, name)
     return Markup(macro(texts_in(language), *values))  # noqa: S704
+
+
+def tag_lines(texts: Texts, rows: Iterable[TagRow], where: str, steer: bool) -> Markup:
+    """Return the lines of tags with their bars and steppers."""
+    language = texts.language
+    lines: list[str] = []
+    for row in rows:
+        name = row.text, row.label
+        steps = row.presses, row.can_fall, row.can_rise
+        lines += (
+            part("tag_name", language, *name, steer),
+            part("tag_bar", language, texts.signed(row.affinity), row.side, row.length),
+            part("tag_steps", language, *name, *steps, where, steer),
+        )
+    return Markup("".join(lines))  # noqa: S704 - parts are escaped
+
+
+def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, steer: bool) -> Markup:
+    """Return the lines of the reasons of a card."""
+    lines = []
+    for reason in reasons:
+        row = reason.row
+        steps = row.presses, row.can_fall, row.can_rise
+        share = texts.percent(reason.share, sign=True), reason.side
+        values = *share, row.text, row.label, *steps, where, steer
+        lines.append(part("reason_line", texts.language, *values))
+    return Markup("".join(lines))  # noqa: S704 - parts are escaped
+
+
+def path_part(value: Any) -> str:
+    """Return the last part of an item's address.
+
+    A browser takes away a part that is `.` or `..`, written in any way, so those are asked for.
+    """
+    text = str(value)
+    return f"?id={text}" if text in (".", "..") else quote(text, safe="")
 
 
 def _here(request: Request) -> str:
@@ -68,9 +106,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals.update(version=__version__, languages=LANGUAGES, themes=THEMES, part=part)
+    environment.globals.update(version=__version__, languages=LANGUAGES, themes=THEMES)
+    environment.globals.update(part=part, tag_lines=tag_lines, reason_lines=reason_lines)
     environment.filters.update(
-        path_part=lambda value: quote(str(value), safe=""),
+        path_part=path_part,
         compact=_compact,
         colour=_colour,
         tag_label=lambda tag, texts: texts.tag(tag),

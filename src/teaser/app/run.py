@@ -2,16 +2,23 @@
 
 import os
 import shutil
+import signal
 import socket
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import uvicorn
+from uvicorn.supervisors import Multiprocess
 
 from teaser._version import __version__
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
+from teaser.app.snapshot import load_private, shared_room
+from teaser.app.store import Store
+from teaser.artifact import read_manifest
 from teaser.data import events
 from teaser.errors import ArtifactError, ParameterError
 from teaser.model import load
@@ -21,28 +28,62 @@ from teaser.model.teaser import Teaser
 def serve(
     settings: Settings, *, workers: int = 1, ready: Callable[[str, int], None] | None = None
 ) -> None:
-    """Serve until stopped; several workers share the memory-mapped model.
+    """Serve until stopped; several workers share one private copy of the model, mapped by all.
 
     `ready` is told host and port once nothing stands in the way of listening there.
     """
     if workers < 1:
         raise ParameterError(f"workers must be at least 1, found {workers}.")
-    load(settings.model)  # refuse a bad folder here, once, and not in every worker
+    read_manifest(settings.model)  # refuse what is no model before anything is made
     _need_free_port(settings.host, settings.port)
+    if workers == 1:
+        app = create_app(settings)
+        _tell(ready, settings)
+        uvicorn.run(app, **_options(settings))
+        return
+    with shared_room(Path(settings.copies) if settings.copies else None) as room:
+        _prepare(settings, room)
+        _tell(ready, settings)
+        os.environ.update(replace(settings, room=str(room)).as_environment())
+        config = uvicorn.Config(
+            "teaser.app.server:create_app_from_environment",
+            factory=True,
+            workers=workers,
+            **_options(settings),
+        )
+        _Workers(config, sockets=[config.bind_socket()]).run()
+
+
+class _Workers(Multiprocess):
+    """Worker processes; a signal to take up a new model is passed on, and nobody is restarted."""
+
+    def handle_hup(self) -> None:
+        """Let every worker look at the model's folder."""
+        for process in self.processes:
+            if process.pid is not None and process.is_alive():
+                os.kill(process.pid, signal.SIGHUP)
+
+
+def _prepare(settings: Settings, room: Path) -> None:
+    """Do once what every worker would do: check and copy the model, bring the tables up to date."""
+    load_private(settings.model, room=room)
+    store = Store(settings.database)
+    store.migrate()
+    store.close()
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "log_level": "warning",
+        "forwarded_allow_ips": settings.proxies,
+    }
+
+
+def _tell(ready: Callable[[str, int], None] | None, settings: Settings) -> None:
     if ready is not None:
         ready(settings.host, settings.port)
-    options = {"host": settings.host, "port": settings.port, "log_level": "warning"}
-    if workers == 1:
-        uvicorn.run(create_app(settings), **options)  # type: ignore[arg-type]
-        return
-    create_app(settings).state.services.store.close()  # bring the database up to date first
-    os.environ.update(settings.as_environment())
-    uvicorn.run(
-        "teaser.app.server:create_app_from_environment",
-        factory=True,
-        workers=workers,
-        **options,  # type: ignore[arg-type]
-    )
 
 
 def demo_model(seed: int = 0) -> Path:

@@ -18,7 +18,7 @@ _LARGEST = 2**63 - 1
 
 def _not_zero(steps: int) -> int:
     if steps == 0:
-        raise ValueError("steps must not be 0")
+        raise ValueError("must not be 0")
     return steps
 
 
@@ -29,7 +29,7 @@ def _whole(value: Any) -> Any:
 
 def _number(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError("a number is needed, not true or false")
+        raise ValueError("must be a number, not true or false")
     return value
 
 
@@ -39,7 +39,10 @@ ItemId = TypeAliasType(
     Annotated[
         Annotated[int, Field(strict=True, ge=-_LARGEST - 1, le=_LARGEST), BeforeValidator(_whole)]
         | Annotated[str, Field(min_length=1, max_length=MAX_TEXT)],
-        Field(description="The owner's name for an item, as in the data; '17' finds 17 too."),
+        Field(
+            description="The owner's name for an item, as in the data; '17' finds 17 too.",
+            examples=["e0001"],
+        ),
     ],
 )
 TagText = Annotated[
@@ -188,6 +191,33 @@ class ProfileRequest(Taste, ProfileOptions):
     """The profile of whoever viewed and pressed this."""
 
     model_config = example(**_TASTE, top=3, features=["type", "town"])
+
+
+class ItemOptions(_Request):
+    """Which item is meant; here and not in the path, where '..' would mean something else."""
+
+    item_id: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_TEXT,
+            description="The owner's name for an item; 17 finds the number and the text.",
+            examples=["e0001"],
+        ),
+    ]
+
+
+class PersonExplainOptions(ItemOptions):
+    """The score of which item a person whose state is kept wants explained."""
+
+    scale: Scale = "robust"
+
+
+class PersonOriginsOptions(_Request):
+    """Where the affinity of a person whose state is kept with one tag comes from."""
+
+    tag: TagText
+    scale: Scale = "robust"
 
 
 class ExplainRequest(Taste):

@@ -2,12 +2,12 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 
 import anyio.to_thread
 from fastapi import FastAPI, Request, Response
@@ -19,24 +19,37 @@ from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.staticfiles import StaticFiles
 
 from teaser._version import __version__
-from teaser.app import api, pages
+from teaser.app import api, fault, pages
 from teaser.app.catalogue import Holder
-from teaser.app.guard import Guard, Metrics
+from teaser.app.guard import WATCHED, Guard, Refusal, Scope
 from teaser.app.services import Services
 from teaser.app.settings import Settings
-from teaser.app.store import Store, StoreError, UnknownPersonError
+from teaser.app.store import Store, StoreError, UnknownPersonError, UnknownShareError
+from teaser.app.tally import Metrics, Rate, Tally
+from teaser.app.visitor import FirstCookie
 from teaser.errors import ArtifactError, TeaserError, UnknownNameError
 
 log = logging.getLogger("teaser")
 _WATCH_SECONDS = 1.0
 _THREADS = 4
+_UNREADABLE = "The body cannot be read: it is no JSON in UTF-8, or too deep, or a number too long."
+_PLAINLY = {
+    404: "There is nothing at this address.",
+    405: "This address does not take such a request.",
+}
 
 
 def create_app(settings: Settings) -> FastAPI:
     """Return the application: the model loaded, the database brought up to date."""
+    room = Path(settings.room) if settings.room else None
+    copies = Path(settings.copies) if settings.copies else None
+    holder = Holder(settings.model, room=room, base=copies)
     store = Store(settings.database, max_events=settings.max_events)
-    store.migrate()
-    services = Services(settings, Holder(settings.model), store, Metrics())
+    if room is None:  # else whoever made the room did so, and a worker must start without it too
+        store.migrate()
+    tally = Tally(None if room is None else room / "tally")
+    metrics = Metrics(tally, is_stale=lambda: holder.trouble is not None)
+    services = Services(settings, holder, store, metrics)
     app = FastAPI(
         title="TEASER",
         version=__version__,
@@ -52,14 +65,18 @@ def create_app(settings: Settings) -> FastAPI:
     app.mount("/static", StaticFiles(directory=static), name="static")
     _add_health(app, services)
     _add_errors(app)
+    app.add_middleware(FirstCookie, services=services)
+    rate = Rate(settings.rate, tally)
     app.add_middleware(
-        Guard, max_body=settings.max_body, rate=settings.rate, metrics=services.metrics
+        Guard, settings=settings, rate=rate, metrics=metrics, refusal=_refusal_of(app)
     )
     return app
 
 
 def create_app_from_environment() -> FastAPI:
     """Return the application that the environment describes; every worker calls this."""
+    if hasattr(signal, "SIGHUP"):  # it must not end a worker that does not listen for it yet
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     return create_app(Settings.from_environment())
 
 
@@ -68,23 +85,38 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Watch for a new model: at SIGHUP, and when the folder's manifest changes."""
     services: Services = app.state.services
     wake = asyncio.Event()
-    with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+    with contextlib.suppress(ValueError, RuntimeError, NotImplementedError, AttributeError):
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, wake.set)
 
     async def watch() -> None:
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(wake.wait(), _WATCH_SECONDS)
+            is_asked = wake.is_set()
             wake.clear()
-            if await asyncio.to_thread(services.holder.refresh):
-                log.info("a new model is served from %s", services.holder.folder)
+            await asyncio.to_thread(_take_up, services.holder, is_asked)
 
     # Answers are computed, not waited for: more threads would only take turns at it.
     anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    # What is there at the start stays; to look through it for garbage would hold everybody up.
+    gc.collect()
+    gc.freeze()
     task = asyncio.create_task(watch())
     yield
     task.cancel()
+    gc.unfreeze()
     services.store.close()
+
+
+def _take_up(holder: Holder, is_asked: bool) -> None:
+    """Serve what the folder holds now; whatever is wrong with it, the watch goes on."""
+    try:
+        if holder.refresh(force=is_asked):
+            log.warning("a new model is served from %s", holder.folder)
+    except TeaserError:
+        return  # said already
+    except Exception:
+        log.exception("the model's folder could not be looked at; the present model stays")
 
 
 def _add_health(app: FastAPI, services: Services) -> None:
@@ -95,7 +127,9 @@ def _add_health(app: FastAPI, services: Services) -> None:
     @app.get("/readyz", include_in_schema=False)
     def ready() -> Response:
         services.store.ping()
-        return PlainTextResponse("ready")
+        stale = services.holder.trouble is not None
+        said = "; the model's folder cannot be used, so the model before it is served"
+        return PlainTextResponse("ready" + said * stale)
 
     @app.get("/metrics", include_in_schema=False)
     def metrics() -> Response:
@@ -106,6 +140,8 @@ def status_of(error: Exception) -> tuple[int, str]:
     """Return the status and the code under which an error is reported."""
     if isinstance(error, UnknownPersonError):
         return 404, "unknown_person"
+    if isinstance(error, UnknownShareError):
+        return 404, "unknown_share"
     if isinstance(error, UnknownNameError):
         return 404, "unknown_name"
     if isinstance(error, StoreError | ArtifactError):
@@ -115,41 +151,66 @@ def status_of(error: Exception) -> tuple[int, str]:
     return 500, "internal"
 
 
-def _add_errors(app: FastAPI) -> None:
-    """Answer every error in one shape: json for the API, a page for the site."""
-
-    def answer(request: Request, status: int, code: str, message: str) -> Response:
-        if request.url.path.startswith("/api/"):
-            body: dict[str, Any] = {"error": {"code": code, "message": message}}
-            return JSONResponse(body, status_code=status)
+def _answer(request: Request, status: int, code: str, message: str) -> Response:
+    """Return an error in the one shape: json for programs, a page for people."""
+    if _reads_pages(request):
         return pages.error_page(request, status, message)
+    return JSONResponse({"error": {"code": code, "message": message}}, status_code=status)
+
+
+def _reads_pages(request: Request) -> bool:
+    path = request.url.path
+    if path.startswith("/api/") or path in (*WATCHED, "/openapi.json"):
+        return False
+    kinds = request.headers.get("accept", "*/*")
+    return any(kind in kinds for kind in ("text/html", "text/*", "*/*"))
+
+
+def _refusal_of(app: FastAPI) -> Refusal:
+    def refuse(scope: Scope, status: int, code: str, message: str) -> Response:
+        response = _answer(Request({**scope, "app": app}), status, code, message)
+        if status == 429:
+            response.headers["retry-after"] = "60"
+        return response
+
+    return refuse
+
+
+def _add_errors(app: FastAPI) -> None:
+    """Answer every error, foreseen or not."""
 
     @app.exception_handler(TeaserError)
     def expected(request: Request, error: TeaserError) -> Response:
         status, code = status_of(error)
         if isinstance(error, StoreError):  # its reason names hosts and users
             log.error("%s", error)
-            return answer(request, status, code, "The database cannot be used now. Try again soon.")
-        return answer(request, status, code, str(error))
+            return _answer(
+                request, status, code, "The database cannot be used now. Try again soon."
+            )
+        return _answer(request, status, code, str(error))
 
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return answer(request, 422, "invalid", f"{where}: {first['msg']}")
+        found = error.errors()
+        if fault.is_unreadable(found):
+            return _answer(request, 400, "unreadable", fault.describe(found))
+        return _answer(request, 422, "invalid", fault.describe(found))
 
     @app.exception_handler(HTTPException)
     def refused(request: Request, error: HTTPException) -> Response:
-        phrase = HTTPStatus(error.status_code).phrase
-        response = answer(
-            request, error.status_code, phrase.lower().replace(" ", "_"), str(error.detail)
-        )
+        code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
+        message = str(error.detail)
+        if error.status_code == 400:  # raised by the framework only, of a body it cannot decode
+            code, message = "unreadable", _UNREADABLE
+        elif message == HTTPStatus(error.status_code).phrase:
+            message = _PLAINLY.get(error.status_code, message)
+        response = _answer(request, error.status_code, code, message)
         response.headers.update(error.headers or {})
         return response
 
     def unexpected(request: Request, error: Exception) -> Response:
         log.exception("a request failed", exc_info=error)
-        return answer(request, 500, "internal", "Something went wrong on our side.")
+        return _answer(request, 500, "internal", "Something went wrong on our side.")
 
     # A handler of Exception would stand outside the guard, and its answers have no headers.
     app.add_middleware(ServerErrorMiddleware, handler=unexpected)

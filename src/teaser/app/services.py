@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from teaser.app.catalogue import Catalogue, Holder
-from teaser.app.guard import Metrics
 from teaser.app.settings import Settings
 from teaser.app.store import Store
+from teaser.app.tally import Metrics
 
 
 @dataclass(frozen=True)

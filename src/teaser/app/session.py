@@ -15,7 +15,7 @@ from teaser.app.state import State
 from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag
 from teaser.explain import Recommendation
-from teaser.guide import varied
+from teaser.guide.variety import spread
 from teaser.profile import Profile
 
 
@@ -44,6 +44,11 @@ class Session:
         """What the model believes of the person."""
         return self.catalogue.model.profile(self.history, self.presses)
 
+    @cached_property
+    def scores(self) -> NDArray[np.float64]:
+        """The score of every item."""
+        return np.asarray(self.catalogue.model.decoder_ @ self.profile.values)
+
     def shown(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Tell which items may be recommended: allowed by the filters, and not hidden."""
         items = self.catalogue.model.items_
@@ -51,15 +56,21 @@ class Session:
         mask[[items.index_of(i) for i in self.state.hidden if i in items]] = False
         return mask
 
+    def rank(self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """Return the positions of the items of the list that `recommend` explains."""
+        items = self.catalogue.model.items_
+        return spread(
+            self.catalogue.model,
+            self.scores,
+            variety=self.state.variety,
+            k=k,
+            seen=[items.index_of(i) for i in self.history],
+            allowed=self.shown(allowed) if self.state.hidden else allowed,
+        )
+
     def recommend(
         self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None
     ) -> list[Recommendation]:
         """Return the list, varied as the state says, among what may be shown."""
-        return varied(
-            self.catalogue.model,
-            self.history,
-            self.presses,
-            variety=self.state.variety,
-            k=k,
-            allowed=self.shown(allowed),
-        )
+        places = self.rank(k=k, allowed=allowed)
+        return self.catalogue.model.entries(places, self.profile.values, self.scores)

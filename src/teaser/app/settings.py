@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -27,14 +28,24 @@ class Settings:
         Where to listen.
     keys
         Whether the API asks for a key: `"on"`, `"off"`, or `"auto"`, which is off on loopback.
+    hosts
+        Names under which the site is reached, separated by commas, beside its address; where no
+        key is needed, requests under other names are refused.
+    proxies
+        Addresses of proxies, separated by commas, whose word on scheme and address of whoever
+        asks is taken.
     secure_cookies
-        Whether cookies travel over https only.
+        Whether the site is reached over https only: cookies travel so, and forms come from there.
     max_body
         The largest request in bytes.
     rate
         Requests a minute from one address, 0 for no limit.
     max_events
         The most actions that are kept of one person.
+    copies
+        Where private copies of the model are made; the system's temporary folder unless given.
+    room
+        A folder that all processes of one server share; `teaser serve --workers` makes its own.
     """
 
     model: Path
@@ -42,14 +53,23 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     keys: str = "auto"
+    hosts: str = ""
+    proxies: str = "127.0.0.1,::1"
     secure_cookies: bool = False
     max_body: int = 65_536
     rate: int = 1_200
     max_events: int = 10_000
+    copies: str = ""
+    room: str = ""
 
     def __post_init__(self) -> None:
         if self.keys not in ("auto", "on", "off"):
             raise ParameterError(f"keys must be auto, on or off, found {self.keys!r}.")
+        for name in _names(self.hosts):
+            if host_of(name) != name.lower() and not _is_address(name):
+                raise ParameterError(
+                    f"{name!r} is no name of a host. Write it without scheme, port and path."
+                )
         if not 0 <= self.port <= 65_535:
             raise ParameterError(f"port must be from 0 to 65535, found {self.port}.")
 
@@ -84,6 +104,31 @@ class Settings:
         """Whether the API asks for a key."""
         return self.keys == "on" or (self.keys == "auto" and not is_loopback(self.host))
 
+    def is_own_host(self, header: str) -> bool:
+        """Tell whether a Host header names this server.
+
+        A page of another site can make its own name lead to this machine and then read what is
+        answered; it cannot make the browser send another name. With keys it would learn nothing,
+        so there any name is taken unless some are given.
+        """
+        if self.needs_keys and not self.hosts:
+            return True
+        host = host_of(header)
+        if host is None:
+            return False
+        if host in (self.host.lower(), "localhost", *(n.lower() for n in _names(self.hosts))):
+            return True
+        # An address cannot be made to lead elsewhere, as a name can.
+        return is_loopback(host) or (not is_loopback(self.host) and _is_address(host))
+
+
+def host_of(header: str) -> str | None:
+    """Return the name or address in a Host header, in small letters; None if there is none."""
+    found = re.fullmatch(
+        r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/?#@\[\],.][^\s:/?#@\[\],]*?))\.?(?::\d*)?", header
+    )
+    return (found[1] or found[2]).lower() if found else None
+
 
 def is_loopback(host: str) -> bool:
     """Tell whether an address is reached from this machine only."""
@@ -91,6 +136,17 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _is_address(host: str) -> bool:
+    try:
+        return bool(ipaddress.ip_address(host))
+    except ValueError:
+        return False
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _read(name: str, kind: str, text: str) -> Any:

@@ -14,7 +14,17 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, Engine, create_engine, delete, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    bindparam,
+    create_engine,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy import event as hooks
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
@@ -24,6 +34,21 @@ from teaser.app.tables import event as events
 from teaser.errors import ParameterError, TeaserError
 
 _ATTEMPTS = 20
+MAX_SHARES = 100
+_SHARE_ID = 16
+
+# What every press asks is put together once.
+_PERSON_OF_TOKEN = select(person.c.id).where(person.c.token_hash == bindparam("token_hash"))
+_PERSON = select(person.c.id).where(person.c.id == bindparam("id"))
+_PERSON_LOCKED = _PERSON.with_for_update()
+_OF_PERSON = events.c.person_id == bindparam("person_id")
+_COURSE = select(events.c.kind, events.c.data).where(_OF_PERSON).order_by(events.c.place)
+_EVENTS = (
+    select(events.c.place, events.c.at, events.c.kind, events.c.data)
+    .where(_OF_PERSON)
+    .order_by(events.c.place)
+)
+_APPEND = insert(events)
 
 
 class StoreError(TeaserError):
@@ -34,6 +59,10 @@ class UnknownPersonError(TeaserError, LookupError):
     """Nobody of that name, or with that token."""
 
 
+class UnknownShareError(TeaserError, LookupError):
+    """No link of that name among those of a person."""
+
+
 @dataclass(frozen=True)
 class StoredEvent:
     """One action, with its place in the person's course and its time."""
@@ -42,6 +71,23 @@ class StoredEvent:
     at: datetime
     kind: str
     data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StoredShare:
+    """A link that shows a state of a person, read-only; the token in the link is kept nowhere.
+
+    Attributes
+    ----------
+    share_id
+        By which the owner can end the link; it opens nothing.
+    place
+        After how many actions the state is that it shows.
+    """
+
+    share_id: str
+    place: int
+    created_at: datetime
 
 
 class Store:
@@ -82,20 +128,32 @@ class Store:
         """Let go of the database."""
         self._engine.dispose()
 
-    def create_person(self, *, with_token: bool = False) -> tuple[str, str | None]:
-        """Add a person; return the id, and a secret token if the person will come back by it."""
+    def create_person(
+        self, *, with_token: bool = False, token: str | None = None
+    ) -> tuple[str, str | None]:
+        """Add a person; return the id, and a secret token if the person will come back by it.
+
+        Whoever comes with a `token` of their own that nobody holds yet is known by it; of two
+        calls at once with the same one, both return the same person.
+        """
         person_id = secrets.token_urlsafe(32)
-        token = secrets.token_urlsafe(32) if with_token else None
+        token = token or (secrets.token_urlsafe(32) if with_token else None)
         row = {"id": person_id, "token_hash": token and _hash(token), "created_at": _now()}
-        with self._writing() as connection:
-            connection.execute(insert(person).values(row))
+        try:
+            with self._writing() as connection:
+                connection.execute(insert(person).values(row))
+        except IntegrityError:
+            found = self.find_person(token or "")
+            if found is None:
+                raise StoreError("A person was made and deleted at once. Try again.") from None
+            return found, token
         return person_id, token
 
     def find_person(self, token: str) -> str | None:
         """Return the id of the person who holds a token."""
         with self._reading() as connection:
-            query = select(person.c.id).where(person.c.token_hash == _hash(token))
-            return connection.execute(query).scalar_one_or_none()
+            found = connection.execute(_PERSON_OF_TOKEN, {"token_hash": _hash(token)})
+            return found.scalar_one_or_none()
 
     def events(self, person_id: str, *, until: int | None = None) -> list[StoredEvent]:
         """Return all that a person did, in order."""
@@ -103,18 +161,31 @@ class Store:
             self._need(connection, person_id)
             return self._read(connection, person_id, until)
 
+    def kept(self, person_id: str) -> tuple[list[StoredEvent], list[StoredShare]]:
+        """Return all that is kept of a person: actions, and links in use."""
+        with self._reading() as connection:
+            self._need(connection, person_id)
+            found = self._read(connection, person_id)
+            return found, self._read_shares(connection, person_id)
+
     def state(self, person_id: str, *, until: int | None = None) -> State:
         """Return what is now, or was after the first `until` events."""
         return fold(Event(e.kind, e.data) for e in self.events(person_id, until=until))
 
     def act(self, person_id: str, action: Event) -> State:
         """Append an action if it can happen now, and return the state after it."""
+        return self.step(person_id, action)[1]
+
+    def step(self, person_id: str, action: Event) -> tuple[State, State]:
+        """Append an action if it can happen now; return the states right before and after it."""
         for _ in range(_ATTEMPTS):
             try:
                 with self._writing() as connection:
                     self._need(connection, person_id, lock=True)
-                    course = [Event(e.kind, e.data) for e in self._read(connection, person_id)]
-                    check(fold(course), action)
+                    found = connection.execute(_COURSE, {"person_id": person_id})
+                    course = [Event(*row) for row in found]
+                    before = fold(course)
+                    check(before, action)
                     if len(course) >= self.max_events:
                         raise ParameterError(
                             f"{len(course):,} actions are kept of this person, which is the most. "
@@ -122,8 +193,8 @@ class Store:
                         )
                     row = {"person_id": person_id, "place": len(course) + 1, "kind": action.kind}
                     values = {**row, "data": dict(action.data), "at": _now()}
-                    connection.execute(insert(events).values(values))
-                return fold([*course, action])
+                    connection.execute(_APPEND, values)
+                return before, fold([*course, action])
             except IntegrityError:
                 continue  # the person was deleted meanwhile, or the place taken; look again
         raise StoreError("Too many actions of this person at once. Try again.")
@@ -138,13 +209,41 @@ class Store:
 
     def create_share(self, person_id: str) -> str:
         """Return a token under which the state of now can be seen, and nothing changed."""
+        return self.make_share(person_id)[0]
+
+    def make_share(self, person_id: str) -> tuple[str, StoredShare]:
+        """Make a link to the state of now; return its token, kept nowhere, and what is kept."""
         token = secrets.token_urlsafe(32)
         with self._writing() as connection:
-            self._need(connection, person_id)
+            self._need(connection, person_id, lock=True)
+            if len(self._read_shares(connection, person_id)) >= MAX_SHARES:
+                raise ParameterError(
+                    f"{MAX_SHARES} links are in use, which is the most. End one of them first."
+                )
             place = len(self._read(connection, person_id))
             row = {"token_hash": _hash(token), "person_id": person_id, "place": place}
-            connection.execute(insert(share).values({**row, "created_at": _now()}))
-        return token
+            at = _now()
+            connection.execute(insert(share).values({**row, "created_at": at}))
+        return token, StoredShare(share_id_of(token), place, at)
+
+    def shares(self, person_id: str) -> list[StoredShare]:
+        """Return the links of a person that are in use, the oldest first."""
+        with self._reading() as connection:
+            self._need(connection, person_id)
+            return self._read_shares(connection, person_id)
+
+    def revoke_share(self, person_id: str, share_id: str) -> None:
+        """End a link of a person; whoever follows it from now on sees nothing."""
+        with self._writing() as connection:
+            self._need(connection, person_id)
+            known = [s.share_id for s in self._read_shares(connection, person_id)]
+            if share_id not in known:
+                raise UnknownShareError("There is no such link. Perhaps it was ended already.")
+            connection.execute(
+                delete(share).where(
+                    share.c.person_id == person_id, share.c.token_hash.startswith(share_id)
+                )
+            )
 
     def shared_state(self, token: str) -> State | None:
         """Return the state that was shared under a token."""
@@ -190,20 +289,23 @@ class Store:
                 raise ParameterError(f"There is no key named {name!r} in use.")
 
     def _need(self, connection: Connection, person_id: str, *, lock: bool = False) -> None:
-        query = select(person.c.id).where(person.c.id == person_id)
-        if lock:  # actions of one person wait for each other; SQLite has one writer anyway
-            query = query.with_for_update()
-        if connection.execute(query).first() is None:
+        # Actions of one person wait for each other; SQLite has one writer anyway.
+        query = _PERSON_LOCKED if lock else _PERSON
+        if connection.execute(query, {"id": person_id}).first() is None:
             raise UnknownPersonError("There is no such person. Was it deleted?")
 
     def _read(
         self, connection: Connection, person_id: str, until: int | None = None
     ) -> list[StoredEvent]:
-        query = select(events.c.place, events.c.at, events.c.kind, events.c.data)
-        query = query.where(events.c.person_id == person_id).order_by(events.c.place)
-        if until is not None:
-            query = query.where(events.c.place <= until)
-        return [StoredEvent(*row) for row in connection.execute(query)]
+        query = _EVENTS if until is None else _EVENTS.where(events.c.place <= until)
+        found = connection.execute(query, {"person_id": person_id})
+        return [StoredEvent(*row) for row in found]
+
+    def _read_shares(self, connection: Connection, person_id: str) -> list[StoredShare]:
+        query = select(share.c.token_hash, share.c.place, share.c.created_at)
+        query = query.where(share.c.person_id == person_id)
+        found = connection.execute(query.order_by(share.c.created_at, share.c.token_hash))
+        return [StoredShare(digest[:_SHARE_ID], place, at) for digest, place, at in found]
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -273,6 +375,11 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
         "busy_timeout=10000",
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def share_id_of(token: str) -> str:
+    """Return the name of a link among those of its owner: the beginning of the token's hash."""
+    return _hash(token)[:_SHARE_ID]
 
 
 def _hash(secret: str) -> str:

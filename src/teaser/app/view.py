@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag
 from teaser.explain import Reason, Recommendation
 from teaser.guide import statements, undo_presses
+from teaser.model.base import top_k
 from teaser.profile import MAX_PRESSES, POPULARITY
 
 SHOWN_TAGS = 4
@@ -23,6 +24,9 @@ OPEN_FEATURES = 3
 INLINE_TAGS = 12
 N_FACTS = 4
 _MOST_REMEMBERED = 5_000
+K = TypeVar("K")
+V = TypeVar("V")
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,11 @@ class TagRow:
     def length(self) -> float:
         """The length of the bar, of 100."""
         return round(100 * min(1.0, abs(self.affinity)), 1)
+
+    @property
+    def side(self) -> str:
+        """Where the bar goes: `up`, `down` or nowhere."""
+        return "up" if self.affinity > 0 else "down" if self.affinity < 0 else ""
 
     @property
     def can_rise(self) -> bool:
@@ -62,6 +71,11 @@ class FeatureView:
     more: list[TagRow]
     n_more: int
     is_open: bool
+
+    @property
+    def length(self) -> float:
+        """The length of the impact's bar, of 100."""
+        return round(100 * self.impact, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +105,23 @@ class ReasonRow:
     share: float
     start: float
 
+    @property
+    def width(self) -> float:
+        """How wide it is in the strip, of 100, less a gap to the next."""
+        return round(max(100 * abs(self.share) - 0.7, 0.3), 1)
+
+    @property
+    def side(self) -> str:
+        """Whether it is for the item or against it: `up` or `down`."""
+        return "up" if self.share > 0 else "down"
+
 
 @dataclass(frozen=True, slots=True)
 class CardView:
     """An item in a list."""
 
     card: Card
-    facts: list[str]
+    facts: tuple[str, ...]
     match: float
     reasons: list[ReasonRow]
     moved: int | str | None
@@ -105,21 +129,53 @@ class CardView:
 
 def tag_row(tag: Tag, affinity: float, session: Session, texts: Texts) -> TagRow:
     """Return what is shown of one tag."""
-    return TagRow(tag, str(tag), texts.tag(tag), affinity, session.presses.get(tag, 0))
+    name = _names(session.catalogue, texts)[session.catalogue.tag_index[tag]]
+    return TagRow(tag, name.text, name.label, affinity, session.presses.get(tag, 0))
 
 
 def tag_label(tag: Tag, catalogue: Catalogue, texts: Texts) -> str:
     """Return a tag's value, with its feature where another feature has the same value."""
+    place = catalogue.tag_index.get(tag)
+    return texts.tag(tag) if place is None else _names(catalogue, texts)[place].full
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A tag as forms name it, as people read it, and so that no other tag reads the same."""
+
+    text: str
+    label: str
+    full: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is remembered of one catalogue while it is served; names and facts by language."""
+
+    names: dict[str, list[_Name]] = field(default_factory=dict)
+    cards: dict[ItemId, Card] = field(default_factory=dict)
+    facts: dict[tuple[str, ItemId], tuple[str, ...]] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=1)
+def _kept(_: Catalogue) -> _Kept:
+    return _Kept()
+
+
+def _names(catalogue: Catalogue, texts: Texts) -> list[_Name]:
+    """Return the names of every tag of the model."""
+    known = _kept(catalogue).names
+    if texts.language not in known:
+        counts = Counter(tag.value for tag in catalogue.model.tags_)
+        known[texts.language] = [
+            _name(tag, texts, is_alone=counts[tag.value] < 2) for tag in catalogue.model.tags_
+        ]
+    return known[texts.language]
+
+
+def _name(tag: Tag, texts: Texts, *, is_alone: bool) -> _Name:
     label = texts.tag(tag)
-    if tag.value not in _ambiguous(catalogue):
-        return label
-    return f"{label} ({texts.feature(tag.feature)})"
-
-
-@lru_cache(maxsize=2)
-def _ambiguous(catalogue: Catalogue) -> frozenset[str]:
-    counts = Counter(tag.value for tag in catalogue.model.tags_)
-    return frozenset(value for value, n in counts.items() if n > 1)
+    return _Name(str(tag), label, label if is_alone else f"{label} ({texts.feature(tag.feature)})")
 
 
 def profile_view(session: Session, texts: Texts) -> ProfileView:
@@ -142,37 +198,51 @@ def profile_view(session: Session, texts: Texts) -> ProfileView:
 
 def feature_rows(session: Session, feature: str, texts: Texts) -> list[TagRow]:
     """Return all tags of a feature, the most influential first, then the commonest."""
-    return [_row_at(j, session, texts) for j in _ordered(session, feature).tolist()]
+    return _rows(_ordered(session, _places(session.catalogue)[feature].tolist()), session, texts)
 
 
 def _feature_view(name: str, session: Session, texts: Texts, *, is_open: bool) -> FeatureView:
-    ordered = _ordered(session, name).tolist()
-    tags = session.catalogue.model.tags_
-    shown = ordered[:SHOWN_TAGS]
-    shown += [j for j in ordered[SHOWN_TAGS:] if tags[j] in session.presses]
-    rest = (
-        [j for j in ordered if j not in shown] if len(ordered) <= SHOWN_TAGS + INLINE_TAGS else []
-    )
+    places = _places(session.catalogue)[name]
+    index = session.catalogue.tag_index
+    is_short = len(places) <= SHOWN_TAGS + INLINE_TAGS
+    ordered = _ordered(session, places.tolist()) if is_short else _leading(session, places)
+    first = ordered[:SHOWN_TAGS]
+    pressed = {index[tag] for tag in session.presses if tag.feature == name}.difference(first)
+    common = [j for j in places.tolist() if j in pressed] if pressed else []
+    shown = first + _ordered(session, common)
+    rest = [j for j in ordered if j not in shown] if is_short else []
     return FeatureView(
         name=name,
         label=texts.feature(name),
         impact=session.profile.impacts.get(name, 0.0),
-        rows=[_row_at(j, session, texts) for j in shown],
-        more=[_row_at(j, session, texts) for j in rest],
-        n_more=len(ordered) - len(shown),
+        rows=_rows(shown, session, texts),
+        more=_rows(rest, session, texts),
+        n_more=len(places) - len(shown),
         is_open=is_open,
     )
 
 
-def _row_at(j: int, session: Session, texts: Texts) -> TagRow:
-    affinity = float(session.profile.values[j])
-    return tag_row(session.catalogue.model.tags_[j], affinity, session, texts)
+def _ordered(session: Session, places: list[int]) -> list[int]:
+    """Return tags in order of influence; equals stay as they are."""
+    size = dict(zip(places, np.abs(session.profile.values[places]).tolist(), strict=True))
+    return sorted(places, key=size.__getitem__, reverse=True)
 
 
-def _ordered(session: Session, feature: str) -> NDArray[Any]:
-    places = _places(session.catalogue)[feature]
+def _leading(session: Session, places: NDArray[Any]) -> list[int]:
+    """Return what `_ordered` begins with, for many tags."""
     size = np.abs(session.profile.values[places])
-    return np.asarray(places[np.argsort(-size, kind="stable")])
+    found: list[int] = places[top_k(size, SHOWN_TAGS, exclude=_NONE, tie=size)].tolist()
+    return found
+
+
+def _rows(places: list[int], session: Session, texts: Texts) -> list[TagRow]:
+    names, tags = _names(session.catalogue, texts), session.catalogue.model.tags_
+    affinities = session.profile.values[places].tolist()
+    presses = session.presses
+    return [
+        TagRow(tags[j], names[j].text, names[j].label, affinity, presses.get(tags[j], 0))
+        for j, affinity in zip(places, affinities, strict=True)
+    ]
 
 
 @lru_cache(maxsize=2)
@@ -226,8 +296,8 @@ def card_views(
     """Return the cards of a list."""
     return [
         CardView(
-            card=(card := card_of(session.catalogue, entry.item_id)),
-            facts=facts(card, texts),
+            card=card_of(session.catalogue, entry.item_id),
+            facts=facts_of(session.catalogue, entry.item_id, texts),
             match=entry.match,
             reasons=_reasons(entry.reasons, session, texts),
             moved=(moves or {}).get(entry.item_id),
@@ -238,24 +308,34 @@ def card_views(
 
 def card_of(catalogue: Catalogue, item_id: ItemId) -> Card:
     """Return what is shown of an item, remembered while the catalogue is served."""
-    known = _cards(catalogue)
+    known = _kept(catalogue).cards
     found = known.get(item_id)
     if found is None:
-        if len(known) > _MOST_REMEMBERED:
-            known.clear()
-        found = known[item_id] = catalogue.card(item_id)
+        found = _remember(known, item_id, catalogue.card(item_id))
     return found
 
 
-@lru_cache(maxsize=1)
-def _cards(_: Catalogue) -> dict[ItemId, Card]:
-    return {}
+def facts_of(catalogue: Catalogue, item_id: ItemId, texts: Texts) -> tuple[str, ...]:
+    """Return the line of facts of an item, remembered as its card is."""
+    known = _kept(catalogue).facts
+    found = known.get((texts.language, item_id))
+    if found is None:
+        said = tuple(facts(card_of(catalogue, item_id), texts))
+        found = _remember(known, (texts.language, item_id), said)
+    return found
+
+
+def _remember(known: dict[K, V], key: K, value: V) -> V:
+    if len(known) > _MOST_REMEMBERED:
+        known.clear()
+    known[key] = value
+    return value
 
 
 def plain_card(catalogue: Catalogue, item_id: ItemId, texts: Texts) -> CardView:
     """Return an item as a card without match and reasons."""
-    card = card_of(catalogue, item_id)
-    return CardView(card, facts(card, texts), 0.0, [], None)
+    said = facts_of(catalogue, item_id, texts)
+    return CardView(card_of(catalogue, item_id), said, 0.0, [], None)
 
 
 def facts(card: Card, texts: Texts) -> list[str]:
@@ -268,11 +348,13 @@ def facts(card: Card, texts: Texts) -> list[str]:
 
 
 def _reasons(reasons: Iterable[Reason], session: Session, texts: Texts) -> list[ReasonRow]:
+    names = _names(session.catalogue, texts)
     rows = []
     start = 0.0
     for reason in reasons:
-        label = tag_label(reason.tag, session.catalogue, texts)
-        row = replace(tag_row(reason.tag, reason.affinity, session, texts), label=label)
+        name = names[session.catalogue.tag_index[reason.tag]]
+        presses = session.presses.get(reason.tag, 0)
+        row = TagRow(reason.tag, name.text, name.full, reason.affinity, presses)
         rows.append(ReasonRow(row, reason.share, round(start, 1)))
         start += 100 * abs(reason.share)
     return rows

@@ -1,9 +1,14 @@
 """Who asks: the person behind a cookie, the language and colours wanted, and from which site."""
 
+import re
+import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import Request, Response
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 
 from teaser.app.services import Services, services_of
@@ -15,6 +20,7 @@ THEME = "teaser_theme"
 SKIPPED = "teaser_skipped"
 THEMES = ("auto", "light", "dark")
 FRAGMENT = "x-teaser-fragment"
+_PORTS = {"http": 80, "https": 443}
 _YEAR = 365 * 24 * 3600
 
 
@@ -34,6 +40,8 @@ class Visitor:
         Whether they passed over the quick start.
     wants_fragment
         Whether the page's own script asks, for the parts that it swaps in place.
+    token
+        What they are known by, or will be once they do something; None without such a cookie.
     """
 
     person_id: str | None
@@ -41,12 +49,13 @@ class Visitor:
     theme: str
     has_skipped: bool
     wants_fragment: bool
+    token: str | None = None
 
 
 def visitor_of(request: Request, *, with_person: bool = True) -> Visitor:
     """Return who made a request; without asking the store if their person does not matter."""
     cookies = request.cookies
-    token = cookies.get(TOKEN) if with_person else None
+    token = _token(cookies) if with_person else None
     theme = cookies.get(THEME, "auto")
     language = choose_language(cookies.get(LANGUAGE), request.headers.get("accept-language"))
     return Visitor(
@@ -55,32 +64,102 @@ def visitor_of(request: Request, *, with_person: bool = True) -> Visitor:
         theme=theme if theme in THEMES else "auto",
         has_skipped=SKIPPED in cookies,
         wants_fragment=FRAGMENT in request.headers,
+        token=token,
     )
 
 
 def need_own_origin(request: Request) -> None:
     """Refuse a form that was sent from another site, or that does not say from where."""
-    host = request.headers.get("host", "")
     site = request.headers.get("sec-fetch-site")
     source = request.headers.get("origin") or request.headers.get("referer")
-    own = _netloc(source) == host if source else site == "same-origin"
+    own = _origin(source) == own_origin(request) if source else site == "same-origin"
     if not own or site in ("cross-site", "same-site"):
         raise HTTPException(403, "This form was sent from another site, so nothing was changed.")
 
 
-def _netloc(address: str) -> str | None:
-    """Return the host and port that an address names, or None if it is none."""
+def own_origin(request: Request) -> str | None:
+    """Return scheme, host and port under which a request reached this site.
+
+    Behind a proxy that ends https the scheme is what the proxy says, if its word is taken
+    (`Settings.proxies`), and https in any case where cookies travel over nothing else.
+    """
+    secure = services_of(request).settings.secure_cookies
+    scheme = "https" if secure else request.url.scheme
+    return _origin(f"{scheme}://{request.headers.get('host', '')}")
+
+
+def _origin(address: str) -> str | None:
+    """Return scheme, host and port of an address, the usual port left out; None if it is none."""
     try:
-        return urlsplit(address).netloc
+        parts = urlsplit(address)
+        port = parts.port
     except ValueError:
         return None
+    if parts.scheme not in _PORTS or not parts.hostname or "@" in parts.netloc:
+        return None
+    host = parts.hostname if port in (None, _PORTS[parts.scheme]) else f"{parts.hostname}:{port}"
+    return f"{parts.scheme}://{host}"
 
 
 def ensure_person(visitor: Visitor, services: Services) -> tuple[str, str | None]:
-    """Return the visitor's person, made now if need be, and then the token for their cookie."""
+    """Return the visitor's person, made now if need be, and then the token for their cookie.
+
+    The token is the one that came with their first page: two tabs that act at once for the first
+    time both bring it, and so make one person.
+    """
     if visitor.person_id is not None:
         return visitor.person_id, None
-    return services.store.create_person(with_token=True)
+    return services.store.create_person(with_token=True, token=visitor.token)
+
+
+class FirstCookie:
+    """ASGI middleware: with the first page a browser gets the token that it will be known by.
+
+    Nothing is stored until its holder does something.
+    """
+
+    def __init__(self, app: Any, *, services: Services) -> None:
+        self.app = app
+        self.services = services
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Handle one connection."""
+        if not _is_first_page(scope):
+            await self.app(scope, receive, send)
+            return
+
+        async def sent(message: Any) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                headers = MutableHeaders(raw=list(message.get("headers", ())))
+                if headers.get("content-type", "").startswith("text/html"):
+                    headers.append("set-cookie", self._cookie())
+                    message["headers"] = headers.raw
+            await send(message)
+
+        await self.app(scope, receive, sent)
+
+    def _cookie(self) -> str:
+        response = Response()
+        remember(response, self.services, TOKEN, secrets.token_urlsafe(32))
+        return response.headers["set-cookie"]
+
+
+def _is_first_page(scope: Any) -> bool:
+    """Tell whether a page is asked for by a browser without a token that could be one of ours.
+
+    Whoever looks at a shared profile, or has just deleted their data, needs none.
+    """
+    if scope["type"] != "http" or scope["method"] != "GET":
+        return False
+    if scope["path"].startswith("/s/") or scope["path"] == "/deleted":
+        return False
+    return _token(Request(scope).cookies) is None
+
+
+def _token(cookies: Mapping[str, str]) -> str | None:
+    """Return the token of a cookie, if it has the form of one."""
+    token = cookies.get(TOKEN, "")
+    return token if re.fullmatch(r"[A-Za-z0-9_-]{43}", token) else None
 
 
 def remember(response: Response, services: Services, name: str, value: str) -> None:
@@ -98,4 +177,4 @@ def remember(response: Response, services: Services, name: str, value: str) -> N
 def local_path(text: str) -> str:
     """Return a path on this site as it is, and the first page for anything else."""
     is_local = text.startswith("/") and not text.startswith(("//", "/\\"))
-    return text if is_local and not _netloc(text) and text.isprintable() else "/"
+    return text if is_local and text.isprintable() else "/"

@@ -12,19 +12,19 @@ import polars as pl
 import scipy.sparse as sp
 
 from teaser import artifact
-from teaser.data.infer import infer_roles, infer_rules
-from teaser.data.rules import Rule, Rules, as_rules
+from teaser.data._catalogue import describe_items
+from teaser.data.partitions import Interactions, Partitions, Run, interaction_matrix
+from teaser.data.rules import Rule, Rules
 from teaser.data.tables import (
     Positive,
     ReadReport,
     Refusal,
     check_interactions,
-    check_items,
     need_column,
     read_table,
 )
-from teaser.data.tags import Tag, TagReport, build_tags
-from teaser.errors import ArtifactError, DataError, RuleError, UnknownItemError, closest
+from teaser.data.tags import Tag, TagReport
+from teaser.errors import ArtifactError, UnknownItemError, closest
 
 ItemId = int | str
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
@@ -106,11 +106,12 @@ class Dataset:
     Attributes
     ----------
     X
-        Who chose what (users x items), binary.
+        Who chose what (users x items), binary; `Interactions` where they are in partitions.
     S
         Which item carries which tag (items x tags), binary.
     users, items
-        The owner's ids, in the order of the rows and columns of X.
+        The owner's ids, in the order of the rows and columns of X; no users are kept of
+        partitions.
     tags
         The tags, in the order of the columns of S.
     table
@@ -138,7 +139,7 @@ class Dataset:
     items_refused: tuple[Refusal, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("X", "S"):
+        for name in ("S",) if isinstance(self.X, Interactions) else ("X", "S"):
             matrix = _Fixed(getattr(self, name))
             for part in (matrix.data, matrix.indices, matrix.indptr):
                 part.flags.writeable = False
@@ -180,27 +181,66 @@ class Dataset:
             item=item,
             positive=positive,
         )
-        table, refused = check_items(raw, item=item)
-        if pairs["item"].dtype != table[item].dtype:
-            pairs = pairs.with_columns(pl.col("item").cast(pl.String))
-            table = table.with_columns(pl.col(item).cast(pl.String))
-        table, undescribed = _with_undescribed(table, pairs["item"], item)
-        given = _inferred(table, item) if rules is None else as_rules(rules)
-        roles = _checked_roles(given, table) or infer_roles(table, item=item)
-        tagged = build_tags(table, given.tags)
+        catalogue = describe_items(raw, pairs["item"], item, rules)
+        ids = catalogue["table"][item]
+        pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
         users = pairs["user"].unique(maintain_order=True)
+        X = interaction_matrix(pairs, users, ids)
         return cls(
-            X=_interaction_matrix(pairs, users, table[item]),
-            S=tagged.S,
+            X=X,
             users=Ids(users.to_list()),
-            items=Ids(table[item].to_list()),
-            tags=tagged.tags,
-            table=table.select(item, pl.exclude(item)),
-            rules=Rules(tagged.rules, roles, given.skipped),
+            items=Ids(ids.to_list()),
             report=report,
-            tag_report=tagged.report,
-            items_without_metadata=undescribed,
-            items_refused=refused,
+            **catalogue,
+        )
+
+    @classmethod
+    def from_partitions(
+        cls,
+        interactions: Any,
+        items: Any,
+        *,
+        user: str = "user_id",
+        item: str = "item_id",
+        rules: Rules | str | Path | Iterable[Rule] | None = None,
+        positive: str | Positive | None = None,
+        encoding: str = "utf-8",
+        run: Run | None = None,
+    ) -> Self:
+        """Make a data set of interactions that stay where they are, in partitions by user.
+
+        Parameters
+        ----------
+        interactions
+            A folder of parquet files, also by an address such as `s3://bucket/folder`; a list of
+            files; a Dask collection; or `Partitions`. Each is read once, and only counts are
+            kept. All rows of a user must be in one partition.
+        items, user, item, rules, positive, encoding
+            As for `from_tables`.
+        run
+            Where partitions are read: `Cluster.run`, or on this machine when not given.
+        """
+        raw = read_table(items, what="items", encoding=encoding)
+        need_column(raw, item, "the items")
+        parts = Partitions.open(interactions, user=user, item=item, positive=positive)
+        survey = parts.survey(run)
+        catalogue = describe_items(raw, survey.chosen["item"], item, rules)
+        ids = catalogue["table"][item].alias("item")
+        chosen = survey.chosen.with_columns(pl.col("item").cast(ids.dtype))
+        counts = ids.to_frame().join(chosen, on="item", how="left", maintain_order="left")
+        X = Interactions(
+            parts,
+            survey.sizes,
+            ids,
+            counts["count"].fill_null(0).cast(pl.Int64).to_numpy(),
+            survey.squares,
+        )
+        return cls(
+            X=X,
+            users=Ids(()),
+            items=Ids(ids.to_list()),
+            report=survey.report,
+            **catalogue,
         )
 
     @property
@@ -221,7 +261,10 @@ class Dataset:
     @cached_property
     def item_counts(self) -> "np.ndarray[Any, np.dtype[np.int64]]":
         """How many users chose each item."""
-        counts = np.bincount(self.X.indices, minlength=self.n_items).astype(np.int64)
+        if isinstance(self.X, Interactions):
+            counts = self.X.item_counts.copy()
+        else:
+            counts = np.bincount(self.X.indices, minlength=self.n_items).astype(np.int64)
         counts.flags.writeable = False
         return counts
 
@@ -251,11 +294,17 @@ class Dataset:
         }
 
     def save(self, folder: str | Path) -> None:
-        """Write the data set to a folder; `Dataset.load` reads it back."""
+        """Write the data set to a folder; `Dataset.load` reads it back.
+
+        Interactions in partitions stay there; only where they are is written.
+        """
+        parts = self.X.settings() if isinstance(self.X, Interactions) else None
+        X = {"X.counts": self.item_counts} if parts else pack("X", self.X)
         artifact.write(
             folder,
             kind="dataset",
             settings={
+                **({"partitions": parts} if parts else {}),
                 "rules": self.rules.as_dict(),
                 "skipped": dict(self.rules.skipped),
                 "report": asdict(self.report),
@@ -263,9 +312,9 @@ class Dataset:
                 "items_without_metadata": self.items_without_metadata,
                 "items_refused": [asdict(r) for r in self.items_refused],
             },
-            arrays={**pack("X", self.X), **pack("S", self.S)},
+            arrays={**X, **pack("S", self.S)},
             tables={
-                "users": pl.DataFrame({"user": self.users[:]}),
+                **({} if parts else {"users": pl.DataFrame({"user": self.users[:]})}),
                 "items": self.table,
                 "tags": tag_frame(self.tags),
             },
@@ -286,11 +335,16 @@ class Dataset:
     def _of(cls, content: artifact.Content, origin: str) -> Self:
         s, tables = content.settings, content.tables
         rules = Rules.from_dict(s["rules"], origin=origin)
-        users = Ids(tables["users"]["user"].to_list())
-        items = Ids(tables["items"].to_series(0).to_list())
+        ids = tables["items"].to_series(0).alias("item")
+        items = Ids(ids.to_list())
         tags = tags_from(tables["tags"])
+        if "partitions" in s:
+            users, X = Ids(()), Interactions.of(s["partitions"], ids, content.arrays["X.counts"])
+        else:
+            users = Ids(tables["users"]["user"].to_list())
+            X = unpack("X", content.arrays, (len(users), len(items)))
         return cls(
-            X=unpack("X", content.arrays, (len(users), len(items))),
+            X=X,
             S=unpack("S", content.arrays, (len(items), len(tags))),
             users=users,
             items=items,
@@ -342,53 +396,6 @@ def tag_frame(tags: Sequence[Tag]) -> pl.DataFrame:
 def tags_from(frame: pl.DataFrame) -> tuple[Tag, ...]:
     """Return the tags of a table that `tag_frame` made."""
     return tuple(Tag(*row) for row in frame.select("feature", "value").rows())
-
-
-def _with_undescribed(
-    table: pl.DataFrame, chosen: pl.Series, item: str
-) -> tuple[pl.DataFrame, int]:
-    """Append a row of nulls for every chosen item that the metadata do not describe."""
-    distinct = chosen.unique(maintain_order=True).to_frame(item)
-    missing = distinct.join(table.select(item), on=item, how="anti", maintain_order="left")
-    if missing.height == distinct.height:
-        raise DataError(
-            f"None of the {missing.height:,} items that people chose is described: the "
-            f"interactions name {_few(missing[item])}, the items {_few(table[item])}. "
-            f"Are both of the same catalogue, and is {item!r} the id in both?"
-        )
-    return pl.concat([table, missing], how="diagonal"), missing.height
-
-
-def _few(ids: pl.Series) -> str:
-    return ", ".join(repr(name) for name in ids.head(3).to_list())
-
-
-def _inferred(table: pl.DataFrame, item: str) -> Rules:
-    rules = infer_rules(table, item=item)
-    if not rules.tags:
-        why = "; ".join(f"{column!r}: {reason}" for column, reason in rules.skipped.items())
-        raise RuleError(
-            f"No column of the items can be turned into tags ({why or 'there is none'}). "
-            "Add columns, or say how with rules."
-        )
-    return rules
-
-
-def _checked_roles(rules: Rules, table: pl.DataFrame) -> dict[str, str]:
-    for role, column in rules.roles.items():
-        need_column(table, column, f"the role {role!r}")
-    return dict(rules.roles)
-
-
-def _interaction_matrix(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) -> sp.csr_array:
-    """Return the binary users x items matrix of the pairs."""
-    rows = users.to_frame("user").with_row_index("row")
-    columns = items.to_frame("item").with_row_index("column")
-    placed = pairs.join(rows, on="user").join(columns, on="item")
-    place = (placed["row"].to_numpy(), placed["column"].to_numpy())
-    X = sp.csr_array((np.ones(placed.height, np.float32), place), shape=(len(users), len(items)))
-    X.sort_indices()
-    return X
 
 
 def _refusals(raw: Iterable[Mapping[str, Any]]) -> tuple[Refusal, ...]:

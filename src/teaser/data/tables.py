@@ -22,6 +22,7 @@ __all__ = [
     "check_items",
     "need_column",
     "read_table",
+    "take_pairs",
 ]
 
 _EXACT = 2**53  # from here on, neighbouring whole numbers share one decimal number
@@ -155,6 +156,19 @@ def check_interactions(
     rule = Positive.parse(positive) if isinstance(positive, str) else positive
     if not isinstance(rule, Positive | None):
         raise ParameterError(f"positive must be a rule such as 'rating >= 4', found {positive!r}.")
+    unique, report = take_pairs(frame, user=user, item=item, rule=rule)
+    if unique.height == 0:
+        asked = f" by the rule {rule}" if rule else ""
+        raise DataError(
+            f"No positive interaction is left{asked}. " + "; ".join(report.lines()) + "."
+        )
+    return unique, report
+
+
+def take_pairs(
+    frame: pl.DataFrame, *, user: str, item: str, rule: Positive | None
+) -> tuple[pl.DataFrame, ReadReport]:
+    """Return the distinct positive (user, item) pairs, which may be none, and a report."""
     is_positive, unclear = (None, []) if rule is None else rule.split(frame)
     ids = pl.DataFrame({"user": as_ids(frame[user]), "item": as_ids(frame[item])})
     problems = [
@@ -180,11 +194,6 @@ def check_interactions(
         not_positive=int(open_rows.sum()) - pairs.height,
         refused=tuple(refused),
     )
-    if unique.height == 0:
-        asked = f" by the rule {rule}" if rule else ""
-        raise DataError(
-            f"No positive interaction is left{asked}. " + "; ".join(report.lines()) + "."
-        )
     return unique, report
 
 

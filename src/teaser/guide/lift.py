@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
-from teaser.model.aspect import AspectModel, History
+from teaser.model.aspect import AspectModel, History, barred_places
 from teaser.profile import (
     DEFAULT_STEERING,
     MAX_PRESSES,
@@ -65,13 +65,14 @@ def smallest_presses(
     *,
     rank: int = 10,
     limit: int = 10,
+    allowed: Array | None = None,
     steering: Steering = DEFAULT_STEERING,
 ) -> Lift | None:
     """Return the fewest presses that put an item into the first `rank` recommendations.
 
     Fewest single presses; among those the fewest tags. `None` if `limit` single presses within
-    the bounds of each tag cannot do it, or if the item is in the history and so never
-    recommended.
+    the bounds of each tag cannot do it, or if the item is in the history or not allowed and so
+    never recommended.
 
     Parameters
     ----------
@@ -82,6 +83,9 @@ def smallest_presses(
     limit
         The most single presses that are worth proposing. The search grows with it, and with how
         many tags an item carries.
+    allowed
+        Which items may be recommended (n_items), as in `recommend`: others are neither passed nor
+        brought up. All, unless given.
 
     Notes
     -----
@@ -103,7 +107,8 @@ def smallest_presses(
     for name, value in (("rank", rank), ("limit", limit)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ParameterError(f"{name} must be a whole number of at least 1, found {value!r}.")
-    case = _case(model, item_id, history, presses, steering)
+    barred = barred_places(allowed, len(model.items_))
+    case = _case(model, item_id, history, presses, barred, steering)
     if not case.may_rise:
         return None
     found = {} if case.rank({}) <= rank else _search(case, int(rank), int(limit))
@@ -129,7 +134,7 @@ class _Case:
     values: Array  # affinities before any press
     placed: Mapping[int, int]
     step: float
-    rivals: Array  # False for the history and the item itself
+    rivals: Array  # False for the history, what is not allowed, and the item itself
     wins_tie: Array  # against which items an equal score is enough
 
     @property
@@ -172,6 +177,7 @@ def _case(
     item_id: ItemId,
     history: History,
     presses: PressesLike | None,
+    barred: Array,
     steering: Steering,
 ) -> _Case:
     item = model.items_.index_of(item_id)
@@ -179,11 +185,11 @@ def _case(
     index = {tag: j for j, tag in enumerate(model.tags_)}
     seen = [model.items_.index_of(known) for known in profile.history]
     rivals = np.ones(len(model.items_), dtype=bool)
-    rivals[[item, *seen]] = False
+    rivals[barred] = rivals[[item, *seen]] = False
     popularity, own = model.popularity_, model.popularity_[item]
     later = np.arange(len(popularity)) >= item
     wins_tie = (popularity < own) | ((popularity == own) & later)
-    wins_tie[item] = item not in seen
+    wins_tie[item] = item not in seen and item not in barred
     return _Case(
         D=model.decoder_,
         item=item,

@@ -60,19 +60,20 @@ def similar(model: AspectModel, item_id: ItemId, *, k: int = 10) -> list[Similar
     ]
 
 
-def rarity_rows(model: AspectModel) -> sp.csr_array:
+def rarity_rows(model: AspectModel, places: Array | None = None) -> sp.csr_array:
     """Return the items' tags weighted by log(1 + items / carriers), in rows of length 1 or 0.
 
-    The shape is that of the decoder (items x tags); the column of popularity is 0.
+    The columns are those of the decoder, that of popularity is 0; the rows are those of all
+    items, or of the ones at the places named.
     """
-    D = model.decoder_
-    n_items, n_tags = D.shape
-    carriers = np.bincount(D.indices, minlength=n_tags)
+    n_items, n_tags = model.decoder_.shape
+    carriers = np.bincount(model.decoder_.indices, minlength=n_tags)
     rarity = np.log1p(n_items / np.maximum(1, carriers))
     rarity[-1] = 0.0
+    D = model.decoder_ if places is None else model.decoder_[places]
     data = D.data * rarity[D.indices]
-    owner = np.repeat(np.arange(n_items), np.diff(D.indptr))
-    length = np.sqrt(np.bincount(owner, weights=data**2, minlength=n_items))
+    owner = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
+    length = np.sqrt(np.bincount(owner, weights=data**2, minlength=D.shape[0]))
     data /= np.where(length > 0, length, 1.0)[owner]
     return sp.csr_array((data, D.indices, D.indptr), shape=D.shape)
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.profile import MAX_PRESSES, POPULARITY, Profile
@@ -42,10 +44,13 @@ def statements(profile: Profile, *, limit: int = 3) -> list[Statement]:
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise ParameterError(f"limit must be a whole number of at least 0, found {limit!r}.")
-    taste = [(tag, a) for tag, a in profile.affinities.items() if tag != POPULARITY]
-    bar = max(_LEAST, _SHARE * max((abs(a) for _, a in taste), default=0.0))
+    size = np.abs(profile.values)
+    if profile.tags[-1:] == (POPULARITY,):
+        size[-1] = 0.0
+    bar = max(_LEAST, _SHARE * float(size.max(initial=0.0)))
     strong = sorted(
-        (pair for pair in taste if abs(pair[1]) >= bar), key=lambda p: (-abs(p[1]), p[0])
+        ((profile.tags[j], float(profile.values[j])) for j in np.flatnonzero(size >= bar).tolist()),
+        key=lambda p: (-abs(p[1]), p[0]),
     )
     liked = _one_a_feature([(tag, a) for tag, a in strong if a > 0])[:_TOGETHER]
     shunned = _one_a_feature([(tag, a) for tag, a in strong if a < 0])

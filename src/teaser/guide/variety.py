@@ -1,5 +1,6 @@
 """A list with less of the same: match weighed against overlap of tags."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 from teaser.errors import ParameterError
 from teaser.explain import Recommendation
 from teaser.guide.similar import rarity_rows
-from teaser.model.aspect import AspectModel, History, barred_places
-from teaser.model.base import check_k, top_k
+from teaser.model.aspect import AspectModel, History
+from teaser.model.base import check_k
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 
 Array = NDArray[Any]
@@ -24,6 +25,8 @@ def varied(
     variety: float,
     k: int = 20,
     pool: int = 200,
+    exclude_history: bool = True,
+    negative_reasons: bool = True,
     allowed: Array | None = None,
     steering: Steering = DEFAULT_STEERING,
 ) -> list[Recommendation]:
@@ -42,35 +45,47 @@ def varied(
         From 0, exactly the list of `recommend`, to 1, as different as the pool allows.
     pool
         How many of the best items to choose from; at least k.
+    exclude_history, negative_reasons
+        As of `recommend`.
     allowed
         Which items may be recommended: true or false for each, in the order of `items_`.
+    """
+    profile = model.profile(history, presses, steering=steering)
+    scores = np.asarray(model.decoder_ @ profile.values)
+    past = profile.history if exclude_history else ()
+    seen = [model.items_.index_of(item_id) for item_id in past]
+    chosen = spread(model, scores, variety=variety, k=k, pool=pool, seen=seen, allowed=allowed)
+    return model.entries(chosen, profile.values, scores, negative_reasons=negative_reasons)
+
+
+def spread(
+    model: AspectModel,
+    scores: Array,
+    *,
+    variety: float,
+    k: int = 20,
+    pool: int = 200,
+    seen: Sequence[int] = (),
+    allowed: Array | None = None,
+) -> Array:
+    """Return the positions of the items that `varied` lists, for a person's scores of all items.
+
+    Parameters
+    ----------
+    seen
+        Positions of items to leave out.
     """
     if not 0 <= variety <= 1:
         raise ParameterError(f"variety must be between 0 and 1, found {variety!r}.")
     k, pool = check_k(k), check_k(pool)
-    past = history if isinstance(history, str) else tuple(history)
     if variety == 0:
-        return model.recommend(past, presses, k=k, allowed=allowed, steering=steering)
-    profile = model.profile(past, presses, steering=steering)
-    scores = np.asarray(model.decoder_ @ profile.values)
-    seen = [model.items_.index_of(item_id) for item_id in profile.history]
-    barred = barred_places(allowed, len(scores))
-    best = top_k(
-        scores,
-        max(k, pool),
-        exclude=np.concatenate([barred, np.array(seen, dtype=np.int64)]),
-        tie=model.popularity_,
-    )
+        return model.rank(scores, k=k, seen=seen, allowed=allowed)
+    best = model.rank(scores, k=max(k, pool), seen=seen, allowed=allowed)
     match = np.maximum(0, scores[best]) / max(float(scores.max()), np.finfo(float).tiny)
-    chosen = best[_spread(match, rarity_rows(model)[best], float(variety), k)]
-    only = np.zeros(len(scores), dtype=bool)
-    only[chosen] = True
-    found = model.recommend(past, presses, k=k, allowed=only, steering=steering)
-    by_id = {r.item_id: r for r in found}
-    return [by_id[model.items_[i]] for i in chosen.tolist()]
+    return np.asarray(best[_take(match, rarity_rows(model, best), float(variety), k)])
 
 
-def _spread(match: Array, V: sp.csr_array, variety: float, k: int) -> Array:
+def _take(match: Array, V: sp.csr_array, variety: float, k: int) -> Array:
     """Return the positions taken one by one; of equals the first."""
     likeness = (V @ V.T).toarray()
     overlap = np.zeros(len(match))

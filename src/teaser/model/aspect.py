@@ -83,7 +83,7 @@ class AspectModel(Model):
             tags=self.tags_,
             values=values,
             certainty=steering.certainty(len(places)),
-            impacts=why.impacts(values, self._mass, self.tags_),
+            impacts=why.sum_impacts(values, self._mass, *self._features),
             history=tuple(self.items_[i] for i in places),
             presses={self.tags_[place]: steps for place, steps in net.items()},
         )
@@ -134,27 +134,54 @@ class AspectModel(Model):
         k = check_k(k)
         rows = self._rows(histories)
         values = self._affinities(rows, presses, steering)
-        barred = barred_places(allowed, len(self.items_))
         lists = []
         for person, a in enumerate(values):
             scores = self.decoder_ @ a
             seen = rows.indices[rows.indptr[person] : rows.indptr[person + 1]]
-            exclude = np.concatenate([barred, seen]) if exclude_history else barred
-            best = top_k(scores, k, exclude=exclude, tie=self.popularity_)
-            highest = float(scores.max())
-            lists.append(
-                [
-                    Recommendation(
-                        item_id=self.items_[i],
-                        score=float(scores[i]),
-                        match=_match(float(scores[i]), highest),
-                        reasons=why.main_reasons(self._reasons(i, a), negative=negative_reasons),
-                        title=self.title(i),
-                    )
-                    for i in best.tolist()
-                ]
-            )
+            best = self.rank(scores, k=k, seen=seen if exclude_history else (), allowed=allowed)
+            lists.append(self.entries(best, a, scores, negative_reasons=negative_reasons))
         return lists
+
+    def rank(
+        self,
+        scores: Array,
+        *,
+        k: int = 20,
+        seen: Sequence[int] | Array = (),
+        allowed: Array | None = None,
+    ) -> Array:
+        """Return the positions of the k best items by their scores, without those seen.
+
+        For whoever has the scores of a person already, `decoder_ @ profile.values`; the order is
+        that of `recommend`, which also gives the reasons.
+        """
+        barred = barred_places(allowed, len(self.items_))
+        exclude = np.concatenate([barred, np.asarray(seen, dtype=np.int64)])
+        return top_k(scores, check_k(k), exclude=exclude, tie=self.popularity_)
+
+    def entries(
+        self, places: Array, affinities: Array, scores: Array, *, negative_reasons: bool = True
+    ) -> list[Recommendation]:
+        """Return items as `recommend` does, with match and reasons.
+
+        Parameters
+        ----------
+        places
+            The positions of the items, in the order wanted.
+        affinities, scores
+            Of one person: with every tag, and of every item.
+        """
+        highest = float(scores.max())
+        return [
+            Recommendation(
+                item_id=self.items_[i],
+                score=float(scores[i]),
+                match=_match(float(scores[i]), highest),
+                reasons=why.main_reasons(self._reasons(i, affinities), negative=negative_reasons),
+                title=self.title(i),
+            )
+            for i in places.tolist()
+        ]
 
     def explain(
         self,
@@ -198,8 +225,11 @@ class AspectModel(Model):
         steering: Steering = DEFAULT_STEERING,
     ) -> Array:
         """Return the score of every item for people given as rows of histories (people x items)."""
-        values = self.affinity_batch(X, presses, steering=steering)
-        return np.asarray((self.decoder_ @ values.T).T)
+        return self.decode(self.affinity_batch(X, presses, steering=steering))
+
+    def decode(self, affinities: Array) -> Array:
+        """Return the score of every item for affinities with tags (people x items)."""
+        return np.asarray((self.decoder_ @ affinities.T).T)
 
     def title(self, place: int) -> str | None:
         """Return the title of the item at a place, where the metadata have one."""
@@ -289,6 +319,7 @@ class AspectModel(Model):
         """Prepare look-ups that follow from the tags and the decoder."""
         self._tag_index = {tag: i for i, tag in enumerate(self.tags_)}
         self._mass = np.asarray(self.decoder_.sum(axis=0)).ravel()
+        self._features = why.number_features(self.tags_)
 
     def _extend(self, ids: Sequence[ItemId], S: sp.csr_array, table: pl.DataFrame) -> None:
         try:

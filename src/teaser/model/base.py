@@ -53,7 +53,9 @@ def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
     tie
         Decides between equal scores, larger first; then the position does.
     """
-    candidates = np.delete(np.arange(len(scores)), exclude)
+    is_free = np.ones(len(scores), dtype=bool)
+    is_free[exclude] = False
+    candidates = np.flatnonzero(is_free)
     k = min(k, len(candidates))
     if k == 0:
         return candidates[:0]

@@ -6,25 +6,30 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from teaser.model.gram import n_cores
+from teaser.errors import ResourceError
+from teaser.model.gram import SparseGram, block_width, kernels, n_cores
 from teaser.model.system import RANK
 
-# Nominal speeds in operations a second, for the choice between dense and sparse only: fixed, so
-# that the same data take the same path, and give the same numbers, on every machine.
+# Nominal speeds of a core, for the choice between dense and sparse only: fixed, so that the same
+# data take the same path, and give the same numbers, on every machine. Operations of dense
+# products, entries gathered or spread by sparse ones (with numba, without), pairs counted.
 _DENSE_RATE = 100e9
-_SPARSE_RATE = 10e9
-_COUNT_RATE = 0.3e9
+_SPARSE_RATE = 5e9
+_SCIPY_RATE = 1.4e9
+_COUNT_RATE = 0.2e9
 
-# Arrays of items x tags alive at once, counted in solver.py: for conjugate gradients F, R, Z,
-# P, AP, DV and the operator's temporaries.
-_CG_ARRAYS = 8
+# Arrays of items x tags alive at once, counted in solver.py: F, R, P, DV and the operator's
+# result or the preconditioner's; the dense Gram's product with a sparse matrix is one more.
+_CG_ARRAYS = 5
 _ADMM_ARRAYS = 10
-_DENSE_SHARE_OF_MEMORY = 0.6
+_CHUNK = 2**26
+_CGROUP = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
@@ -65,50 +70,51 @@ class Estimate:
 
 def choose_gram(X: sp.csr_array, n_tags: int, dtype: np.dtype[Any]) -> str:
     """Return `"dense"` where that is expected to be faster and fits, else `"sparse"`."""
-    n_items = X.shape[1]
-    if n_items**2 * dtype.itemsize > _DENSE_SHARE_OF_MEMORY * memory_of_machine():
+    if sum(_memory(X, n_tags, "dense", "cg", dtype).values()) > memory_of_machine():
         return "sparse"
-    iterations = 12
-    dense = _pair_count(X) / _COUNT_RATE + iterations * 2 * n_items**2 * n_tags / _DENSE_RATE
-    sparse = iterations * 6 * X.nnz * n_tags / _SPARSE_RATE
-    return "dense" if dense <= sparse else "sparse"
+    seconds = {}
+    for gram in ("dense", "sparse"):
+        work = _work(X, n_tags, gram, "cg", iterations=12)
+        seconds[gram] = _seconds(work, _DENSE_RATE, _sparse_rate())
+    return "dense" if seconds["dense"] <= seconds["sparse"] else "sparse"
 
 
 def estimate(
     X: sp.csr_array, n_tags: int, *, solver: str, gram: Any, tol: float, dtype: np.dtype[Any]
 ) -> Estimate:
     """Return what fitting X (users x items) with `n_tags` columns in the decoder will take."""
-    n_items = int(X.shape[1])
-    size = dtype.itemsize
     choice = gram if isinstance(gram, str) else "dense"
     if solver == "admm":
         choice = "dense"
     elif choice == "auto":
         choice = choose_gram(X, n_tags, dtype)
-    iterations = max(4, math.ceil(-3 * math.log10(tol) - 2))
-    arrays = _ADMM_ARRAYS if solver == "admm" else _CG_ARRAYS
-    memory = {
-        "interactions": 2 * X.nnz * (size + 4),
-        "items x tags": arrays * n_items * n_tags * size,
-        "tags x tags": n_tags**2 * size,
-    }
-    if solver == "cg":
-        # The small matrices of every tag, those of a block of tags thrice more in double precision.
-        memory["preconditioner"] = RANK**2 * (n_tags * (size + 8) + 3 * 256 * 8)
-    # The eigenvectors of D'D are found before the rest is there, in double precision.
-    early = n_tags**2 * 40 - memory["items x tags"] - memory.get("preconditioner", 0)
-    memory["tags x tags"] += max(0, early)
-    if choice == "dense":
-        memory["items x items"] = (4 if solver == "admm" else 1) * n_items**2 * size
-    flops, eigen = _work(X, n_tags, choice, solver, iterations * (3 if solver == "admm" else 1))
-    dense_rate, sparse_rate = _measured_rates(dtype.name)
-    seconds = (
-        flops["dense"] / dense_rate
-        + flops["sparse"] / sparse_rate
-        + flops["count"] / (_COUNT_RATE * sparse_rate / _SPARSE_RATE)
-        + 2 * eigen / dense_rate
+    iterations = max(4, math.ceil(-3 * math.log10(tol) - 2)) * (3 if solver == "admm" else 1)
+    work = _work(X, n_tags, choice, solver, iterations)
+    seconds = _seconds(work, *_measured_rates(dtype.name))
+    return Estimate(choice, _memory(X, n_tags, choice, solver, dtype), seconds, iterations)
+
+
+def check_memory(
+    X: sp.csr_array, n_tags: int, *, solver: str, gram: str, dtype: np.dtype[Any]
+) -> None:
+    """Raise `ResourceError`, with the numbers and what else to do, for a fit that cannot fit."""
+    memory = _memory(X, n_tags, gram, solver, dtype)
+    need, have = sum(memory.values()), memory_of_machine()
+    if need <= have:
+        return
+    other = sum(_memory(X, n_tags, "sparse", "cg", dtype).values())
+    ways = ["fewer tags"]
+    if gram == "dense" and other <= have:
+        settings = "solver='cg' and gram='sparse'" if solver == "admm" else "gram='sparse'"
+        ways.insert(0, f"{settings} ({say_bytes(other)})")
+    elif dtype == np.float64:
+        ways.insert(0, "dtype='float32'")
+    parts = ", ".join(f"{name} {say_bytes(size)}" for name, size in memory.items())
+    raise ResourceError(
+        f"A fit of {X.shape[1]:,} items and {n_tags:,} tags with a {gram} Gram needs "
+        f"{say_bytes(need)} ({parts}), and this machine has {say_bytes(have)}. "
+        f"Use {', '.join(ways)} or a larger machine."
     )
-    return Estimate(choice, memory, seconds, iterations * (3 if solver == "admm" else 1))
 
 
 def say_bytes(size: float) -> str:
@@ -130,28 +136,94 @@ def say_seconds(seconds: float) -> str:
 
 
 def memory_of_machine() -> int:
-    """Return the bytes of main memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Return the bytes of main memory that this process may use: the machine's or its limit's."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([physical, *_limits(_CGROUP, Path("/proc/self/cgroup"))])
+
+
+def _limits(root: Path, own: Path) -> list[int]:
+    """Return the limits on memory of the control groups that this process is in."""
+    try:
+        lines = own.read_text().splitlines()
+    except OSError:
+        lines = []
+    files = []
+    for line in ["0::/", ":memory:/", *lines]:
+        number, kinds, group = line.split(":", 2)
+        inner = Path(group.strip("/"))
+        if number == "0":
+            files += [root / folder / "memory.max" for folder in (inner, *inner.parents)]
+        elif "memory" in kinds.split(","):
+            folders = [root / "memory" / folder for folder in (inner, *inner.parents)]
+            files += [folder / "memory.limit_in_bytes" for folder in folders]
+    found = []
+    for file in files:
+        try:
+            found.append(int(file.read_text()))
+        except (OSError, ValueError):  # there is no such file, or it says "max"
+            continue
+    return found
+
+
+def _memory(
+    X: sp.csr_array, n_tags: int, gram: str, solver: str, dtype: np.dtype[Any]
+) -> dict[str, int]:
+    """Return the bytes at the peak, by part."""
+    n_items, size = int(X.shape[1]), dtype.itemsize
+    copies = 2 if gram == "dense" else 1 if kernels() is not None else 3
+    array = n_items * n_tags * size
+    memory = {
+        "interactions": copies * int(X.nnz) * (size + 4),
+        "items x tags": _CG_ARRAYS * array + min(array, _CHUNK),
+        "tags x tags": n_tags**2 * size,
+    }
+    if solver == "admm":
+        memory["items x tags"] = _ADMM_ARRAYS * array
+    else:
+        memory["preconditioner"] = RANK**2 * n_tags * size
+        # It is built before P and AP are there, in blocks of tags and partly in double precision.
+        building = RANK**2 * (n_tags * size // 2 + 3 * min(n_tags, 256) * 8)
+        memory["preconditioner"] += max(0, building - 2 * array - min(array, _CHUNK))
+    if gram == "dense":
+        memory["items x items"] = (4 if solver == "admm" else 1) * n_items**2 * size
+        memory["items x tags"] += array if solver == "cg" else 0
+    else:
+        # Each thread holds a block of columns, what becomes of it, and their parts.
+        memory["blocks"] = (
+            3 * n_cores() * n_items * size * min(2 * n_tags, block_width(n_items, size))
+        )
+    # The eigenvectors of D'D are found before the rest is there, in double precision.
+    early = n_tags**2 * 40 - memory["items x tags"] - memory.get("preconditioner", 0)
+    memory["tags x tags"] += max(0, early)
+    return memory
 
 
 def _work(
     X: sp.csr_array, n_tags: int, gram: str, solver: str, iterations: int
-) -> tuple[dict[str, float], float]:
-    """Return operations by kind, and those of eigendecompositions."""
-    n_items = X.shape[1]
+) -> dict[str, float]:
+    """Return how much there is to do of each kind."""
+    n_items = float(X.shape[1])
     basis = 2 * n_items * n_tags**2
-    flops: dict[str, float] = {"dense": basis * (iterations + 4), "sparse": 0.0, "count": 0.0}
-    # An eigendecomposition of n x n takes about 11 n^3 operations at the speed of products.
-    eigen = 11.0 * n_tags**3
-    if gram == "dense":
-        per_iteration = 6 if solver == "admm" else 2
-        flops["dense"] += per_iteration * n_items**2 * n_tags * (iterations + 2)
-        flops["count"] = float(_pair_count(X))
-    else:
-        flops["sparse"] = 6.0 * X.nnz * n_tags * (iterations + 2)
+    # An eigendecomposition of n x n takes about 22 n^3 operations, at half the speed in double.
+    work = {"dense": 4 * basis + 22.0 * n_tags**3, "sparse": 0.0, "count": 0.0}
     if solver == "admm":
-        eigen += 11.0 * n_items**3
-    return flops, eigen
+        work["dense"] += 22.0 * n_items**3 + 6 * n_items**2 * n_tags * iterations
+    if gram == "dense":
+        work["dense"] += (2 * n_items**2 * n_tags + basis) * iterations
+        work["count"] = _pair_count(X)
+    else:
+        # Two products an iteration, each of which gathers and spreads.
+        work["sparse"] = 4.0 * X.nnz * n_tags * (iterations + 1)
+    return work
+
+
+def _seconds(work: dict[str, float], dense_rate: float, sparse_rate: float) -> float:
+    counting = _COUNT_RATE * sparse_rate / _sparse_rate()
+    return work["dense"] / dense_rate + work["sparse"] / sparse_rate + work["count"] / counting
+
+
+def _sparse_rate() -> float:
+    return _SCIPY_RATE if kernels() is None else _SPARSE_RATE
 
 
 def _pair_count(X: sp.csr_array) -> float:
@@ -161,16 +233,16 @@ def _pair_count(X: sp.csr_array) -> float:
 
 @cache
 def _measured_rates(dtype: str) -> tuple[float, float]:
-    """Return this machine's operations a second for dense and for sparse products."""
+    """Return this machine's operations a second in dense products, and entries in sparse ones."""
     rng = np.random.default_rng(0)
     square = rng.random((768, 768)).astype(dtype)
     dense = _best_time(lambda: square @ square)
-    sparse = sp.random_array(
-        (4000, 4000), density=0.005, format="csr", rng=rng, dtype=np.dtype(dtype)
-    )
-    block = rng.random((4000, 64)).astype(dtype)
-    apply = _best_time(lambda: sparse @ block)
-    return 2 * 768**3 / dense, n_cores() * 2 * sparse.nnz * 64 / apply
+    X = sp.random_array((4000, 4000), density=0.005, format="csr", rng=rng)
+    X.data[:] = 1
+    gram = SparseGram(X, np.dtype(dtype))
+    block = rng.random((4000, 128)).astype(dtype)
+    sparse = _best_time(lambda: gram.apply(block))
+    return 2 * 768**3 / dense, 2 * X.nnz * 128 / sparse
 
 
 def _best_time(work: Callable[[], object]) -> float:

@@ -1,21 +1,31 @@
 """G = X'X as an operator: dense, or sparse interactions used twice, with content added if asked.
 
 The solver sees no more of G than `n_items`, `dtype`, `apply(matrix)` and `diagonal()`, so that
-any other way of holding it can take the place of these.
+any other way of holding it can take the place of these. One that also has `apply_pair` saves the
+solver its other products.
 """
 
 import os
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol, TypeAlias
+from functools import cache, cached_property
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.errors import ParameterError
+
 Matrix: TypeAlias = Any  # a dense array or a scipy sparse one
 
-_COLUMNS = 64
 _EXACT_COUNTS = 2**24
+# A block of columns, and the block that it becomes, stay in a core's share of the cache.
+_BLOCK_BYTES = 2**22
+_WIDEST = 64
+_NARROWEST = 16
+_ROWS = 128
 
 
 class Gram(Protocol):
@@ -30,6 +40,17 @@ class Gram(Protocol):
 
     def diagonal(self) -> NDArray[Any]:
         """Return diag(G), how often each item was chosen."""
+        ...
+
+
+@runtime_checkable
+class PairGram(Gram, Protocol):
+    """A Gram for which a second dense product is cheaper than one of items x tags x tags."""
+
+    def apply_pair(
+        self, F: NDArray[Any], DV: NDArray[Any], eta: NDArray[Any], beta: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return G W, and the diagonal of G F DV', where W = F diag(eta) - diag(beta) DV."""
         ...
 
 
@@ -50,23 +71,49 @@ class DenseGram:
     @classmethod
     def from_interactions(cls, X: sp.csr_array, dtype: np.dtype[Any]) -> "DenseGram":
         """Count co-occurrences, a block of items at a time, in a type that cannot wrap around."""
-        counting = counting_dtype(X, dtype)
-        X = sp.csr_array(X, dtype=counting)
-        Xt = X.T.tocsr()
-        G = np.empty((X.shape[1], X.shape[1]), dtype=dtype)
-        # A block's product is a sparse matrix that may be nearly full: keep it near 50 MB.
-        width = max(1, 2**22 // max(1, X.shape[1]))
-        for first in range(0, X.shape[1], width):
-            block = slice(first, first + width)
-            G[block] = (Xt[block] @ X).toarray()
-        return cls(G)
+        gram = cls(np.zeros((X.shape[1], X.shape[1]), dtype=dtype))
+        _add_counts(gram.G, X, 1.0)
+        return gram
+
+    def update(self, before: sp.csr_array, after: sp.csr_array) -> None:
+        """Bring G up to date by counting only the users whose rows differ.
+
+        Parameters
+        ----------
+        before, after
+            Interactions (users x items) that G was counted from, and those that it is to be
+            of. Users and items keep their places; new ones follow after the old.
+        """
+        before, after = sp.csr_array(before), sp.csr_array(after)
+        if before.shape[1] != self.n_items or any(np.less(after.shape, before.shape)):
+            raise ParameterError(
+                f"G is of {self.n_items:,} items, the interactions before are {before.shape} and "
+                f"after {after.shape}. Keep users and items in their places, new ones at the end."
+            )
+        if after.shape[1] > self.n_items:
+            G = np.zeros((after.shape[1], after.shape[1]), dtype=self.dtype)
+            G[: self.n_items, : self.n_items] = self.G
+            self.G, self.n_items = G, int(after.shape[1])
+        before = sp.csr_array((before.data, before.indices, before.indptr), shape=before.shape)
+        before.resize(after.shape)
+        changed = np.flatnonzero(np.diff((after != before).indptr))
+        _add_counts(self.G, before[changed], -1.0)
+        _add_counts(self.G, after[changed], 1.0)
 
     def apply(self, matrix: Matrix) -> NDArray[Any]:
-        """Return G times a matrix."""
-        if sp.issparse(matrix):
-            # G is symmetric, so (M'G)' = G M, with the sparse factor on the left.
-            return np.asarray(matrix.T.tocsr() @ self.G).T
-        return np.asarray(self.G @ matrix)
+        """Return G times a matrix; of a sparse one, a block of rows a thread."""
+        if not sp.issparse(matrix):
+            return np.asarray(self.G @ matrix)
+        # G is symmetric, so (M'G)' = G M, with the sparse factor on the left.
+        left = matrix.T.tocsr()
+        out = np.empty((self.n_items, matrix.shape[1]), dtype=self.dtype)
+
+        def work(first: int) -> None:
+            rows = slice(first, first + _ROWS)
+            out[rows] = (left @ self.G[:, rows]).T
+
+        in_threads(work, range(0, self.n_items, _ROWS))
+        return out
 
     def diagonal(self) -> NDArray[Any]:
         """Return diag(G)."""
@@ -74,45 +121,94 @@ class DenseGram:
 
 
 class SparseGram:
-    """G as X'(X M): no items x items array ever exists.
+    """G as X'(X M): no items x items array ever exists, nor one of users x columns.
+
+    A few columns at a time, in as many threads as there are cores. Each column is the same sum
+    in the same order however they are grouped, so the result does not depend on the number of
+    threads.
 
     Parameters
     ----------
     X
-        Interactions, users x items.
+        Interactions, users x items; not copied where every one of them is a one.
     """
 
     def __init__(self, X: sp.csr_array, dtype: np.dtype[Any]) -> None:
-        self.X = sp.csr_array(X, dtype=dtype)
-        self.Xt = self.X.T.tocsr()
+        X = sp.csr_array(X)
         self.n_items = int(X.shape[1])
-        self.dtype = dtype
+        self.dtype = np.dtype(dtype)
+        self._shape = X.shape
+        self._parts = _parts(X, self.dtype)
+
+    @cached_property
+    def _both_ways(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """X and its transpose in the type of the Gram, for products without numba."""
+        indptr, indices, values = self._parts
+        values = np.ones(len(indices), self.dtype) if values is None else values
+        X = sp.csr_array((values, indices, indptr), shape=self._shape)
+        return X, X.T.tocsr()
 
     def apply(self, matrix: Matrix) -> NDArray[Any]:
-        """Return X'(X M), a few columns at a time in as many threads as there are cores.
-
-        Each column is the same sum in the same order however they are grouped, so the result
-        does not depend on the number of threads.
-        """
-        columns = int(matrix.shape[1])
-        out = np.empty((self.n_items, columns), dtype=self.dtype)
+        """Return X'(X M)."""
+        out = np.empty((self.n_items, int(matrix.shape[1])), dtype=self.dtype)
         matrix = matrix.tocsc() if sp.issparse(matrix) else matrix
+        width = block_width(self.n_items, self.dtype.itemsize)
 
         def work(first: int) -> None:
-            block = matrix[:, first : first + _COLUMNS]
-            seen = self.X @ (block if sp.issparse(block) else np.ascontiguousarray(block))
-            out[:, first : first + _COLUMNS] = self.Xt @ (
-                seen.toarray() if sp.issparse(seen) else seen
-            )
+            columns = slice(first, first + width)
+            out[:, columns] = self._multiply(matrix[:, columns])
 
-        with ThreadPoolExecutor(max_workers=n_cores()) as pool:
-            list(pool.map(work, range(0, columns, _COLUMNS)))
+        in_threads(work, range(0, out.shape[1], width))
         return out
+
+    def apply_pair(
+        self, F: NDArray[Any], DV: NDArray[Any], eta: NDArray[Any], beta: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return G W and the diagonal of G F DV', in one reading of the interactions."""
+        out = np.empty_like(F)
+        width = block_width(self.n_items, self.dtype.itemsize) // 2
+        starts = range(0, out.shape[1], width)
+        diagonals = np.zeros((len(starts), self.n_items), dtype=np.float64)
+
+        def work(place: int) -> None:
+            columns = slice(starts[place], starts[place] + width)
+            here = DV[:, columns]
+            both = np.empty((self.n_items, 2 * here.shape[1]), dtype=self.dtype)
+            left, right = both[:, : here.shape[1]], both[:, here.shape[1] :]
+            left[:] = F[:, columns]
+            np.multiply(beta[:, None], here, out=right)
+            np.subtract(left * eta[columns], right, out=right)
+            both = self._multiply(both)
+            out[:, columns] = both[:, here.shape[1] :]
+            diagonals[place] = np.einsum("ij,ij->i", both[:, : here.shape[1]], here)
+
+        in_threads(work, range(len(starts)))
+        return out, diagonals.sum(axis=0).astype(self.dtype)
 
     def diagonal(self) -> NDArray[Any]:
         """Return diag(G) = the column sums of X squared."""
-        squared = self.X.multiply(self.X).sum(axis=0, dtype=np.float64)
-        return np.asarray(squared).ravel().astype(self.dtype)
+        _, indices, values = self._parts
+        weights = None if values is None else np.square(values, dtype=np.float64)
+        return np.bincount(indices, weights, minlength=self.n_items).astype(self.dtype)
+
+    def _multiply(self, block: Matrix) -> NDArray[Any]:
+        """Return X'(X M) for a few columns."""
+        fast = kernels()
+        if fast is None:
+            X, Xt = self._both_ways
+            if not sp.issparse(block):
+                return np.asarray(Xt @ (X @ np.ascontiguousarray(block)))
+            return np.asarray(Xt @ (X @ block).toarray())
+        dense = block.toarray() if sp.issparse(block) else block
+        dense = np.ascontiguousarray(dense, dtype=self.dtype)
+        out = np.zeros_like(dense)
+        if sp.issparse(block):
+            is_filled = np.zeros(self.n_items, dtype=bool)
+            is_filled[block.indices] = True
+            fast.multiply_sparse(*self._parts, dense, is_filled, out)
+        else:
+            fast.multiply(*self._parts, dense, out)
+        return out
 
 
 class ContentGram:
@@ -138,9 +234,32 @@ class ContentGram:
         return np.asarray(self.gram.diagonal() + self.weight * content)
 
 
+@cache
+def kernels() -> ModuleType | None:
+    """Return the compiled loops, or None where numba is not installed: scipy's are used then."""
+    try:
+        from teaser.model import kernels as fast
+    except ImportError:
+        return None
+    return fast
+
+
+def block_width(n_items: int, itemsize: int) -> int:
+    """Return how many columns of items to take at once, so that they stay in the cache."""
+    fitting = _BLOCK_BYTES // (n_items * itemsize) // 16 * 16
+    return max(_NARROWEST, min(_WIDEST, fitting))
+
+
 def n_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(work: Callable[[int], None], pieces: Iterable[int]) -> None:
+    """Do the pieces of work in as many threads as there are cores; the first error is raised."""
+    with ThreadPoolExecutor(max_workers=n_cores()) as pool:
+        for done in [pool.submit(work, piece) for piece in pieces]:
+            done.result()
 
 
 def counting_dtype(X: sp.csr_array, dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -148,3 +267,30 @@ def counting_dtype(X: sp.csr_array, dtype: np.dtype[Any]) -> np.dtype[Any]:
     return (
         np.dtype(np.float64) if X.shape[0] > _EXACT_COUNTS else np.promote_types(dtype, np.float32)
     )
+
+
+def _parts(X: sp.csr_array, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any], Any]:
+    """Return the arrays of a sparse matrix, without the values where all of them are one."""
+    values = None if (X.data == 1).all() else X.data.astype(dtype)
+    return X.indptr, X.indices, values
+
+
+def _add_counts(G: NDArray[Any], X: sp.csr_array, sign: float) -> None:
+    """Add sign X'X to G, in place."""
+    fast = kernels()
+    if fast is not None:
+        by_user, by_item = (_parts(M, np.dtype(np.float64)) for M in (X, sp.csr_array(X.T)))
+        height = max(1, len(G) // 256)
+
+        def work(first: int) -> None:
+            fast.count(*by_item, *by_user, sign, first, min(first + height, len(G)), G)
+
+        in_threads(work, range(0, len(G), height))
+        return
+    X = sp.csr_array(X, dtype=counting_dtype(X, G.dtype))
+    Xt = X.T.tocsr()
+    # A block's product is a sparse matrix that may be nearly full: keep it near 50 MB.
+    height = max(1, 2**22 // max(1, len(G)))
+    for first in range(0, len(G), height):
+        rows = slice(first, first + height)
+        G[rows] += sign * (Xt[rows] @ X).toarray()

@@ -1,21 +1,26 @@
 """The front door of the solvers: check the arrays, choose how to hold G, dispatch."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.admm import admm
-from teaser.model.estimate import choose_gram
+from teaser.model.device import DeviceContentGram, build_device_gram, to_host
+from teaser.model.estimate import check_memory, choose_gram
 from teaser.model.gram import ContentGram, DenseGram, Gram, SparseGram
 from teaser.model.solver import Callback, Solution, conjugate_gradients
+from teaser.model.streamed import hold_partitions
 from teaser.model.system import RANK, System
 
 SOLVERS = ("cg", "admm")
 DTYPES = ("float32", "float64")
 GRAMS = ("auto", "dense", "sparse")
+DEVICES = ("cpu", "cuda")
 
 
 def solve(
@@ -30,6 +35,7 @@ def solve(
     max_iter: int = 200,
     dtype: str = "float32",
     rng: int | np.random.Generator | None = 0,
+    device: str = "cpu",
     start: Any = None,
     callback: Callback | None = None,
 ) -> Solution:
@@ -59,6 +65,8 @@ def solve(
         `"float32"` or `"float64"`.
     rng
         Seed or generator for the preconditioner's start.
+    device
+        `"cpu"`, or `"cuda"` for a GPU by way of CuPy.
     start
         An encoder (items x tags) near the solution, from which conjugate gradients begin.
     callback
@@ -78,6 +86,7 @@ def solve(
         max_iter=max_iter,
         dtype=dtype,
         rng=rng,
+        device=device,
     )
     kind = np.dtype(dtype)
     X = as_matrix(X, "X", kind)
@@ -88,7 +97,7 @@ def solve(
             "They must be the same items, in the same order."
         )
     start = None if start is None else _as_start(start, D.shape, kind)
-    operator = build_gram(X, gram, n_tags=D.shape[1], dtype=kind)
+    operator = build_gram(X, gram, n_tags=D.shape[1], dtype=kind, device=device)
     system = prepare(operator, D, solver=solver, rng=rng)
     return dispatch(
         system,
@@ -125,9 +134,10 @@ def dispatch(
     l1, l2 = float(l2_weights), float(l2_encoder)
     if solver == "admm":
         return admm(system, l1=l1, l2=l2, tol=tol, max_iter=max_iter, callback=callback)
-    return conjugate_gradients(
+    found = conjugate_gradients(
         system, l1=l1, l2=l2, tol=tol, max_iter=max_iter, start=start, callback=callback
     )
+    return replace(found, encoder=to_host(found.encoder))
 
 
 def build_gram(
@@ -138,11 +148,22 @@ def build_gram(
     dtype: np.dtype[Any],
     content: sp.csr_array | None = None,
     content_weight: float = 0.0,
+    device: str = "cpu",
 ) -> Gram:
     """Return X'X as an operator, with `content_weight` times content content' added to it."""
     operator: Gram
-    if isinstance(gram, str):
+    if isinstance(X, Interactions) and device == "cuda":
+        raise ParameterError(
+            "Interactions in partitions are fitted on processors, found device='cuda'. Use "
+            "device='cpu', or a data set made with Dataset.from_tables."
+        )
+    if isinstance(X, Interactions) and isinstance(gram, str):
+        operator = hold_partitions(X, gram, n_tags=n_tags, dtype=dtype)
+    elif device == "cuda":
+        operator = build_device_gram(X, gram, n_tags=n_tags, dtype=dtype)
+    elif isinstance(gram, str):
         choice = choose_gram(X, n_tags, dtype) if gram == "auto" else gram
+        check_memory(X, n_tags, solver="cg", gram=choice, dtype=dtype)
         operator = (
             DenseGram.from_interactions(X, dtype) if choice == "dense" else SparseGram(X, dtype)
         )
@@ -157,7 +178,8 @@ def build_gram(
     if operator.n_items != X.shape[1]:
         raise ParameterError(f"The Gram is of {operator.n_items:,} items and X of {X.shape[1]:,}.")
     if content is not None and content_weight > 0:
-        operator = ContentGram(operator, content, content_weight)
+        kind = DeviceContentGram if device == "cuda" else ContentGram
+        operator = kind(operator, content, content_weight)
     return operator
 
 
@@ -172,6 +194,7 @@ def check_settings(
     dtype: Any,
     content_weight: Any = 0.0,
     rng: Any = 0,
+    device: Any = "cpu",
 ) -> None:
     """Raise `ParameterError` for a setting that makes no sense, before any work is done."""
     for name, value in (("l2_weights", l2_weights), ("l2_encoder", l2_encoder), ("tol", tol)):
@@ -187,6 +210,13 @@ def check_settings(
         raise ParameterError(f"max_iter must be a whole number of at least 1, found {max_iter!r}.")
     if solver not in SOLVERS:
         raise ParameterError(f"solver must be one of {', '.join(SOLVERS)}, found {solver!r}.")
+    if device not in DEVICES:
+        raise ParameterError(f"device must be one of {', '.join(DEVICES)}, found {device!r}.")
+    if device == "cuda" and (solver != "cg" or not isinstance(gram, str)):
+        raise ParameterError(
+            "On a GPU there are conjugate gradients alone, with a Gram of its own: leave solver "
+            "and gram as they are, or use device='cpu'."
+        )
     if isinstance(gram, str) and gram not in GRAMS:
         raise ParameterError(
             f"gram must be one of {', '.join(GRAMS)}, or an operator, found {gram!r}."

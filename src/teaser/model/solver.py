@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.errors import ConvergenceWarning, SolverError
+from teaser.model.gram import PairGram
 from teaser.model.preconditioner import Preconditioner
-from teaser.model.system import System, blocks, dot, norm, rowdot
+from teaser.model.system import System, blocks, chunk_height, dot, each_block, norm, rowdot
 
 Array = NDArray[Any]
 Callback = Callable[[int, float], None]
@@ -59,20 +60,37 @@ class Problem:
     l2: float
 
     def operator(self, F: Array) -> Array:
-        """Return A(F V') V, with one product with G and one with V."""
-        system, g, eta = self.system, self.system.g, self.system.eta
-        beta = rowdot(F, system.DV)  # diag(E D')
-        out = system.gram.apply(F)
-        removed = system.gram.apply(system.scaled(beta))
+        """Return A(F V') V.
+
+        With W = P(E D') D V = F diag(eta) - diag(beta) DV and beta = diag(E D') this is
+
+            (G + l1 I) W - diag(alpha) DV + l2 F,    alpha = diag(G E D') - g beta,
+
+        where alpha is diag((G + l1 I) P(E D')), in which the terms with l1 cancel. One product
+        with G and one with V, or two with a G that takes little time.
+        """
+        system, gram = self.system, self.system.gram
+        DV, eta = system.DV, system.eta
+        beta = rowdot(F, DV)
+        if isinstance(gram, PairGram):
+            out, diagonal = gram.apply_pair(F, DV, eta, beta)
+        else:
+            out = gram.apply(F)
+            diagonal = rowdot(out, DV)
+            removed = gram.apply(system.scaled(beta))
+            for first in range(0, len(F), height := chunk_height(F)):
+                chunk = slice(first, first + height)
+                out[chunk] *= eta
+                out[chunk] -= removed[chunk] @ system.V
+            del removed
         own = self.l1 * eta + self.l2
-        for rows in blocks(F):
-            part, DV = out[rows], system.DV[rows]
-            # alpha = diag((G + l1 I) P(E D')), in which the terms with l1 cancel
-            alpha = rowdot(part, DV) - g[rows] * beta[rows]
-            part *= eta
-            part += F[rows] * own
-            part -= removed[rows] @ system.V
-            part -= (self.l1 * beta[rows] + alpha)[:, None] * DV
+        taken = diagonal + (self.l1 - system.g) * beta
+
+        def finish(rows: slice) -> None:
+            out[rows] += F[rows] * own
+            out[rows] -= taken[rows, None] * DV[rows]
+
+        each_block(finish, out)
         return out
 
     def residual(self, F: Array) -> Array:
@@ -179,24 +197,40 @@ def _descend(
         curvature = dot(P, AP)
         if not 0 < curvature < np.inf:
             raise SolverError(lost(R.dtype))
-        step = R.dtype.type(rz / curvature)
-        for rows in blocks(F):
-            F[rows] += step * P[rows]
-            R[rows] -= step * AP[rows]
-        moved += float(step) * norm(AP)
+        moved += rz / curvature * norm(AP)
+        residual = _step(R.dtype.type(rz / curvature), P, AP, F, R) / goal
         del AP
         iteration += 1
-        residual = norm(R) / goal
         if callback is not None:
             callback(iteration, residual)
         if residual <= tol:
             break
         Z = preconditioner.apply(R)
         rz, last = dot(R, Z), rz
-        P *= R.dtype.type(rz / last)
-        P += Z
+        _turn(P, R.dtype.type(rz / last), Z)
         del Z
     return iteration, moved
+
+
+def _step(step: Any, P: Array, AP: Array, F: Array, R: Array) -> float:
+    """Go along P, in place, and return the norm of the residual."""
+
+    def work(rows: slice) -> float:
+        F[rows] += step * P[rows]
+        R[rows] -= step * AP[rows]
+        return float(np.vdot(R[rows], R[rows]))
+
+    return float(np.sqrt(sum(each_block(work, F))))
+
+
+def _turn(P: Array, share: Any, Z: Array) -> None:
+    """Make P the next direction, in place."""
+
+    def work(rows: slice) -> None:
+        P[rows] *= share
+        P[rows] += Z[rows]
+
+    each_block(work, P)
 
 
 def lost(dtype: np.dtype[Any]) -> str:

@@ -4,7 +4,8 @@ Written against numpy's functions alone, which arrays of a GPU answer too: an ar
 made `like` the Gram's own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.model.gram import Gram, Matrix
+from teaser.model.gram import Gram, Matrix, PairGram, n_cores
 
 Array = NDArray[Any]
 
 RANK = 40
 _ROWS = 256
 _DEVICE_ROWS = 8192
+_CHUNK_BYTES = 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ class System:
         # Eigenvectors in double precision: their orthogonality bounds the attainable residual.
         K = (D.T @ D).toarray().astype(np.float64)
         eta, V = np.linalg.eigh(np.asarray(K, like=g))
-        V = np.ascontiguousarray(V.astype(gram.dtype))
+        V = V.astype(gram.dtype, order="C")
         eta = np.maximum(eta, 0.0).astype(gram.dtype)
         row_of = np.asarray(np.repeat(np.arange(D.shape[0]), np.diff(D.indptr)), like=g)
         D = sparse_like(D, g)
@@ -59,6 +61,10 @@ class System:
 
     def right_hand_side(self) -> Array:
         """Return B V = P(G) D V."""
+        if isinstance(self.gram, PairGram):
+            B = self.gram.apply(self.DV)
+            each_block(lambda rows: _subtract_scaled(B[rows], self.g[rows], self.DV[rows]), B)
+            return B
         B = self.gram.apply(self.D)
         B[self.row_of, self.D.indices] -= self.D.data * self.g[self.row_of]
         return np.asarray(B @ self.V, like=self.g)
@@ -81,7 +87,7 @@ def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple
     mu, W = np.linalg.eigh((small + small.T).astype(np.float64) / 2)
     lead = slice(width - rank, None)
     U = Q @ W[:, lead].astype(gram.dtype)
-    return np.ascontiguousarray(U), np.maximum(mu[lead], 0.0)
+    return U, np.maximum(mu[lead], 0.0)
 
 
 def sparse_like(matrix: sp.csr_array, like: Array) -> Matrix:
@@ -100,16 +106,34 @@ def blocks(A: Array) -> Iterator[slice]:
         yield slice(first, first + height)
 
 
+def chunk_height(A: Array) -> int:
+    """Return how many rows to multiply at once: few calls of the algebra library, little memory."""
+    return max(_ROWS, _CHUNK_BYTES // int(A.shape[1] * A.dtype.itemsize))
+
+
+def each_block(work: Callable[[slice], Any], A: Array) -> list[Any]:
+    """Do work on every block of rows, in threads on a processor; return its results in order."""
+    if not isinstance(A, np.ndarray) or len(A) <= _ROWS or n_cores() == 1:
+        return [work(rows) for rows in blocks(A)]
+    with ThreadPoolExecutor(max_workers=n_cores()) as pool:
+        return list(pool.map(work, blocks(A)))
+
+
 def rowdot(A: Array, B: Array) -> Array:
     """Return the product of each row of A with the same row of B."""
-    return np.asarray(np.einsum("ij,ij->i", A, B), like=A)
+    return np.concatenate(each_block(lambda rows: np.einsum("ij,ij->i", A[rows], B[rows]), A))
 
 
 def dot(A: Array, B: Array) -> float:
     """Return the sum of products, blocks of rows added in double precision."""
-    return sum(float(np.vdot(A[rows], B[rows])) for rows in blocks(A))
+    return float(sum(each_block(lambda rows: float(np.vdot(A[rows], B[rows])), A)))
 
 
 def norm(A: Array) -> float:
     """Return the root of the sum of squares."""
     return float(np.sqrt(dot(A, A)))
+
+
+def _subtract_scaled(out: Array, weights: Array, A: Array) -> None:
+    """Take row i of A times weights[i] out of row i."""
+    out -= weights[:, None] * A

@@ -12,17 +12,23 @@ from numpy.typing import NDArray
 from teaser import artifact
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset, Ids, ItemId, pack, tag_frame, tags_from, unpack
+from teaser.data.partitions import Interactions
 from teaser.data.rules import Rules
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.model.aspect import AspectModel, decoder, popularity
+from teaser.model.device import DeviceScorer
 from teaser.model.estimate import Estimate, estimate
 from teaser.model.solve import build_gram, check_settings, dispatch, prepare
 from teaser.model.solver import Callback
+from teaser.model.streamed import estimate_partitions
 from teaser.model.system import System
 from teaser.profile import POPULARITY
 
 Array = NDArray[Any]
+
+# Fewer people than this are scored sooner than they are moved to a GPU.
+_BATCH = 32
 
 
 class Teaser(AspectModel):
@@ -57,6 +63,8 @@ class Teaser(AspectModel):
         `"float32"` or `"float64"`.
     rng
         Seed or generator for the preconditioner's start.
+    device
+        Where to fit and to score batches: `"cpu"`, or `"cuda"` for a GPU by way of CuPy.
 
     Attributes
     ----------
@@ -94,6 +102,7 @@ class Teaser(AspectModel):
         max_iter: int = 200,
         dtype: str = "float32",
         rng: int | np.random.Generator | None = 0,
+        device: str = "cpu",
     ) -> None:
         self.l2_weights = l2_weights
         self.l2_encoder = l2_encoder
@@ -104,6 +113,7 @@ class Teaser(AspectModel):
         self.max_iter = max_iter
         self.dtype = dtype
         self.rng = rng
+        self.device = device
 
     def fit(
         self,
@@ -170,6 +180,7 @@ class Teaser(AspectModel):
             dtype=kind,
             content=dataset.S,
             content_weight=self.content_weight,
+            device=self.device,
         )
         D = decoder(dataset.S, popularity(dataset)).astype(kind)
         return prepare(gram, D, solver=self.solver, rng=self.rng)
@@ -178,7 +189,8 @@ class Teaser(AspectModel):
         """Return what fitting this data set will take, before anything large is allocated."""
         self._check()
         self._check_dataset(dataset)
-        return estimate(
+        expect = estimate_partitions if isinstance(dataset.X, Interactions) else estimate
+        return expect(
             dataset.X,
             dataset.n_tags + 1,
             solver=self.solver,
@@ -196,12 +208,20 @@ class Teaser(AspectModel):
 
         Items that were added after the fit have no row, and add nothing.
         """
+        if self.device == "cuda" and rows.shape[0] >= _BATCH:
+            return self._scorer().encode(rows)
         raw = np.zeros((rows.shape[0], self.encoder_.shape[1]))
         for person in range(rows.shape[0]):
             places = rows.indices[rows.indptr[person] : rows.indptr[person + 1]]
             learnt = places[places < self.encoder_.shape[0]]
             raw[person] = self.encoder_[learnt].sum(axis=0, dtype=np.float64)
         return raw
+
+    def decode(self, affinities: Array) -> Array:
+        """Return the score of every item for affinities with tags (people x items)."""
+        if self.device == "cuda" and len(affinities) >= _BATCH:
+            return self._scorer().decode(affinities)
+        return super().decode(affinities)
 
     def origins(self, tag: Tag | str, history: Iterable[ItemId]) -> dict[ItemId, float]:
         """Return where an affinity comes from: what each item of the history adds to the raw score.
@@ -279,12 +299,26 @@ class Teaser(AspectModel):
         model._index()
         return model
 
+    def _scorer(self) -> DeviceScorer:
+        """Return encoder and decoder on the GPU, moved there once."""
+        kept = self.__dict__.get("_on_device")
+        if kept is None or kept[0] is not self.encoder_ or kept[1] is not self.decoder_:
+            scorer = DeviceScorer(self.encoder_, self.decoder_)
+            kept = (self.encoder_, self.decoder_, scorer)
+            self._on_device = kept
+        scorer_kept: DeviceScorer = kept[2]
+        return scorer_kept
+
     def _check(self) -> None:
         check_settings(**self.parameters())
 
     def _plain_parameters(self) -> dict[str, Any]:
-        """Return the parameters as json can hold them; a given Gram or generator is not kept."""
+        """Return the parameters as json can hold them.
+
+        A given Gram or generator is not kept, nor is the device: it belongs to the machine.
+        """
         settings = self.parameters()
+        settings["device"] = "cpu"
         settings["gram"] = self.gram if isinstance(self.gram, str) else "auto"
         settings["rng"] = self.rng if isinstance(self.rng, int) else None
         return {k: v.item() if isinstance(v, np.generic) else v for k, v in settings.items()}

@@ -134,6 +134,7 @@ async function load(holder, query = "") {
 function prepare() {
   for (const holder of document.querySelectorAll("section[data-load], details[data-load][open]")) load(holder, holder.querySelector("input[type=search]")?.value);
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+  for (const image of document.images) if (missing.has(image.getAttribute("src"))) image.dataset.missing = "";
 }
 
 document.addEventListener("toggle", (event) => {
@@ -220,6 +221,155 @@ if (tour) {
     start();
   });
   if ("first" in tour.dataset && !localStorage.getItem("teaser-tour")) start();
+}
+
+// A tag that is tapped tells where its affinity comes from; its link is a page that says the same.
+const about = document.createElement("dialog");
+const aboutSaid = document.createElement("p");
+about.id = "about";
+about.setAttribute("aria-labelledby", "about-title");
+aboutSaid.setAttribute("role", "status");
+document.body.append(about);
+let aboutPath = "";
+let aboutOpener = null;
+
+async function readAbout() {
+  const response = await fetch(aboutPath, { headers: FRAGMENT });
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const found = page.querySelector("[data-about]");
+  if (!response.ok || !found) throw new Error(aboutPath);
+  const title = document.createElement("h2");
+  title.id = "about-title";
+  title.tabIndex = -1;
+  title.autofocus = true;
+  title.append(...found.querySelector("h1").childNodes);
+  found.querySelector("h1").replaceWith(title);
+  found.querySelector("[data-about-close]").hidden = false;
+  found.querySelector(".head").after(aboutSaid);
+  about.replaceChildren(document.adoptNode(found));
+}
+
+async function openAbout(path, opener) {
+  aboutPath = path;
+  aboutOpener = opener;
+  aboutSaid.textContent = "";
+  try { await readAbout(); } catch { return location.assign(path); }
+  if (!about.open) about.showModal();
+}
+
+// The page behind a dialog is silent, so what a press did is said in it.
+async function refreshAbout() {
+  const key = document.activeElement?.dataset?.key;
+  try { await readAbout(); } catch { return about.close(); }
+  const same = key && about.querySelector(`[data-key="${CSS.escape(key)}"]:enabled`);
+  (same || about.querySelector("h2")).focus({ preventScroll: true });
+  aboutSaid.textContent = document.getElementById("trouble").textContent || document.getElementById("live").textContent;
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.('main a[href^="/tag?"]');
+  const isPlain = !event.button && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+  if (!link || !isPlain || location.pathname === "/tag") return;
+  event.preventDefault();
+  openAbout(link.getAttribute("href"), link);
+});
+document.addEventListener("submit", (event) => {
+  if (about.open && event.target.getAttribute("action") === "/act") queue = queue.then(refreshAbout);
+});
+about.addEventListener("click", (event) => {
+  if (event.target === about || event.target.closest("[data-about-close]")) about.close();
+});
+about.addEventListener("close", () => {
+  const same = aboutOpener?.isConnected ? aboutOpener : document.querySelector(`main a[href="${CSS.escape(aboutPath)}"]`);
+  same?.focus({ preventScroll: true });
+});
+
+// The search field proposes items and tags while one types; Enter alone loads the page of results.
+const field = document.getElementById("q");
+if (field) {
+  const box = document.createElement("div");
+  const known = new Map();
+  let chosen = null;
+  let timer = 0;
+  let asking = null;
+  box.id = "suggestions";
+  box.hidden = true;
+  box.setAttribute("role", "listbox");
+  box.setAttribute("aria-label", field.labels[0].textContent);
+  field.form.append(box);
+  for (const [name, value] of Object.entries({ role: "combobox", "aria-expanded": "false", "aria-controls": "suggestions", "aria-autocomplete": "list" })) field.setAttribute(name, value);
+
+  const options = () => [...box.querySelectorAll("[role=option]")];
+  const choose = (option) => {
+    chosen?.setAttribute("aria-selected", "false");
+    chosen = option ?? null;
+    chosen?.setAttribute("aria-selected", "true");
+    chosen?.scrollIntoView({ block: "nearest" });
+    if (chosen) field.setAttribute("aria-activedescendant", chosen.id);
+    else field.removeAttribute("aria-activedescendant");
+  };
+  const close = () => {
+    clearTimeout(timer);
+    asking?.abort();
+    choose(null);
+    box.hidden = true;
+    field.setAttribute("aria-expanded", "false");
+  };
+  const show = (text) => {
+    const found = new DOMParser().parseFromString(text, "text/html").querySelector("[data-options]");
+    choose(null);
+    box.replaceChildren(...(found?.children ?? []));
+    box.hidden = !box.childElementCount;
+    field.setAttribute("aria-expanded", String(!box.hidden));
+    document.getElementById("live").textContent = found?.dataset.said ?? "";
+  };
+  const ask = async () => {
+    const words = field.value.trim();
+    asking?.abort();
+    if (words.length < 2) return close();
+    if (known.has(words)) return show(known.get(words));
+    const mine = asking = new AbortController();
+    try {
+      const response = await fetch(`/suggest?${new URLSearchParams({ q: words })}`, { signal: mine.signal });
+      if (!response.ok) return close();
+      known.set(words, await response.text());
+      if (mine === asking && document.activeElement === field) show(known.get(words));
+    } catch { /* another letter came, or no answer: the page of results is still there */ }
+  };
+  const go = (option) => {
+    const path = option.dataset.href;
+    close();
+    if (path.startsWith("/tag?") && location.pathname !== "/tag") openAbout(path, field);
+    else location.assign(path);
+  };
+  field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, 180); });
+  field.addEventListener("blur", close);
+  field.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && box.hidden) ask();
+    else if (step) {
+      const all = [...options(), null];
+      choose(all[(all.indexOf(chosen) + step + all.length) % all.length]);
+    } else if (event.key === "Enter" && chosen) go(chosen);
+    else if (event.key === "Escape" && !box.hidden) close();
+    else return;
+    event.preventDefault();
+  });
+  box.addEventListener("pointerdown", (event) => event.preventDefault());
+  box.addEventListener("click", (event) => {
+    const option = event.target.closest("[role=option]");
+    if (option) go(option);
+  });
+}
+
+// A picture that cannot be had gives way to a quiet one; the same goes for its like on a new page.
+const missing = new Set();
+const markMissing = (image) => { missing.add(image.getAttribute("src")); image.dataset.missing = ""; };
+document.addEventListener("error", (event) => {
+  if (event.target instanceof HTMLImageElement) markMissing(event.target);
+}, true);
+for (const image of document.images) {
+  if (image.complete && !image.naturalWidth) image.decode().catch(() => markMissing(image));
 }
 
 prepare();

@@ -1,0 +1,161 @@
+"""What is kept of a person, as typed JSON: the state of now, links that show it, every action."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, Self
+
+from pydantic import BaseModel
+
+from teaser.app.catalogue import Catalogue
+from teaser.app.schemas import ItemId, Press, Share, example
+from teaser.app.state import Event, State, fold
+from teaser.app.store import Store, StoredEvent, StoredShare
+from teaser.data.tags import Tag
+
+_ID = "x1Ck0b0s0mA6jH5nQ2yq5QJm3n8cQ0W7rT9uVxYzAbE"
+_TIME = "2026-05-01T12:00:00Z"
+_PERSON = {
+    "person_id": _ID,
+    "history": ["e0001", "e0002"],
+    "presses": [{"tag": "town=Ghent", "steps": 3}],
+    "hidden": [],
+    "variety": 0.0,
+    "can_undo": True,
+    "can_redo": False,
+    "n_events": 3,
+    "unknown_items": [],
+    "unknown_tags": [],
+}
+_LINK = {"share_id": "0f3a5b7c9d1e2f40", "place": 3, "created_at": _TIME}
+_EVENT = {
+    "place": 1,
+    "at": _TIME,
+    "kind": "view",
+    "item_id": "e0001",
+    "presses": [],
+    "variety": None,
+}
+
+
+class Person(BaseModel):
+    """What is kept of a person.
+
+    `unknown_items` and `unknown_tags` are those names in it that the model of now does not know;
+    they are kept and play no part until a model knows them.
+    """
+
+    model_config = example(**_PERSON)
+
+    person_id: str
+    history: list[ItemId]
+    presses: list[Press]
+    hidden: list[ItemId]
+    variety: Share
+    can_undo: bool
+    can_redo: bool
+    n_events: int
+    unknown_items: list[ItemId]
+    unknown_tags: list[str]
+
+    @classmethod
+    def of(cls, person_id: str, state: State, catalogue: Catalogue) -> Self:
+        """Return a state, seen beside the catalogue of now."""
+        items, tags = catalogue.model.items_, catalogue.tag_index
+        return cls(
+            person_id=person_id,
+            history=list(state.history),
+            presses=_presses(state.presses),
+            hidden=list(state.hidden),
+            variety=state.variety,
+            can_undo=state.undoable is not None,
+            can_redo=state.redoable is not None,
+            n_events=state.n_events,
+            unknown_items=[i for i in (*state.history, *state.hidden) if i not in items],
+            unknown_tags=[text for text in state.presses if Tag.parse(text) not in tags],
+        )
+
+
+class Link(BaseModel):
+    """A link that shows a person's state, read-only, as it was after so many actions.
+
+    What opens it is said once, when it is made; `share_id` is the name by which it is ended.
+    """
+
+    model_config = example(**_LINK)
+
+    share_id: str
+    place: int
+    created_at: datetime
+
+    @classmethod
+    def of(cls, share: StoredShare) -> Self:
+        """Return a share of the store."""
+        return cls(share_id=share.share_id, place=share.place, created_at=share.created_at)
+
+
+class NewLink(Link):
+    """A link just made: `path` is where the site shows the state to whoever has it."""
+
+    model_config = example(**_LINK, path="/s/Xz0kq5QJm3n8cQ0W7rT9uVxYzAbEx1Ck0b0s0mA6jH5")
+
+    path: str
+
+
+class Links(BaseModel):
+    """The links of a person that are in use, the oldest first."""
+
+    model_config = example(shares=[_LINK])
+
+    shares: list[Link]
+
+
+class ExportedEvent(BaseModel):
+    """One action, with its place in the person's course and its time."""
+
+    model_config = example(**_EVENT)
+
+    place: int
+    at: datetime
+    kind: Literal["view", "remove", "press", "hide", "unhide", "vary", "reset", "undo", "redo"]
+    item_id: ItemId | None
+    presses: list[Press]
+    variety: float | None
+
+    @classmethod
+    def of(cls, event: StoredEvent) -> Self:
+        """Return an event of the store."""
+        return cls(
+            place=event.place,
+            at=event.at,
+            kind=event.kind,  # type: ignore[arg-type]
+            item_id=event.data.get("item"),
+            presses=_presses(event.data.get("presses", {})),
+            variety=event.data.get("variety"),
+        )
+
+
+class Export(BaseModel):
+    """All that is kept of a person: what is now, links in use, and every action in its order."""
+
+    model_config = example(person_id=_ID, state=_PERSON, shares=[_LINK], events=[_EVENT])
+
+    person_id: str
+    state: Person
+    shares: list[Link]
+    events: list[ExportedEvent]
+
+
+def export_of(store: Store, person_id: str, catalogue: Catalogue) -> Export:
+    """Return all that is kept of a person."""
+    events, shares = store.kept(person_id)
+    state = fold(Event(e.kind, e.data) for e in events)
+    return Export(
+        person_id=person_id,
+        state=Person.of(person_id, state, catalogue),
+        shares=[Link.of(share) for share in shares],
+        events=[ExportedEvent.of(event) for event in events],
+    )
+
+
+def _presses(presses: Mapping[str, int]) -> list[Press]:
+    return [Press(tag=tag, steps=steps) for tag, steps in presses.items()]

@@ -1,0 +1,118 @@
+"""Items and tags by name: in the visitor's language, with or without accents, as they type."""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+import numpy as np
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+
+from teaser.app.catalogue import Catalogue
+from teaser.app.render import render_part
+from teaser.app.services import catalogue_of
+from teaser.app.texts import Texts, texts_in
+from teaser.app.view import plain_card
+from teaser.app.visitor import visitor_of
+from teaser.data.dataset import ItemId
+from teaser.data.tags import Tag
+
+router = APIRouter()
+
+MOST_WORDS = 200
+N_TAGS = 4
+N_ITEMS = 6
+# A suggestion is the same for everybody who reads the same language.
+_CACHED = {"cache-control": "private, max-age=60", "vary": "cookie, accept-language"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name as it is compared, and all text by which its bearer may be found."""
+
+    place: int
+    name: str
+    text: str
+
+
+@router.get("/suggest")
+def suggest(request: Request, q: str = "") -> Response:
+    """Return the options under the search field; the page /search shows the same and more."""
+    visitor, catalogue = visitor_of(request, with_person=False), catalogue_of(request)
+    texts, words = visitor.texts, q[:MOST_WORDS]
+    item_ids, tags = find(catalogue, words, texts, limit=N_ITEMS)
+    body = render_part(
+        "suggest.html",
+        t=texts,
+        words=words,
+        tags=[(tag, texts.tag(tag), texts.feature(tag.feature)) for tag in tags[:N_TAGS]],
+        entries=[plain_card(catalogue, item_id, texts) for item_id in item_ids],
+    )
+    return HTMLResponse(body, headers={**_CACHED, "content-language": texts.language})
+
+
+def find(
+    catalogue: Catalogue, words: str, texts: Texts, *, limit: int
+) -> tuple[list[ItemId], list[Tag]]:
+    """Return items and tags whose names hold every word.
+
+    Names that begin with the words come first, then names with a word that does; among equals the
+    popular items and the common tags.
+    """
+    asked = plain(words)
+    if not asked:
+        return [], []
+    model = catalogue.model
+    items = islice(_best(_titles(catalogue), asked), limit)
+    tags = islice(_best(_tags(catalogue, texts.language), asked), limit)
+    return [model.items_[i] for i in items], [model.tags_[j] for j in tags]
+
+
+def plain(text: str) -> str:
+    """Return a text as it is compared: no accents, no capitals, single spaces."""
+    apart = unicodedata.normalize("NFKD", text)
+    bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return " ".join(bare.casefold().split())
+
+
+def _best(names: Iterable[_Name], asked: str) -> Iterator[int]:
+    words = asked.split()
+    found = [name for name in names if all(word in name.text for word in words)]
+    found.sort(key=lambda name: _worse(name.name, asked, words[0]))
+    return (name.place for name in found)
+
+
+def _worse(name: str, asked: str, word: str) -> int:
+    if name.startswith(asked):
+        return 0
+    return 1 if f" {word}" in f" {name}" else 2
+
+
+@lru_cache(maxsize=2)
+def _titles(catalogue: Catalogue) -> list[_Name]:
+    """Return the names of all items, the popular first."""
+    model = catalogue.model
+    order = np.argsort(-model.popularity_, kind="stable").tolist()
+    titles = [plain(model.title(i) or "") for i in order]
+    ids = [plain(str(model.items_[i])) for i in order]
+    return [
+        _Name(i, title or item_id, f"{title} {item_id}")
+        for i, title, item_id in zip(order, titles, ids, strict=True)
+    ]
+
+
+@lru_cache(maxsize=6)
+def _tags(catalogue: Catalogue, language: str) -> list[_Name]:
+    """Return the names of all tags in a language, the common first; as the data have them too."""
+    texts, tags = texts_in(language), catalogue.model.tags_
+    order = np.argsort(-catalogue.tag_sizes, kind="stable").tolist()
+    return [
+        _Name(
+            j,
+            plain(texts.tag(tags[j])),
+            plain(f"{texts.feature(tags[j].feature)} {texts.tag(tags[j])} {tags[j]}"),
+        )
+        for j in order
+    ]

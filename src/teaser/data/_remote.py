@@ -1,0 +1,106 @@
+"""Parquet files on a disk or behind an address: which there are, and a few columns of one."""
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from teaser.errors import ParameterError, TableError
+
+MANIFEST = "partitions.json"
+
+
+def is_url(source: Any) -> bool:
+    """Say whether this is an address that fsspec reads, such as `s3://bucket/folder`."""
+    return isinstance(source, str) and "://" in source
+
+
+def list_parts(folder: str | Path) -> list[str]:
+    """Return the parquet files of a folder by name, and raise for one that ought to be there."""
+    if is_url(folder):
+        system, root = _file_system(str(folder))
+        names = sorted(system.glob(f"{root.rstrip('/')}/*.parquet"))
+        found = [system.unstrip_protocol(name) for name in names]
+    else:
+        if not Path(folder).is_dir():
+            raise TableError(f"There is no folder {folder} to read partitions from.")
+        found = sorted(str(path) for path in Path(folder).glob("*.parquet"))
+    listed = _listed(str(folder).rstrip("/"))
+    present = {path.rpartition("/")[2] for path in found}
+    if listed is not None and (gone := sorted(set(listed) - present)):
+        raise TableError(
+            f"{folder}/{gone[0]} is missing: {MANIFEST} lists {len(listed)} partitions, and "
+            f"{len(gone)} of them are not there. Put them back, or partition again."
+        )
+    if listed is not None and (more := sorted(present - set(listed))):
+        raise TableError(
+            f"{folder}/{more[0]} is not in {MANIFEST}, which lists {len(listed)} partitions. "
+            "Take it away, or partition again."
+        )
+    if not found:
+        raise TableError(f"There is no parquet file in {folder}.")
+    return found
+
+
+def read_columns(source: Any, columns: list[str]) -> pl.DataFrame:
+    """Return those of the columns that a file or a table has."""
+    if not isinstance(source, str):
+        frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
+        return frame.select([c for c in frame.columns if c in columns] or pl.all())
+    if not is_url(source):
+        return _read(source, columns)
+    system, path = _file_system(source)
+    with system.open(path, "rb") as handle:
+        return _read(handle, columns)
+
+
+def file_size(source: Any) -> int:
+    """Return the bytes of a file; zero for a table that is no file."""
+    if not isinstance(source, str):
+        return 0
+    if is_url(source):
+        system, path = _file_system(source)
+        return int(system.size(path) or 0)
+    return Path(source).stat().st_size
+
+
+def _read(source: Any, columns: list[str]) -> pl.DataFrame:
+    there = list(pl.read_parquet_schema(source))
+    if not isinstance(source, str):
+        source.seek(0)
+    wanted = [column for column in columns if column in there]
+    # All of them where one is missing, so that the error can say what there is.
+    return pl.read_parquet(source, columns=wanted if len(wanted) == len(columns) else None)
+
+
+def _listed(folder: str) -> list[str] | None:
+    """Return the names in the list beside the partitions, if there is one."""
+    path = f"{folder}/{MANIFEST}"
+    try:
+        if is_url(path):
+            system, place = _file_system(path)
+            text = system.cat_file(place)
+        else:
+            text = Path(path).read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        return [str(name) for name in json.loads(text)["parts"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise TableError(f"{path} is damaged: {error!r}. Partition again.") from error
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    try:
+        fsspec = importlib.import_module("fsspec")
+    except ModuleNotFoundError as error:
+        raise ParameterError(
+            f"{url} is read through fsspec, which is not installed: pip install 'teaser[dask]'."
+        ) from error
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise ParameterError(f"{url} cannot be opened: {error}") from error
+    return system, str(path)

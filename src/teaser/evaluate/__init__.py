@@ -1,0 +1,27 @@
+"""EVALUATE: how good models are on people they have not seen, and what presses do for them."""
+
+from teaser.evaluate.metrics import Difference, Metric, Summary, paired_bootstrap
+from teaser.evaluate.protocol import (
+    ALL_METRICS,
+    PAPER_METRICS,
+    Evaluation,
+    compare,
+    evaluate,
+    recommend_lists,
+)
+from teaser.evaluate.simulate import Simulation, simulate
+
+__all__ = [
+    "ALL_METRICS",
+    "PAPER_METRICS",
+    "Difference",
+    "Evaluation",
+    "Metric",
+    "Simulation",
+    "Summary",
+    "compare",
+    "evaluate",
+    "paired_bootstrap",
+    "recommend_lists",
+    "simulate",
+]

@@ -1,0 +1,163 @@
+"""The commands of the experiments: evaluate a study, simulate feedback on it, report."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from teaser.evaluate.experiment import Progress as Told
+
+out = Console()
+err = Console(stderr=True)
+
+StudyFile = Annotated[Path, typer.Argument(help="A study, such as experiments/events.toml.")]
+Data = Annotated[
+    Path, typer.Option(envvar="TEASER_DATA", help="Folder that holds the public data sets.")
+]
+Results = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Folder of the results [results beside it].")
+]
+Quick = Annotated[bool, typer.Option("--quick", help="A small honest run, under NAME-quick.")]
+
+
+def evaluate(
+    study: StudyFile, *, data: Data = Path("data"), folder: Results = None, quick: Quick = False
+) -> None:
+    """Tune, test and compare the models of a study; a run that was stopped goes on."""
+    from teaser.evaluate.experiment import run_study
+    from teaser.evaluate.study import Study
+
+    plan = Study.read(study)
+    place = folder or study.parent / "results"
+    with _bars() as progress:
+        results = run_study(plan, data=data, out=place, quick=quick, progress=progress)
+    _show_models(results)
+    _show_simulations(results["simulations"])
+    name = f"{plan.name}-quick" if quick else plan.name
+    _say(f"{results['seconds']:.0f} s; results in {place / name}.json")
+    _say(f"Next: teaser report {place / name}.json --out REPORT")
+
+
+def simulate(
+    study: StudyFile,
+    *,
+    data: Data = Path("data"),
+    folder: Results = None,
+    quick: Quick = False,
+    tags: Annotated[list[int] | None, typer.Option(help="Tags to press [1 2]; repeat.")] = None,
+    strength: Annotated[
+        list[int] | None, typer.Option(help="Presses on each, -5 to 5 [3]; repeat.")
+    ] = None,
+    scale: Annotated[list[str] | None, typer.Option(help="robust or paper; repeat.")] = None,
+    step: Annotated[
+        list[float] | None, typer.Option(help="How far a press moves [0.2]; repeat.")
+    ] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Draws of tags to average.")] = 3,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 1,
+) -> None:
+    """Let the test people of a study press tags, and see what that does to their lists."""
+    from teaser.evaluate.experiment import simulate_study
+    from teaser.evaluate.study import SimulationPlan, Study
+
+    read = Study.read(study)
+    plan = read.simulate or SimulationPlan()
+    given = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
+    plan = replace(plan, **{k: tuple(v) for k, v in given.items() if v}, draws=draws, seed=seed)
+    place = folder or study.parent / "results"
+    with _bars() as progress:
+        rows = simulate_study(read, plan, data=data, out=place, quick=quick, progress=progress)
+    _show_simulations(rows)
+
+
+@contextmanager
+def _bars() -> Iterator["Told"]:
+    """A bar for each stage, with an estimate of what is left of it, on stderr."""
+    columns = (
+        TextColumn("{task.description:<20}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[doing]}"),
+    )
+    with Progress(*columns, console=err) as bars:
+        tasks: dict[str, Any] = {}
+
+        def told(stage: str, done: int, total: int, doing: str) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total, doing=doing)
+            bars.update(tasks[stage], completed=done, total=total, doing=doing)
+
+        yield told
+
+
+def _show_models(results: dict[str, Any]) -> None:
+    metrics = ("recall@20", "recall@100", "ndcg@100", "coverage@20", "diversity@20", "long_tail@20")
+    split = results["split"]
+    table = Table(
+        title=f"{results['title']}: {split['test_users']:,} test people", title_justify="left"
+    )
+    table.add_column("model")
+    for metric in metrics:
+        table.add_column(metric, justify="right")
+    table.add_column("fit", justify="right")
+    for model in results["models"]:
+        values = [_said(model["metrics"][metric]) for metric in metrics]
+        table.add_row(model["name"], *values, f"{model['fit']['seconds']:.1f} s")
+    out.print(table)
+
+
+def _show_simulations(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        return
+    table = Table(title="Simulated feedback, nDCG@100", title_justify="left")
+    for name in ("model", "scale", "step", "tags", "presses", "after", "gain", "95 % interval"):
+        table.add_column(name, justify="left" if name in ("model", "scale") else "right")
+    for row in rows:
+        gain = row["gain"]["ndcg@100"]
+        table.add_row(
+            row["model"],
+            row["scale"],
+            f"{row['step']:g}",
+            str(row["n_tags"]),
+            f"{row['strength']:+d}",
+            _said(row["metrics"]["ndcg@100"]),
+            f"{gain['mean']:+.4f}",
+            f"{gain['low']:+.4f} to {gain['high']:+.4f}",
+        )
+    out.print(table)
+
+
+def _said(summary: dict[str, Any]) -> str:
+    mean, error = summary["mean"], summary["error"]
+    if mean is None or mean != mean:
+        return "-"
+    return f"{mean:.4f}" if error is None or error != error else f"{mean:.4f} ± {error:.4f}"
+
+
+def _say(line: str) -> None:
+    out.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def report(
+    results: Annotated[
+        list[Path], typer.Argument(help="Results (NAME.json) of studies, or folders of them.")
+    ],
+    *,
+    folder: Annotated[
+        Path, typer.Option("--out", "-o", help="The folder to write: page, tables, pictures.")
+    ] = Path("report"),
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Write the tables alone; --out is then a .md file.")
+    ] = False,
+) -> None:
+    """Make tables, pictures and a page of the results of studies."""
+    from teaser.evaluate.report import write_report, write_tables
+
+    _say(str((write_tables if tables else write_report)(results, folder)))

@@ -1,0 +1,330 @@
+"""How good lists are: recall, nDCG, coverage, diversity, long tail; errors and comparisons."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.dataset import Dataset
+from teaser.data.split import as_generator
+from teaser.errors import ParameterError, closest
+
+Array = NDArray[Any]
+
+ACCURACY = ("recall", "recall_uncapped", "ndcg", "ndcg_uncapped")
+OF_LISTS = ("diversity", "long_tail")
+OF_CATALOGUE = ("coverage",)
+HEAD = 0.5
+
+_NAME = re.compile(r"([a-z_]+)@([1-9][0-9]{0,8})")
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure and the length of list that it looks at; written `"recall@20"`."""
+
+    kind: str
+    k: int
+
+    @classmethod
+    def parse(cls, name: str) -> "Metric":
+        """Return the metric of a name such as `"ndcg@100"`."""
+        found = _NAME.fullmatch(name) if isinstance(name, str) else None
+        known = (*ACCURACY, *OF_LISTS, *OF_CATALOGUE)
+        if found is None or found[1] not in known:
+            near = closest(str(name).partition("@")[0], known)
+            raise ParameterError(
+                f"Unknown metric {name!r}; one is written like 'recall@20', with one of "
+                f"{', '.join(known)}.{near}"
+            )
+        return cls(found[1], int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.kind}@{self.k}"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A mean over people.
+
+    Attributes
+    ----------
+    mean
+        Over the people who have a value; NaN where nobody has.
+    error
+        The standard error of the mean; NaN with fewer than two people.
+    n
+        How many people have a value.
+    """
+
+    mean: float
+    error: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much better b is than a on the same people.
+
+    Attributes
+    ----------
+    mean
+        The mean of b - a.
+    low, high
+        The paired bootstrap interval of that mean.
+    n
+        How many people have a value of both.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+def hits(lists: Array, held_out: sp.csr_array) -> Array:
+    """Return which places of the lists hold a held-out item of their person (people x k).
+
+    Parameters
+    ----------
+    lists
+        Positions of items, best first (people x k); -1 where a list has ended.
+    held_out
+        What each person chose (people x items), binary.
+    """
+    n_people, n_items = held_out.shape
+    if lists.shape[0] != n_people:
+        raise ParameterError(f"There are {lists.shape[0]} lists and {n_people} held-out rows.")
+    person = np.repeat(np.arange(n_people, dtype=np.int64), np.diff(held_out.indptr))
+    wanted = person * n_items + held_out.indices
+    listed = np.arange(n_people, dtype=np.int64)[:, None] * n_items + lists
+    return np.isin(listed, wanted) & (lists >= 0)
+
+
+def recall(hit: Array, n_held: Array, k: int, *, capped: bool = True) -> Array:
+    """Return recall@k of each person; NaN without held-out items.
+
+    Parameters
+    ----------
+    hit
+        Of `hits`, at least k wide unless the lists are shorter.
+    n_held
+        How many items each person has held out.
+    capped
+        Divide by min(k, held out), as Liang et al. (2018) do, so that 1 can be reached; by the
+        number held out otherwise.
+    """
+    most = np.minimum(k, n_held) if capped else n_held
+    return _ratio(hit[:, :k].sum(axis=1), most)
+
+
+def ndcg(hit: Array, n_held: Array, k: int, *, capped: bool = True) -> Array:
+    """Return nDCG@k of each person; NaN without held-out items.
+
+    A hit at rank r gains 1 / log2(r + 1); the sum is divided by that of the ideal list.
+
+    Parameters
+    ----------
+    capped
+        The ideal list has min(k, held out) items, as in Liang et al. (2018); all that are held
+        out otherwise, so that 1 is out of reach where these are more than k.
+    """
+    longest = max(hit.shape[1], int(n_held.max(initial=0)))
+    gain = 1 / np.log2(np.arange(longest) + 2)
+    ideal = np.concatenate([[0.0], np.cumsum(gain)])
+    most = np.minimum(k, n_held) if capped else n_held
+    seen = hit[:, :k]
+    # Summed in the order of the ideal, so that a perfect list reaches 1 to the last digit.
+    found = np.cumsum(seen * gain[: seen.shape[1]], axis=1)
+    return _ratio(found[:, -1] if seen.shape[1] else np.zeros(len(hit)), ideal[most])
+
+
+def diversity(lists: Array, S: sp.csr_array) -> Array:
+    """Return the mean tag distance between the items of each list, from 0 to 1.
+
+    The distance of two items is 1 - c / sqrt(a b), where a and b are the numbers of their tags
+    and c the number of those they share: 0 for the same tags, 1 for none in common. It is
+    averaged over all pairs of items in the list; items without tags are left out. NaN for a list
+    with fewer than two items that have tags.
+
+    Parameters
+    ----------
+    S
+        Which item carries which tag (items x tags); any value but zero counts as one.
+    """
+    tags = sp.csr_array((np.ones(S.nnz), S.indices, S.indptr), shape=S.shape)
+    carried = np.diff(tags.indptr)
+    tags.data /= np.sqrt(np.repeat(carried, carried))
+    rows = as_rows(lists, S.shape[0])
+    n = rows @ (carried > 0).astype(np.float64)
+    total = rows @ tags
+    # With unit vectors v, the sum of all cosines is |sum v|^2, and n of them are of v with itself.
+    squared = np.bincount(_owner(total), weights=total.data**2, minlength=len(lists))
+    mean = _ratio(squared - n, n * (n - 1))
+    return np.asarray(np.clip(1 - mean, 0.0, 1.0))
+
+
+def long_tail(lists: Array, tail: Array) -> Array:
+    """Return the share of each list that is from the long tail; NaN for an empty list.
+
+    Parameters
+    ----------
+    tail
+        Of `tail_items`: whether each item belongs to it.
+    """
+    there = lists >= 0
+    return _ratio((tail[lists] & there).sum(axis=1), there.sum(axis=1))
+
+
+def tail_items(counts: Array, *, head: float = HEAD) -> Array:
+    """Return which items are in the long tail.
+
+    The head are the most chosen items, the fewest that together make up at least the share
+    `head` of all training interactions; items chosen as often as the last of them belong to
+    it as well. The tail is the rest, items that nobody chose included.
+
+    Parameters
+    ----------
+    counts
+        How many people chose each item.
+    """
+    if not 0 < head < 1:
+        raise ParameterError(f"head must be between 0 and 1, found {head!r}.")
+    falling = np.sort(counts)[::-1]
+    made_up = np.cumsum(falling)
+    last = int(np.searchsorted(made_up, head * made_up[-1])) if len(counts) else 0
+    least = max(1, int(falling[last])) if len(counts) else 1
+    return np.asarray(counts < least)
+
+
+def coverage(lists: Array, n_items: int) -> Summary:
+    """Return the share of the catalogue that is in at least one list.
+
+    It belongs to the lists of all people together and grows with their number. Its error is that
+    of the jackknife, which leaves each person out in turn.
+    """
+    rows = as_rows(lists, n_items)
+    listed = np.bincount(rows.indices, minlength=n_items)
+    share = float((listed > 0).sum() / n_items)
+    alone = np.bincount(_owner(rows), weights=listed[rows.indices] == 1, minlength=len(lists))
+    n = len(lists)
+    error = math.sqrt((n - 1) / n * float(((alone - alone.mean()) ** 2).sum())) / n_items
+    return Summary(share, error if n > 1 else math.nan, n)
+
+
+def per_person(
+    metrics: Iterable[Metric], lists: Array, held_out: sp.csr_array, training: Dataset | None
+) -> dict[str, Array]:
+    """Return the values of each person by metric; those of the catalogue are left out.
+
+    Parameters
+    ----------
+    training
+        What the model was fitted to; diversity takes the tags and long tail the counts from it.
+    """
+    hit = hits(lists, held_out)
+    n_held = np.diff(held_out.indptr)
+    values: dict[str, Array] = {}
+    for metric in metrics:
+        kind, k = metric.kind, metric.k
+        if kind in ACCURACY:
+            measure = recall if kind.startswith("recall") else ndcg
+            values[str(metric)] = measure(hit, n_held, k, capped="uncapped" not in kind)
+        elif kind in OF_LISTS and training is None:
+            raise ParameterError(
+                f"{metric} needs the training data set, for its tags and counts. Pass training=."
+            )
+        elif kind == "diversity" and training is not None:
+            values[str(metric)] = diversity(lists[:, :k], training.S)
+        elif kind == "long_tail" and training is not None:
+            values[str(metric)] = long_tail(lists[:, :k], tail_items(training.item_counts))
+    return values
+
+
+def summarise(values: Array) -> Summary:
+    """Return mean and standard error over the people who have a value."""
+    there = values[~np.isnan(values)]
+    n = len(there)
+    if n == 0:
+        return Summary(math.nan, math.nan, 0)
+    error = float(there.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan
+    return Summary(float(there.mean()), error, n)
+
+
+def paired_bootstrap(
+    a: Mapping[str, Array],
+    b: Mapping[str, Array],
+    *,
+    rng: int | np.random.Generator,
+    n: int = 2000,
+    level: float = 0.95,
+) -> dict[str, Difference]:
+    """Return b - a by metric, with the interval that resampling people gives.
+
+    People are drawn with replacement `n` times, the same for all metrics; the interval runs
+    between the quantiles of the mean difference. A person without a value of both is left out.
+
+    Parameters
+    ----------
+    a, b
+        Values of the same people in the same order, by metric; metrics of one only are left out.
+    level
+        The share of resamples within the interval.
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ParameterError(f"n must be a whole number of at least 1, found {n!r}.")
+    if not 0 < level < 1:
+        raise ParameterError(f"level must be between 0 and 1, found {level!r}.")
+    names = [name for name in a if name in b]
+    if not names or any(a[name].shape != b[name].shape for name in names):
+        raise ParameterError("Only values of the same metrics and people can be compared.")
+    gaps = np.stack([np.asarray(b[name], dtype=np.float64) - a[name] for name in names], axis=1)
+    means = _resampled_means(gaps, as_generator(rng), int(n))
+    edges = np.array([(1 - level) / 2, (1 + level) / 2])
+    out = {}
+    for column, name in enumerate(names):
+        drawn = means[:, column][~np.isnan(means[:, column])]
+        low, high = np.quantile(drawn, edges) if len(drawn) else (math.nan, math.nan)
+        total = summarise(gaps[:, column])
+        out[name] = Difference(total.mean, float(low), float(high), total.n)
+    return out
+
+
+def as_rows(lists: Array, n_items: int) -> sp.csr_array:
+    """Return lists of positions as a binary matrix (people x items)."""
+    person, place = np.nonzero(lists >= 0)
+    return sp.csr_array(
+        (np.ones(len(person)), (person, lists[person, place])), shape=(len(lists), n_items)
+    )
+
+
+def _resampled_means(gaps: Array, rng: np.random.Generator, n: int) -> Array:
+    """Return the mean of every column over people drawn with replacement (n x columns)."""
+    people = len(gaps)
+    there = ~np.isnan(gaps)
+    filled = np.where(there, gaps, 0.0)
+    means = np.full((n, gaps.shape[1]), np.nan)
+    step = max(1, _CHUNK // max(1, people))
+    for start in range(0, n if people else 0, step):
+        drawn = rng.integers(0, people, (min(step, n - start), people))
+        for column in range(gaps.shape[1]):
+            number = there[:, column][drawn].sum(axis=1)
+            total = filled[:, column][drawn].sum(axis=1)
+            means[start : start + len(drawn), column] = _ratio(total, number)
+    return means
+
+
+def _ratio(part: Array, whole: Array) -> Array:
+    """Return part / whole, NaN where the whole is zero."""
+    out = np.full(np.shape(whole), np.nan)
+    return np.asarray(np.divide(part, whole, out=out, where=np.asarray(whole) > 0))
+
+
+def _owner(rows: sp.csr_array) -> Array:
+    return np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))

@@ -1,0 +1,120 @@
+"""Arrays of items x items: whether they fit, the Gram as one, and its inverse in place."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import get_lapack_funcs
+
+from teaser.errors import ParameterError, ResourceError, SolverError
+from teaser.model.estimate import memory_of_machine, say_bytes
+from teaser.model.gram import DenseGram
+from teaser.model.solve import DTYPES, build_gram
+
+Array = NDArray[Any]
+
+_BLOCK = 512
+
+
+def check_dense_settings(gram: Any, dtype: Any) -> None:
+    """Raise `ParameterError` for a Gram or a type that makes no sense, before any work is done."""
+    if gram is None or (isinstance(gram, str) and gram != "auto"):
+        raise ParameterError(f"gram must be 'auto', an array or an operator, found {gram!r}.")
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
+
+
+def check_room(model: str, n_items: int, dtype: str, *, arrays: int = 1) -> int:
+    """Return the bytes of some items x items arrays, or raise before they are allocated."""
+    need = arrays * n_items**2 * np.dtype(dtype).itemsize
+    have = memory_of_machine()
+    if need > have:
+        smaller = "Use dtype='float32', or f" if dtype == "float64" else "F"
+        raise ResourceError(
+            f"{model} of {n_items:,} items needs {say_bytes(need)} for {arrays} items x items "
+            f"array{'s' if arrays > 1 else ''} of {dtype}, and this machine has {say_bytes(have)}. "
+            f"{smaller}it a model that needs no such array: Teaser, ItemKNN, WMF."
+        )
+    return need
+
+
+def dense_gram(X: sp.csr_array, gram: Any, dtype: str) -> Array:
+    """Return X'X as an array of its own (items x items), which the caller may overwrite.
+
+    Parameters
+    ----------
+    gram
+        `"auto"` to count; or a precomputed array or operator, which is left as it is.
+    """
+    kind = np.dtype(dtype)
+    if isinstance(gram, str):
+        return DenseGram.from_interactions(X, kind).G
+    operator = build_gram(X, gram, n_tags=1, dtype=kind)
+    if isinstance(operator, DenseGram):
+        # What was given as an array may be held as it is.
+        return np.array(operator.G, order="C", copy=True)
+    n = operator.n_items
+    G = np.empty((n, n), dtype=kind)
+    for first in range(0, n, _BLOCK):
+        unit = np.zeros((n, min(_BLOCK, n - first)), dtype=kind)
+        unit[np.arange(unit.shape[1]) + first, np.arange(unit.shape[1])] = 1
+        # G is symmetric: its columns are its rows.
+        G[first : first + _BLOCK] = operator.apply(unit).T
+    return G
+
+
+def invert(A: Array) -> Array:
+    """Return the inverse of a symmetric positive definite array, in its own memory.
+
+    Raises
+    ------
+    SolverError
+        If the array is not positive definite, or too near to singular for its type.
+    """
+    potrf, potri, pocon = get_lapack_funcs(("potrf", "potri", "pocon"), (A,))
+    size = _norm(A)
+    # LAPACK counts by columns: the transpose is the same symmetric array, without a copy.
+    c, failed = potrf(A.T, lower=True, overwrite_a=True, clean=False)
+    if not failed:
+        reciprocal, failed = pocon(c, size, uplo="L")
+        failed = failed or reciprocal < np.finfo(A.dtype).eps
+    if not failed:
+        c, failed = potri(c, lower=True, overwrite_c=True)
+    if failed:
+        wider = "" if A.dtype == np.float64 else " or use dtype='float64'"
+        raise SolverError(
+            f"X'X with its penalty is singular in {A.dtype}. Raise l2{wider}; and see that X'X is "
+            "of non-negative counts, none of them wrapped around."
+        )
+    return _mirror(c.T)
+
+
+def item_weights(C: Array) -> Array:
+    """Return B with B_ij = -C_ij / C_jj and a zero diagonal, in the memory of C.
+
+    These are the weights that predict each item best from all others, where C is the inverse of
+    X'X and its penalties.
+    """
+    C /= -C.diagonal().copy()
+    np.fill_diagonal(C, 0.0)
+    return C
+
+
+def _norm(A: Array) -> float:
+    """Return the largest absolute row sum, without an array of absolute values."""
+    rows = range(0, len(A), _BLOCK)
+    return max(float(np.abs(A[r : r + _BLOCK]).sum(axis=1, dtype=np.float64).max()) for r in rows)
+
+
+def _mirror(C: Array) -> Array:
+    """Copy what is above the diagonal below it, a square at a time."""
+    n = len(C)
+    for first in range(0, n, _BLOCK):
+        rows = slice(first, min(first + _BLOCK, n))
+        own = C[rows, rows]
+        below = np.tril_indices(len(own), -1)
+        own[below] = own.T[below]
+        for left in range(0, first, _BLOCK):
+            C[rows, left : left + _BLOCK] = C[left : left + _BLOCK, rows].T
+    return C

@@ -1,0 +1,83 @@
+"""EASE: the best linear prediction of each item from all others, in closed form."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teaser.data.dataset import Dataset
+from teaser.model.dense import check_dense_settings, check_room, dense_gram, invert, item_weights
+from teaser.model.plain import PlainModel, check_dataset, check_number
+
+Array = NDArray[Any]
+
+
+class EASE(PlainModel):
+    """Embarrassingly shallow autoencoder: one items x items matrix of weights.
+
+    It minimises
+
+        |X - X B|^2 + l2 |B|^2,    diag(B) = 0
+
+    whose solution is B_ij = -C_ij / C_jj with C = (X'X + l2 I)^-1. One items x items array is
+    allocated, and turned into its inverse and into the weights in its own memory.
+
+    Parameters
+    ----------
+    l2
+        lambda, the penalty on weights: larger trusts only what many people share.
+    gram
+        X'X: `"auto"` to count it, or a precomputed array or operator, which is copied. Give one
+        for a grid of penalties, so that it is counted once.
+    dtype
+        `"float32"` or `"float64"`.
+
+    Attributes
+    ----------
+    weights_
+        B, items x items; a history's scores are the sum of its rows.
+
+    References
+    ----------
+    Steck: Embarrassingly Shallow Autoencoders for Sparse Data. 2019.
+    """
+
+    weights_: Array
+
+    _learnt = ("weights",)
+
+    def __init__(self, *, l2: float = 200.0, gram: Any = "auto", dtype: str = "float32") -> None:
+        self.l2 = l2
+        self.gram = gram
+        self.dtype = dtype
+
+    def fit(self, dataset: Dataset) -> Self:
+        """Learn the weights."""
+        self._check(dataset)
+        check_room("EASE", dataset.n_items, self.dtype)
+        A = dense_gram(dataset.X, self.gram, self.dtype)
+        A.flat[:: len(A) + 1] += self.l2
+        weights = item_weights(invert(A))
+        self._take_catalogue(dataset)
+        self.weights_ = weights
+        return self
+
+    def memory_estimate(self, dataset: Dataset) -> int:
+        """Return the bytes that fitting this data set will take at the peak."""
+        self._check(dataset)
+        return dataset.n_items**2 * np.dtype(self.dtype).itemsize
+
+    def score_batch(self, X: Any) -> Array:
+        """Return the score of every item for every row of histories (people x items)."""
+        rows = self._histories(X)
+        return np.asarray(rows.astype(self.weights_.dtype) @ self.weights_)
+
+    def _check(self, dataset: Dataset) -> None:
+        check_number("l2", self.l2)
+        check_dense_settings(self.gram, self.dtype)
+        check_dataset(dataset)
+
+    def _check_whole(self) -> None:
+        n_items = len(self.items_)
+        if self.weights_.shape != (n_items, n_items):
+            raise ValueError("its weights are not items x items")

@@ -1,0 +1,83 @@
+"""Where a fit of interactions in partitions takes place: on this machine or a cluster."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from teaser.data.dataset import Dataset
+from teaser.data.partitions import Interactions
+from teaser.errors import ParameterError
+from teaser.model.cluster import Cluster
+from teaser.model.distributed import DaskGram
+from teaser.model.solve import GRAMS
+from teaser.model.streamed import as_bytes, choose_held, hold_partitions
+
+
+@contextmanager
+def reached(scheduler: str | None, n_workers: int | None) -> Iterator[Cluster | None]:
+    """Lend the cluster that was asked for, if any.
+
+    Parameters
+    ----------
+    scheduler
+        The address of a running scheduler.
+    n_workers
+        How many processes of a cluster on this machine, which ends with the block.
+    """
+    if scheduler is not None and n_workers is not None:
+        raise ParameterError("Name a scheduler or a local cluster, not both.")
+    if scheduler is None and n_workers is None:
+        yield None
+        return
+    with Cluster.connect(scheduler) if scheduler else Cluster.local(n_workers or 0) as cluster:
+        yield cluster
+
+
+@contextmanager
+def placed(
+    dataset: Dataset,
+    gram: str,
+    *,
+    dtype: str = "float32",
+    scheduler: str | None = None,
+    n_workers: int | None = None,
+    memory_limit: int | str | None = None,
+) -> Iterator[Any]:
+    """Lend G for `Teaser(gram=...)`, held where it was asked for.
+
+    Parameters
+    ----------
+    gram
+        `"auto"`, `"dense"` or `"sparse"`; returned as it is for a data set in memory.
+    dtype
+        Of the products.
+    scheduler, n_workers
+        As for `reached`.
+    memory_limit
+        Of a fit on this machine, in bytes or such as `"2GB"`.
+    """
+    if gram not in GRAMS:
+        raise ParameterError(f"gram must be one of {', '.join(GRAMS)}, found {gram!r}.")
+    X, elsewhere = dataset.X, scheduler is not None or n_workers is not None
+    limit = None if memory_limit is None else as_bytes(memory_limit)
+    if not isinstance(X, Interactions):
+        if elsewhere or limit is not None:
+            raise ParameterError(
+                "A memory limit and a cluster are for interactions in partitions, and this data "
+                "set holds them in one matrix. Write them with teaser partition, and prepare "
+                "the data set of that folder."
+            )
+        yield gram
+        return
+    kind, n_tags = np.dtype(dtype), dataset.n_tags + 1
+    if not elsewhere:
+        yield hold_partitions(X, gram, n_tags=n_tags, dtype=kind, memory_limit=limit)
+        return
+    choice = choose_held(X, gram, n_tags=n_tags, dtype=kind, memory_limit=limit)
+    with reached(scheduler, n_workers) as cluster:
+        if cluster is None:
+            raise ParameterError("A cluster was asked for and none was named.")
+        held = DaskGram(X, cluster, kind)
+        yield held.counted() if choice == "dense" else held

@@ -1,0 +1,79 @@
+"""What is kept of a person, as the API says it: whole, with examples that are valid."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from pydantic import BaseModel
+
+from teaser.app import record
+from teaser.app.catalogue import Holder
+from teaser.app.state import KINDS, Event, fold
+from teaser.app.store import Store, StoredEvent, UnknownPersonError
+
+RECORDS = [
+    found
+    for found in vars(record).values()
+    if isinstance(found, type)
+    and issubclass(found, BaseModel)
+    and found.__module__ == record.__name__
+]
+
+
+@pytest.mark.parametrize("kind", RECORDS, ids=lambda t: t.__name__)
+def test_examples_are_valid_and_whole(kind: type[BaseModel]) -> None:
+    schema = kind.model_json_schema(mode="serialization")
+    assert set(schema["required"]) == set(schema["properties"])
+    (example,) = schema["examples"]
+    assert kind.model_validate(example).model_dump(mode="json") == example
+
+
+def test_records_were_looked_at() -> None:
+    assert len(RECORDS) == 6
+
+
+def test_an_export_holds_state_links_and_actions(store: Store, model_folder: Path) -> None:
+    catalogue = Holder(model_folder).current
+    person = store.create_person()[0]
+    for event in (
+        Event("view", {"item": "i1"}),
+        Event("press", {"presses": {"town=Ghent": 2}}),
+        Event("hide", {"item": "gone"}),
+        Event("vary", {"variety": 0.5}),
+    ):
+        store.act(person, event)
+    token = store.create_share(person)
+    found = record.export_of(store, person, catalogue)
+    assert found.state == record.Person.of(person, store.state(person), catalogue)
+    assert (found.state.history, found.state.hidden) == (["i1"], ["gone"])
+    assert (found.state.variety, found.state.unknown_items) == (0.5, ["gone"])
+    assert [event.kind for event in found.events] == ["view", "press", "hide", "vary"]
+    assert [link.place for link in found.shares] == [4]
+    assert token not in found.model_dump_json()
+    with pytest.raises(UnknownPersonError):
+        record.export_of(store, "nobody", catalogue)
+
+
+def test_a_state_names_what_the_model_does_not_know(model_folder: Path) -> None:
+    state = fold(
+        [
+            Event("view", {"item": "gone"}),
+            Event("view", {"item": "i1"}),
+            Event("hide", {"item": 99}),
+            Event("press", {"presses": {"colour=red": 1, "town=Ghent": -1}}),
+        ]
+    )
+    made = record.Person.of("p", state, Holder(model_folder).current)
+    assert made.history == ["gone", "i1"]
+    assert made.unknown_items == ["gone", 99]
+    assert made.unknown_tags == ["colour=red"]
+    assert [(p.tag, p.steps) for p in made.presses] == [("colour=red", 1), ("town=Ghent", -1)]
+
+
+def test_every_kind_of_event_can_be_exported() -> None:
+    kinds = get_args(record.ExportedEvent.model_fields["kind"].annotation)
+    assert kinds == KINDS
+    at = datetime(2026, 5, 1, tzinfo=UTC)
+    for kind in KINDS:
+        assert record.ExportedEvent.of(StoredEvent(1, at, kind, {})).kind == kind

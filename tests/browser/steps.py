@@ -1,0 +1,26 @@
+"""What several tests of the site do on a page."""
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+
+def listed(page: Page) -> list[str]:
+    return [str(c.get_attribute("data-card")) for c in page.locator(".cards > .card").all()]
+
+
+def pick(page: Page, n: int = 3) -> None:
+    """Go through the quick start."""
+    for done in range(1, n + 1):
+        page.locator(".picks button").first.click()
+        expect(page.locator(".seen li")).to_have_count(done)
+
+
+def check_axe(page: Page, where: str) -> None:
+    """Hold a page against the rules of axe that stand for WCAG 2.2 AA and good practice."""
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    found = Axe().run(page, options={"runOnly": tags, "resultTypes": ["violations"]})
+    said = [
+        (v["id"], [node["html"][:200] for node in v["nodes"][:3]])
+        for v in found.response["violations"]
+    ]
+    assert said == [], where

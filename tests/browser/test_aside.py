@@ -1,0 +1,322 @@
+"""What opens beside a page: a tag's origins in a dialog, suggestions, links, pictures that fail."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from browser.steps import check_axe, listed, pick
+from playwright.sync_api import Locator, Page, expect
+
+Visit = Callable[..., Page]
+MINUS = "\N{MINUS SIGN}"
+
+
+def open_tag(page: Page) -> tuple[Locator, str]:
+    """Tap the second tag of the profile; return its link and its name."""
+    link = page.locator(".features .tag-name").nth(1)
+    name = link.inner_text()
+    link.click()
+    expect(page.get_by_role("dialog", name=name)).to_be_visible()
+    return link, name
+
+
+class TestTagDialog:
+    def test_tells_where_an_affinity_comes_from(self, visit: Visit) -> None:
+        page = visit()
+        pick(page)
+        link, _ = open_tag(page)
+        dialog = page.get_by_role("dialog")
+        expect(dialog.get_by_role("heading", name="Where it comes from")).to_be_visible()
+        expect(dialog.locator(".origins li")).to_have_count(3)
+        assert page.url.endswith("/"), "the page stays"
+        asked = page.request.get(str(link.get_attribute("href"))).text()
+        for number in dialog.locator(".origins .number").all_inner_texts():
+            assert number in asked
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+        expect(link).to_be_focused()
+
+    def test_a_press_in_it_moves_the_list_and_is_said_there(self, visit: Visit) -> None:
+        page = visit()
+        pick(page)
+        _, name = open_tag(page)
+        dialog = page.get_by_role("dialog")
+        less = dialog.get_by_role("button", name=f"Less of {name}", exact=True)
+        less.focus()
+        for count in (1, 2):
+            page.keyboard.press("Enter")
+            expect(dialog.locator(".stepper .count")).to_contain_text(f"{MINUS}{count}")
+            expect(less).to_be_focused()
+        expect(dialog.get_by_role("status")).to_contain_text(f"{MINUS} on {name}")
+        expect(dialog).to_contain_text(f"{MINUS}0.40 from your presses")
+        expect(page.locator("#told")).to_contain_text(f"{MINUS} on {name}")
+        dialog.get_by_role("button", name="Close").click()
+        expect(dialog).to_have_count(0)
+        focused = page.evaluate("document.activeElement.textContent")
+        assert focused == name, "the link was made anew with the page, and has the focus again"
+
+    def test_keys_open_it_and_stay_in_it(self, visit: Visit) -> None:
+        page = visit()
+        link = page.locator(".features .tag-name").first
+        link.focus()
+        page.keyboard.press("Enter")
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("not looked at anything yet")
+        expect(dialog.get_by_role("heading").first).to_be_focused()
+        for _ in range(8):
+            page.keyboard.press("Tab")
+            inside = "document.querySelector('dialog#about').contains(document.activeElement)"
+            assert page.evaluate(f"{inside} || document.activeElement === document.body")
+        page.keyboard.press("Escape")
+        expect(link).to_be_focused()
+
+    def test_a_click_beside_it_closes_it_and_one_in_it_does_not(self, visit: Visit) -> None:
+        page = visit()
+        pick(page)
+        open_tag(page)
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("heading", name="Where it comes from").click()
+        expect(dialog).to_be_visible()
+        page.mouse.click(4, 4)
+        expect(dialog).to_have_count(0)
+
+    def test_with_a_key_held_the_link_is_a_page(self, visit: Visit) -> None:
+        page = visit()
+        link = page.locator(".features .tag-name").first
+        with page.context.expect_page() as opened:
+            link.click(modifiers=["Control"])
+        expect(opened.value.locator("main h1")).to_have_text(link.inner_text())
+        expect(page.get_by_role("dialog")).to_have_count(0)
+
+    def test_without_javascript_the_link_is_a_page(self, visit: Visit) -> None:
+        page = visit(java_script_enabled=False)
+        pick(page)
+        page.locator(".features .tag-name").nth(1).click()
+        expect(page.get_by_role("heading", name="Where it comes from")).to_be_visible()
+        expect(page.locator("[data-about-close]")).to_be_hidden()
+
+    def test_a_tag_that_is_gone_shows_its_page(self, visit: Visit) -> None:
+        page = visit(may_fail=True)
+        link = page.locator(".features .tag-name").first
+        link.evaluate("e => e.setAttribute('href', '/tag?tag=a%3Db')")
+        link.click()
+        expect(page.get_by_text("There is no tag “a=b” here.")).to_be_visible()
+
+    @pytest.mark.parametrize(("scheme", "width"), [("light", 1320), ("dark", 320)])
+    def test_axe_finds_nothing(self, visit: Visit, scheme: str, width: int) -> None:
+        page = visit(color_scheme=scheme, width=width)
+        pick(page)
+        _, name = open_tag(page)
+        check_axe(page, "dialog")
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("button", name=f"More of {name}", exact=True).click()
+        expect(dialog.get_by_role("status")).to_contain_text(f"+ on {name}")
+        check_axe(page, "dialog after a press")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        box = dialog.bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+
+
+def options(page: Page) -> Locator:
+    """The suggestions that are to be seen; the filters have options as well."""
+    return page.locator("#suggestions").get_by_role("option")
+
+
+class TestSuggestions:
+    def field(self, page: Page) -> Locator:
+        return page.get_by_role("combobox", name="Search items and tags")
+
+    def test_keys_choose_an_item(self, visit: Visit) -> None:
+        page = visit()
+        page.keyboard.press("/")
+        field = self.field(page)
+        expect(field).to_be_focused()
+        expect(field).to_have_attribute("aria-expanded", "false")
+        page.keyboard.type("jazz")
+        expect(options(page).first).to_be_visible()
+        expect(field).to_have_attribute("aria-expanded", "true")
+        expect(page.locator("#live")).to_contain_text("suggestions")
+        item = page.locator('[role=option][data-href^="/item/"]').first
+        title = item.locator(".name").inner_text()
+        while item.get_attribute("aria-selected") != "true":
+            page.keyboard.press("ArrowDown")
+        expect(field).to_have_attribute("aria-activedescendant", str(item.get_attribute("id")))
+        expect(page.locator('[aria-selected="true"]')).to_have_count(1)
+        expect(field).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator("main h1")).to_have_text(title)
+
+    def test_arrows_go_round_and_escape_closes(self, visit: Visit) -> None:
+        page = visit()
+        field = self.field(page)
+        field.press_sequentially("jazz")
+        expect(options(page).first).to_be_visible()
+        page.keyboard.press("ArrowUp")
+        expect(page.locator("#suggested-all")).to_have_attribute("aria-selected", "true")
+        page.keyboard.press("ArrowDown")
+        expect(page.locator('[aria-selected="true"]')).to_have_count(0)
+        page.keyboard.press("ArrowDown")
+        expect(options(page).first).to_have_attribute("aria-selected", "true")
+        page.keyboard.press("Escape")
+        expect(options(page)).to_have_count(0)
+        expect(field).to_have_value("jazz")
+        expect(field).to_have_attribute("aria-expanded", "false")
+        page.keyboard.press("ArrowDown")
+        expect(options(page).first).to_be_visible()
+        page.keyboard.press("Tab")
+        expect(options(page)).to_have_count(0)
+
+    def test_enter_alone_loads_the_results(self, visit: Visit) -> None:
+        page = visit()
+        self.field(page).press_sequentially("jazz")
+        expect(options(page).first).to_be_visible()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Found for “jazz”")).to_be_visible()
+
+    def test_a_tag_opens_its_dialog_and_gives_the_focus_back(self, visit: Visit) -> None:
+        page = visit()
+        field = self.field(page)
+        field.press_sequentially("jazz")
+        options(page).filter(has_text="Theme").click()
+        expect(page.get_by_role("dialog", name="Jazz")).to_be_visible()
+        expect(options(page)).to_have_count(0)
+        page.keyboard.press("Escape")
+        expect(field).to_be_focused()
+
+    def test_in_the_language_of_the_page_and_without_accents(self, visit: Visit) -> None:
+        page = visit(locale="nl-BE")
+        page.locator("#q").press_sequentially("tentoonst")
+        expect(options(page).first).to_contain_text("Tentoonstelling")
+        page.locator("#q").fill("luik")
+        expect(options(page).first).to_contain_text("Luik")
+
+    def test_quick_letters_ask_once_and_known_words_not_again(self, visit: Visit) -> None:
+        page = visit()
+        asked: list[str] = []
+        page.on("request", lambda r: asked.append(r.url) if "/suggest" in r.url else None)
+        field = self.field(page)
+        field.press_sequentially("jazz", delay=5)
+        expect(options(page).first).to_be_visible()
+        assert [url.partition("=")[2] for url in asked] == ["jazz"]
+        field.press("Backspace")
+        expect(options(page).last).to_contain_text("“jaz”")
+        field.press_sequentially("z")
+        expect(options(page).last).to_contain_text("“jazz”")
+        assert [url.partition("=")[2] for url in asked] == ["jazz", "jaz"]
+        field.fill("j")
+        expect(options(page)).to_have_count(0)
+
+    def test_a_refusal_only_closes_the_list(self, visit: Visit) -> None:
+        page = visit(may_fail=True)
+        page.route("**/suggest?*", lambda route: route.fulfill(status=429, body="slow down"))
+        with page.expect_response("**/suggest?*"):
+            self.field(page).press_sequentially("jazz")
+        expect(options(page)).to_have_count(0)
+        page.unroute("**/suggest?*")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Found for “jazz”")).to_be_visible()
+
+    @pytest.mark.parametrize(("scheme", "width"), [("light", 1320), ("dark", 320)])
+    def test_axe_finds_nothing(self, visit: Visit, scheme: str, width: int) -> None:
+        page = visit(color_scheme=scheme, width=width)
+        self.field(page).press_sequentially("jazz")
+        expect(options(page).first).to_be_visible()
+        page.keyboard.press("ArrowDown")
+        check_axe(page, "suggestions")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_links_are_listed_and_ended(visit: Visit) -> None:
+    page = visit()
+    pick(page, 1)
+    page.goto("/share")
+    links = []
+    for _ in range(2):
+        page.goto("/share")
+        page.get_by_role("button", name="Make a link").click()
+        links.append(page.get_by_label("The link").input_value())
+    page.goto("/share")
+    expect(page.locator(".links li")).to_have_count(2)
+    check_axe(page, "links")
+    page.get_by_role("button", name="End this link").first.click()
+    expect(page.get_by_role("status").filter(has_text="The link is ended")).to_be_visible()
+    expect(page.locator(".links li")).to_have_count(1)
+    check_axe(page, "ended")
+    other = visit(may_fail=True)
+    other.goto(links[1])
+    expect(other.get_by_text("There is no such link.")).to_be_visible()
+    other.goto(links[0])
+    expect(other.get_by_role("heading", name="Their list")).to_be_visible()
+
+
+def test_a_picture_that_fails_is_quietly_replaced(visit: Visit) -> None:
+    page = visit(may_fail=True)
+    page.route("**/picture/**", lambda route: route.fulfill(status=404))
+    page.goto("/")
+    image = page.locator(".cards img").first
+    expect(image).to_have_attribute("data-missing", "")
+    assert "no-picture.svg" in image.evaluate("e => getComputedStyle(e).content")
+    box = image.bounding_box()
+    assert box
+    assert box["height"] > 60, "the place stays as large as a picture"
+    pick(page, 1)
+    expect(page.locator(".cards img").first).to_have_attribute("data-missing", "")
+    expect(page.locator(".seen img").first).to_have_attribute("data-missing", "")
+
+
+@pytest.mark.parametrize("width", [320, 834])
+def test_very_long_names_do_not_widen_a_page(visit: Visit, width: int) -> None:
+    page = visit(width=width)
+    pick(page)
+    names = ".tag-name, h1, h3, h3 a, .facts, .name a, .seen a, .crumb a, .fall th a, .told b"
+    item = listed(page)[0]
+    paths = ["/", f"/item/{item}", "/search?q=jazz", "/tags?feature=town", "/tag?tag=theme=Jazz"]
+    for path in paths:
+        page.goto(path)
+        page.evaluate(
+            "css => document.querySelectorAll(`main :is(${css})`).forEach("
+            "e => { if (!e.childElementCount) e.textContent = 'Long'.repeat(80); })",
+            names,
+        )
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        for name in page.locator("main .tag-name").all()[:3]:
+            box = name.bounding_box()
+            assert box is None or box["height"] < 60, path
+
+
+def test_what_would_bring_it_up_knows_the_filters_of_the_list(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    page.goto("/?only=type%3DConcert")
+    item = listed(page)[9]
+    page.locator(f'.card[data-card="{item}"] h3 a').click()
+    lift = page.locator(".lift")
+    expect(lift).to_contain_text("It is in the first 10 already: number 10.")
+    expect(lift).to_contain_text("Counted in your list of Concert only.")
+    page.locator(".fall").get_by_role("button", name=re.compile("^More of")).last.click()
+    expect(page.locator("#told")).to_be_visible()
+    expect(lift).to_contain_text("Counted in your list of Concert only.")
+    page.get_by_role("link", name="To the recommendations").click()
+    expect(page.locator(".chip").first).to_contain_text("Concert")
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [("nl-BE", "Er is hier geen item “none”."), ("fr-BE", "Il n’y a pas d’élément « none » ici.")],
+)
+def test_errors_speak_the_language_of_the_page(visit: Visit, language: str, sentence: str) -> None:
+    page = visit(may_fail=True, locale=language)
+    page.goto("/item/none")
+    expect(page.locator("[data-message]")).to_have_text(sentence)
+    details = page.locator(".details p")
+    expect(details).to_be_hidden()
+    page.locator(".details summary").click()
+    expect(details).to_contain_text("Unknown item 'none'")
+    check_axe(page, "error")
+    page.goto("/")
+    page.locator(".cards .stepper button").nth(1).evaluate("e => { e.value = '+1 no=such'; }")
+    page.locator(".cards .stepper button").nth(1).click()
+    expect(page.get_by_role("alert")).to_contain_text("no=such")
+    expect(page.get_by_role("alert")).not_to_contain_text("Unknown")

@@ -1,0 +1,405 @@
+"""Metrics against worked cases, slow loops, and a library that others wrote."""
+
+import math
+import warnings
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from teaser import Dataset, ListOf, Teaser
+from teaser.data.sources import read_movielens
+from teaser.data.split import split
+from teaser.errors import ParameterError
+from teaser.evaluate.metrics import (
+    Metric,
+    coverage,
+    diversity,
+    hits,
+    long_tail,
+    ndcg,
+    paired_bootstrap,
+    per_person,
+    recall,
+    summarise,
+    tail_items,
+)
+from teaser.evaluate.protocol import rank
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # irspack defines its settings in a way that pydantic retires
+    from irspack import Evaluator
+
+Array = NDArray[Any]
+
+KINDS = ("recall", "recall_uncapped", "ndcg", "ndcg_uncapped")
+
+
+def slow(kind: str, ranked: list[int], held_out: set[int], k: int) -> float:
+    """One person's value, place by place."""
+    most = len(held_out) if kind.endswith("uncapped") else min(k, len(held_out))
+    if kind.startswith("recall"):
+        return sum(item in held_out for item in ranked[:k]) / most
+    gained = sum(1 / math.log2(r + 1) for r, i in enumerate(ranked[:k], start=1) if i in held_out)
+    return gained / sum(1 / math.log2(r + 1) for r in range(1, most + 1))
+
+
+def measured(kind: str, lists: Array, held_out: sp.csr_array, k: int) -> Array:
+    return per_person([Metric(kind, k)], lists, held_out, None)[f"{kind}@{k}"]
+
+
+def random_case(
+    seed: int, n_people: int = 40, n_items: int = 30
+) -> tuple[Array, sp.csr_array, sp.csr_array]:
+    """Scores without ties, histories, and held-out items that are not in them."""
+    rng = np.random.default_rng(seed)
+    scores = rng.random((n_people, n_items))
+    state = rng.random((n_people, n_items))
+    state[:, 0] = 0.0
+    most = 0.8 * rng.random((n_people, 1))
+    history, held_out = state > 0.8, state <= most
+    return scores, sp.csr_array(history.astype(float)), sp.csr_array(held_out.astype(float))
+
+
+# One person, four items held out (2, 5, 7, 9), of which the list has 5 first and 2 third.
+LIST = np.array([[5, 1, 2, 0, 3]])
+HELD_OUT = sp.csr_array(np.isin(np.arange(10), [2, 5, 7, 9]).astype(float)[None])
+
+
+@pytest.mark.parametrize(
+    ("kind", "k", "expected"),
+    [
+        ("recall", 1, 1.0),
+        ("recall", 3, 2 / 3),
+        ("recall", 5, 0.5),
+        ("recall_uncapped", 1, 0.25),
+        ("recall_uncapped", 3, 0.5),
+        ("ndcg", 1, 1.0),
+        ("ndcg", 2, 1 / (1 + 1 / math.log2(3))),
+        ("ndcg", 3, 1.5 / (1 + 1 / math.log2(3) + 0.5)),
+        ("ndcg", 5, 1.5 / (1 + 1 / math.log2(3) + 0.5 + 1 / math.log2(5))),
+        ("ndcg_uncapped", 1, 1 / (1 + 1 / math.log2(3) + 0.5 + 1 / math.log2(5))),
+        ("ndcg_uncapped", 3, 1.5 / (1 + 1 / math.log2(3) + 0.5 + 1 / math.log2(5))),
+    ],
+)
+def test_a_case_worked_by_hand(kind: str, k: int, expected: float) -> None:
+    assert_allclose(measured(kind, LIST, HELD_OUT, k), [expected], rtol=1e-14)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [1, 4, 20, 30, 100])
+def test_accuracy_equals_a_slow_loop(kind: str, k: int) -> None:
+    scores, history, held_out = random_case(k)
+    lists = rank(scores, k, exclude=history, tie=np.zeros(30))
+    wanted = [set(np.flatnonzero(row).tolist()) for row in held_out.toarray()]
+    expected = [
+        slow(kind, [i for i in row if i >= 0], w, k)
+        for row, w in zip(lists.tolist(), wanted, strict=True)
+    ]
+    assert_allclose(measured(kind, lists, held_out, k), expected, rtol=1e-12)
+
+
+def against_irspack(scores: Array, history: sp.csr_array, held_out: sp.csr_array) -> None:
+    """Hold means of recall, nDCG and coverage against irspack's, at several lengths."""
+    ks = [1, 5, 20, 100]
+    lists = rank(scores, 100, exclude=history, tie=np.zeros(scores.shape[1]))
+    for capped in (True, False):
+        judge = Evaluator(
+            sp.csr_matrix(held_out),
+            masked_interactions=sp.csr_matrix(history),
+            recall_with_cutoff=capped,
+            n_threads=1,
+        )
+        theirs = judge.get_scores_from_score_matrix(np.ascontiguousarray(scores), ks)
+        for k in ks:
+            kind = "recall" if capped else "recall_uncapped"
+            ours = measured(kind, lists, held_out, k).mean()
+            assert ours == pytest.approx(theirs[f"recall@{k}"], abs=1e-9)
+            ours = measured("ndcg", lists, held_out, k).mean()
+            assert ours == pytest.approx(theirs[f"ndcg@{k}"], abs=1e-9)
+            ours = coverage(lists[:, :k], scores.shape[1]).mean
+            assert ours == pytest.approx(theirs[f"catalog_coverage@{k}"], abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_scores_measure_as_in_irspack(seed: int) -> None:
+    against_irspack(*random_case(seed, n_people=80, n_items=300))
+
+
+def test_real_scores_measure_as_in_irspack(shared_data: Path) -> None:
+    source = read_movielens(shared_data / "ml-latest-small")
+    dataset = Dataset.from_tables(
+        source.interactions,
+        source.items,
+        user=source.user,
+        item=source.item,
+        positive=source.positive,
+        rules=(ListOf("genres"),),
+    )
+    parts = split(dataset, n_validation=0, n_test=150, rng=0)
+    model = Teaser(tol=1e-2).fit(parts.training)
+    scores = model.score_batch(parts.test.history)
+    # Items that score alike may be ordered either way, and do not test the metrics.
+    scores += np.random.default_rng(0).random(scores.shape) * 1e-9
+    against_irspack(scores, parts.test.history, parts.test.held_out)
+
+
+people = st.integers(0, 2**32).map(random_case)
+
+
+@given(case=people, k=st.integers(1, 40))
+def test_accuracy_lies_between_zero_and_one_and_capping_never_lowers_it(
+    case: tuple[Array, sp.csr_array, sp.csr_array], k: int
+) -> None:
+    scores, history, held_out = case
+    lists = rank(scores, k, exclude=history, tie=np.zeros(30))
+    values = {kind: measured(kind, lists, held_out, k) for kind in KINDS}
+    for found in values.values():
+        assert ((found >= 0) & (found <= 1)).all()
+    assert (values["recall"] >= values["recall_uncapped"]).all()
+    assert (values["ndcg"] >= values["ndcg_uncapped"]).all()
+
+
+@given(case=people, k=st.integers(1, 40))
+def test_a_perfect_ranking_is_one_and_the_worst_is_zero(
+    case: tuple[Array, sp.csr_array, sp.csr_array], k: int
+) -> None:
+    _, history, held_out = case
+    perfect = rank(held_out.toarray(), k, exclude=history, tie=np.zeros(30))
+    for kind in ("recall", "ndcg"):
+        assert_array_equal(measured(kind, perfect, held_out, k), 1.0)
+    worst = rank(held_out.toarray(), k, exclude=sp.csr_array(held_out), tie=np.zeros(30))
+    for kind in KINDS:
+        assert_array_equal(measured(kind, worst, held_out, k), 0.0)
+
+
+@given(case=people, k=st.integers(1, 40), seed=st.integers(0, 99))
+def test_other_names_and_another_order_of_people_change_nothing(
+    case: tuple[Array, sp.csr_array, sp.csr_array], k: int, seed: int
+) -> None:
+    scores, history, held_out = case
+    rng = np.random.default_rng(seed)
+    items, order = rng.permutation(30), rng.permutation(40)
+    mixed = [sp.csr_array(part.toarray()[order][:, items]) for part in (history, held_out)]
+    lists = rank(scores, k, exclude=history, tie=np.zeros(30))
+    other = rank(scores[order][:, items], k, exclude=mixed[0], tie=np.zeros(30))
+    for kind in KINDS:
+        assert_allclose(
+            measured(kind, other, mixed[1], k), measured(kind, lists, held_out, k)[order]
+        )
+
+
+@given(case=people)
+def test_finding_an_item_earlier_never_lowers_ndcg(
+    case: tuple[Array, sp.csr_array, sp.csr_array],
+) -> None:
+    scores, history, held_out = case
+    lists = rank(scores, 10, exclude=history, tie=np.zeros(30))
+    before = measured("ndcg", lists, held_out, 10)
+    swapped = lists.copy()
+    swapped[:, [3, 4]] = lists[:, [4, 3]]
+    hit = hits(lists, held_out)
+    better = hit[:, 4] & ~hit[:, 3]
+    after = measured("ndcg", swapped, held_out, 10)
+    assert (after[better] > before[better]).all()
+
+
+def test_nobody_hits_after_the_end_of_a_list() -> None:
+    # Place -1 must not be taken for the last item, nor for the last item of the person before.
+    held_out = sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    found = hits(np.array([[1, -1], [-1, -1]]), held_out)
+    assert_array_equal(found, [[True, False], [False, False]])
+
+
+def test_people_without_held_out_items_have_no_accuracy() -> None:
+    held_out = sp.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    for kind in KINDS:
+        values = measured(kind, np.array([[1], [1]]), held_out, 1)
+        assert values[0] == 1
+        assert np.isnan(values[1])
+    with pytest.raises(ParameterError, match="1 lists and 2 held-out"):
+        hits(np.array([[0]]), held_out)
+
+
+TAGS = sp.csr_array(
+    np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]], dtype=float)
+)
+
+
+def test_diversity_worked_by_hand() -> None:
+    lists = np.array([[0, 1, -1], [0, 2, -1], [0, 3, 2], [0, 4, -1], [0, 1, 4]])
+    half = 1 - 1 / math.sqrt(2)
+    expected = [0.0, 1.0, (half + 1 + 1) / 3, np.nan, 0.0]
+    assert_allclose(diversity(lists, TAGS), expected, atol=1e-15)
+
+
+@given(seed=st.integers(0, 2**32), k=st.integers(2, 12))
+def test_diversity_equals_a_loop_over_pairs(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    S = (rng.random((15, 6)) < 0.3).astype(float)
+    lists = np.stack([rng.permutation(15)[:k] for _ in range(5)])
+    expected = []
+    for row in lists:
+        tagged = [S[i] for i in row if S[i].any()]
+        gaps = [1 - a @ b / math.sqrt(a.sum() * b.sum()) for a, b in combinations(tagged, 2)]
+        expected.append(np.mean(gaps) if gaps else np.nan)
+    assert_allclose(diversity(lists, sp.csr_array(S)), expected, atol=1e-12)
+    assert_allclose(diversity(lists[:, ::-1], sp.csr_array(S)), expected, atol=1e-12)
+
+
+def test_diversity_ignores_how_much_a_tag_weighs() -> None:
+    lists = np.array([[0, 2, 3]])
+    assert_array_equal(diversity(lists, TAGS * 3.5), diversity(lists, TAGS))
+
+
+@pytest.mark.parametrize(
+    ("counts", "head", "tail"),
+    [
+        ([50, 30, 10, 5, 5, 0], 0.8, [0, 0, 1, 1, 1, 1]),
+        ([50, 30, 10, 5, 5, 0], 0.81, [0, 0, 0, 1, 1, 1]),
+        ([0, 5, 50, 5, 30, 10], 0.5, [1, 1, 0, 1, 1, 1]),
+        ([4, 4, 4, 4], 0.5, [0, 0, 0, 0]),
+        ([0, 0], 0.5, [1, 1]),
+        ([], 0.5, []),
+    ],
+)
+def test_the_tail_is_what_the_most_chosen_leave(
+    counts: list[int], head: float, tail: list[int]
+) -> None:
+    assert_array_equal(tail_items(np.array(counts, dtype=np.int64), head=head), tail)
+
+
+def test_a_head_of_everything_is_refused() -> None:
+    with pytest.raises(ParameterError, match="head must be"):
+        tail_items(np.array([1, 2]), head=1.0)
+
+
+def test_the_share_of_the_tail_is_of_what_is_listed() -> None:
+    tail = np.array([False, True, True])
+    lists = np.array([[0, 1, 2], [0, 1, -1], [0, -1, -1], [-1, -1, -1]])
+    assert_allclose(long_tail(lists, tail), [2 / 3, 1 / 2, 0.0, np.nan])
+
+
+def test_coverage_counts_items_once_and_its_error_is_the_jackknife() -> None:
+    lists = np.array([[0, 1], [1, 2], [1, -1], [5, 6]])
+    found = coverage(lists, 10)
+    assert (found.mean, found.n) == (0.5, 4)
+    without = np.array([coverage(np.delete(lists, u, axis=0), 10).mean for u in range(4)])
+    assert_allclose(without, [0.4, 0.4, 0.5, 0.3])
+    assert found.error == pytest.approx(math.sqrt(3 / 4 * ((without - without.mean()) ** 2).sum()))
+    assert math.isnan(coverage(lists[:1], 10).error)
+
+
+def test_a_summary_is_of_those_who_have_a_value() -> None:
+    found = summarise(np.array([1.0, np.nan, 3.0, 5.0]))
+    assert (found.mean, found.n) == (3.0, 3)
+    assert found.error == pytest.approx(2 / math.sqrt(3))
+    one, none = summarise(np.array([2.0])), summarise(np.array([np.nan]))
+    assert (one.mean, one.n, math.isnan(one.error)) == (2.0, 1, True)
+    assert (none.n, math.isnan(none.mean)) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "name", ["recall", "recall@0", "recall@-1", "recall@2.5", "recal@20", "RECALL@20", "", None, 5]
+)
+def test_unknown_metrics_are_refused(name: Any) -> None:
+    with pytest.raises(ParameterError, match="Unknown metric"):
+        Metric.parse(name)
+
+
+def test_the_closest_metric_is_named() -> None:
+    with pytest.raises(ParameterError, match=r"'ndgc@10'.*Closest: ndcg"):
+        Metric.parse("ndgc@10")
+    assert str(Metric.parse("long_tail@7")) == "long_tail@7"
+    assert Metric.parse("coverage@100") == Metric("coverage", 100)
+
+
+def test_measures_of_lists_need_the_training_data(dataset: Dataset) -> None:
+    held_out = sp.csr_array(dataset.X[:2])
+    lists = np.array([[0, 1, 2], [3, 4, 5]])
+    for kind in ("diversity", "long_tail"):
+        with pytest.raises(ParameterError, match=f"{kind}@2 needs the training"):
+            per_person([Metric(kind, 2)], lists, held_out, None)
+    found = per_person([Metric("diversity", 2), Metric("long_tail", 3)], lists, held_out, dataset)
+    assert_allclose(found["diversity@2"], diversity(lists[:, :2], dataset.S))
+    assert_allclose(found["long_tail@3"], long_tail(lists, tail_items(dataset.item_counts)))
+
+
+def test_the_bootstrap_interval_holds_the_truth_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(12)
+    inside = 0
+    for trial in range(300):
+        shared = rng.random(60)
+        a, b = shared + rng.exponential(0.1, 60), shared + rng.exponential(0.1, 60) + 0.05
+        found = paired_bootstrap({"x": a}, {"x": b}, rng=trial, n=400, level=0.9)["x"]
+        assert found.low <= found.mean <= found.high
+        inside += found.low <= 0.05 <= found.high
+    # 270 expected; a binomial of 300 and 0.9 has a standard deviation of 5.2.
+    assert 252 <= inside <= 285
+
+
+def test_the_bootstrap_equals_a_loop_that_draws_people() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.random(25), rng.random(25)
+    found = paired_bootstrap({"x": a}, {"x": b}, rng=9, n=50)["x"]
+    drawn = np.random.default_rng(9).integers(0, 25, (50, 25))
+    means = [(b[people] - a[people]).mean() for people in drawn]
+    assert found.mean == pytest.approx((b - a).mean())
+    assert_allclose([found.low, found.high], np.quantile(means, [0.025, 0.975]))
+
+
+def test_the_bootstrap_pairs_people() -> None:
+    spread = np.random.default_rng(0).random(50) * 100
+    found = paired_bootstrap({"x": spread}, {"x": spread + 0.5}, rng=0)["x"]
+    assert_allclose([found.mean, found.low, found.high], 0.5, atol=1e-9)
+
+
+def test_the_bootstrap_leaves_out_who_has_no_value_and_metrics_of_one_only() -> None:
+    a = {"x": np.array([1.0, np.nan, 3.0]), "y": np.full(3, np.nan), "z": np.ones(3)}
+    b = {"x": np.array([2.0, 7.0, 4.0]), "y": np.ones(3)}
+    found = paired_bootstrap(a, b, rng=0)
+    assert set(found) == {"x", "y"}
+    assert (found["x"].mean, found["x"].low, found["x"].high, found["x"].n) == (1, 1, 1, 2)
+    assert found["y"].n == 0
+    assert math.isnan(found["y"].low)
+
+
+def test_the_bootstrap_is_the_same_again_and_for_each_metric_alone() -> None:
+    rng = np.random.default_rng(1)
+    a = {"x": rng.random(30), "y": rng.random(30)}
+    b = {"x": rng.random(30), "y": rng.random(30)}
+    both = paired_bootstrap(a, b, rng=4)
+    assert both == paired_bootstrap(a, b, rng=np.random.default_rng(4))
+    assert both["y"] == paired_bootstrap({"y": a["y"]}, {"y": b["y"]}, rng=4)["y"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"n": 0}, "n must be"),
+        ({"n": 2.5}, "n must be"),
+        ({"level": 1}, "level"),
+        ({"rng": None}, "rng must"),
+    ],
+)
+def test_senseless_bootstraps_are_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        paired_bootstrap({"x": np.ones(3)}, {"x": np.ones(3)}, **({"rng": 0} | wrong))
+    with pytest.raises(ParameterError, match="same metrics and people"):
+        paired_bootstrap({"x": np.ones(3)}, {"x": np.ones(4)}, rng=0)
+    with pytest.raises(ParameterError, match="same metrics and people"):
+        paired_bootstrap({"x": np.ones(3)}, {"y": np.ones(3)}, rng=0)
+
+
+def test_recall_and_ndcg_take_lists_shorter_than_k() -> None:
+    hit = np.array([[True, False]])
+    assert_allclose(recall(hit, np.array([3]), 10), [1 / 3])
+    ideal = 1 + 1 / math.log2(3) + 0.5
+    assert_allclose(ndcg(hit, np.array([3]), 10), [1 / ideal])

@@ -1,0 +1,182 @@
+"""The search: all cells once, neighbours in a row, shared work, and going on after a stop."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from numpy.testing import assert_allclose
+
+from teaser import Dataset, Teaser
+from teaser.data.split import Split, split
+from teaser.errors import ParameterError
+from teaser.evaluate.protocol import evaluate
+from teaser.evaluate.search import Bench, cells, make, search
+from teaser.evaluate.study import ModelPlan, SearchPlan
+from teaser.model.gram import DenseGram
+from teaser.model.system import System
+
+PLAN = ModelPlan(
+    "TEASER",
+    "Teaser",
+    parameters={"tol": 1e-4},
+    grid={"l2_weights": (1, 10, 100), "l2_encoder": (2.0, 20.0)},
+)
+
+
+@pytest.fixture(scope="module")
+def parts(dataset: Dataset) -> Split:
+    return split(dataset, n_validation=40, n_test=40, rng=0)
+
+
+def test_neighbouring_cells_differ_in_one_value() -> None:
+    grid = {"a": (1, 2, 3), "b": ("x", "y"), "c": (0.1, 0.2, 0.3)}
+    order = cells(grid)
+    assert len(order) == 18
+    assert {tuple(cell.values()) for cell in order} == set(itertools.product(*grid.values()))
+    for one, next_one in itertools.pairwise(order):
+        assert sum(one[name] != next_one[name] for name in grid) == 1
+
+
+def test_the_best_cell_is_the_one_that_validates_best(parts: Split) -> None:
+    found = search(PLAN, Bench(parts.training), parts.validation, SearchPlan(metric="recall@5"))
+    assert len(found.trials) == 6
+    alone = {}
+    for cell in cells(PLAN.grid):
+        model = Teaser(tol=1e-4, **cell).fit(parts.training)
+        alone[tuple(cell.values())] = evaluate(
+            model, parts.validation, metrics=["recall@5"]
+        ).summary()["recall@5"].mean  # fmt: skip
+    for trial in found.trials:
+        assert trial.value == pytest.approx(alone[tuple(trial.parameters.values())], abs=1e-9)
+    best = max(alone.values())
+    assert alone[found.best["l2_weights"], found.best["l2_encoder"]] == best
+    assert found.best["tol"] == 1e-4
+
+
+def test_cells_share_the_system_and_start_from_each_other(
+    parts: Split, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[Any] = []
+    build = System.build.__func__  # type: ignore[attr-defined]
+    counted = classmethod(lambda cls, *a, **k: built.append(1) or build(cls, *a, **k))
+    monkeypatch.setattr(System, "build", counted)
+    found = search(PLAN, Bench(parts.training), parts.validation, SearchPlan())
+    assert len(built) == 1
+    bench = Bench(parts.training)
+    first = bench.fit("Teaser", {"l2_encoder": 5.0, "l2_weights": 5.0, "tol": 1e-6})
+    again = bench.fit("Teaser", {"l2_encoder": 5.5, "l2_weights": 5.0, "tol": 1e-6})
+    assert isinstance(first, Teaser)
+    assert isinstance(again, Teaser)
+    assert again.iterations_ < first.iterations_
+    alone = Teaser(l2_encoder=5.5, l2_weights=5.0, tol=1e-6).fit(parts.training)
+    assert_allclose(again.encoder_, alone.encoder_, atol=1e-5)
+    assert all(trial.iterations is not None for trial in found.trials)
+
+
+def test_the_gram_is_counted_once_for_all_models_that_take_one(
+    parts: Split, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[int] = []
+    count = DenseGram.from_interactions.__func__  # type: ignore[attr-defined]
+    monkeypatch.setattr(
+        DenseGram,
+        "from_interactions",
+        classmethod(lambda cls, *a, **k: counted.append(1) or count(cls, *a, **k)),
+    )
+    plan = ModelPlan("EASE", "EASE", grid={"l2": (1.0, 10.0, 100.0)})
+    search(plan, Bench(parts.training), parts.validation, SearchPlan())
+    assert len(counted) == 1
+
+
+class Stopped(Exception):
+    pass
+
+
+def test_a_search_that_was_stopped_goes_on_where_it_was(parts: Split, tmp_path: Path) -> None:
+    kept = tmp_path / "trials.sqlite"
+
+    def stop(done: int, total: int, cell: Any) -> None:
+        if done == 4:
+            raise Stopped
+
+    bench = Bench(parts.training)
+    with pytest.raises(Stopped):
+        search(PLAN, bench, parts.validation, SearchPlan(), storage=kept, callback=stop)
+    asked: list[int] = []
+    found = search(
+        PLAN, bench, parts.validation, SearchPlan(), storage=kept,
+        callback=lambda done, total, cell: asked.append(done),
+    )  # fmt: skip
+    assert asked == [4, 5]
+    assert found.resumed == 4
+    assert len({tuple(t.parameters.items()) for t in found.trials}) == 6
+    whole = search(PLAN, Bench(parts.training), parts.validation, SearchPlan())
+    assert found.best == whole.best
+
+
+def test_trials_of_other_data_or_parameters_do_not_count(parts: Split, tmp_path: Path) -> None:
+    kept = tmp_path / "trials.sqlite"
+    bench = Bench(parts.training)
+    search(PLAN, bench, parts.validation, SearchPlan(), storage=kept)
+    again = search(PLAN, bench, parts.validation, SearchPlan(), storage=kept)
+    assert again.resumed == 6
+    other = replace(PLAN, parameters={"tol": 1e-3})
+    assert search(other, bench, parts.validation, SearchPlan(), storage=kept).resumed == 0
+    assert search(PLAN, bench, parts.test, SearchPlan(), storage=kept).resumed == 0
+    assert (
+        search(PLAN, bench, parts.validation, SearchPlan("recall@5"), storage=kept).resumed == 0
+    )
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_sampling_takes_as_many_different_cells_as_asked(sampler: str, parts: Split) -> None:
+    how = SearchPlan(sampler=sampler, trials=4)
+    found = search(PLAN, Bench(parts.training), parts.validation, how, seed=1)
+    assert len({tuple(t.parameters.items()) for t in found.trials}) == 4
+    best = max(found.trials, key=lambda trial: trial.value)
+    assert dict(best.parameters).items() <= dict(found.best).items()
+    every = SearchPlan(sampler=sampler, trials=100)
+    assert len(search(PLAN, Bench(parts.training), parts.validation, every).trials) == 6
+
+
+def test_a_sampled_search_goes_on_too(parts: Split, tmp_path: Path) -> None:
+    kept = tmp_path / "trials.sqlite"
+    bench = Bench(parts.training)
+    few = SearchPlan(sampler="random", trials=2)
+    search(PLAN, bench, parts.validation, few, storage=kept)
+    more = replace(few, trials=5)
+    found = search(PLAN, bench, parts.validation, more, storage=kept)
+    assert found.resumed == 2
+    assert len(found.trials) == 5
+
+
+def test_one_cell_needs_no_search(parts: Split) -> None:
+    plan = ModelPlan("TEASER", "Teaser", parameters={"tol": 1e-2})
+    found = search(plan, Bench(parts.training), parts.validation, SearchPlan())
+    assert found.trials == ()
+    assert found.best == {"tol": 1e-2}
+
+
+def test_unknown_kinds_and_parameters_are_named() -> None:
+    with pytest.raises(ParameterError, match=r"Unknown kind of model 'Teazer'.*Teaser"):
+        make("Teazer", {})
+    with pytest.raises(ParameterError, match=r"Teaser has no parameter 'l3'.*l2_weights"):
+        make("Teaser", {"l3": 1})
+
+
+def test_optunas_loggers_are_left_as_they_were(parts: Split) -> None:
+    import optuna
+
+    before = optuna.logging.get_verbosity()
+    search(PLAN, Bench(parts.training), parts.validation, SearchPlan(sampler="tpe", trials=1))
+    assert optuna.logging.get_verbosity() == before
+
+
+@pytest.fixture(autouse=True)
+def _no_output(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """A library prints nothing."""
+    yield
+    assert capfd.readouterr() == ("", "")
