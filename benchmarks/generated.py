@@ -1,6 +1,7 @@
 """Catalogues of a named size, made up so that tags matter to what people choose."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -88,7 +89,7 @@ def _interactions(
     lengths = 1 + rng.geometric(1 / max(1.0, n_interactions / n_users - 1), n_users)
     ends = np.linspace(0, n_users, _CAMPS + 1).astype(int)
     share, counts, items = 1.0, [], []
-    for first, last in zip(ends[:-1], ends[1:], strict=True):
+    for first, last in pairwise(ends):
         liked = (rng.random(n_tags) < 0.05).astype(np.float32)
         weight = popularity * 3.0 ** (S @ liked)
         copies = np.maximum(1, np.rint(weight * (_TABLE / weight.sum()))).astype(np.int64)

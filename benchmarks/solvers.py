@@ -18,6 +18,11 @@ from teaser import Dataset, Teaser
 from teaser.data.sources import read_source
 
 
+def shared_folder() -> Path:
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    return Path(os.environ.get("TEASER_DATA", beside))
+
+
 def movielens(folder: Path) -> Dataset:
     source = read_source("ml-1m", folder)
     return Dataset.from_tables(
@@ -51,10 +56,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a small generated catalogue instead")
     parser.add_argument("--tol", type=float, default=1e-3)
     chosen = parser.parse_args()
-    shared = Path(
-        os.environ.get("TEASER_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
-    )
-    folder = chosen.data or shared / "ml-1m"
+    folder = chosen.data or shared_folder() / "ml-1m"
     quick = chosen.quick or not folder.is_dir()
     if quick:
         name = "solvers-quick"

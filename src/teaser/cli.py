@@ -21,6 +21,7 @@ from teaser.app import commands
 from teaser.data.dataset import Dataset
 from teaser.data.partitioner import write_partitions
 from teaser.errors import ParameterError, TeaserError
+from teaser.evaluate import commands as experiments
 from teaser.explain import Reason
 from teaser.model import load
 from teaser.model.placement import placed
@@ -395,6 +396,8 @@ def demo(
 
 
 app.command()(commands.serve)
+for experiment in (experiments.evaluate, experiments.simulate, experiments.report):
+    app.command()(experiment)
 app.add_typer(commands.keys, name="keys")
 
 

@@ -61,8 +61,12 @@ def test_cells_share_the_system_and_start_from_each_other(
 ) -> None:
     built: list[Any] = []
     build = System.build.__func__  # type: ignore[attr-defined]
-    counted = classmethod(lambda cls, *a, **k: built.append(1) or build(cls, *a, **k))
-    monkeypatch.setattr(System, "build", counted)
+
+    def counted(cls: Any, *given: Any, **named: Any) -> Any:
+        built.append(1)
+        return build(cls, *given, **named)
+
+    monkeypatch.setattr(System, "build", classmethod(counted))
     found = search(PLAN, Bench(parts.training), parts.validation, SearchPlan())
     assert len(built) == 1
     bench = Bench(parts.training)
@@ -81,17 +85,18 @@ def test_the_gram_is_counted_once_for_all_models_that_take_one(
 ) -> None:
     counted: list[int] = []
     count = DenseGram.from_interactions.__func__  # type: ignore[attr-defined]
-    monkeypatch.setattr(
-        DenseGram,
-        "from_interactions",
-        classmethod(lambda cls, *a, **k: counted.append(1) or count(cls, *a, **k)),
-    )
+
+    def counting(cls: Any, *given: Any, **named: Any) -> Any:
+        counted.append(1)
+        return count(cls, *given, **named)
+
+    monkeypatch.setattr(DenseGram, "from_interactions", classmethod(counting))
     plan = ModelPlan("EASE", "EASE", grid={"l2": (1.0, 10.0, 100.0)})
     search(plan, Bench(parts.training), parts.validation, SearchPlan())
     assert len(counted) == 1
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     pass
 
 
@@ -100,10 +105,10 @@ def test_a_search_that_was_stopped_goes_on_where_it_was(parts: Split, tmp_path: 
 
     def stop(done: int, total: int, cell: Any) -> None:
         if done == 4:
-            raise Stopped
+            raise StoppedError
 
     bench = Bench(parts.training)
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         search(PLAN, bench, parts.validation, SearchPlan(), storage=kept, callback=stop)
     asked: list[int] = []
     found = search(
@@ -126,9 +131,7 @@ def test_trials_of_other_data_or_parameters_do_not_count(parts: Split, tmp_path:
     other = replace(PLAN, parameters={"tol": 1e-3})
     assert search(other, bench, parts.validation, SearchPlan(), storage=kept).resumed == 0
     assert search(PLAN, bench, parts.test, SearchPlan(), storage=kept).resumed == 0
-    assert (
-        search(PLAN, bench, parts.validation, SearchPlan("recall@5"), storage=kept).resumed == 0
-    )
+    assert search(PLAN, bench, parts.validation, SearchPlan("recall@5"), storage=kept).resumed == 0
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])

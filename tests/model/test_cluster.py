@@ -24,12 +24,15 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def without_workers() -> Any:
+    """A scheduler in this process, and nobody else."""
+    start: Any = distributed.LocalCluster
+    return start(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50)
+
+
 @pytest.fixture(scope="module")
 def alone() -> Iterator[Any]:
-    """A scheduler in this process, without workers."""
-    with distributed.LocalCluster(
-        n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
-    ) as machines:
+    with without_workers() as machines:
         yield machines
 
 
@@ -81,9 +84,7 @@ class TestConnecting:
         text = '__version__ = "0.0.1"' if kind == "other" else 'raise ImportError("broken")'
         (package / "__init__.py").write_text(text)
         with (
-            distributed.LocalCluster(
-                n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
-            ) as machines,
+            without_workers() as machines,
             worker(machines.scheduler_address, tmp_path, path=package.parent),
             pytest.raises(ClusterError) as caught,
         ):
@@ -122,9 +123,7 @@ class TestRunning:
 
 
 def test_all_workers_go_and_none_comes(tmp_path: Path) -> None:
-    with distributed.LocalCluster(
-        n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
-    ) as machines:
+    with without_workers() as machines:
         with worker(machines.scheduler_address, tmp_path) as running:
             cluster = Cluster.connect(machines.scheduler_address, timeout=60, patience=1.0)
             future = cluster.submit(wait_for, "part 0", "", of=PARTS[0])

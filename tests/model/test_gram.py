@@ -153,11 +153,14 @@ def test_an_updated_gram_is_the_one_counted_anew(change: str) -> None:
 
 
 def test_an_update_counts_only_the_users_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = []
+    counted: list[int] = []
     kept = module._add_counts
-    monkeypatch.setattr(
-        module, "_add_counts", lambda G, X, sign: (counted.append(X.shape[0]), kept(G, X, sign))
-    )
+
+    def noted(G: Any, X: sp.csr_array, sign: float) -> None:
+        counted.append(X.shape[0])
+        kept(G, X, sign)
+
+    monkeypatch.setattr(module, "_add_counts", noted)
     before = interactions()
     after = before.toarray()
     after[[5, 9], 0] = 1 - after[[5, 9], 0]

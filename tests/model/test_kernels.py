@@ -15,7 +15,7 @@ from teaser.model import gram as module
 from teaser.model import kernels
 from teaser.model.gram import DenseGram, SparseGram
 
-KINDS = [np.dtype("float32"), np.dtype("float64")]
+KINDS: list[np.dtype[Any]] = [np.dtype("float32"), np.dtype("float64")]
 
 
 def interactions(kind: str) -> sp.csr_array:
@@ -51,7 +51,7 @@ def test_products_and_counts_are_those_of_scipy(shape: str, dtype: np.dtype[Any]
     X = interactions(shape)
     G = (X.T @ X).toarray()
     M = np.random.default_rng(1).standard_normal((37, 70)).astype(dtype)
-    close: dict[str, float] = {"rtol": 1e-5, "atol": 1e-3 if dtype == np.float32 else 1e-10}
+    close: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-3 if dtype == np.float32 else 1e-10}
     gram = SparseGram(X, dtype)
     assert_allclose(gram.apply(M), G @ M, **close)
     sparse = sp.csr_array(np.where(np.abs(M) > 1.5, M, 0))

@@ -138,7 +138,12 @@ class TestMemory:
     ) -> None:
         read: list[int] = []
         matrix = Interactions.matrix
-        monkeypatch.setattr(Interactions, "matrix", lambda X, k: [read.append(k), matrix(X, k)][1])
+
+        def watched(X: Interactions, k: int) -> Any:
+            read.append(k)
+            return matrix(X, k)
+
+        monkeypatch.setattr(Interactions, "matrix", watched)
         made = self.watch(monkeypatch)
         gram = StreamedGram(parted.X, F64, memory_limit=tight(parted.X, 2))
         for _ in range(3):

@@ -68,8 +68,9 @@ def simulate(
 
     read = Study.read(study)
     plan = read.simulate or SimulationPlan()
-    given = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
-    plan = replace(plan, **{k: tuple(v) for k, v in given.items() if v}, draws=draws, seed=seed)
+    given: dict[str, Any] = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
+    chosen: dict[str, Any] = {k: tuple(v) for k, v in given.items() if v}
+    plan = replace(plan, **chosen, draws=draws, seed=seed)
     place = folder or study.parent / "results"
     with _bars() as progress:
         rows = simulate_study(read, plan, data=data, out=place, quick=quick, progress=progress)

@@ -15,17 +15,15 @@ import numpy as np
 import polars as pl
 
 from teaser._version import __version__
-from teaser.data import events
 from teaser.data.dataset import Dataset
-from teaser.data.sources import read_source
 from teaser.data.split import Split, split
-from teaser.errors import DataError, ParameterError
+from teaser.evaluate.data import describe, first_people, read_data, with_common_tags
 from teaser.evaluate.meter import Meter
 from teaser.evaluate.metrics import Summary
 from teaser.evaluate.protocol import ALL_METRICS, Evaluation, compare, evaluate
 from teaser.evaluate.search import Bench, Found, make, search
 from teaser.evaluate.simulate import simulate
-from teaser.evaluate.study import DataPlan, ModelPlan, SimulationPlan, Study
+from teaser.evaluate.study import ModelPlan, SimulationPlan, Study
 from teaser.model import KINDS
 from teaser.model.aspect import AspectModel
 from teaser.model.base import Model
@@ -72,7 +70,7 @@ class Run:
             rng=how.seed,
         )
         if how.training:
-            parts = replace(parts, training=_first_people(parts.training, how.training))
+            parts = replace(parts, training=first_people(parts.training, how.training))
         quiet: Progress = progress or (lambda stage, done, total, doing: None)
         return cls(study, parts, Bench(parts.training), storage, quiet, {}, {}, {})
 
@@ -178,7 +176,9 @@ class Run:
                     "strength": strength,
                     "n_tags": n_tags,
                     "draws": plan.draws,
+                    "seed": plan.seed,
                     "without_tags": result.without_tags,
+                    "fewer_tags": result.fewer_tags,
                     "metrics": summaries(result.evaluation.summary()),
                     "gain": {metric: asdict(change) for metric, change in gain.items()},
                 }
@@ -267,6 +267,7 @@ def run_study(
         tags = run.by_tags()
         convergence = run.convergence()
     results = {
+        "format": 1,
         "study": study.name,
         "title": study.title,
         "quick": quick,
@@ -320,39 +321,6 @@ def simulate_study(
     return run.pressed(plan)
 
 
-def read_data(plan: DataPlan, data: Path, *, beside: Path) -> Dataset:
-    """Return the data set of a study."""
-    rules = beside / plan.rules if plan.rules else None
-    if plan.source == "events":
-        dataset = events.dataset(rules=rules, **plan.options)
-    else:
-        folder = data / plan.folder
-        if not folder.is_dir():
-            raise DataError(
-                f"The study reads {plan.source} from {folder}, and there is no such folder. "
-                "Say where the data sets are with --data or TEASER_DATA."
-            )
-        found = read_source(plan.source, folder, **_placed(plan.options, data))
-        dataset = Dataset.from_tables(
-            found.interactions,
-            found.items,
-            user=found.user,
-            item=found.item,
-            rules=found.rules if rules is None else rules,
-            positive=plan.positive or found.positive,
-        )
-    return dataset if plan.min_items is None else with_common_tags(dataset, plan.min_items)
-
-
-def with_common_tags(dataset: Dataset, least: int) -> Dataset:
-    """Return a data set with only the tags that at least so many items carry."""
-    carried = np.bincount(dataset.S.indices, minlength=dataset.n_tags)
-    kept = np.flatnonzero(carried >= least)
-    if not len(kept):
-        raise ParameterError(f"No tag is carried by {least} items or more.")
-    return replace(dataset, S=dataset.S[:, kept], tags=tuple(dataset.tags[j] for j in kept))
-
-
 def comparisons(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
     """Return the paired bootstrap interval of every two models, by metric."""
     return [
@@ -374,22 +342,6 @@ def popularity_curve(lists: Any, training: Dataset) -> list[float]:
     cumulative = np.concatenate([[0], np.cumsum(shown)]) / max(1, shown.sum())
     places = np.linspace(0, training.n_items, _PARTS + 1).round().astype(int)
     return [round(float(share), 5) for share in cumulative[places]]
-
-
-def describe(dataset: Dataset) -> dict[str, Any]:
-    """Return the properties of the data that the tables show."""
-    features: dict[str, int] = {}
-    for tag in dataset.tags:
-        features[tag.feature] = features.get(tag.feature, 0) + 1
-    return {
-        "users": dataset.n_users,
-        "items": dataset.n_items,
-        "tags": dataset.n_tags,
-        "interactions": int(dataset.X.nnz),
-        "interaction_density": dataset.X.nnz / (dataset.n_users * dataset.n_items),
-        "tag_density": dataset.S.nnz / (dataset.n_items * dataset.n_tags),
-        "features": features,
-    }
 
 
 def circumstances() -> dict[str, Any]:
@@ -432,18 +384,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.6g}") if np.isfinite(value) else None
     return value
-
-
-def _placed(options: Any, data: Path) -> dict[str, Any]:
-    """Return the options of a reader, folders and files among them looked up in the data folder."""
-    paths = ("imdb", "reviews", "meta")
-    return {k: data / v if k in paths else v for k, v in options.items()}
-
-
-def _first_people(training: Dataset, most: int) -> Dataset:
-    rows = np.arange(min(most, training.n_users))
-    users = type(training.users)(training.users[i] for i in rows.tolist())
-    return replace(training, X=training.X[rows], users=users)
 
 
 def _check_models(study: Study) -> None:

@@ -170,7 +170,9 @@ class _Trials:
         self.study = study
         self.sampler = sampler
         self._asked: Any = None
-        self.space = {name: CategoricalDistribution(list(values)) for name, values in grid.items()}
+        self.space: dict[str, Any] = {
+            name: CategoricalDistribution(list(values)) for name, values in grid.items()
+        }
 
     def __len__(self) -> int:
         return len(self.all())

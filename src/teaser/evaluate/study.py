@@ -174,7 +174,7 @@ def _model(name: str, given: Any) -> ModelPlan:
     where = f"[models.{name}]"
     if not isinstance(given, dict) or "kind" not in given:
         raise ParameterError(f"{where} needs a kind, such as kind = 'Teaser'.")
-    plan = _table(ModelPlan, {"name": name, **given}, where)
+    plan: ModelPlan = _table(ModelPlan, {"name": name, **given}, where)
     grid = {key: tuple(v) if isinstance(v, list) else v for key, v in plan.grid.items()}
     for key, values in grid.items():
         if not isinstance(values, tuple) or not values:

@@ -36,21 +36,26 @@ class Cluster:
     client
         A `distributed.Client`.
     timeout
-        Seconds to wait for the scheduler, and for a first worker.
+        Seconds to wait for the scheduler, and for a first worker; what Dask is configured to
+        (`distributed.comm.timeouts.connect`, half a minute) when not given.
     patience
         Seconds for which all workers may be gone before a fit gives up.
     """
 
-    def __init__(self, client: Any, *, timeout: float = 15.0, patience: float = _MINUTE) -> None:
+    def __init__(
+        self, client: Any, *, timeout: float | None = None, patience: float = _MINUTE
+    ) -> None:
         self.client = client
         self.address = str(client.scheduler.address)
         self.patience = patience
         self._owned: list[Any] = []
         self._tables: dict[str, str] = {}
-        self._check(timeout)
+        self._check(_seconds(timeout))
 
     @classmethod
-    def connect(cls, address: str, *, timeout: float = 15.0, patience: float = _MINUTE) -> Self:
+    def connect(
+        cls, address: str, *, timeout: float | None = None, patience: float = _MINUTE
+    ) -> Self:
         """Connect to a scheduler, such as `tcp://10.0.0.1:8786`.
 
         Raises
@@ -58,7 +63,7 @@ class Cluster:
         ClusterError
             If it does not answer, has no workers, or they are of another version.
         """
-        distributed = _distributed()
+        distributed, timeout = _distributed(), _seconds(timeout)
         try:
             _knock(address, timeout)
             client = distributed.Client(address, timeout=timeout, set_as_default=False)
@@ -135,10 +140,13 @@ class Cluster:
         return self.client.submit(function, *args, key=key, pure=False, **where)
 
     def send(self, content: Any) -> Any:
-        """Bring something to all workers, once there is one."""
+        """Bring something to a worker, once there is one; the others fetch it from each other.
+
+        Not sent to all of them from here: Dask waits for ever if one dies meanwhile.
+        """
         self._wait_for_a_worker(self.patience)
         with self.answering():
-            return self.client.scatter(content, broadcast=True, hash=False)
+            return self.client.scatter(content, hash=False)
 
     def workers(self) -> list[str]:
         """Return the addresses of the workers, in order."""
@@ -184,9 +192,10 @@ class Cluster:
             task = str(error.task)
             part = self._tables.get(task, task.partition(_OF)[2] or f"The task {task}")
             raise ClusterError(
-                f"{part}: {error.allowed_failures + 1} workers ended while they worked on it, the "
-                f"last of them {getattr(error.last_worker, 'address', error.last_worker)}. Most "
-                "likely their memory is too small: write smaller partitions, or give workers more."
+                f"{part}: {error.allowed_failures + 1} workers ended while they had it in hand, "
+                f"the last of them {getattr(error.last_worker, 'address', error.last_worker)}. "
+                "Most likely their memory is too small for it or for one beside it: write smaller "
+                "partitions, or give workers more memory."
             ) from error
         except MemoryError as error:
             raise ClusterError(f"A worker is out of memory: {_first_line(error)}") from error
@@ -251,6 +260,15 @@ def _other(place: str, name: str, there: str | None, here: str | None) -> Cluste
     return ClusterError(
         f"{place} runs {name} {there}, this process {here}. Install the same version everywhere."
     )
+
+
+def _seconds(timeout: float | None) -> float:
+    """Return how long to wait for an answer: as given, or as Dask is configured."""
+    if timeout is not None:
+        return timeout
+    dask = importlib.import_module("dask")
+    configured = dask.config.get("distributed.comm.timeouts.connect")
+    return float(dask.utils.parse_timedelta(configured))
 
 
 def _knock(address: str, timeout: float) -> None:

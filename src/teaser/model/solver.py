@@ -12,7 +12,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,11 +93,34 @@ class Problem:
         each_block(finish, out)
         return out
 
-    def residual(self, F: Array) -> Array:
-        """Return (B - A(F V')) V."""
-        R = self.system.right_hand_side()
-        R -= self.operator(F)
-        return R
+    def right_hand_side(self) -> Array:
+        """Return B V."""
+        return self.system.right_hand_side()
+
+    def preconditioner(self) -> Preconditioner:
+        """Return an approximate inverse of the operator."""
+        return Preconditioner.build(self.system, l1=self.l1, l2=self.l2)
+
+
+class Equation(Protocol):
+    """A linear equation for F = E V with a symmetric positive definite operator."""
+
+    @property
+    def system(self) -> System:
+        """What no penalty changes."""
+        ...
+
+    def operator(self, F: Array) -> Array:
+        """Return the left-hand side."""
+        ...
+
+    def right_hand_side(self) -> Array:
+        """Return what it should equal."""
+        ...
+
+    def preconditioner(self) -> Preconditioner:
+        """Return an approximate inverse of the operator."""
+        ...
 
 
 def conjugate_gradients(
@@ -110,11 +133,7 @@ def conjugate_gradients(
     start: Array | None = None,
     callback: Callback | None = None,
 ) -> Solution:
-    """Solve for the encoder by preconditioned conjugate gradients.
-
-    The residual follows from a recurrence. Where rounding may have moved it by more than a
-    hundredth, it is computed anew at the end; if it is still above the tolerance then, the search
-    goes on from there for as long as that helps.
+    """Solve for the encoder of TEASER by preconditioned conjugate gradients.
 
     Parameters
     ----------
@@ -131,8 +150,25 @@ def conjugate_gradients(
         Told the iteration and its relative residual.
     """
     problem = Problem(system, l1, l2)
-    dtype = system.gram.dtype
-    R = system.right_hand_side()
+    return solve_equation(problem, tol=tol, max_iter=max_iter, start=start, callback=callback)
+
+
+def solve_equation(
+    problem: Equation,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Array | None = None,
+    callback: Callback | None = None,
+) -> Solution:
+    """Solve any equation for an encoder by preconditioned conjugate gradients.
+
+    The residual follows from a recurrence. Where rounding may have moved it by more than a
+    hundredth, it is computed anew at the end; if it is still above the tolerance then, the search
+    goes on from there for as long as that helps. Parameters as in `conjugate_gradients`.
+    """
+    system, dtype = problem.system, problem.system.gram.dtype
+    R = problem.right_hand_side()
     goal = norm(R)
     if not np.isfinite(goal):
         raise SolverError(lost(dtype))
@@ -141,7 +177,7 @@ def conjugate_gradients(
     F = _begin(problem, R, start)
     residual, iteration = norm(R) / goal, 0
     if residual > tol:
-        preconditioner = Preconditioner.build(system, l1=l1, l2=l2)
+        preconditioner = problem.preconditioner()
     while residual > tol and iteration < max_iter:
         before = residual
         iteration, moved = _descend(
@@ -149,7 +185,8 @@ def conjugate_gradients(
         )
         residual = norm(R) / goal
         if 10 * np.finfo(dtype).eps * moved > 0.01 * residual * goal:
-            R = problem.residual(F)
+            R = problem.right_hand_side()
+            R -= problem.operator(F)
             residual = norm(R) / goal
         if residual > 0.5 * before:
             break
@@ -158,7 +195,7 @@ def conjugate_gradients(
     return Solution(F @ system.V.T, iteration, residual, residual <= tol, 2 * residual * goal)
 
 
-def _begin(problem: Problem, R: Array, start: Array | None) -> Array:
+def _begin(problem: Equation, R: Array, start: Array | None) -> Array:
     """Return the first F, and take what it explains out of R, which holds B V."""
     if start is None or not np.any(start):
         return np.zeros_like(R)
@@ -175,7 +212,7 @@ def _begin(problem: Problem, R: Array, start: Array | None) -> Array:
 
 
 def _descend(
-    problem: Problem,
+    problem: Equation,
     preconditioner: Preconditioner,
     F: Array,
     R: Array,

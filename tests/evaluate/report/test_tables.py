@@ -1,0 +1,161 @@
+"""The tables of a real study: every figure is one of the json, and stands where it belongs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from teaser.evaluate.report.paper import COLUMNS, METRICS
+from teaser.evaluate.report.results import Results
+from teaser.evaluate.report.table import BETTER, NONE, WORSE, Row, Table, printed
+from teaser.evaluate.report.tables import accuracy_table, beyond_table, cost_table, tables
+
+Content = dict[str, Any]
+LABELS = {"EASE": "ease", "TEASER": "teaser", "WMF-S": "wmf-s", "TEASER ⊙ EASE": "product"}
+
+
+def model_of(content: Content, label: str) -> Content:
+    name = LABELS.get(label, label)
+    return next(m for m in content["models"] if m["name"] == name)
+
+
+def figure_rows(table: Table) -> list[Row]:
+    return [row for row in table.rows if len(row.cells) == table.width]
+
+
+def test_every_figure_of_the_first_table_is_of_the_json(content: Content) -> None:
+    rows = figure_rows(accuracy_table([Results.read(content)]))
+    assert len(rows) == len(content["models"])
+    for row in rows:
+        metrics = model_of(content, row.head)["metrics"]
+        for cell, metric in zip(row.cells, METRICS, strict=True):
+            assert cell.text == f"{metrics[metric]['mean']:.3f}"
+            assert cell.error == f"± {metrics[metric]['error']:.3f}"
+
+
+def test_bold_is_on_the_best_model(content: Content) -> None:
+    rows = figure_rows(accuracy_table([Results.read(content)]))
+    for place, metric in enumerate(METRICS):
+        top = max(f"{m['metrics'][metric]['mean']:.3f}" for m in content["models"])
+        assert {r.cells[place].text for r in rows if r.cells[place].best} == {top}
+        assert not any(r.cells[place].best for r in rows if r.cells[place].text != top)
+
+
+def test_bold_moves_with_the_figures(content: Content) -> None:
+    model_of(content, "Popularity")["metrics"]["recall@20"]["mean"] = 0.999
+    rows = figure_rows(accuracy_table([Results.read(content)]))
+    assert [row.head for row in rows if row.cells[0].best] == ["Popularity"]
+    assert [row.head for row in rows if row.cells[2].best] != ["Popularity"]
+
+
+def test_marks_are_where_the_interval_against_ease_leaves_out_zero(content: Content) -> None:
+    rows = figure_rows(accuracy_table([Results.read(content)]))
+    names = {"ease": "EASE", **{v: k for k, v in LABELS.items()}}
+    expected = {}
+    for found in content["comparisons"]:
+        if "ease" not in (found["a"], found["b"]) or found["metric"] not in METRICS:
+            continue
+        turn = 1 if found["a"] == "ease" else -1
+        other = found["b"] if turn == 1 else found["a"]
+        clear = found["low"] > 0 or found["high"] < 0
+        sign = BETTER if turn * found["mean"] > 0 else WORSE
+        expected[names.get(other, other), found["metric"]] = sign if clear else ""
+    assert len(expected) == 4 * 3
+    for row in rows:
+        for cell, metric in zip(row.cells, METRICS, strict=True):
+            assert cell.mark == expected.get((row.head, metric), "")
+    assert expected["Popularity", "ndcg@100"] == WORSE
+
+
+def test_models_are_in_two_groups_and_the_data_below(content: Content) -> None:
+    table = accuracy_table([Results.read(content)])
+    assert [row.head for row in table.rows] == [
+        "static baselines",
+        "EASE",
+        "Popularity",
+        "interactive models",
+        "TEASER",
+        "WMF-S",
+        "TEASER ⊙ EASE",
+        "data",
+        "# users",
+        "# items",
+        "interaction density",
+        "# tags",
+        "tag density",
+        "features",
+        "# test users",
+    ]
+    found = {row.head: row.cells[0].text for row in table.rows if row.cells}
+    data = content["data"]
+    assert found["# users"] == f"{data['users']:,}"
+    assert found["# tags"] == f"{data['tags']:,}"
+    assert found["tag density"] == f"{100 * data['tag_density']:.3f} %"
+    assert found["features"] == ", ".join(data["features"])
+    assert found["# test users"] == "80"
+
+
+def test_the_papers_figures_stand_beside_ours_only_where_it_has_them(content: Content) -> None:
+    table = accuracy_table([Results.read(content)])
+    beside = {row.head: [cell.beside for cell in row.cells] for row in figure_rows(table)}
+    publiq = COLUMNS["publiq"].static
+    assert beside["EASE"] == [f"{f:.3f}" for f in publiq["EASE"]]
+    assert beside["TEASER ⊙ EASE"] == [f"{f:.3f}" for f in publiq["TEASER ⊙ EASE"]]
+    assert beside["Popularity"] == ["", "", ""]
+    assert any("paper's figures for Publiq" in note for note in table.notes)
+    assert any(content["note"] in note for note in table.notes)
+    plain = accuracy_table([Results.read({**content, "paper": None, "note": ""})])
+    assert not any(cell.beside for row in plain.rows for cell in row.cells)
+    assert len(plain.notes) == 1
+
+
+def test_several_studies_stand_side_by_side(content: Content) -> None:
+    fewer = [m for m in content["models"] if m["kind"] != "WMFS"]
+    second = {**content, "study": "second", "title": "Second", "models": fewer, "paper": None}
+    second["models"] = [*fewer, {**fewer[0], "name": "Other", "kind": "Other"}]
+    table = accuracy_table([Results.read(content), Results.read(second)])
+    assert [block.title for block in table.blocks] == [content["title"], "Second"]
+    rows = {row.head: [cell.text for cell in row.cells] for row in figure_rows(table)}
+    assert rows["WMF-S"][3:] == [NONE] * 3
+    assert rows["Other"][:3] == [NONE] * 3
+    assert rows["EASE"][:3] == rows["EASE"][3:]
+    spans = [[cell.span for cell in row.cells] for row in table.rows if row.head == "# users"]
+    assert spans == [[3, 3]]
+
+
+def test_without_ease_nothing_is_marked_or_explained(content: Content) -> None:
+    content["models"] = [m for m in content["models"] if m["kind"] not in ("EASE", "Product")]
+    table = accuracy_table([Results.read(content)])
+    assert not any(cell.mark for row in table.rows for cell in row.cells)
+    assert not any(BETTER in note for note in table.notes)
+
+
+def test_the_lists_are_described_by_study(content: Content) -> None:
+    table = beyond_table([Results.read(content)])
+    columns = table.blocks[0].columns
+    assert {"coverage@20", "diversity@20", "long tail@20", "nDCG@100, uncapped"} <= set(columns)
+    for row in figure_rows(table):
+        metrics = model_of(content, row.head)["metrics"]
+        text = row.cells[columns.index("long tail@20")].text
+        assert text == printed(metrics["long_tail@20"]["mean"])
+
+
+def test_parameters_and_cost(content: Content) -> None:
+    rows = {row.head: [c.text for c in row.cells] for row in cost_table(Results.read(content)).rows}
+    chosen = model_of(content, "TEASER")["parameters"]
+    assert rows["TEASER"][0] == ", ".join(f"{k} = {v:g}" for k, v in chosen.items())
+    assert rows["TEASER"][1] == "6"
+    assert rows["TEASER"][4] == str(model_of(content, "TEASER")["fit"]["iterations"])
+    assert rows["Popularity"][:2] == ["the defaults", NONE]
+    assert rows["TEASER ⊙ EASE"][0] == "those of its parts"
+    took = model_of(content, "EASE")["scoring_seconds"]
+    assert rows["EASE"][5] == f"{1000 * took / 80:.2f}"
+
+
+@pytest.mark.parametrize("missing", [(), ("simulations",)])
+def test_tables_without_anything_to_show_are_left_out(
+    without: Callable[..., Content], missing: tuple[str, ...]
+) -> None:
+    names = [table.name for table in tables([Results.read(without(*missing))])]
+    pressed = [] if missing else ["feedback", "steering"]
+    assert names == ["accuracy", *pressed, "beyond"]
