@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=16)
     parser.add_argument("--workers", type=int, default=2)
     chosen = parser.parse_args()
-    local = generated(
+    made = generated(
         n_users=chosen.users,
         n_items=chosen.items,
         n_tags=chosen.tags,
@@ -78,17 +78,18 @@ def main() -> None:
     )
     pairs = pl.DataFrame(
         {
-            "user_id": np.repeat(np.arange(local.n_users), np.diff(local.X.indptr)),
-            "item_id": local.table["item_id"].gather(local.X.indices),
+            "user_id": np.repeat(np.arange(made.n_users), np.diff(made.X.indptr)),
+            "item_id": made.table["item_id"].gather(made.X.indices),
         }
     )
+    rules = Rules((ListOf("tag"),), {"title": "title"})
+    local = Dataset.from_tables(pairs, made.table, rules=rules)
     with tempfile.TemporaryDirectory() as scratch:
         start = time.perf_counter()
         write_partitions(pairs, Path(scratch) / "parts", parts=chosen.parts)
         writing = time.perf_counter() - start
         start = time.perf_counter()
-        rules = Rules((ListOf("tag"),), {"title": "title"})
-        parted = Dataset.from_partitions(Path(scratch) / "parts", local.table, rules=rules)
+        parted = Dataset.from_partitions(Path(scratch) / "parts", made.table, rules=rules)
         surveying = time.perf_counter() - start
         solver = Teaser(gram="sparse").estimate(parted)
         least = solver.total_memory - solver.memory["interactions"] + read_bytes(parted.X)

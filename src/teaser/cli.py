@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import shlex
 import sys
 from dataclasses import asdict
@@ -22,33 +21,46 @@ from teaser.data.dataset import Dataset
 from teaser.data.partitioner import write_partitions
 from teaser.errors import ParameterError, TeaserError
 from teaser.evaluate import commands as experiments
-from teaser.explain import Reason
 from teaser.model import load
 from teaser.model.placement import placed
 from teaser.model.teaser import Teaser
 from teaser.options import (
     AsJson,
+    Balance,
     ContentWeight,
     DataFolder,
+    DecoderName,
+    Density,
     Dtype,
     Folder,
     GramName,
     History,
+    L2Decoder,
     L2Encoder,
+    L2Remainder,
     L2Weights,
+    LearnPeople,
     LocalCluster,
     MaxIter,
     MemoryLimit,
     ModelFolder,
     Out,
+    Person,
     Press,
+    RemainderShare,
+    Rounds,
     Scale,
     Scheduler,
     Seed,
     SolverName,
     Tol,
+    UserRules,
+    Users,
+    read_decoder,
+    read_history,
+    read_presses,
 )
-from teaser.prepare import prepare_data, refuse_unused
+from teaser.prepare import USER_RULES, prepare_data, refuse_unused
 from teaser.profile import Steering
 
 out = Console()
@@ -104,6 +116,8 @@ def prepare(
     rules: Annotated[
         Path | None, typer.Option(help="TOML file of tag rules; inferred without it.")
     ] = None,
+    users: Users = None,
+    user_rules: UserRules = None,
     imdb: Annotated[Path | None, typer.Option(help="Folder of IMDb tables, for movielens.")] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of text tables [utf-8].")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the generated events.")] = None,
@@ -123,6 +137,8 @@ def prepare(
             user=user,
             item=item,
             encoding=encoding,
+            users=users,
+            user_rules=user_rules,
             imdb=imdb,
             seed=seed,
             scheduler=scheduler,
@@ -136,6 +152,8 @@ def prepare(
     if rules is None:
         out.print(f"\n[bold]The rules[/], also in {written}:\n", soft_wrap=True)
         out.print(dataset.rules.to_toml(), markup=False, highlight=False, soft_wrap=True)
+    if dataset.people is not None and user_rules is None:
+        out.print(f"\n[bold]The rules of users[/], also in {folder / USER_RULES}", soft_wrap=True)
     _next(f"teaser fit {shlex.quote(str(folder))} --out MODEL")
 
 
@@ -166,6 +184,13 @@ def fit(
     l2_weights: L2Weights = 200.0,
     l2_encoder: L2Encoder = 500.0,
     content_weight: ContentWeight = 0.0,
+    decoder: DecoderName = "tags",
+    l2_decoder: L2Decoder = None,
+    rounds: Rounds = None,
+    density: Density = None,
+    l2_remainder: L2Remainder = None,
+    remainder_share: RemainderShare = 1.0,
+    people: LearnPeople = True,
     solver: SolverName = "cg",
     gram: GramName = "auto",
     tol: Tol = 1e-3,
@@ -184,6 +209,11 @@ def fit(
         l2_weights=l2_weights,
         l2_encoder=l2_encoder,
         content_weight=content_weight,
+        **read_decoder(decoder, l2_decoder, rounds),
+        density=density,
+        l2_remainder=l2_remainder,
+        remainder_share=remainder_share,
+        people=people,
         solver=solver,
         gram=gram,
         tol=tol,
@@ -233,19 +263,21 @@ def profile(
     *,
     history: History = None,
     press: Press = None,
+    person: Person = None,
     top: Annotated[int, typer.Option(min=1, help="How many tags of each feature.")] = 4,
     scale: Scale = "robust",
     as_json: AsJson = False,
 ) -> None:
     """Show what the model believes of a person: impacts of features, affinities with tags."""
     fitted = load(model, Teaser)
-    seen, presses = _ids(fitted, history), _presses(press)
-    found = fitted.profile(seen, presses, steering=Steering(scale=scale))
+    seen, presses = read_history(fitted.items_, history), read_presses(press)
+    found = fitted.profile(seen, presses, people=person, steering=Steering(scale=scale))
     if as_json:
         _print_json(
             {
                 "history": found.history,
                 "presses": {str(tag): n for tag, n in found.presses.items()},
+                "people": [str(tag) for tag in found.people],
                 "certainty": found.certainty,
                 "impacts": found.impacts,
                 "affinities": {str(tag): a for tag, a in found.affinities.items()},
@@ -261,24 +293,27 @@ def recommend(
     *,
     history: History = None,
     press: Press = None,
+    person: Person = None,
     k: Annotated[int, typer.Option("-k", help="How many items.")] = 10,
     with_history: Annotated[bool, typer.Option(help="Also recommend what was viewed.")] = False,
     negative: Annotated[bool, typer.Option(help="Also show reasons against.")] = True,
     scale: Scale = "robust",
+    balance: Balance = 0.5,
     as_json: AsJson = False,
 ) -> None:
     """List the best items for a person, each with its signed reasons."""
     fitted = load(model, Teaser)
     found = fitted.recommend(
-        _ids(fitted, history),
-        _presses(press),
+        read_history(fitted.items_, history),
+        read_presses(press),
         k=k,
         exclude_history=not with_history,
         negative_reasons=negative,
-        steering=Steering(scale=scale),
+        people=person,
+        steering=Steering(scale=scale, balance=balance),
     )
     if as_json:
-        _print_json([{**asdict(r), "reasons": [_reason(x) for x in r.reasons]} for r in found])
+        _print_json([terminal.as_recommendation(r) for r in found])
         return
     out.print(terminal.draw_recommendations(found))
 
@@ -293,36 +328,28 @@ def explain(
     ] = None,
     history: History = None,
     press: Press = None,
+    person: Person = None,
     scale: Scale = "robust",
+    balance: Balance = 0.5,
     as_json: AsJson = False,
 ) -> None:
     """Show the whole score of an item, or with --tag where an affinity comes from."""
     if (item is None) == (tag is None):
         raise ParameterError("Name either an item or --tag, to say what is to be explained.")
     fitted = load(model, Teaser)
-    seen = _ids(fitted, history)
+    seen = read_history(fitted.items_, history)
     if tag is not None:
         refuse_unused("--tag: presses do not change where an affinity comes from", press=press)
-        origins = fitted.origins(tag, seen)
+        origins = fitted.origins(tag, seen, people=person)
         if as_json:
-            _print_json([{"item_id": name, "part": part} for name, part in origins.items()])
+            _print_json([terminal.as_origin(name, part) for name, part in origins.items()])
             return
-        titles = {name: fitted.title(fitted.items_.index_of(name)) for name in origins}
-        out.print(terminal.draw_origins(origins, {n: t for n, t in titles.items() if t}))
+        out.print(terminal.draw_origins(origins, terminal.origin_titles(fitted, origins)))
         return
-    found = fitted.explain(str(item), seen, _presses(press), steering=Steering(scale=scale))
+    steering = Steering(scale=scale, balance=balance)
+    found = fitted.explain(str(item), seen, read_presses(press), people=person, steering=steering)
     if as_json:
-        reasons = [_reason(r) for r in found.reasons]
-        _print_json(
-            {
-                "item_id": found.item_id,
-                "title": found.title,
-                "score": found.score,
-                "match": found.match,
-                "contributions": {str(t): c for t, c in found.contributions.items()},
-                "reasons": reasons,
-            }
-        )
+        _print_json(terminal.as_explanation(found))
         return
     out.print(f"[bold]{escape(found.title or str(found.item_id))}[/]", highlight=False)
     out.print(terminal.draw_explanation(found))
@@ -361,17 +388,8 @@ def info(
     if as_json:
         _print_json(about)
         return
-    for name, value in about.items():
-        shown = value if isinstance(value, dict | list) else [value]
-        pairs = shown.items() if isinstance(shown, dict) else [("", v) for v in shown]
-        out.print(f"[bold]{name}[/]")
-        for key, entry in pairs:
-            out.print(
-                f"  {key}{'  ' if key else ''}{entry}",
-                highlight=False,
-                markup=False,
-                soft_wrap=True,
-            )
+    for line in terminal.about_lines(about):
+        out.print(line, soft_wrap=True)
 
 
 @app.command()
@@ -396,8 +414,8 @@ def demo(
 
 
 app.command()(commands.serve)
-for experiment in (experiments.evaluate, experiments.simulate, experiments.report):
-    app.command()(experiment)
+for experiment in ("evaluate", "tune", "simulate", "report"):
+    app.command()(getattr(experiments, experiment))
 app.add_typer(commands.keys, name="keys")
 
 
@@ -411,30 +429,6 @@ def main() -> None:
 
 def _next(command: str) -> None:
     out.print(f"Next: {command}", soft_wrap=True, highlight=False, markup=False)
-
-
-def _ids(model: Teaser, given: list[str] | None) -> list[str]:
-    """Return item ids; a text with commas that is no id itself is a list of them."""
-    found = []
-    for text in given or []:
-        found += (
-            [text] if text in model.items_ else [part for part in text.split(",") if part.strip()]
-        )
-    return [text.strip() for text in found]
-
-
-def _presses(given: list[str] | None) -> dict[str, int]:
-    """Read presses written as feature=value:+3, or feature=value for one press of +."""
-    presses: dict[str, int] = {}
-    for text in given or []:
-        written = re.fullmatch(r"(.+):([+-]\d+)", text)
-        tag, steps = (written[1], int(written[2])) if written else (text, 1)
-        presses[tag] = presses.get(tag, 0) + steps
-    return presses
-
-
-def _reason(reason: Reason) -> dict[str, Any]:
-    return {**asdict(reason), "sentence": reason.sentence()}
 
 
 def _print_json(value: Any) -> None:

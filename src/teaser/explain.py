@@ -1,6 +1,9 @@
-"""Why an item scores as it does: contributions, reasons, impacts, and sentences for people."""
+"""Why an item scores as it does: contributions, reasons, impacts, and sentences for people.
 
-from collections.abc import Mapping, Sequence
+A reason is a tag, or where the model has a remainder, an item that the person viewed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.data.tags import Tag
+from teaser.profile import POPULARITY
 
 N_REASONS = 5
 MIN_SHARE = 0.05
+MATTERS_MORE = 1.25
 
 Array = NDArray[Any]
 
@@ -27,20 +32,67 @@ class Reason:
         contribution / the sum of all absolute contributions to this item; signed.
     affinity
         The person's affinity with the tag.
+    weight
+        How much the tag counts for the item: 1 unless weights were learned; of popularity, that
+        of the item.
     """
 
     tag: Tag
     contribution: float
     share: float
     affinity: float
+    weight: float = 1.0
+
+    @property
+    def matters_more(self) -> bool:
+        """Whether the tag counts clearly more for this item than a tag does by itself."""
+        return self.weight >= MATTERS_MORE and self.tag != POPULARITY
 
     def sentence(self) -> str:
         """Say the reason in plain words."""
         percent = round(100 * self.share)
+        more = ", which matters more here" if self.matters_more else ""
         return (
             f"{percent or 'under 1'} % because of your affinity of {say_affinity(self.affinity)} "
-            f"with {self.tag.value}"
+            f"with {self.tag.value}{more}"
         )
+
+
+@dataclass(frozen=True)
+class ViewedReason:
+    """The part of one item of the history in the score of an item.
+
+    Attributes
+    ----------
+    item_id, title
+        The item that was viewed.
+    contribution
+        What it adds; over all tags and viewed items these sum to the score.
+    share
+        contribution / the sum of all absolute contributions to the scored item; signed.
+    """
+
+    item_id: int | str
+    contribution: float
+    share: float
+    title: str | None = None
+
+    def sentence(self) -> str:
+        """Say the reason in plain words."""
+        percent = round(100 * self.share)
+        named = self.item_id if self.title is None else self.title
+        return f"{percent or 'under 1'} % because you viewed {named}"
+
+
+AnyReason = Reason | ViewedReason
+
+
+@dataclass(frozen=True, eq=False)
+class Viewed:
+    """What the items of a history add to one item's score, and the id and title of each."""
+
+    parts: Array
+    name: Callable[[int], tuple[int | str, str | None]]
 
 
 @dataclass(frozen=True)
@@ -50,7 +102,7 @@ class Recommendation:
     item_id: int | str
     score: float
     match: float
-    reasons: tuple[Reason, ...]
+    reasons: tuple[AnyReason, ...]
     title: str | None = None
 
 
@@ -61,7 +113,9 @@ class Explanation:
     Attributes
     ----------
     contributions
-        By tag of the item; they sum to `score`.
+        By tag of the item; with `viewed` they sum to `score`.
+    viewed
+        By viewed item that adds something beside the tags; empty without a remainder.
     reasons
         All of them, largest absolute share first.
     match
@@ -72,8 +126,16 @@ class Explanation:
     score: float
     match: float
     contributions: Mapping[Tag, float] = field(repr=False)
-    reasons: tuple[Reason, ...] = field(repr=False)
+    reasons: tuple[AnyReason, ...] = field(repr=False)
     title: str | None = None
+    viewed: Mapping[int | str, float] = field(default_factory=dict, repr=False)
+
+    @property
+    def tag_share(self) -> float:
+        """The share of tags in the sum of all absolute contributions; 1 where all are zero."""
+        tags = sum(map(abs, self.contributions.values()))
+        total = tags + sum(map(abs, self.viewed.values()))
+        return tags / total if total > 0 else 1.0
 
     def sentences(self) -> list[str]:
         """Say every reason in plain words."""
@@ -81,9 +143,16 @@ class Explanation:
 
 
 def all_reasons(
-    affinities: Array, places: Array, weights: Array, tags: Sequence[Tag]
-) -> tuple[Reason, ...]:
-    """Return every tag's part in one item's score, largest absolute share first.
+    affinities: Array,
+    places: Array,
+    weights: Array,
+    tags: Sequence[Tag],
+    *,
+    scale: float = 1.0,
+    viewed: Viewed | None = None,
+    min_share: float = 0.0,
+) -> tuple[AnyReason, ...]:
+    """Return every part of one item's score, largest absolute share first.
 
     Parameters
     ----------
@@ -91,31 +160,51 @@ def all_reasons(
         Of one person, over all tags.
     places, weights
         The item's row of the decoder: positions of its tags and their weights.
+    scale
+        What the tags' part is multiplied by.
+    viewed
+        What the items of the history add; those that add nothing are left out.
+    min_share
+        Parts of a smaller absolute share are left out.
     """
     a = affinities[places]
-    parts = a * weights
+    parts = scale * a * weights
+    if viewed is not None:
+        parts = np.concatenate([parts, viewed.parts])
     total = float(np.abs(parts).sum())
     shares = parts / total if total > 0 else np.zeros_like(parts)
-    order = np.argsort(-np.abs(shares), kind="stable")
-    return tuple(
-        Reason(tags[j], contribution, share, affinity)
-        for j, contribution, share, affinity in zip(
-            places[order].tolist(),
-            parts[order].tolist(),
-            shares[order].tolist(),
-            a[order].tolist(),
-            strict=True,
-        )
-    )
+    size = np.abs(shares)
+    size[len(a) :][parts[len(a) :] == 0] = -1.0
+    order = np.argsort(-size, kind="stable")
+    found: list[AnyReason] = []
+    for place in order[size[order] >= min_share].tolist():
+        part, share = float(parts[place]), float(shares[place])
+        if place < len(a) or viewed is None:
+            weight = float(weights[place])
+            found.append(Reason(tags[places[place]], part, share, float(a[place]), weight))
+        else:
+            item_id, title = viewed.name(place - len(a))
+            found.append(ViewedReason(item_id, part, share, title))
+    return tuple(found)
+
+
+def by_tag(reasons: Sequence[AnyReason]) -> dict[Tag, float]:
+    """Return the contributions of the tags among the reasons."""
+    return {r.tag: r.contribution for r in reasons if isinstance(r, Reason)}
+
+
+def by_item(reasons: Sequence[AnyReason]) -> dict[int | str, float]:
+    """Return the contributions of the viewed items among the reasons."""
+    return {r.item_id: r.contribution for r in reasons if isinstance(r, ViewedReason)}
 
 
 def main_reasons(
-    reasons: Sequence[Reason],
+    reasons: Sequence[AnyReason],
     *,
     n: int = N_REASONS,
     min_share: float = MIN_SHARE,
     negative: bool = True,
-) -> tuple[Reason, ...]:
+) -> tuple[AnyReason, ...]:
     """Keep the reasons worth showing, from a list in order of absolute share."""
     kept = [r for r in reasons if abs(r.share) >= min_share and (negative or r.share > 0)]
     return tuple(kept[:n])

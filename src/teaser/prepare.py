@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -15,6 +16,8 @@ from teaser.data.dataset import Dataset
 from teaser.data.rules import Rules
 from teaser.errors import ParameterError
 from teaser.model.placement import reached
+
+USER_RULES = "user_rules.toml"
 
 
 def prepare_data(
@@ -30,6 +33,8 @@ def prepare_data(
     encoding: str | None,
     imdb: Path | None,
     seed: int | None,
+    users: str | Path | None = None,
+    user_rules: Path | None = None,
     scheduler: str | None = None,
     n_workers: int | None = None,
 ) -> tuple[Dataset, Path]:
@@ -39,22 +44,30 @@ def prepare_data(
     option that would do nothing is refused, whatever `None` is not.
     """
     artifact.check_target(folder, "dataset")
-    of_tables = {"user": user, "item": item, "encoding": encoding}
+    of_users: dict[str, Any] = {"users": users, "user-rules": user_rules}
+    if users is None:
+        refuse_unused("a data set without --users", **of_users)
+    of_tables: dict[str, Any] = {"user": user, "item": item, "encoding": encoding}
     is_parted = len(paths) == 2 and source is None and _is_folder(paths[0])
     if not is_parted:
         of_cluster = {"scheduler": scheduler, "local-cluster": n_workers}
         refuse_unused("interactions that are not in partitions", **of_cluster)
     with _log_shown(), reached(scheduler, n_workers) as cluster:
         if source == "events" and not paths:
+            of_tables |= of_users
             refuse_unused("the generated events", positive=positive, imdb=imdb, **of_tables)
             dataset = events.dataset(seed=seed or 0, rules=rules)
         elif len(paths) == 1:
             refuse_unused("a public data set", seed=seed, **of_tables)
-            dataset = _from_source(source or "auto", Path(paths[0]), console, rules, positive, imdb)
+            found = _read_source(source or "auto", Path(paths[0]), console, imdb)
+            dataset = _from_source(found, rules, positive, users, user_rules)
         elif len(paths) == 2 and source is None:
             refuse_unused("two tables", imdb=imdb, seed=seed)
+            known = {"users": users, "user_rules": user_rules} if users is not None else {}
+            if is_parted:
+                refuse_unused("interactions in partitions", **of_users)
             make: Callable[..., Dataset] = (
-                partial(Dataset.from_partitions, run=cluster and cluster.run)
+                partial(Dataset.from_partitions, run=None if cluster is None else cluster.run)
                 if is_parted
                 else Dataset.from_tables
             )
@@ -65,6 +78,7 @@ def prepare_data(
                 rules=rules,
                 positive=positive,
                 encoding=encoding or "utf-8",
+                **known,
             )
         else:
             raise ParameterError(
@@ -73,6 +87,8 @@ def prepare_data(
                 "without --source; or --source events alone."
             )
     dataset.save(folder)
+    if dataset.people is not None:
+        _write_rules(dataset.people.rules, folder, user_rules, console, "--user-rules")
     return dataset, _write_rules(dataset.rules, folder, rules, console)
 
 
@@ -80,19 +96,30 @@ def _is_folder(path: str | Path) -> bool:
     return "://" in str(path) or Path(path).is_dir()
 
 
-def _from_source(
-    name: str,
-    path: Path,
-    console: Console,
-    rules: Path | None,
-    positive: str | None,
-    imdb: Path | None,
-) -> Dataset:
+def _read_source(name: str, path: Path, console: Console, imdb: Path | None) -> sources.Source:
     if name == "auto":
         name = sources.detect(path)
         console.print(f"{path} holds {name}", highlight=False, soft_wrap=True)
     options = {} if imdb is None else {"imdb": imdb}
-    found = sources.read_source(name, path, **options)
+    return sources.read_source(name, path, **options)
+
+
+def _from_source(
+    found: sources.Source,
+    rules: Path | None,
+    positive: str | None,
+    users: str | Path | None,
+    user_rules: Path | None,
+) -> Dataset:
+    """Make a data set of a public one, with what it knows of its users only if that is asked."""
+    table: Any = users
+    how: Any = user_rules
+    if str(users) == "source":
+        table, how = found.users, user_rules or found.user_rules
+        if table is None:
+            raise ParameterError(
+                f"The data set {found.name} tells nothing of its users. Leave out --users source."
+            )
     return Dataset.from_tables(
         found.interactions,
         found.items,
@@ -100,6 +127,8 @@ def _from_source(
         item=found.item,
         rules=found.rules if rules is None else rules,
         positive=positive or found.positive,
+        users=table,
+        user_rules=how,
     )
 
 
@@ -110,19 +139,22 @@ def refuse_unused(what: str, **options: object) -> None:
             raise ParameterError(f"--{name} has no meaning for {what}. Leave it out.")
 
 
-def _write_rules(rules: Rules, folder: Path, given: Path | None, console: Console) -> Path:
+def _write_rules(
+    rules: Rules, folder: Path, given: Path | None, console: Console, option: str = "--rules"
+) -> Path:
     """Write the rules beside the data set, and never over a file that somebody edited."""
-    path = folder / "rules.toml"
+    path = folder / (USER_RULES if option == "--user-rules" else "rules.toml")
+    beside = path.with_suffix(".inferred.toml")
     if path.exists() and given is not None:
         return path
-    if path.exists() and path.read_text(encoding="utf-8") != rules.to_toml():
+    if path.exists() and path.read_text(encoding="utf-8") != rules.to_toml(option):
         console.print(
             f"[yellow]warning:[/] {path} is not what was used now, and is kept; pass it with "
-            "--rules to use it. The rules used are in rules.inferred.toml beside it.",
+            f"{option} to use it. The rules used are in {beside.name} beside it.",
             soft_wrap=True,
         )
-        path = folder / "rules.inferred.toml"
-    rules.write(path)
+        path = beside
+    rules.write(path, option=option)
     return path
 
 

@@ -46,12 +46,16 @@ class Steering:
         The certainty of a profile, from the length of its history.
     cold_popularity
         Affinity with popularity of a person without history.
+    balance
+        From 0, tags alone, over 0.5, the model as it was fitted, to 1, viewed items alone. Of
+        use only where a model has a remainder, for a person whose history says something to it.
     """
 
     scale: str = "robust"
     step: float = 0.2
     certainty: Callable[[int], float] = default_certainty
     cold_popularity: float = 0.6
+    balance: float = 0.5
 
     def __post_init__(self) -> None:
         if self.scale not in SCALES:
@@ -64,6 +68,20 @@ class Steering:
                 raise ParameterError(f"{name} must be a number above {least:g}, found {value!r}.")
         if not callable(self.certainty):
             raise ParameterError("certainty must be a function of the length of a history.")
+        balance = self.balance
+        is_number = isinstance(balance, int | float) and not isinstance(balance, bool)
+        if not is_number or not 0 <= balance <= 1:
+            raise ParameterError(f"balance must be a number from 0 to 1, found {balance!r}.")
+
+    @property
+    def tags_weight(self) -> float:
+        """What the tags' part of a score is multiplied by, beside a remainder."""
+        return min(1.0, 2.0 * (1.0 - self.balance))
+
+    @property
+    def viewed_weight(self) -> float:
+        """What the viewed items' part of a score is multiplied by."""
+        return min(1.0, 2.0 * self.balance)
 
 
 DEFAULT_STEERING = Steering()
@@ -132,6 +150,11 @@ class Profile:
         The items that the profile comes from.
     presses
         Net presses per tag.
+    tags_weight, viewed_weight
+        What the tags' part of a score is multiplied by, and what the sum over the history of the
+        model's remainder is: 1 and 0 where there is none.
+    people
+        What is known of the person beside the history.
     """
 
     tags: tuple[Tag, ...] = field(repr=False)
@@ -140,6 +163,9 @@ class Profile:
     impacts: Mapping[str, float]
     history: tuple[int | str, ...]
     presses: Mapping[Tag, int]
+    tags_weight: float = 1.0
+    viewed_weight: float = 0.0
+    people: tuple[Tag, ...] = ()
 
     @cached_property
     def affinities(self) -> dict[Tag, float]:
@@ -193,15 +219,27 @@ def affinities(raw: Array, lengths: Sequence[int], popularity: int, steering: St
     popularity
         The position of the popularity tag.
     """
-    out = np.zeros(raw.shape)
+    return scaled(raw, lengths, popularity, steering)[0]
+
+
+def scaled(
+    raw: Array, lengths: Sequence[int], popularity: int, steering: Steering
+) -> tuple[Array, Array]:
+    """Return the affinities of people, and for each person what raw scores were multiplied by.
+
+    Where all raw scores are zero, that is the certainty. For the parameters see `affinities`.
+    """
+    out, factors = np.zeros(raw.shape), np.zeros(len(raw))
     for row, length in enumerate(lengths):
+        factors[row] = certainty = steering.certainty(length)
         if length == 0:
             out[row, popularity] = steering.cold_popularity
             continue
         scale = _scale(raw[row], popularity, steering.scale)
         if scale > 0:
-            out[row] = raw[row] / scale * steering.certainty(length)
-    return out
+            out[row] = raw[row] / scale * certainty
+            factors[row] = certainty / scale
+    return out, factors
 
 
 def press(values: Array, presses: Mapping[int, int], step: float) -> Array:

@@ -2,8 +2,10 @@
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from math import log10
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -12,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from teaser.data.dataset import Dataset
-from teaser.explain import Explanation, Reason, Recommendation
+from teaser.data.tags import Tag
+from teaser.explain import AnyReason, Explanation, Reason, Recommendation, ViewedReason
 from teaser.model.teaser import Teaser
 from teaser.profile import Profile
 
@@ -41,6 +44,16 @@ def fit_visibly(model: Teaser, dataset: Dataset, console: Console) -> None:
         model.fit(dataset, callback=report)
     for warning in caught:
         console.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
+
+
+def about_lines(about: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield what a folder holds: a heading for each name, and its entries below."""
+    for name, value in about.items():
+        shown = value if isinstance(value, dict | list) else [value]
+        pairs = shown.items() if isinstance(shown, dict) else [("", v) for v in shown]
+        yield Text(name, style="bold")
+        for key, entry in pairs:
+            yield Text(f"  {key}{'  ' if key else ''}{entry}")
 
 
 def draw_profile(profile: Profile, *, per_feature: int = 4) -> RenderableType:
@@ -96,10 +109,12 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
     table.add_row(*(Text(h, style=QUIET) for h in ("feature", "tag", "affinity", "adds", "share")))
     for r in explanation.reasons:
         style = _colour(r.contribution)
+        if isinstance(r, Reason):
+            named = (_label(r.tag.feature), r.tag.value, f"{r.affinity:+.3f}")
+        else:
+            named = ("Viewed", _viewed(r), "")
         table.add_row(
-            _label(r.tag.feature),
-            r.tag.value,
-            f"{r.affinity:+.3f}",
+            *(Text(text) for text in named),
             Text(f"{r.contribution:+.3f}", style=style),
             Text(f"{100 * r.share:+.0f} %", style=style),
         )
@@ -110,15 +125,55 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
     return table
 
 
+def as_reason(reason: AnyReason) -> dict[str, Any]:
+    """Return a reason of either kind for json, with its sentence."""
+    return {**asdict(reason), "sentence": reason.sentence()}
+
+
+def as_recommendation(found: Recommendation) -> dict[str, Any]:
+    """Return one place of a list for json."""
+    return {**asdict(found), "reasons": [as_reason(r) for r in found.reasons]}
+
+
+def as_explanation(found: Explanation) -> dict[str, Any]:
+    """Return a whole explanation for json; `viewed` is there where viewed items have a part."""
+    viewed = {"viewed": dict(found.viewed)} if found.viewed else {}
+    return {
+        "item_id": found.item_id,
+        "title": found.title,
+        "score": found.score,
+        "match": found.match,
+        "contributions": {str(t): c for t, c in found.contributions.items()},
+        **viewed,
+        "reasons": [as_reason(r) for r in found.reasons],
+    }
+
+
+def as_origin(name: int | str | Tag, part: float) -> dict[str, Any]:
+    """Return one origin for json: an item of the history, or a feature of the person."""
+    if isinstance(name, Tag):
+        return {"person": str(name), "part": part}
+    return {"item_id": name, "part": part}
+
+
+def origin_titles(model: Teaser, origins: Iterable[int | str | Tag]) -> dict[int | str | Tag, str]:
+    """Return the titles of the items among origins, where they have one."""
+    items = [name for name in origins if not isinstance(name, Tag)]
+    titles = {name: model.title(model.items_.index_of(name)) for name in items}
+    return {name: title for name, title in titles.items() if title}
+
+
 def draw_origins(
-    origins: Mapping[int | str, float], titles: Mapping[int | str, str]
+    origins: Mapping[Any, float], titles: Mapping[int | str | Tag, str]
 ) -> RenderableType:
-    """Draw what each item of the history adds to a tag's raw score, and the sum."""
+    """Draw what each item and feature of a person adds to a tag's raw score, and the sum."""
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold")
     table.add_column(justify="right")
     for item_id, part in sorted(origins.items(), key=lambda pair: -abs(pair[1])):
         name = f"{titles[item_id]}  {item_id}" if item_id in titles else str(item_id)
+        if isinstance(item_id, Tag):
+            name = f"your {_label(item_id.feature).lower()}: {item_id.value}"
         table.add_row(Text(name), Text(f"{part:+.5f}", style=_colour(part)))
     table.add_row(Text("raw score", style="bold"), f"{sum(origins.values()):+.5f}")
     return table
@@ -158,9 +213,14 @@ def _shows(letter: str) -> bool:
     return True
 
 
-def _reason(reason: Reason) -> Text:
+def _reason(reason: AnyReason) -> Text:
     share = f"{100 * reason.share:+.0f} %"
-    return Text.assemble((share, _colour(reason.share)), f" {reason.tag.value}")
+    named = reason.tag.value if isinstance(reason, Reason) else f"viewed {_viewed(reason)}"
+    return Text.assemble((share, _colour(reason.share)), f" {named}")
+
+
+def _viewed(reason: ViewedReason) -> str:
+    return str(reason.item_id) if reason.title is None else reason.title
 
 
 def _moved(before: int | None, now: int) -> Text:
@@ -191,4 +251,6 @@ def _say_certainty(profile: Profile) -> str:
         else "sure"
     )
     seen, pressed = len(profile.history), sum(map(abs, profile.presses.values()))
-    return f"{words}: certainty {profile.certainty:.1f}, {seen} items seen, {pressed} presses"
+    known = f", {len(profile.people)} features known" if profile.people else ""
+    said = f"{words}: certainty {profile.certainty:.1f}, {seen} items seen, {pressed} presses"
+    return said + known

@@ -13,10 +13,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import psycopg
 import pytest
+from conftest import RULES
 
-from teaser import Teaser
+from teaser import Category, Dataset, Teaser
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
 from teaser.app.store import Store
@@ -140,6 +142,50 @@ def events_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model of the built-in events, of which the examples in the API's document speak."""
     folder = tmp_path_factory.mktemp("model") / "events"
     Teaser().fit(events.dataset(n_events=200, n_people=600)).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def remainder_model(dataset: Dataset) -> Teaser:
+    """A small model in which viewed items count beside their tags."""
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0, tol=1e-5).fit(dataset)
+
+
+@pytest.fixture(scope="session")
+def remainder_folder(remainder_model: Teaser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model with a remainder on disk."""
+    folder = tmp_path_factory.mktemp("model") / "remainder"
+    remainder_model.save(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def people_model(tables: tuple[pl.DataFrame, pl.DataFrame]) -> Teaser:
+    """A small model that learnt from facts about people: whoever likes films is mostly young."""
+    interactions, items = tables
+    likes = interactions.group_by("user_id", maintain_order=True).agg(
+        film=(pl.col("item_id").str.slice(1).cast(pl.Int64) % 2).mean() > 0.5
+    )
+    users = likes.select(
+        "user_id",
+        age=pl.when("film").then(pl.lit("young")).otherwise(pl.lit("old")),
+        sex=pl.Series(["F", "M"] * (len(likes) // 2) + ["F"] * (len(likes) % 2)),
+    )
+    dataset = Dataset.from_tables(
+        interactions,
+        items,
+        rules=RULES,
+        users=users,
+        user_rules=[Category("age"), Category("sex")],
+    )
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5).fit(dataset)
+
+
+@pytest.fixture(scope="session")
+def people_folder(people_model: Teaser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model with facts about people on disk."""
+    folder = tmp_path_factory.mktemp("model") / "people"
+    people_model.save(folder)
     return folder
 
 

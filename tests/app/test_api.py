@@ -234,6 +234,10 @@ class TestStateless:
             ("recommend", {"variety": True}, "body.variety"),
             ("recommend", {"variety": 1.1}, "body.variety"),
             ("recommend", {"variety": -0.1}, "body.variety"),
+            ("recommend", {"balance": 1.01}, "body.balance"),
+            ("profile", {"balance": True}, "body.balance"),
+            ("explain", {"item_id": "i1", "balance": "x"}, "body.balance"),
+            ("recommend", {"people": "age=young"}, "body.people"),
             ("recommend", {"scale": "huge"}, "body.scale"),
             ("recommend", {"histroy": []}, "body.histroy"),
             ("recommend", {"history": "i0"}, "body.history"),
@@ -321,11 +325,14 @@ class TestPeople:
             "presses": [GHENT],
             "hidden": ["i6"],
             "variety": 0.0,
+            "balance": 0.5,
+            "people": [],
             "can_undo": True,
             "can_redo": False,
             "n_events": 5,
             "unknown_items": [],
             "unknown_tags": [],
+            "unknown_people": [],
         }
         found = client.get(f"{person}/recommendations", params={"k": 39}).json()["recommendations"]
         expected = [r.item_id for r in model.recommend(HISTORY, {"town=Ghent": 3}, k=39)]
@@ -500,6 +507,7 @@ class TestPeople:
         assert times == sorted(times)
         assert start <= times[0] <= times[-1] <= datetime.now(UTC)
         nothing: dict[str, Any] = {"item_id": None, "presses": [], "variety": None}
+        nothing |= {"balance": None, "people": None}
         assert events == [
             {**nothing, "place": 1, "kind": "view", "item_id": "i0"},
             {**nothing, "place": 2, "kind": "press", "presses": [GHENT]},
@@ -521,6 +529,8 @@ class TestPeople:
             client.post(f"{person}/hidden", json={"item_id": "i0"}),
             client.delete(f"{person}/hidden?item_id=i0"),
             client.put(f"{person}/variety", json={"variety": 0.5}),
+            client.put(f"{person}/balance", json={"balance": 0.5}),
+            client.put(f"{person}/about", json={"people": []}),
             *(client.post(f"{person}/{act}") for act in ("undo", "redo", "reset")),
             *(client.get(f"{person}/{p}") for p in ("recommendations", "profile", "export")),
         ]
@@ -565,6 +575,8 @@ class TestPeople:
             ("recommendations", {"k": 0}),
             ("recommendations", {"k": 501}),
             ("recommendations", {"variety": 2}),
+            ("recommendations", {"balance": -0.1}),
+            ("explanation", {"balance": "much", "item_id": "i1"}),
             ("recommendations", {"first_date": "soon"}),
             ("recommendations", {"kk": 5}),
             ("profile", {"top": 0}),
@@ -838,7 +850,7 @@ class TestDocument:
 
     def test_operations_have_names_a_client_can_bear(self, document: Any) -> None:
         names = [o["operationId"] for _, _, o in self.operations(document)]
-        assert len(names) == len(set(names)) == 29
+        assert len(names) == len(set(names)) == 31
         assert all(re.fullmatch(r"[a-z_]+", name) for name in names)
         for _, _, operation in self.operations(document):
             assert len(operation["tags"]) == 1
@@ -888,6 +900,9 @@ class TestDocument:
 
         schemas = dict(document["components"]["schemas"])
         assert len(schemas.pop("ItemId")["anyOf"]) == 2
+        reasons = schemas.pop("AnyReason")
+        assert set(reasons["discriminator"]["mapping"]) == {"tag", "viewed"}
+        assert len(reasons["oneOf"]) == 2
         found = list(unions([document["paths"], schemas]))
         assert found
         for union in found:
@@ -926,7 +941,7 @@ class TestDocument:
                 answer = client.request(method, path, json=body, params=query)
                 assert answer.status_code in (200, 201, 204), (path, body, answer.text)
                 tried.append((path, body))
-        assert len(tried) == 29
+        assert len(tried) == 31
 
 
 def test_the_page_of_the_api_names_exactly_what_there_is(client: TestClient) -> None:

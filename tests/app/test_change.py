@@ -38,6 +38,11 @@ def test_lists_of_other_lengths() -> None:
         (Event("remove", {"item": "i1"}), "Removed <b>Event 1</b> from what you looked at"),
         (Event("hide", {"item": "<i>"}), "Hid <b>&lt;i&gt;</b>"),
         (Event("unhide", {"item": "i1"}), "Brought <b>Event 1</b> back"),
+        (Event("balance", {"balance": 0}), "Balance: <b>my tags alone</b>"),
+        (Event("balance", {"balance": 0.5}), "Balance: <b>both, as learned</b>"),
+        (Event("balance", {"balance": 1}), "Balance: <b>people like me alone</b>"),
+        (Event("about", {"people": ["age=<b>", "sex=F"]}), "About you: <b>&lt;b&gt; and F</b>"),
+        (Event("about", {"people": []}), "Nothing told about you any more"),
         (Event("reset"), "Started again"),
     ],
 )

@@ -41,6 +41,8 @@ def test_an_export_holds_state_links_and_actions(store: Store, model_folder: Pat
         Event("press", {"presses": {"town=Ghent": 2}}),
         Event("hide", {"item": "gone"}),
         Event("vary", {"variety": 0.5}),
+        Event("balance", {"balance": 0.25}),
+        Event("about", {"people": ["age=young"]}),
     ):
         store.act(person, event)
     token = store.create_share(person)
@@ -48,8 +50,13 @@ def test_an_export_holds_state_links_and_actions(store: Store, model_folder: Pat
     assert found.state == record.Person.of(person, store.state(person), catalogue)
     assert (found.state.history, found.state.hidden) == (["i1"], ["gone"])
     assert (found.state.variety, found.state.unknown_items) == (0.5, ["gone"])
-    assert [event.kind for event in found.events] == ["view", "press", "hide", "vary"]
-    assert [link.place for link in found.shares] == [4]
+    assert (found.state.balance, found.state.people) == (0.25, ["age=young"])
+    assert found.state.unknown_people == ["age=young"]
+    kinds = ["view", "press", "hide", "vary", "balance", "about"]
+    assert [event.kind for event in found.events] == kinds
+    assert [event.balance for event in found.events] == [None] * 4 + [0.25, None]
+    assert [event.people for event in found.events] == [None] * 5 + [["age=young"]]
+    assert [link.place for link in found.shares] == [6]
     assert token not in found.model_dump_json()
     with pytest.raises(UnknownPersonError):
         record.export_of(store, "nobody", catalogue)

@@ -12,6 +12,7 @@ from teaser.errors import ParameterError, UnknownTagError
 
 ITEMS = st.one_of(st.integers(0, 3), st.sampled_from(["a", "b", "0"]))
 TAGS = st.sampled_from(["town=Ghent", "town=Liège", "type=film"])
+PEOPLE = st.sampled_from(["age=young", "age=old", "sex=F"])
 ACTS = st.one_of(
     st.builds(
         lambda kind, item: Event(kind, {"item": item}),
@@ -23,6 +24,8 @@ ACTS = st.one_of(
         st.dictionaries(TAGS, st.integers(-5, 5), min_size=1),
     ),
     st.builds(lambda variety: Event("vary", {"variety": variety}), st.floats(0, 1)),
+    st.builds(lambda balance: Event("balance", {"balance": balance}), st.floats(0, 1)),
+    st.builds(lambda people: Event("about", {"people": people}), st.lists(PEOPLE, max_size=3)),
     st.just(Event("reset")),
 )
 COURSES = st.lists(st.one_of(ACTS, st.sampled_from([Event("undo"), Event("redo")])), max_size=25)
@@ -98,6 +101,8 @@ def test_the_state_stays_within_its_bounds(course: list[Event]) -> None:
     assert len(set(state.hidden)) == len(state.hidden)
     assert all(0 < abs(steps) <= 5 for steps in state.presses.values())
     assert 0 <= state.variety <= 1
+    assert 0 <= state.balance <= 1
+    assert len(set(state.people)) == len(state.people)
 
 
 @given(COURSES.map(possible))
@@ -143,6 +148,21 @@ class TestActs:
         assert fold([*course, Event("redo")]).history == ("a", "b")
         assert fold(course).redoable == view("b")
 
+    def test_what_is_set_takes_the_place_of_what_was_set(self) -> None:
+        course = [
+            Event("balance", {"balance": 0.2}),
+            Event("about", {"people": ["age=young", "sex=F", "age=young"]}),
+            Event("balance", {"balance": 1}),
+        ]
+        assert fold(course).balance == 1
+        assert fold(course).people == ("age=young", "sex=F")
+        assert fold([*course, Event("undo")]).balance == 0.2
+        later = [*course, Event("about", {"people": ["age=old"]})]
+        assert fold(later).people == ("age=old",)
+        again = fold([*later, Event("reset")])
+        assert (again.balance, again.people) == (0.5, ())
+        assert fold([*later, Event("reset"), Event("undo")]).people == ("age=old",)
+
     def test_names_that_no_model_knows_are_kept(self) -> None:
         state = fold([view("long gone"), Event("press", {"presses": {"colour=octarine": 2}})])
         assert state.history == ("long gone",)
@@ -168,6 +188,14 @@ class TestCheck:
             (Event("vary", {"variety": float("nan")}), "from 0 to 1"),
             (Event("vary", {"variety": "much"}), "from 0 to 1"),
             (Event("vary"), "from 0 to 1"),
+            (Event("balance", {"balance": 1.5}), "balance must be from 0 to 1"),
+            (Event("balance", {"balance": True}), "balance must be from 0 to 1"),
+            (Event("balance"), "balance must be from 0 to 1"),
+            (Event("about"), "list of tags"),
+            (Event("about", {"people": "age=young"}), "list of tags"),
+            (Event("about", {"people": [7]}), "a text of at most"),
+            (Event("about", {"people": ["a=" + "x" * 500]}), "a text of at most"),
+            (Event("about", {"people": ["a=b"] * 201}), "At most 200"),
         ],
     )
     def test_what_cannot_happen_is_said(self, event: Event, said: str) -> None:
@@ -192,6 +220,8 @@ class TestCheck:
             "press": {"presses": {"tag=a": -5}},
             "hide": {"item": "c"},
             "vary": {"variety": 0.5},
+            "balance": {"balance": 0},
+            "about": {"people": []},
         }
         for kind in KINDS:
             if kind != "unhide":

@@ -128,12 +128,12 @@ def test_steering_is_a_steering(model: Teaser) -> None:
 def test_a_list_can_be_made_of_scores_that_are_there(model: Teaser, negative: bool) -> None:
     for history, presses in zip(HISTORIES, PRESSES, strict=True):
         profile = model.profile(history, presses)
-        scores = model.decoder_ @ profile.values
+        scores = model.scores(profile)
         seen = [model.items_.index_of(i) for i in profile.history]
         places = model.rank(scores, k=7, seen=seen)
-        found = model.entries(places, profile.values, scores, negative_reasons=negative)
+        found = model.entries(places, profile, scores, negative_reasons=negative)
         assert found == model.recommend(history, presses, k=7, negative_reasons=negative)
-        backwards = model.entries(places[::-1], profile.values, scores, negative_reasons=negative)
+        backwards = model.entries(places[::-1], profile, scores, negative_reasons=negative)
         assert backwards == found[::-1]
 
 

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from teaser.errors import ParameterError
 from teaser.model.base import as_histories, check_k, top_k
@@ -58,3 +59,18 @@ def test_what_is_no_matrix_is_refused(bad: Any) -> None:
 
 def test_a_whole_number_of_any_kind_is_a_length() -> None:
     assert check_k(np.int64(7)) == 7
+
+
+@pytest.mark.parametrize("n", [3, 700, 30_000])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_k_of_few_and_of_many_with_ties(n: int, seed: int) -> None:
+    """Against sorting everything; few decimals make ties at the cut."""
+    rng = np.random.default_rng(seed)
+    scores, tie = np.round(rng.standard_normal(n), seed), np.round(rng.random(n), 1)
+    exclude = rng.integers(0, n, 2)
+    k = int(rng.integers(1, 50))
+    free = np.setdiff1d(np.arange(n), exclude)
+    wanted = free[np.lexsort((free, -tie[free], -scores[free]))][:k]
+    before = scores.copy()
+    assert_array_equal(top_k(scores, k, exclude=exclude, tie=tie), wanted)
+    assert_array_equal(scores, before)

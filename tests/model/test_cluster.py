@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="clusters need the extra dask")
 
+import dask
 import distributed
 from clusters import exhaust, name_of, refuse, scheduler, wait_for, worker
 
@@ -75,6 +76,14 @@ class TestConnecting:
     def test_a_local_cluster_of_nobody(self, n_workers: Any) -> None:
         with pytest.raises(ParameterError, match="1 worker or more"):
             Cluster.local(n_workers)
+
+    def test_a_local_cluster_that_cannot_start(self) -> None:
+        """Its processes are told of a preload that does not exist."""
+        with (
+            dask.config.set({"distributed.worker.preload": ["no_such_module_to_load"]}),
+            pytest.raises(ClusterError, match="local cluster of 1 could not be started"),
+        ):
+            Cluster.local(1)
 
     @pytest.mark.parametrize("kind", ["other", "none"])
     def test_a_worker_of_another_version(self, kind: str, tmp_path: Path) -> None:

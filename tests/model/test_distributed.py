@@ -55,8 +55,7 @@ def wanted(local: Dataset) -> np.ndarray[Any, Any]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    # One death is enough to blame a task here, so that tests need not wait for four.
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), Cluster.local(2) as found:
+    with Cluster.local(2) as found:
         yield found
 
 
@@ -172,16 +171,19 @@ class TestCollections:
         with pytest.raises(ParameterError, match="Partition 0 of the Dask collection can only"):
             Dataset.from_partitions(collection(folder), small_tables()[1])
 
-    def test_a_worker_that_the_system_kills_names_the_partition(
-        self, cluster: Cluster, folder: Path
-    ) -> None:
+    def test_a_worker_that_the_system_kills_names_the_partition(self, folder: Path) -> None:
         """As the out-of-memory killer does: no exception, the process is gone.
 
         The first partition: Dask blames whatever a dead worker had queued, the first is told.
+        One death is enough here, so that the test need not wait for four.
         """
         source = collection(folder, victim="part-00000")
-        with pytest.raises(ClusterError) as caught:
-            Dataset.from_partitions(source, small_tables()[1], run=cluster.run)
+        with (
+            dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+            Cluster.local(1) as frail,
+            pytest.raises(ClusterError) as caught,
+        ):
+            Dataset.from_partitions(source, small_tables()[1], run=frail.run)
         assert "Partition 0 of the Dask collection" in str(caught.value)
         assert "memory is too small" in str(caught.value)
 

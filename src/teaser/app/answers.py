@@ -8,14 +8,20 @@ from pydantic import BaseModel
 from teaser import explain as why
 from teaser import profile as who
 from teaser.app.catalogue import Card as CatalogueCard
+from teaser.app.reason import (
+    NAMED,
+    REASON,
+    VIEWED,
+    AnyReason,
+    Named,
+    named,
+    reasons_of,
+)
 from teaser.app.schemas import ItemId, ProfileOptions, Share, example
-from teaser.data.tags import Tag
 from teaser.errors import UnknownTagError, closest
 from teaser.guide.similar import Similar
 
 _ERROR = {"code": "unknown_name", "message": "Unknown tag town=Gent. Closest: town=Ghent."}
-_NAMED = {"tag": "type=Concert", "feature": "type", "value": "Concert"}
-_REASON = {**_NAMED, "contribution": 0.6, "share": 0.75, "affinity": 0.6}
 _PLACE = {"item_id": "e0004", "title": "Jazz at the quay", "score": 0.8, "match": 0.9}
 _AFFINITY = {
     "tag": "town=Ghent",
@@ -26,7 +32,8 @@ _AFFINITY = {
 }
 _FEATURE = {"feature": "town", "impact": 0.4, "tags": [_AFFINITY]}
 _ORIGIN = {"item_id": "e0001", "title": "Jazz at the quay", "part": 0.02}
-_SHARED = {**_NAMED, "share": 0.8}
+_KNOWN = {"tag": "age=25-34", "feature": "age", "value": "25-34", "part": 0.01}
+_SHARED = {**NAMED, "share": 0.8}
 _SIMILAR = {
     "item_id": "e0007",
     "title": "Jazz in the park",
@@ -54,75 +61,71 @@ class ErrorAnswer(BaseModel):
     error: Error
 
 
-class Named(BaseModel):
-    """A tag, whole and in its two parts."""
-
-    model_config = example(**_NAMED)
-
-    tag: str
-    feature: str
-    value: str
-
-
-class Reason(Named):
-    """One tag's part in the score of an item.
-
-    `contribution`s of an item sum to its score; `share` is signed, and the absolute shares of all
-    the item's tags sum to 1.
-    """
-
-    model_config = example(**_REASON)
-
-    contribution: float
-    share: float
-    affinity: float
-
-    @classmethod
-    def of(cls, reason: why.Reason) -> Self:
-        """Return a reason of the library."""
-        return cls(
-            **named(reason.tag),
-            contribution=reason.contribution,
-            share=reason.share,
-            affinity=reason.affinity,
-        )
-
-
 class Recommendation(BaseModel):
     """One place in a list. `match` is the score over the highest in the catalogue, 0 to 1."""
 
-    model_config = example(**_PLACE, reasons=[_REASON])
+    model_config = example(**_PLACE, reasons=[REASON, VIEWED])
 
     item_id: ItemId
     title: str | None
     score: float
     match: Share
-    reasons: list[Reason]
+    reasons: list[AnyReason]
 
     @classmethod
-    def of(cls, found: why.Recommendation | why.Explanation) -> Self:
+    def of(cls, found: why.Recommendation) -> Self:
         """Return a recommendation of the library."""
         return cls(
             item_id=found.item_id,
             title=found.title,
             score=found.score,
             match=found.match,
-            reasons=[Reason.of(reason) for reason in found.reasons],
+            reasons=reasons_of(found.reasons),
         )
 
 
 class Recommendations(BaseModel):
     """A list, the best first."""
 
-    model_config = example(recommendations=[{**_PLACE, "reasons": [_REASON]}])
+    model_config = example(recommendations=[{**_PLACE, "reasons": [REASON, VIEWED]}])
 
     recommendations: list[Recommendation]
 
 
-class Explanation(Recommendation):
-    """The whole score of one item: every tag it carries, the largest share first."""
+class Explanation(BaseModel):
+    """The whole score of one item: every tag it carries, the largest share first.
 
-    model_config = example(**_PLACE, reasons=[_REASON])
+    Where the model has a remainder, every viewed item that adds something is a reason too.
+    `from_tags` and `from_viewed` sum to `score`; `tag_share` is the share of the tags in the sum
+    of all absolute contributions.
+    """
+
+    model_config = example(
+        **_PLACE, reasons=[REASON, VIEWED], from_tags=0.6, from_viewed=0.2, tag_share=0.75
+    )
+
+    item_id: ItemId
+    title: str | None
+    score: float
+    match: Share
+    reasons: list[AnyReason]
+    from_tags: float
+    from_viewed: float
+    tag_share: Share
+
+    @classmethod
+    def of(cls, found: why.Explanation) -> Self:
+        """Return an explanation of the library."""
+        return cls(
+            item_id=found.item_id,
+            title=found.title,
+            score=found.score,
+            match=found.match,
+            reasons=reasons_of(found.reasons),
+            from_tags=sum(found.contributions.values()),
+            from_viewed=sum(found.viewed.values()),
+            tag_share=min(1.0, found.tag_share),
+        )
 
 
 class Affinity(Named):
@@ -145,11 +148,17 @@ class FeatureProfile(BaseModel):
 
 
 class Profile(BaseModel):
-    """What the model believes of a person; the impacts of all features sum to 1."""
+    """What the model believes of a person; the impacts of all features sum to 1.
 
-    model_config = example(certainty=0.8, features=[_FEATURE])
+    `tags_weight` is what tags count in scores: 1 unless a balance says otherwise. `people` is
+    what is known of the person and used.
+    """
+
+    model_config = example(certainty=0.8, tags_weight=1.0, people=[], features=[_FEATURE])
 
     certainty: Share
+    tags_weight: Share
+    people: list[str]
     features: list[FeatureProfile]
 
     @classmethod
@@ -167,6 +176,8 @@ class Profile(BaseModel):
         ]
         return cls(
             certainty=profile.certainty,
+            tags_weight=profile.tags_weight,
+            people=list(map(str, profile.people)),
             features=[
                 FeatureProfile(
                     feature=feature,
@@ -191,14 +202,26 @@ class Origin(BaseModel):
     part: float
 
 
-class Origins(Named):
-    """Where an affinity comes from: the parts sum to `raw`, of which it is a multiple."""
+class KnownOrigin(Named):
+    """What one fact about the person adds to the raw score of a tag."""
 
-    model_config = example(**_NAMED, affinity=0.6, raw=0.02, origins=[_ORIGIN])
+    model_config = example(**_KNOWN)
+
+    part: float
+
+
+class Origins(Named):
+    """Where an affinity comes from: all parts sum to `raw`, of which it is a multiple.
+
+    `origins` are items of the history, `people` what is known of the person.
+    """
+
+    model_config = example(**NAMED, affinity=0.6, raw=0.03, origins=[_ORIGIN], people=[_KNOWN])
 
     affinity: float
     raw: float
     origins: list[Origin]
+    people: list[KnownOrigin]
 
 
 class SharedTag(Named):
@@ -299,30 +322,43 @@ class Found(BaseModel):
     tags: list[FoundTag]
 
 
+class Remainder(BaseModel):
+    """What viewed items add beside their tags: for how many items, and in how many numbers."""
+
+    model_config = example(items=2400, entries=5757600, sparse=False)
+
+    items: int
+    entries: int
+    sparse: bool
+
+
 class Model(BaseModel):
-    """What is served. `tags`: how many, by feature; `roles`: which column is shown as what."""
+    """What is served. `tags`: how many, by feature; `roles`: which column is shown as what.
+
+    `people_tags`: what can be told about a person, by feature, empty if nothing can; `remainder`:
+    what viewed items count by beside their tags, null if they do not.
+    """
 
     model_config = example(
         kind="Teaser",
         items=2400,
         tags={"type": 16, "town": 101, "popularity": 1},
+        people_tags={"age": ["18-24", "25-34"]},
         parameters={"l2_weights": 200.0, "l2_encoder": 500.0},
         iterations=4,
         residual=0.0003,
         converged=True,
+        remainder={"items": 2400, "entries": 5757600, "sparse": False},
         roles={"title": "title", "date": "date"},
     )
 
     kind: str
     items: int
     tags: dict[str, int]
+    people_tags: dict[str, list[str]]
     parameters: dict[str, Any]
     iterations: int
     residual: float
     converged: bool
+    remainder: Remainder | None
     roles: dict[str, str]
-
-
-def named(tag: Tag) -> dict[str, str]:
-    """Return a tag whole and in its parts, as every answer that is about a tag has them."""
-    return {"tag": str(tag), "feature": tag.feature, "value": tag.value}

@@ -1,6 +1,6 @@
 """The API under `/api/v1`: the model's powers without state, and people whose state is kept."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
@@ -13,6 +13,8 @@ from starlette.exceptions import HTTPException
 
 from teaser.app import answers, record, schemas
 from teaser.app.catalogue import Catalogue
+from teaser.app.person import read_people
+from teaser.app.reason import named
 from teaser.app.services import Services, catalogue_of, services_of
 from teaser.app.session import Session
 from teaser.app.settings import is_loopback
@@ -99,28 +101,28 @@ router = APIRouter(
 def recommend(request: Request, asked: schemas.RecommendRequest) -> answers.Recommendations:
     """Return the best items for whoever viewed and pressed this, each with its reasons."""
     catalogue = catalogue_of(request)
-    taste = _Taste(catalogue, asked.history, asked.net_presses(), asked.scale)
+    taste = _Taste.asked(catalogue, asked)
     return taste.recommend(asked, asked.variety, _allowed(catalogue, asked))
 
 
 @router.post("/profile", tags=["stateless"])
 def profile(request: Request, asked: schemas.ProfileRequest) -> answers.Profile:
     """Return what the model believes of whoever viewed and pressed this."""
-    taste = _Taste(catalogue_of(request), asked.history, asked.net_presses(), asked.scale)
+    taste = _Taste.asked(catalogue_of(request), asked)
     return answers.Profile.of(taste.profile(), asked)
 
 
 @router.post("/explain", tags=["stateless"])
 def explain(request: Request, asked: schemas.ExplainRequest) -> answers.Explanation:
-    """Return the whole score of one item: the contributions of its tags sum to it."""
-    taste = _Taste(catalogue_of(request), asked.history, asked.net_presses(), asked.scale)
+    """Return the whole score of one item: the contributions of its reasons sum to it."""
+    taste = _Taste.asked(catalogue_of(request), asked)
     return taste.explain(asked.item_id)
 
 
 @router.post("/origins", tags=["stateless"])
 def origins(request: Request, asked: schemas.OriginsRequest) -> answers.Origins:
     """Return where an affinity comes from: which items of the history, and how much each."""
-    taste = _Taste(catalogue_of(request), asked.history, asked.net_presses(), asked.scale)
+    taste = _Taste.asked(catalogue_of(request), asked)
     return taste.origins(asked.tag)
 
 
@@ -165,7 +167,7 @@ def recommend_to_person(
     session = _session(request, person_id)
     variety = session.state.variety if asked.variety is None else asked.variety
     allowed = session.shown(_allowed(session.catalogue, asked))
-    return _Taste.of(session, asked.scale).recommend(asked, variety, allowed)
+    return _Taste.of(session, asked.scale, asked.balance).recommend(asked, variety, allowed)
 
 
 @router.get("/people/{person_id}/profile", tags=["people"])
@@ -173,7 +175,7 @@ def profile_of_person(
     request: Request, person_id: PersonId, asked: Annotated[schemas.PersonProfileOptions, Query()]
 ) -> answers.Profile:
     """Return what the model believes of a person."""
-    taste = _Taste.of(_session(request, person_id), asked.scale)
+    taste = _Taste.of(_session(request, person_id), asked.scale, asked.balance)
     return answers.Profile.of(taste.profile(), asked)
 
 
@@ -182,7 +184,8 @@ def explain_to_person(
     request: Request, person_id: PersonId, asked: Annotated[schemas.PersonExplainOptions, Query()]
 ) -> answers.Explanation:
     """Return the whole score of one item for a person, also of one that is hidden or viewed."""
-    return _Taste.of(_session(request, person_id), asked.scale).explain(asked.item_id)
+    session = _session(request, person_id)
+    return _Taste.of(session, asked.scale, asked.balance).explain(asked.item_id)
 
 
 @router.get("/people/{person_id}/origins", tags=["people"])
@@ -231,6 +234,19 @@ def unhide(request: Request, person_id: PersonId, asked: ItemQuery) -> record.Pe
 def vary(request: Request, person_id: PersonId, asked: schemas.Variety) -> record.Person:
     """Say how much the person's lists are varied."""
     return _act(request, person_id, "vary", variety=asked.variety)
+
+
+@router.put("/people/{person_id}/balance", tags=["people"])
+def balance(request: Request, person_id: PersonId, asked: schemas.NewBalance) -> record.Person:
+    """Say how much tags count for the person, and how much viewed items beside them."""
+    return _act(request, person_id, "balance", balance=asked.balance)
+
+
+@router.put("/people/{person_id}/about", tags=["people"])
+def tell(request: Request, person_id: PersonId, asked: schemas.About) -> record.Person:
+    """Say what is known of the person, where the model makes use of it."""
+    known = read_people(asked.people, catalogue_of(request))
+    return _act(request, person_id, "about", people=known)
 
 
 @router.post("/people/{person_id}/undo", tags=["people"])
@@ -287,14 +303,16 @@ def search(request: Request, asked: Annotated[schemas.SearchOptions, Query()]) -
     titles = [model.title(model.items_.index_of(i)) or str(i) for i in items]
     return answers.Found(
         items=[answers.FoundItem(item_id=i, title=t) for i, t in zip(items, titles, strict=True)],
-        tags=[answers.FoundTag(**answers.named(tag), n_items=sizes[tag]) for tag in tags],
+        tags=[answers.FoundTag(**named(tag), n_items=sizes[tag]) for tag in tags],
     )
 
 
 @router.get("/model", tags=["catalogue"])
 def show_model(request: Request) -> answers.Model:
     """Return what is served: the kind of model, its size and parameters."""
-    return answers.Model(**catalogue_of(request).model.describe())
+    catalogue = catalogue_of(request)
+    known = {f: [tag.value for tag in tags] for f, tags in catalogue.people_features.items()}
+    return answers.Model(**{**catalogue.model.describe(), "people_tags": known})
 
 
 @router.post("/admin/reload", tags=["admin"], dependencies=[Depends(check_admin)])
@@ -311,19 +329,28 @@ class _Taste:
     catalogue: Catalogue
     history: Iterable[ItemId]
     presses: Mapping[Tag, int]
-    scale: str
+    people: Sequence[Tag | str]
+    steering: Steering
 
     @classmethod
-    def of(cls, session: Session, scale: str) -> Self:
-        """Return a person whose state is kept."""
-        return cls(session.catalogue, session.history, session.presses, scale)
+    def asked(cls, catalogue: Catalogue, asked: schemas.Taste) -> Self:
+        """Return whoever a request describes."""
+        people = read_people(asked.people, catalogue)
+        steering = Steering(scale=asked.scale, balance=asked.balance)
+        return cls(catalogue, asked.history, asked.net_presses(), people, steering)
 
-    @property
-    def steering(self) -> Steering:
-        return Steering(scale=self.scale)
+    @classmethod
+    def of(cls, session: Session, scale: str, balance: float | None = None) -> Self:
+        """Return a person whose state is kept; a balance given takes the place of theirs."""
+        chosen = session.state.balance if balance is None else balance
+        steering = Steering(scale=scale, balance=chosen)
+        taste = session.history, session.presses, session.people
+        return cls(session.catalogue, *taste, steering)
 
     def profile(self) -> Profile:
-        return self.catalogue.model.profile(self.history, self.presses, steering=self.steering)
+        return self.catalogue.model.profile(
+            self.history, self.presses, people=self.people, steering=self.steering
+        )
 
     def recommend(
         self, asked: schemas.ListOptions, variety: float, allowed: NDArray[np.bool_]
@@ -337,6 +364,7 @@ class _Taste:
             exclude_history=asked.exclude_history,
             negative_reasons=asked.negative_reasons,
             allowed=allowed,
+            people=self.people,
             steering=self.steering,
         )
         made = [answers.Recommendation.of(place) for place in found]
@@ -344,7 +372,7 @@ class _Taste:
 
     def explain(self, item_id: ItemId) -> answers.Explanation:
         found = self.catalogue.model.explain(
-            item_id, self.history, self.presses, steering=self.steering
+            item_id, self.history, self.presses, people=self.people, steering=self.steering
         )
         return answers.Explanation.of(found)
 
@@ -352,14 +380,21 @@ class _Taste:
         model = self.catalogue.model
         tag = _known_tag(self.catalogue, text)
         affinity = self.profile().affinities[tag]
-        parts = model.origins(tag, self.history)
+        parts = model.origins(tag, self.history, self.people)
+        ordered = sorted(parts.items(), key=lambda pair: -abs(pair[1]))
         return answers.Origins(
-            **answers.named(tag),
+            **named(tag),
             affinity=affinity,
             raw=sum(parts.values()),
             origins=[
                 answers.Origin(item_id=i, title=model.title(model.items_.index_of(i)), part=part)
-                for i, part in sorted(parts.items(), key=lambda pair: -abs(pair[1]))
+                for i, part in ordered
+                if not isinstance(i, Tag)
+            ],
+            people=[
+                answers.KnownOrigin(**named(known), part=part)
+                for known, part in ordered
+                if isinstance(known, Tag)
             ],
         )
 

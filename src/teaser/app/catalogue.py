@@ -110,7 +110,7 @@ class Catalogue:
         for tag in tags:
             by_feature.setdefault(tag.feature, []).extend([index[tag]] if tag in index else [])
         for columns in by_feature.values():
-            mask &= np.asarray(self.model.decoder_[:, columns].sum(axis=1)).ravel() > 0
+            mask &= np.diff(self.model.decoder_[:, columns].indptr) > 0
         if self.dates is not None and (first or last):
             mask &= np.array(
                 [d is not None and (first or d) <= d <= (last or d) for d in self.dates], dtype=bool
@@ -132,6 +132,19 @@ class Catalogue:
     def tag_index(self) -> dict[Tag, int]:
         """The position of every tag of the model."""
         return {tag: i for i, tag in enumerate(self.model.tags_)}
+
+    @cached_property
+    def people_index(self) -> dict[Tag, int]:
+        """The position of every tag of people of the model; empty if it knows none."""
+        return {tag: i for i, tag in enumerate(self.model.people_tags_)}
+
+    @cached_property
+    def people_features(self) -> dict[str, list[Tag]]:
+        """The tags of people, by feature, in the order of the data."""
+        found: dict[str, list[Tag]] = {}
+        for tag in self.model.people_tags_:
+            found.setdefault(tag.feature, []).append(tag)
+        return found
 
     @cached_property
     def tag_sizes(self) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from teaser.app.catalogue import Catalogue
 from teaser.app.state import Event, State
 from teaser.app.texts import MINUS, Texts
-from teaser.app.view import tag_label
+from teaser.app.view import say_balance, tag_label
 from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag
 
@@ -70,6 +70,11 @@ def say_action(event: Event, before: State, catalogue: Catalogue, texts: Texts) 
     if event.kind == "vary":
         variety = texts.percent(float(event.data["variety"]))
         return texts.html("Variety at {percent}", percent=_bold(variety))
+    if event.kind == "balance":
+        balance = say_balance(float(event.data["balance"]), texts)
+        return texts.html("Balance: {balance}", balance=_bold(balance))
+    if event.kind == "about":
+        return _say_about(event, texts)
     if event.kind == "reset":
         return texts.html("Started again")
     forms = {
@@ -96,6 +101,13 @@ def say_effect(change: Change, texts: Texts) -> str:
     if change.left:
         parts.append(texts.count("{n} left it", "{n} left it", change.left))
     return ", ".join(parts) + "." if parts else texts("the list stays as it was.")
+
+
+def _say_about(event: Event, texts: Texts) -> Markup:
+    told = [texts.tag(Tag.parse(text)) for text in event.data["people"]]
+    if not told:
+        return texts.html("Nothing told about you any more")
+    return texts.html("About you: {facts}", facts=_bold(texts.join(told)))
 
 
 def _title(catalogue: Catalogue, item: object) -> str:

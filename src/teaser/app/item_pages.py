@@ -68,6 +68,8 @@ def lift(request: Request, item_id: str) -> Response:
         session.presses,
         rank=RANK,
         allowed=session.shown(allowed),
+        people=session.people,
+        steering=session.steering,
     )
     place = moment.catalogue.model.items_.index_of(card.item_id)
     return render(
@@ -87,6 +89,7 @@ def lift(request: Request, item_id: str) -> Response:
         is_seen=card.item_id in session.history,
         is_hidden=card.item_id in moment.state.hidden,
         is_barred=allowed is not None and not allowed[place],
+        is_deaf=session.profile.tags_weight == 0,
     )
 
 
@@ -97,14 +100,18 @@ def tag(request: Request, tag: str) -> Response:
     model, session, texts = moment.catalogue.model, moment.session, moment.texts
     index = moment.catalogue.tag_index
     wanted = model.tags_[resolve_tag(Tag.parse(tag), index)]
-    raw = model.origins(wanted, session.history)
-    learnt = model.profile(session.history).affinities[wanted]
+    raw = model.origins(wanted, session.history, session.people)
+    learnt = model.profile(session.history, people=session.people).affinities[wanted]
     total = sum(raw.values())
     scale = learnt / total if total else 0.0
     largest = max((abs(part) for part in raw.values()), default=0.0) or 1.0
     origins = [
-        (moment.catalogue.card(item_id), part * scale, round(100 * abs(part) / largest, 1))
-        for item_id, part in sorted(raw.items(), key=lambda pair: -abs(pair[1]))
+        (
+            source if isinstance(source, Tag) else moment.catalogue.card(source),
+            part * scale,
+            round(100 * abs(part) / largest, 1),
+        )
+        for source, part in sorted(raw.items(), key=lambda pair: -abs(pair[1]))
     ]
     carriers = moment.catalogue.tag_sizes[index[wanted]]
     return render(
@@ -116,6 +123,7 @@ def tag(request: Request, tag: str) -> Response:
         told=moment.tell(),
         row=tag_row(wanted, session.profile.affinities[wanted], session, texts),
         learnt=learnt,
+        has_told=bool(session.people),
         origins=origins,
         n_items=int(carriers),
     )

@@ -15,7 +15,7 @@ from teaser.app.services import catalogue_of, services_of
 from teaser.app.session import Session
 from teaser.app.state import State
 from teaser.app.store import share_id_of
-from teaser.app.view import card_views, plain_card, profile_view
+from teaser.app.view import card_views, plain_card, profile_view, say_balance
 from teaser.app.visitor import (
     TOKEN,
     ensure_person,
@@ -98,6 +98,7 @@ def shared(request: Request, token: str) -> Response:
         profile=profile_view(session, texts),
         history=[plain_card(catalogue, i, texts) for i in reversed(session.history)],
         cards=card_views(session, session.recommend(), texts),
+        balance=say_balance(state.balance, texts) if session.can_balance else None,
     )
 
 

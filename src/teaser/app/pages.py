@@ -14,6 +14,7 @@ from teaser.app import search as name_search
 from teaser.app.catalogue import Catalogue
 from teaser.app.filters import Filters, filter_form
 from teaser.app.moment import Moment, moment_of
+from teaser.app.person import balance_view, people_view, read_people
 from teaser.app.render import render
 from teaser.app.services import catalogue_of, services_of
 from teaser.app.state import Event, State
@@ -77,6 +78,9 @@ def act(
     hide: Field = "",
     unhide: Field = "",
     vary: Field = "",
+    balance: Field = "",
+    about: Field = "",
+    people: Annotated[list[str], Form()] = [],  # noqa: B006 - FastAPI copies it
     undo: Field = "",
     redo: Field = "",
     reset: Field = "",
@@ -100,6 +104,10 @@ def act(
         event = Event(kind, {"item": _read_item(text, kind, now, catalogue)})
     elif vary:
         event = Event("vary", {"variety": _read_number(vary)})
+    elif balance:
+        event = Event("balance", {"balance": _read_number(balance)})
+    elif about:
+        event = Event("about", {"people": read_people(people, catalogue)})
     elif plain:
         event = Event(plain[0])
     else:
@@ -193,7 +201,8 @@ def tags(request: Request, feature: str, q: str = "") -> Response:
 def tour(request: Request) -> Response:
     """Show the tour as a page."""
     visitor = visitor_of(request, with_person=False)
-    return render(request, visitor, "tour.html", title=visitor.texts("Tour"))
+    has_balance = catalogue_of(request).model.has_remainder
+    return render(request, visitor, "tour.html", title=visitor.texts("Tour"), balance=has_balance)
 
 
 def error_page(request: Request, status: int, message: str) -> Response:
@@ -222,6 +231,8 @@ def _home(request: Request, moment: Moment, query: QueryParams) -> Response:
         history=[_small(moment.catalogue, i) for i in reversed(session.history)],
         hidden=[_small(moment.catalogue, i) for i in moment.state.hidden],
         cards=card_views(session, found, texts, moves),
+        balance=balance_view(session, texts),
+        people=people_view(session),
         filters=filters,
         filter_form=filter_form(moment.catalogue, texts.language, filters),
         picks=_picks(moment),

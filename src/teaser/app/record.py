@@ -20,11 +20,14 @@ _PERSON = {
     "presses": [{"tag": "town=Ghent", "steps": 3}],
     "hidden": [],
     "variety": 0.0,
+    "balance": 0.5,
+    "people": [],
     "can_undo": True,
     "can_redo": False,
     "n_events": 3,
     "unknown_items": [],
     "unknown_tags": [],
+    "unknown_people": [],
 }
 _LINK = {"share_id": "0f3a5b7c9d1e2f40", "place": 3, "created_at": _TIME}
 _EVENT = {
@@ -34,14 +37,16 @@ _EVENT = {
     "item_id": "e0001",
     "presses": [],
     "variety": None,
+    "balance": None,
+    "people": None,
 }
 
 
 class Person(BaseModel):
     """What is kept of a person.
 
-    `unknown_items` and `unknown_tags` are those names in it that the model of now does not know;
-    they are kept and play no part until a model knows them.
+    `unknown_items`, `unknown_tags` and `unknown_people` are those names in it that the model of
+    now does not know; they are kept and play no part until a model knows them.
     """
 
     model_config = example(**_PERSON)
@@ -51,11 +56,14 @@ class Person(BaseModel):
     presses: list[Press]
     hidden: list[ItemId]
     variety: Share
+    balance: Share
+    people: list[str]
     can_undo: bool
     can_redo: bool
     n_events: int
     unknown_items: list[ItemId]
     unknown_tags: list[str]
+    unknown_people: list[str]
 
     @classmethod
     def of(cls, person_id: str, state: State, catalogue: Catalogue) -> Self:
@@ -67,11 +75,14 @@ class Person(BaseModel):
             presses=_presses(state.presses),
             hidden=list(state.hidden),
             variety=state.variety,
+            balance=state.balance,
+            people=list(state.people),
             can_undo=state.undoable is not None,
             can_redo=state.redoable is not None,
             n_events=state.n_events,
             unknown_items=[i for i in (*state.history, *state.hidden) if i not in items],
             unknown_tags=[text for text in state.presses if Tag.parse(text) not in tags],
+            unknown_people=[t for t in state.people if Tag.parse(t) not in catalogue.people_index],
         )
 
 
@@ -116,10 +127,24 @@ class ExportedEvent(BaseModel):
 
     place: int
     at: datetime
-    kind: Literal["view", "remove", "press", "hide", "unhide", "vary", "reset", "undo", "redo"]
+    kind: Literal[
+        "view",
+        "remove",
+        "press",
+        "hide",
+        "unhide",
+        "vary",
+        "balance",
+        "about",
+        "reset",
+        "undo",
+        "redo",
+    ]
     item_id: ItemId | None
     presses: list[Press]
     variety: float | None
+    balance: float | None
+    people: list[str] | None
 
     @classmethod
     def of(cls, event: StoredEvent) -> Self:
@@ -131,6 +156,8 @@ class ExportedEvent(BaseModel):
             item_id=event.data.get("item"),
             presses=_presses(event.data.get("presses", {})),
             variety=event.data.get("variety"),
+            balance=event.data.get("balance"),
+            people=event.data.get("people"),
         )
 
 

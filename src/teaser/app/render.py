@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from teaser._version import __version__
 from teaser.app.texts import LANGUAGES, Texts, texts_in
-from teaser.app.view import ReasonRow, TagRow
+from teaser.app.view import ReasonRow, TagRow, ViewedRow
 from teaser.app.visitor import THEMES, Visitor
 
 _COLOURS = 6
@@ -72,8 +72,12 @@ def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, stee
     lines = []
     for reason in reasons:
         row = reason.row
-        steps = row.presses, row.can_fall, row.can_rise
         share = texts.percent(reason.share, sign=True), reason.side
+        if isinstance(row, ViewedRow):
+            values = *share, row.item_id, row.title, where, steer
+            lines.append(part("viewed_line", texts.language, *values))
+            continue
+        steps = row.presses, row.can_fall, row.can_rise
         values = *share, row.text, row.label, *steps, where, steer
         lines.append(part("reason_line", texts.language, *values))
     return Markup("".join(lines))  # noqa: S704 - parts are escaped

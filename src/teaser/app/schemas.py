@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from typing_extensions import TypeAliasType
 
+from teaser.app.state import AS_FITTED
 from teaser.data.tags import Tag
 from teaser.profile import MAX_PRESSES, check_press
 
@@ -65,6 +66,26 @@ Scale = Annotated[
 ]
 
 
+Balance = Annotated[
+    Share,
+    Field(
+        description="Where viewed items count beside their tags: 0 is tags alone, 0.5 the model as "
+        "it was fitted, 1 viewed items alone. It changes nothing for other models.",
+    ),
+]
+OwnBalance = Annotated[
+    Balance | None, Field(description="Instead of the person's own; see `PUT .../balance`.")
+]
+People = Annotated[
+    list[TagText],
+    Field(
+        max_length=MAX_TAGS,
+        description="What is known of the person, as feature=value of the model's `people_tags`; "
+        "a model that has none refuses any.",
+    ),
+]
+
+
 class _Request(BaseModel):
     """What is asked; a misspelt name is refused instead of ignored."""
 
@@ -118,8 +139,24 @@ class Variety(_Request):
     variety: Share
 
 
+class NewBalance(_Request):
+    """How much tags count, and how much viewed items do beside them."""
+
+    model_config = example(balance=0.3)
+
+    balance: Balance
+
+
+class About(_Request):
+    """What is known of a person, instead of what was known before; an empty list forgets it."""
+
+    model_config = example(people=[])
+
+    people: People
+
+
 class Taste(_Request):
-    """What a person viewed and pressed."""
+    """What a person viewed and pressed, and what is known of them."""
 
     model_config = example(**_TASTE)
 
@@ -129,6 +166,8 @@ class Taste(_Request):
         Field(max_length=MAX_TAGS, description="A tag that occurs twice counts together."),
     ] = []
     scale: Scale = "robust"
+    balance: Balance = AS_FITTED
+    people: People = []
 
     def net_presses(self) -> dict[Tag, int]:
         """Return the presses by tag, those on one tag added up and checked."""
@@ -159,7 +198,9 @@ class ListOptions(_Request):
 class RecommendRequest(Taste, ListOptions):
     """A list for whoever viewed and pressed this."""
 
-    model_config = example(**_TASTE, k=5, variety=0.3, only_tags=["town=Ghent", "town=Bruges"])
+    model_config = example(
+        **_TASTE, k=5, variety=0.3, balance=0.4, only_tags=["town=Ghent", "town=Bruges"]
+    )
 
     variety: Share = 0.0
 
@@ -169,6 +210,7 @@ class PersonListOptions(ListOptions):
 
     variety: Annotated[Share | None, Field(description="Instead of the person's own.")] = None
     scale: Scale = "robust"
+    balance: OwnBalance = None
 
 
 class ProfileOptions(_Request):
@@ -185,6 +227,7 @@ class PersonProfileOptions(ProfileOptions):
     """Which part of the profile of a person whose state is kept is wanted."""
 
     scale: Scale = "robust"
+    balance: OwnBalance = None
 
 
 class ProfileRequest(Taste, ProfileOptions):
@@ -211,6 +254,7 @@ class PersonExplainOptions(ItemOptions):
     """The score of which item a person whose state is kept wants explained."""
 
     scale: Scale = "robust"
+    balance: OwnBalance = None
 
 
 class PersonOriginsOptions(_Request):

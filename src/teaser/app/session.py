@@ -16,7 +16,7 @@ from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag
 from teaser.explain import Recommendation
 from teaser.guide.variety import spread
-from teaser.profile import Profile
+from teaser.profile import Profile, Steering
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,33 @@ class Session:
         return {tag: steps for tag, steps in parsed.items() if tag in known}
 
     @cached_property
+    def people(self) -> list[Tag]:
+        """What the person told about themselves that the model knows."""
+        known = self.catalogue.people_index
+        parsed = [Tag.parse(text) for text in self.state.people] if known else []
+        return [tag for tag in parsed if tag in known]
+
+    @cached_property
+    def steering(self) -> Steering:
+        """How the state wants scores to be made."""
+        return Steering(balance=self.state.balance)
+
+    @cached_property
     def profile(self) -> Profile:
         """What the model believes of the person."""
-        return self.catalogue.model.profile(self.history, self.presses)
+        return self.catalogue.model.profile(
+            self.history, self.presses, people=self.people, steering=self.steering
+        )
+
+    @property
+    def can_balance(self) -> bool:
+        """Whether there is something to balance: viewed items that count beside their tags."""
+        return self.catalogue.model.has_remainder and bool(self.history)
 
     @cached_property
     def scores(self) -> NDArray[np.float64]:
         """The score of every item."""
-        return np.asarray(self.catalogue.model.decoder_ @ self.profile.values)
+        return self.catalogue.model.scores(self.profile)
 
     def shown(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Tell which items may be recommended: allowed by the filters, and not hidden."""
@@ -73,4 +92,4 @@ class Session:
     ) -> list[Recommendation]:
         """Return the list, varied as the state says, among what may be shown."""
         places = self.rank(k=k, allowed=allowed)
-        return self.catalogue.model.entries(places, self.profile.values, self.scores)
+        return self.catalogue.model.entries(places, self.profile, self.scores)

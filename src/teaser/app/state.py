@@ -1,19 +1,34 @@
-"""What a person has done, folded into what is now: history, presses, hidden items; undo and redo.
+"""What a person has done, folded into what is now: history, presses, hidden items, settings; undo.
 
 Every action is an event that is only ever appended. Undo and redo are events too, so that the
 whole course can be read later; the state is a pure function of the events.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
-from teaser.profile import MAX_PRESSES, check_press
+from teaser.profile import DEFAULT_STEERING, MAX_PRESSES, check_press
 
-KINDS = ("view", "remove", "press", "hide", "unhide", "vary", "reset", "undo", "redo")
+KINDS = (
+    "view",
+    "remove",
+    "press",
+    "hide",
+    "unhide",
+    "vary",
+    "balance",
+    "about",
+    "reset",
+    "undo",
+    "redo",
+)
+MAX_KNOWN = 200
+AS_FITTED = DEFAULT_STEERING.balance
+_LONGEST = 500
 
 
 @dataclass(frozen=True)
@@ -26,7 +41,8 @@ class Event:
         One of `KINDS`.
     data
         `item` of view, remove, hide and unhide; `presses` (tag text -> steps) of press; `variety`
-        of vary; nothing of the others.
+        of vary; `balance` of balance; `people` (texts of tags of people) of about, which takes the
+        place of what was told before; nothing of the others.
     """
 
     kind: str
@@ -47,6 +63,11 @@ class State:
         Items that are not to be recommended.
     variety
         How much lists are varied, 0 to 1.
+    balance
+        From 0, the tags alone, over 0.5, the model as it was fitted, to 1, viewed items alone; see
+        `teaser.profile.Steering`. Of use only where the model has a remainder.
+    people
+        What the person told about themselves, each as `feature=value`.
     undoable, redoable
         The actions that undo and redo would take back and make again, if any.
     n_events
@@ -57,9 +78,29 @@ class State:
     presses: Mapping[str, int] = field(default_factory=dict)
     hidden: tuple[ItemId, ...] = ()
     variety: float = 0.0
+    balance: float = AS_FITTED
+    people: tuple[str, ...] = ()
     undoable: Event | None = None
     redoable: Event | None = None
     n_events: int = 0
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What is set, not added to: the last that was said is what holds."""
+
+    variety: float = 0.0
+    balance: float = AS_FITTED
+    people: tuple[str, ...] = ()
+
+    def after(self, event: Event) -> "_Settings":
+        if event.kind == "vary":
+            return replace(self, variety=float(event.data["variety"]))
+        if event.kind == "balance":
+            return replace(self, balance=float(event.data["balance"]))
+        if event.kind == "about":
+            return replace(self, people=tuple(dict.fromkeys(event.data["people"])))
+        return self
 
 
 def fold(events: Iterable[Event]) -> State:
@@ -86,7 +127,7 @@ def _replay(done: Sequence[Event], redoable: Event | None, count: int) -> State:
     history: dict[ItemId, None] = {}
     hidden: dict[ItemId, None] = {}
     presses: dict[str, int] = {}
-    variety = 0.0
+    settings = _Settings()
     for event in done:
         item = event.data.get("item")
         if event.kind in ("view", "remove"):
@@ -101,15 +142,16 @@ def _replay(done: Sequence[Event], redoable: Event | None, count: int) -> State:
             for tag, steps in event.data["presses"].items():
                 net = presses.get(tag, 0) + int(steps)
                 presses[tag] = max(-MAX_PRESSES, min(MAX_PRESSES, net))
-        elif event.kind == "vary":
-            variety = float(event.data["variety"])
         elif event.kind == "reset":
-            history, hidden, presses, variety = {}, {}, {}, 0.0
+            history, hidden, presses, settings = {}, {}, {}, _Settings()
+        settings = settings.after(event)
     return State(
         history=tuple(history),
         presses={tag: steps for tag, steps in presses.items() if steps},
         hidden=tuple(hidden),
-        variety=variety,
+        variety=settings.variety,
+        balance=settings.balance,
+        people=settings.people,
         undoable=done[-1] if done else None,
         redoable=redoable,
         n_events=count,
@@ -129,8 +171,11 @@ def check(state: State, event: Event) -> None:
         raise ParameterError(f"{item!r} is not hidden.")
     if event.kind == "press":
         _check_presses(state, event.data.get("presses"))
-    if event.kind == "vary" and not 0 <= _number(event.data.get("variety")) <= 1:
-        raise ParameterError(f"variety must be from 0 to 1, found {event.data.get('variety')!r}.")
+    for kind, name in (("vary", "variety"), ("balance", "balance")):
+        if event.kind == kind and not 0 <= _number(event.data.get(name)) <= 1:
+            raise ParameterError(f"{name} must be from 0 to 1, found {event.data.get(name)!r}.")
+    if event.kind == "about":
+        _check_people(event.data.get("people"))
     if event.kind == "undo" and state.undoable is None:
         raise ParameterError("There is nothing to undo.")
     if event.kind == "redo" and state.redoable is None:
@@ -145,6 +190,17 @@ def _check_presses(state: State, presses: Any) -> None:
         if check_press(tag, steps) == 0:
             raise ParameterError(f"A press on {tag} needs a number of steps other than 0.")
         check_press(tag, state.presses.get(tag, 0) + steps)
+
+
+def _check_people(people: Any) -> None:
+    if not isinstance(people, list | tuple):
+        raise ParameterError("What is told about oneself is a list of tags, which may be empty.")
+    if len(people) > MAX_KNOWN:
+        raise ParameterError(f"At most {MAX_KNOWN} tags can be told, found {len(people)}.")
+    for text in people:
+        if not isinstance(text, str) or len(text) > _LONGEST:
+            raise ParameterError(f"A tag is a text of at most {_LONGEST} letters, found {text!r}.")
+        Tag.parse(text)
 
 
 def _number(value: Any) -> float:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from teaser.app.catalogue import Card, Catalogue
 from teaser.app.session import Session
+from teaser.app.state import AS_FITTED
 from teaser.app.texts import Texts
 from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag
-from teaser.explain import Reason, Recommendation
+from teaser.explain import AnyReason, Reason, Recommendation
 from teaser.guide import statements, undo_presses
 from teaser.model.base import top_k
-from teaser.profile import MAX_PRESSES, POPULARITY
+from teaser.profile import MAX_PRESSES, POPULARITY, Steering
 
 SHOWN_TAGS = 4
 OPEN_FEATURES = 3
@@ -98,10 +99,18 @@ class ProfileView:
 
 
 @dataclass(frozen=True, slots=True)
-class ReasonRow:
-    """A reason of a card: how much, for which tag, and its place in the strip of all reasons."""
+class ViewedRow:
+    """A viewed item that counts beside its tags; several of them together have no id."""
 
-    row: TagRow
+    item_id: ItemId | None
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRow:
+    """A reason of a card: how much, for what, and its place in the strip of all reasons."""
+
+    row: TagRow | ViewedRow
     share: float
     start: float
 
@@ -114,6 +123,11 @@ class ReasonRow:
     def side(self) -> str:
         """Whether it is for the item or against it: `up` or `down`."""
         return "up" if self.share > 0 else "down"
+
+    @property
+    def is_viewed(self) -> bool:
+        """Whether it is an item that was viewed, not a tag."""
+        return isinstance(self.row, ViewedRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +285,7 @@ def _statements(session: Session, texts: Texts) -> list[StatementView]:
 def say_certainty(session: Session, texts: Texts) -> str:
     """Say in words how sure the profile is, and what it rests on."""
     certainty = session.profile.certainty
-    if not session.history and not session.presses:
+    if not session.history and not session.presses and not session.people:
         return texts("I know nothing about you yet, so I show what many people like.")
     if certainty < 0.35:
         sure = texts("Not sure at all")
@@ -284,7 +298,28 @@ def say_certainty(session: Session, texts: Texts) -> str:
     seen = texts.count("{n} item seen", "{n} items seen", len(session.history))
     n_presses = sum(map(abs, session.presses.values()))
     pressed = texts.count("{n} press", "{n} presses", n_presses)
-    return texts("{sure}: {seen}, {pressed}.", sure=sure, seen=seen, pressed=pressed)
+    if not session.people:
+        return texts("{sure}: {seen}, {pressed}.", sure=sure, seen=seen, pressed=pressed)
+    known = texts.count("{n} fact about you", "{n} facts about you", len(session.people))
+    return texts(
+        "{sure}: {seen}, {pressed}, {known}.", sure=sure, seen=seen, pressed=pressed, known=known
+    )
+
+
+def say_balance(balance: float, texts: Texts) -> str:
+    """Say in words how much tags count, and how much what others viewed beside."""
+    steering = Steering(balance=balance)
+    if steering.viewed_weight == 0:
+        return texts("my tags alone")
+    if steering.tags_weight == 0:
+        return texts("people like me alone")
+    if balance == AS_FITTED:
+        return texts("both, as learned")
+    return texts(
+        "tags {tags}, people {people}",
+        tags=texts.percent(steering.tags_weight),
+        people=texts.percent(steering.viewed_weight),
+    )
 
 
 def card_views(
@@ -347,14 +382,18 @@ def facts(card: Card, texts: Texts) -> list[str]:
     return [*said, texts.date(card.date)] if card.date else said
 
 
-def _reasons(reasons: Iterable[Reason], session: Session, texts: Texts) -> list[ReasonRow]:
+def _reasons(reasons: Iterable[AnyReason], session: Session, texts: Texts) -> list[ReasonRow]:
     names = _names(session.catalogue, texts)
     rows = []
     start = 0.0
     for reason in reasons:
-        name = names[session.catalogue.tag_index[reason.tag]]
-        presses = session.presses.get(reason.tag, 0)
-        row = TagRow(reason.tag, name.text, name.full, reason.affinity, presses)
+        row: TagRow | ViewedRow
+        if isinstance(reason, Reason):
+            name = names[session.catalogue.tag_index[reason.tag]]
+            presses = session.presses.get(reason.tag, 0)
+            row = TagRow(reason.tag, name.text, name.full, reason.affinity, presses)
+        else:
+            row = ViewedRow(reason.item_id, reason.title or str(reason.item_id))
         rows.append(ReasonRow(row, reason.share, round(start, 1)))
         start += 100 * abs(reason.share)
     return rows

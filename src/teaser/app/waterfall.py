@@ -4,26 +4,35 @@ from dataclasses import dataclass
 
 from teaser.app.session import Session
 from teaser.app.texts import Texts
-from teaser.app.view import TagRow, tag_row
+from teaser.app.view import TagRow, ViewedRow, tag_row
 from teaser.data.dataset import ItemId
-from teaser.explain import Explanation
+from teaser.explain import Explanation, Reason, ViewedReason
+
+MOST_VIEWED = 8
+_DIGITS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One contribution: affinity x weight, from where the sum stood to where it stands.
+    """One contribution, from where the sum stood to where it stands.
 
+    That of a tag is affinity x `weight` x what tags count in all; a viewed item has no weight.
     `shown` is the contribution to the digits of the page: there, every sum is the one before it
     and this. `start` and `length` place its bar on a scale of 100 that all steps share.
     """
 
-    row: TagRow
-    weight: float
+    row: TagRow | ViewedRow
+    weight: float | None
     contribution: float
     shown: float
     running: float
     start: float
     length: float
+
+    @property
+    def is_viewed(self) -> bool:
+        """Whether it is of items that were viewed, not of a tag."""
+        return isinstance(self.row, ViewedRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,8 @@ class Waterfall:
     """All steps of a score, largest first, and the total.
 
     `zero` is where nothing stands on the scale, `start` and `length` place the bar of the total.
+    `tags_weight` is what every tag is multiplied by; `from_tags` and `from_viewed` are the two
+    parts of the score, to the digits of the page.
     """
 
     explanation: Explanation
@@ -38,21 +49,29 @@ class Waterfall:
     zero: float
     start: float
     length: float
+    tags_weight: float
+    from_tags: float
+    from_viewed: float
+
+    @property
+    def has_viewed(self) -> bool:
+        """Whether viewed items count beside the tags."""
+        return any(step.is_viewed for step in self.steps)
 
 
 def waterfall(session: Session, item_id: ItemId, texts: Texts) -> Waterfall:
     """Return the steps of one item's score for one person."""
-    model = session.catalogue.model
-    explanation = model.explain(item_id, session.history, session.presses)
-    place = model.items_.index_of(item_id)
-    row = slice(model.decoder_.indptr[place], model.decoder_.indptr[place + 1])
-    weights = dict(
-        zip(model.decoder_.indices[row].tolist(), model.decoder_.data[row].tolist(), strict=True)
+    explanation = session.catalogue.model.explain(
+        item_id,
+        session.history,
+        session.presses,
+        people=session.people,
+        steering=session.steering,
     )
-    by_tag = {model.tags_[j]: weight for j, weight in weights.items()}
+    parts = _parts(explanation, session, texts)
     sums = [0.0]
-    for reason in explanation.reasons:
-        sums.append(sums[-1] + reason.contribution)
+    for _, _, contribution in parts:
+        sums.append(sums[-1] + contribution)
     low, high = min(sums), max(sums)
     width = (high - low) or 1.0
 
@@ -61,21 +80,48 @@ def waterfall(session: Session, item_id: ItemId, texts: Texts) -> Waterfall:
 
     steps = [
         Step(
-            row=tag_row(reason.tag, reason.affinity, session, texts),
-            weight=by_tag[reason.tag],
-            contribution=reason.contribution,
-            shown=round(after, 2) - round(before, 2),
+            row=row,
+            weight=weight,
+            contribution=contribution,
+            shown=round(after, _DIGITS) - round(before, _DIGITS),
             running=after,
             start=at(min(before, after)),
-            length=round(100 * abs(reason.contribution) / width, 2),
+            length=round(100 * abs(contribution) / width, 2),
         )
-        for reason, before, after in zip(explanation.reasons, sums, sums[1:], strict=False)
+        for (row, weight, contribution), before, after in zip(parts, sums, sums[1:], strict=False)
     ]
     total = explanation.score
+    from_tags = round(sum(explanation.contributions.values()), _DIGITS)
     return Waterfall(
         explanation=explanation,
         steps=steps,
         zero=at(0.0),
         start=at(min(0.0, total)),
         length=round(100 * abs(total) / width, 2),
+        tags_weight=session.profile.tags_weight,
+        from_tags=from_tags,
+        from_viewed=round(total, _DIGITS) - from_tags,
     )
+
+
+_Part = tuple[TagRow | ViewedRow, float | None, float]
+
+
+def _parts(explanation: Explanation, session: Session, texts: Texts) -> list[_Part]:
+    """Return what adds to the score: the tags, and the viewed items, the smaller ones as one."""
+    viewed = [r for r in explanation.reasons if isinstance(r, ViewedReason)]
+    is_many = len(viewed) > MOST_VIEWED + 1
+    rest = viewed[MOST_VIEWED:] if is_many else []
+    left = {reason.item_id for reason in rest}
+    parts: list[_Part] = []
+    for reason in explanation.reasons:
+        if isinstance(reason, Reason):
+            row = tag_row(reason.tag, reason.affinity, session, texts)
+            parts.append((row, reason.weight, reason.contribution))
+        elif reason.item_id not in left:
+            title = reason.title or str(reason.item_id)
+            parts.append((ViewedRow(reason.item_id, title), None, reason.contribution))
+    if rest:
+        title = texts.count("{n} more that you viewed", "{n} more that you viewed", len(rest))
+        parts.append((ViewedRow(None, title), None, sum(r.contribution for r in rest)))
+    return parts

@@ -3,6 +3,7 @@
 import polars as pl
 
 from teaser.data._folder import LOG, Folder, as_numbers, read_columns, read_dat
+from teaser.data.rules import Category, Rules
 from teaser.data.tables import need_column, read_table
 
 _ARTICLES = "The|A|An|La|Le|Les|L'|Il|Lo|Gli|El|Los|Las|Das|Der|Die|Den|Det|De|Het|Un|Une|Una"
@@ -42,6 +43,13 @@ _OCCUPATIONS = (
     "tradesman/craftsman",
     "unemployed",
     "writer",
+)
+
+
+# A value that fewer than ten people share tells who they are.
+USER_RULES = Rules(
+    tuple(Category(column, min_items=10) for column in ("age", "gender", "occupation")),
+    skipped={"zip": "a post code with age and gender can tell who somebody is, and few share one"},
 )
 
 

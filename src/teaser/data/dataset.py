@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +13,9 @@ import scipy.sparse as sp
 
 from teaser import artifact
 from teaser.data._catalogue import describe_items
+from teaser.data._fixed import fixed
 from teaser.data.partitions import Interactions, Partitions, Run, interaction_matrix
+from teaser.data.people import People, describe_people
 from teaser.data.rules import Rule, Rules
 from teaser.data.tables import (
     Positive,
@@ -24,7 +26,13 @@ from teaser.data.tables import (
     read_table,
 )
 from teaser.data.tags import Tag, TagReport
-from teaser.errors import ArtifactError, UnknownItemError, closest
+from teaser.errors import (
+    ArtifactError,
+    DataError,
+    ParameterError,
+    UnknownItemError,
+    closest,
+)
 
 ItemId = int | str
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
@@ -83,22 +91,6 @@ class Ids(Sequence[ItemId]):
         return Ids((*self._names, *names))
 
 
-class _Fixed(sp.csr_array):  # type: ignore[misc]
-    """A matrix that takes no new entries while its arrays are read-only; its copies do."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._check_writeable()
-        super().__setitem__(key, value)
-
-    def setdiag(self, values: Any, k: int = 0) -> None:
-        self._check_writeable()
-        super().setdiag(values, k)
-
-    def _check_writeable(self) -> None:
-        if not self.data.flags.writeable:
-            raise ValueError("The matrices of a data set are read-only; change a copy.")
-
-
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Interactions and tags of one catalogue; never changed once made.
@@ -124,6 +116,8 @@ class Dataset:
         Items that people chose but the metadata do not describe.
     items_refused
         Rows of the item table that were not taken.
+    people
+        What is known of the users, or None.
     """
 
     X: sp.csr_array
@@ -137,13 +131,16 @@ class Dataset:
     tag_report: TagReport = field(repr=False)
     items_without_metadata: int = 0
     items_refused: tuple[Refusal, ...] = ()
+    people: People | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("S",) if isinstance(self.X, Interactions) else ("X", "S"):
-            matrix = _Fixed(getattr(self, name))
-            for part in (matrix.data, matrix.indices, matrix.indptr):
-                part.flags.writeable = False
-            object.__setattr__(self, name, matrix)
+            object.__setattr__(self, name, fixed(getattr(self, name)))
+        if self.people is not None and self.people.F.shape[0] != self.n_users:
+            raise DataError(
+                f"There are {self.n_users:,} users, and {self.people.F.shape[0]:,} rows of what "
+                "is known of them. Cut both: people=dataset.people.at(rows)."
+            )
 
     @classmethod
     def from_tables(
@@ -155,9 +152,11 @@ class Dataset:
         item: str = "item_id",
         rules: Rules | str | Path | Iterable[Rule] | None = None,
         positive: str | Positive | None = None,
+        users: Any = None,
+        user_rules: Rules | str | Path | Iterable[Rule] | None = None,
         encoding: str = "utf-8",
     ) -> Self:
-        """Make a data set of two tables: files, or polars, pandas or pyarrow frames.
+        """Make a data set of two tables, or three: files, or polars, pandas or pyarrow frames.
 
         Parameters
         ----------
@@ -170,9 +169,15 @@ class Dataset:
             Inferred from the table when not given; see `Dataset.rules`.
         positive
             Which interactions count, such as `"rating >= 4"`; all of them when not given.
+        users
+            What is known of each user, with the same column of ids; it becomes tags of people.
+        user_rules
+            How, as `rules` for items; inferred when not given.
         encoding
             Of text files.
         """
+        if users is None and user_rules is not None:
+            raise ParameterError("user_rules have no meaning without a table of users.")
         raw = read_table(items, what="items", encoding=encoding)
         need_column(raw, item, "the items")
         pairs, report = check_interactions(
@@ -184,13 +189,17 @@ class Dataset:
         catalogue = describe_items(raw, pairs["item"], item, rules)
         ids = catalogue["table"][item]
         pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
-        users = pairs["user"].unique(maintain_order=True)
-        X = interaction_matrix(pairs, users, ids)
+        names = pairs["user"].unique(maintain_order=True)
+        people = None
+        if users is not None:
+            known = read_table(users, what="users", encoding=encoding)
+            people = describe_people(known, names, user, user_rules)
         return cls(
-            X=X,
-            users=Ids(users.to_list()),
+            X=interaction_matrix(pairs, names, ids),
+            users=Ids(names.to_list()),
             items=Ids(ids.to_list()),
             report=report,
+            people=people,
             **catalogue,
         )
 
@@ -258,6 +267,16 @@ class Dataset:
         """How many tags there are, popularity not among them."""
         return len(self.tags)
 
+    @property
+    def F(self) -> sp.csr_array | None:  # noqa: N802, a matrix keeps its letter as X and S do
+        """Who has which tag of people (users x tags of people), binary; None if not known."""
+        return None if self.people is None else self.people.F
+
+    @property
+    def people_tags(self) -> tuple[Tag, ...]:
+        """The tags of people, in the order of the columns of F; none if nothing is known."""
+        return () if self.people is None else self.people.tags
+
     @cached_property
     def item_counts(self) -> "np.ndarray[Any, np.dtype[np.int64]]":
         """How many users chose each item."""
@@ -268,6 +287,15 @@ class Dataset:
         counts.flags.writeable = False
         return counts
 
+    def at(self, rows: "np.ndarray[Any, Any]") -> Self:
+        """Return the data set of some of its users, by their positions, over all items."""
+        return replace(
+            self,
+            X=self.X[rows],
+            users=Ids(self.users[i] for i in rows.tolist()),
+            people=None if self.people is None else self.people.at(rows),
+        )
+
     def lines(self) -> list[str]:
         """Return what was read and made, as sentences."""
         unused = int((self.item_counts == 0).sum())
@@ -277,6 +305,7 @@ class Dataset:
             f"{self.n_items:,} items: {self.items_without_metadata:,} without metadata, "
             f"{unused:,} that nobody chose",
             *self.tag_report.lines(),
+            *([] if self.people is None else self.people.report.lines()),
         ]
 
     def describe(self) -> dict[str, Any]:
@@ -287,6 +316,7 @@ class Dataset:
             "items": self.n_items,
             "interactions": int(self.X.nnz),
             "tags": dict(self.tag_report.tags),
+            "people_tags": {} if self.people is None else dict(self.people.report.tags.tags),
             "report": self.lines(),
             "rules": self.rules.as_dict()["tags"],
             "roles": dict(self.rules.roles),
@@ -305,6 +335,7 @@ class Dataset:
             kind="dataset",
             settings={
                 **({"partitions": parts} if parts else {}),
+                **({"people": self.people.settings()} if self.people else {}),
                 "rules": self.rules.as_dict(),
                 "skipped": dict(self.rules.skipped),
                 "report": asdict(self.report),
@@ -312,11 +343,12 @@ class Dataset:
                 "items_without_metadata": self.items_without_metadata,
                 "items_refused": [asdict(r) for r in self.items_refused],
             },
-            arrays={**X, **pack("S", self.S)},
+            arrays={**X, **pack("S", self.S), **(pack("F", self.people.F) if self.people else {})},
             tables={
                 **({} if parts else {"users": pl.DataFrame({"user": self.users[:]})}),
                 "items": self.table,
                 "tags": tag_frame(self.tags),
+                **({"people_tags": tag_frame(self.people_tags)} if self.people else {}),
             },
         )
 
@@ -357,6 +389,7 @@ class Dataset:
             ),
             items_without_metadata=s["items_without_metadata"],
             items_refused=_refusals(s["items_refused"]),
+            people=_people(content, len(users)) if "people" in s else None,
         )
 
 
@@ -396,6 +429,12 @@ def tag_frame(tags: Sequence[Tag]) -> pl.DataFrame:
 def tags_from(frame: pl.DataFrame) -> tuple[Tag, ...]:
     """Return the tags of a table that `tag_frame` made."""
     return tuple(Tag(*row) for row in frame.select("feature", "value").rows())
+
+
+def _people(content: artifact.Content, n_users: int) -> People:
+    tags = tags_from(content.tables["people_tags"])
+    F = unpack("F", content.arrays, (n_users, len(tags)))
+    return People.of(content.settings["people"], F, tags)
 
 
 def _refusals(raw: Iterable[Mapping[str, Any]]) -> tuple[Refusal, ...]:

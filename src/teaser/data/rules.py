@@ -64,16 +64,19 @@ class Rules:
             raise RuleError(f"The rules file {path} could not be read: {error}.") from error
         return cls.from_dict(raw, origin=str(path))
 
-    def write(self, path: str | Path) -> None:
+    def write(self, path: str | Path, *, option: str = "--rules") -> None:
         """Write the rules as TOML, to be edited and read again."""
         try:
-            Path(path).write_text(self.to_toml(), encoding="utf-8")
+            Path(path).write_text(self.to_toml(option), encoding="utf-8")
         except OSError as error:
             raise RuleError(f"The rules could not be written to {path}: {error}.") from error
 
-    def to_toml(self) -> str:
-        """Return the rules as TOML text."""
-        lines = ["# Which metadata columns become tags. Edit, and pass the file with --rules.", ""]
+    def to_toml(self, option: str = "--rules") -> str:
+        """Return the rules as TOML text, which says by which option the file is passed."""
+        lines = [
+            f"# Which metadata columns become tags. Edit, and pass the file with {option}.",
+            "",
+        ]
         if self.roles:
             lines += ["[roles]", *(f"{_toml(k)} = {_toml(v)}" for k, v in self.roles.items()), ""]
         for rule in self.tags:

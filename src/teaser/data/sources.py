@@ -13,6 +13,7 @@ from teaser.data._folder import LOG, Folder, as_numbers, read_columns, read_dat,
 from teaser.data._goodbooks import add_genres, read_books
 from teaser.data._imdb import read_imdb
 from teaser.data._movielens import (
+    USER_RULES,
     add_extras,
     add_user_tags,
     read_links,
@@ -48,6 +49,8 @@ class Source:
         How metadata become tags, and which columns are shown as what.
     users
         What is known of the users, where the data say.
+    user_rules
+        How that becomes tags of people.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Source:
     positive: str | None
     rules: Rules
     users: pl.DataFrame | None = None
+    user_rules: Rules | None = None
 
 
 def read_movielens_1m(folder: str | Path) -> Source:
@@ -86,7 +90,8 @@ def read_movielens_1m(folder: str | Path) -> Source:
         skipped["release_date"] = "the year says as much"
     rules = _rules(items, tags, roles, skipped)
     users = read_users_dat(place)
-    return Source("ml-1m", ratings, items, "userId", "movieId", _LIKED, rules, users)
+    user_rules = None if users is None else USER_RULES
+    return Source("ml-1m", ratings, items, "userId", "movieId", _LIKED, rules, users, user_rules)
 
 
 def read_movielens(

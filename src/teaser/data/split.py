@@ -27,11 +27,14 @@ class Fold:
         item for everyone.
     users
         The owner's ids of these people, in the order of the rows.
+    people
+        What is known of them (people x tags of people), binary, or None.
     """
 
     history: sp.csr_array = field(repr=False)
     held_out: sp.csr_array = field(repr=False)
     users: Ids
+    people: sp.csr_array | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("history", "held_out"):
@@ -42,6 +45,13 @@ class Fold:
                 f"{_said(self.history)}, the held-out part {_said(self.held_out)}, and there are "
                 f"{len(self.users):,} users."
             )
+        if self.people is not None:
+            object.__setattr__(self, "people", _fixed(self.people, "people"))
+            if self.people.shape[0] != self.n_users:
+                raise DataError(
+                    f"A fold of {self.n_users:,} people cannot hold what is known of "
+                    f"{self.people.shape[0]:,}."
+                )
         both = int(self.history.multiply(self.held_out).nnz)
         none = int((np.diff(self.held_out.indptr) == 0).sum())
         if both or none:
@@ -59,6 +69,25 @@ class Fold:
     def n_items(self) -> int:
         """How many items the catalogue has."""
         return int(self.history.shape[1])
+
+    def shortened(self, most: int, *, rng: int | np.random.Generator) -> "Fold":
+        """Return the fold with at most so many items in each history, drawn at random.
+
+        What is taken out of a history is held out instead: with 0, everyone is without history
+        and all of their choices are to be found.
+        """
+        generator = as_generator(rng)
+        if not _is_whole(most) or most < 0:
+            raise ParameterError(f"most must be a whole number of at least 0, found {most!r}.")
+        H = self.history
+        person = np.repeat(np.arange(self.n_users), np.diff(H.indptr))
+        order = np.lexsort((generator.random(H.nnz), person))
+        kept = np.zeros(H.nnz, dtype=bool)
+        kept[order] = np.arange(H.nnz) - H.indptr[person] < most
+        moved = _part(H, person, ~kept)
+        return replace(
+            self, history=_part(H, person, kept), held_out=sp.csr_array(self.held_out + moved)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +157,7 @@ def split(
     rest = np.setdiff1d(np.arange(dataset.n_users), drawn[: tested + validated])
     test_fold = _fold(dataset, test, held_out, generator)
     return Split(
-        training=replace(dataset, X=dataset.X[rest], users=_named(dataset.users, rest)),
+        training=dataset.at(rest),
         validation=_fold(dataset, validation, held_out, generator),
         test=test_fold,
     )
@@ -158,6 +187,7 @@ def _fold(dataset: Dataset, rows: Array, share: float, rng: np.random.Generator)
         history=_part(X, person, ~out),
         held_out=_part(X, person, out),
         users=_named(dataset.users, rows),
+        people=None if dataset.F is None else dataset.F[rows],
     )
 
 

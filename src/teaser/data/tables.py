@@ -13,6 +13,7 @@ from teaser.data._files import EXAMPLES, SUFFIXES, read_table, shown
 from teaser.errors import DataError, ParameterError, TableError, closest
 
 __all__ = [
+    "EXAMPLES",
     "SUFFIXES",
     "Positive",
     "ReadReport",
@@ -197,9 +198,11 @@ def take_pairs(
     return unique, report
 
 
-def check_items(frame: pl.DataFrame, *, item: str) -> tuple[pl.DataFrame, tuple[Refusal, ...]]:
-    """Return the items with clean ids, one row each, and what was refused."""
-    need_column(frame, item, "the items")
+def check_items(
+    frame: pl.DataFrame, *, item: str, what: str = "item"
+) -> tuple[pl.DataFrame, tuple[Refusal, ...]]:
+    """Return the items, or whatever they are, with clean ids, one row each, and the refused."""
+    need_column(frame, item, f"the {what}s")
     ids = as_ids(frame[item])
     missing = ids.is_null()
     again = ~missing & ~ids.is_first_distinct()
@@ -207,12 +210,12 @@ def check_items(frame: pl.DataFrame, *, item: str) -> tuple[pl.DataFrame, tuple[
         _refusal(reason, frame, mask, item)
         for reason, mask in (
             (f"{item} is missing", missing),
-            ("the item is described twice, the first row stands", again),
+            (f"the {what} is described twice, the first row stands", again),
         )
         if mask.any()
     )
     if missing.all():
-        raise DataError(f"No item is left: {'; '.join(map(str, refused))}.")
+        raise DataError(f"No {what} is left: {'; '.join(map(str, refused))}.")
     return frame.with_columns(ids.alias(item)).filter(~missing & ~again), refused
 
 

@@ -45,6 +45,44 @@ def evaluate(
     _say(f"Next: teaser report {place / name}.json --out REPORT")
 
 
+def tune(
+    study: StudyFile,
+    *,
+    data: Data = Path("data"),
+    folder: Results = None,
+    quick: Quick = False,
+    k: Annotated[
+        list[float] | None, typer.Option("--k", help="Penalties on the remainder; repeat.")
+    ] = None,
+    l1: Annotated[
+        list[float] | None, typer.Option("--l1", help="Penalties on weights; repeat.")
+    ] = None,
+    l2: Annotated[
+        list[float] | None, typer.Option("--l2", help="Penalties on the encoder; repeat.")
+    ] = None,
+    within: Annotated[
+        float, typer.Option(help="How near to the best the recommended setting must be.")
+    ] = 0.01,
+) -> None:
+    """Turn the dial between TEASER and EASE: accuracy against the share of scores from tags."""
+    from teaser.evaluate.report.write import write_dial
+    from teaser.evaluate.study import Study
+    from teaser.evaluate.tune import Grid, tune_study
+
+    plan = Study.read(study)
+    given = {"k": k, "l1": l1, "l2": l2}
+    grid = Grid(**{name: tuple(values) for name, values in given.items() if values})
+    place = folder or study.parent / "results"
+    with _bars() as progress:
+        dial = tune_study(
+            plan, data=data, out=place, grid=grid, within=within, quick=quick, progress=progress
+        )
+    _show_dial(dial)
+    name = f"{plan.name}-quick" if quick else plan.name
+    drawn = write_dial(dial, place / f"{name}.dial.svg")
+    _say(f"results in {place / name}.dial.json, the picture in {drawn}")
+
+
 def simulate(
     study: StudyFile,
     *,
@@ -112,6 +150,32 @@ def _show_models(results: dict[str, Any]) -> None:
         values = [_said(model["metrics"][metric]) for metric in metrics]
         table.add_row(model["name"], *values, f"{model['fit']['seconds']:.1f} s")
     out.print(table)
+
+
+def _show_dial(dial: dict[str, Any]) -> None:
+    title = f"{dial['title']}: the dial, {dial['people']:,} validation people"
+    table = Table(title=title, title_justify="left")
+    for name in ("model", "k", "l1", "l2", dial["metric"], "from tags", "fit"):
+        table.add_column(name, justify="left" if name == "model" else "right")
+    for each in sorted(dial["settings"], key=lambda s: (-s["tag_share"], -s["value"])):
+        given = each["parameters"]
+        is_ease = each["kind"] == "EASE"
+        names = ("", "l2", "") if is_ease else ("l2_remainder", "l2_weights", "l2_encoder")
+        table.add_row(
+            each["kind"],
+            *(f"{given[name]:g}" if name in given else "" for name in names),
+            f"{each['value']:.4f} ± {each['error']:.4f}",
+            f"{100 * each['tag_share']:.0f} %",
+            f"{each['seconds']:.1f} s",
+            style="bold" if each == dial["recommended"] else None,
+        )
+    out.print(table)
+    chosen = dial["recommended"]
+    said = ", ".join(f"{name}={value:g}" for name, value in chosen["parameters"].items())
+    _say(
+        f"Recommended: Teaser({said}): {chosen['value']:.4f}, {100 * chosen['tag_share']:.0f} % "
+        f"from tags, the most of all within {100 * dial['within']:g} % of the best."
+    )
 
 
 def _show_simulations(rows: list[dict[str, Any]]) -> None:

@@ -71,5 +71,4 @@ def _placed(options: Any, data: Path) -> dict[str, Any]:
 def first_people(training: Dataset, most: int) -> Dataset:
     """Return a data set of at most so many people, the first ones."""
     rows = np.arange(min(most, training.n_users))
-    users = type(training.users)(training.users[i] for i in rows.tolist())
-    return replace(training, X=training.X[rows], users=users)
+    return training.at(rows)

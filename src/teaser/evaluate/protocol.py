@@ -82,6 +82,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     presses: Sequence[PressesLike | None] | None = None,
     steering: Steering | None = None,
+    people: bool = True,
     name: str | None = None,
     batch_memory: int = BATCH_MEMORY,
     callback: Callback | None = None,
@@ -102,6 +103,8 @@ def evaluate(
         What each person pressed, in the order of the fold; aspect models only.
     steering
         How raw scores become affinities and presses move them; aspect models only.
+    people
+        Whether a model that has learnt from what is known of people is told that of the fold's.
     name
         How the evaluation calls the model; its class if not given.
     batch_memory
@@ -118,6 +121,7 @@ def evaluate(
         k=longest,
         presses=presses,
         steering=steering,
+        people=people,
         batch_memory=batch_memory,
         callback=callback,
     )
@@ -162,6 +166,7 @@ def recommend_lists(
     k: int,
     presses: Sequence[PressesLike | None] | None = None,
     steering: Steering | None = None,
+    people: bool = True,
     batch_memory: int = BATCH_MEMORY,
     callback: Callback | None = None,
 ) -> Array:
@@ -170,12 +175,14 @@ def recommend_lists(
     For the parameters see `evaluate`.
     """
     _check(model, fold, presses, steering)
+    known = _known(model, fold) if people else None
     tie = np.asarray(getattr(model, "popularity_", np.zeros(fold.n_items)))
     lists = np.full((fold.n_users, k), -1, dtype=np.int32)
     for rows in batches(fold.n_users, fold.n_items, batch_memory):
         history = fold.history[rows]
         pressed = None if presses is None else presses[rows]
-        scores = _scores(model, history, pressed, steering)
+        told = None if known is None else known[rows]
+        scores = _scores(model, history, pressed, steering, told)
         _check_scores(model, scores, history.shape, fold.users[rows])
         lists[rows] = rank(scores, k, exclude=history, tie=tie)
         if callback is not None:
@@ -240,10 +247,25 @@ def _scores(
     history: sp.csr_array,
     presses: Sequence[PressesLike | None] | None,
     steering: Steering | None,
+    people: sp.csr_array | None,
 ) -> Array:
     if isinstance(model, AspectModel):
-        return model.score_batch(history, presses, steering=steering or DEFAULT_STEERING)
+        how = steering or DEFAULT_STEERING
+        return model.score_batch(history, presses, people=people, steering=how)
     return model.score_batch(history)
+
+
+def _known(model: Model, fold: Fold) -> sp.csr_array | None:
+    """Return what is known of the people of a fold, where the model has learnt from such."""
+    learnt = model.people_tags_ if isinstance(model, AspectModel) else ()
+    if fold.people is None or not learnt:
+        return None
+    if fold.people.shape[1] != len(learnt):
+        raise ParameterError(
+            f"{type(model).__name__} knows {len(learnt):,} tags of people and the fold "
+            f"{fold.people.shape[1]:,}. Fit it to the training part of the same split."
+        )
+    return fold.people
 
 
 def _check(

@@ -20,7 +20,10 @@ from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study import ModelPlan, SearchPlan
 from teaser.model import KINDS
 from teaser.model.base import Model
+from teaser.model.device import to_host
+from teaser.model.ease import EASE
 from teaser.model.gram import DenseGram, Gram
+from teaser.model.remainder import Inverse
 from teaser.model.system import System
 from teaser.model.teaser import Teaser
 
@@ -53,7 +56,9 @@ class Bench:
     """Fits models to one data set, and shares between fits what does not change.
 
     The Gram is counted once for all models that take one; for Teaser its leading eigenpairs and
-    those of D'D are found once, and a fit begins at the encoder of the one before.
+    those of D'D are found once, and a fit begins at the encoder of the one before. With a
+    remainder the inverse is shared where l2_weights + l2_remainder is the same: put l2_encoder
+    last in a grid.
     """
 
     def __init__(self, training: Dataset) -> None:
@@ -71,6 +76,14 @@ class Bench:
             model.gram = self._gram(getattr(model, "dtype", "float32"))  # type: ignore[attr-defined]
         return model.fit(self.training)
 
+    def fit_ease(self, ridge: float) -> Model:
+        """Return EASE of a penalty, from the inverse that is shared if it is of this ridge."""
+        for (content_weight, dtype, *_), system in self._systems.items():
+            if isinstance(system, Inverse) and system.ridge == ridge and not content_weight:
+                model = EASE(l2=ridge, dtype=dtype)
+                return model.fit(self.training, inverse=to_host(system.inverse))
+        return self.fit("EASE", {"l2": ridge})
+
     def forget(self) -> None:
         """Free what is shared."""
         self._grams.clear()
@@ -78,11 +91,16 @@ class Bench:
         self._last.clear()
 
     def _fit_teaser(self, model: Teaser) -> Teaser:
-        key = (model.content_weight, model.dtype, model.solver, str(model.gram), str(model.rng))
+        ridge = model.ridge
+        how = (model.solver, str(model.gram), str(model.rng), model.device, model.people)
+        key = (model.content_weight, model.dtype, *how, ridge)
         if key not in self._systems:
             # One at a time: the arrays of a system may be large.
             self._systems.clear()
             self._last.clear()
+            if ridge is not None and model.device == "cpu" and isinstance(model.gram, str):
+                # Each ridge has its inverse, and all of them the Gram.
+                model.gram = self._gram(model.dtype)
             self._systems[key] = model.prepare(self.training)
         model.fit(self.training, system=self._systems[key], start=self._last.get(key))
         self._last[key] = model

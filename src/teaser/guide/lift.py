@@ -13,10 +13,12 @@ from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.model.aspect import AspectModel, History, barred_places
+from teaser.model.people import Known
 from teaser.profile import (
     DEFAULT_STEERING,
     MAX_PRESSES,
     PressesLike,
+    Profile,
     Steering,
     place_presses,
     press,
@@ -66,6 +68,7 @@ def smallest_presses(
     rank: int = 10,
     limit: int = 10,
     allowed: Array | None = None,
+    people: Known | None = None,
     steering: Steering = DEFAULT_STEERING,
 ) -> Lift | None:
     """Return the fewest presses that put an item into the first `rank` recommendations.
@@ -86,6 +89,8 @@ def smallest_presses(
     allowed
         Which items may be recommended (n_items), as in `recommend`: others are neither passed nor
         brought up. All, unless given.
+    people
+        What is known of the person, as in `recommend`.
 
     Notes
     -----
@@ -102,13 +107,17 @@ def smallest_presses(
     tie would be lost (by popularity, then place, as in `recommend`), the rival must be passed by
     1e-9 of a press, so that no answer hangs on rounding; where it would be won, reaching it is
     enough.
+
+    What viewed items add to a score (a model with a remainder) no press moves: it is a constant
+    of each item, and presses count as much as `steering.balance` leaves to tags.
     """
     model.check_fitted()
     for name, value in (("rank", rank), ("limit", limit)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ParameterError(f"{name} must be a whole number of at least 1, found {value!r}.")
     barred = barred_places(allowed, len(model.items_))
-    case = _case(model, item_id, history, presses, barred, steering)
+    profile = model.profile(history, people=people, steering=steering)
+    case = _case(model, item_id, profile, presses, barred, steering)
     if not case.may_rise:
         return None
     found = {} if case.rank({}) <= rank else _search(case, int(rank), int(limit))
@@ -132,6 +141,8 @@ class _Case:
     D: sp.csr_array
     item: int
     values: Array  # affinities before any press
+    weight: float  # what the tags' part of a score is multiplied by
+    viewed: Array | None  # what viewed items add to each score
     placed: Mapping[int, int]
     step: float
     rivals: Array  # False for the history, what is not allowed, and the item itself
@@ -148,7 +159,8 @@ class _Case:
         return press(self.values, net, self.step)
 
     def scores(self, extra: Mapping[int, int]) -> Array:
-        return np.asarray(self.D @ self.affinities(extra))
+        tags = np.asarray(self.D @ self.affinities(extra))
+        return tags if self.viewed is None else np.asarray(self.weight * tags + self.viewed)
 
     def ahead(self, scores: Array) -> Array:
         """Return the positions of the items that stand before the item."""
@@ -175,13 +187,12 @@ class _Case:
 def _case(
     model: AspectModel,
     item_id: ItemId,
-    history: History,
+    profile: Profile,
     presses: PressesLike | None,
     barred: Array,
     steering: Steering,
 ) -> _Case:
     item = model.items_.index_of(item_id)
-    profile = model.profile(history, steering=steering)
     index = {tag: j for j, tag in enumerate(model.tags_)}
     seen = [model.items_.index_of(known) for known in profile.history]
     rivals = np.ones(len(model.items_), dtype=bool)
@@ -194,6 +205,8 @@ def _case(
         D=model.decoder_,
         item=item,
         values=profile.values,
+        weight=profile.tags_weight,
+        viewed=model.viewed_scores(profile) if model.has_remainder else None,
         placed=place_presses(presses, index),
         step=steering.step,
         rivals=rivals,
@@ -203,6 +216,8 @@ def _case(
 
 def _search(case: _Case, rank: int, limit: int) -> dict[int, int] | None:
     """Try one press, two, three, ... against ever more rivals, until the true ranking agrees."""
+    if case.weight == 0:
+        return None
     now = case.scores({})
     rows = _worst(case.ahead(now), now, max(_ROWS, 3 * rank))
     board = _Board(case, rows, now, limit)
@@ -262,7 +277,7 @@ class _Board:
 
     def __init__(self, case: _Case, rows: Array, now: Array, limit: int) -> None:
         tie = np.where(case.wins_tie[rows], -_MARGIN, _MARGIN)
-        gaps = (now[rows] - now[case.item]) / case.step + tie
+        gaps = (now[rows] - now[case.item]) / (case.weight * case.step) + tie
         gain = case.row - case.D[rows].toarray()
         self.popularity = gain.shape[1] - 1
         self.start: list[tuple[int, Array]] = [(0, gaps)]

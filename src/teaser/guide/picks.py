@@ -1,6 +1,7 @@
 """A quick start: which few items to ask a new person about."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,10 @@ def _likelihood(model: AspectModel, tastes: Array, picked: Sequence[ItemId]) -> 
     worth = model.popularity_[tastes]
     if not picked:
         return np.asarray(worth)
-    values = model.profile(picked).values.copy()
+    profile = model.profile(picked)
+    values = profile.values.copy()
     values[-1] = 0.0
-    scores = model.decoder_[tastes] @ values
+    scores = model.scores(replace(profile, values=values))[tastes]
     spread = float(scores.std())
     return np.asarray(worth * np.exp((scores - scores.mean()) / spread) if spread > 0 else worth)
 

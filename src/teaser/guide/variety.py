@@ -12,6 +12,7 @@ from teaser.explain import Recommendation
 from teaser.guide.similar import rarity_rows
 from teaser.model.aspect import AspectModel, History
 from teaser.model.base import check_k
+from teaser.model.people import Known
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 
 Array = NDArray[Any]
@@ -28,6 +29,7 @@ def varied(
     exclude_history: bool = True,
     negative_reasons: bool = True,
     allowed: Array | None = None,
+    people: Known | None = None,
     steering: Steering = DEFAULT_STEERING,
 ) -> list[Recommendation]:
     """Return k of the best items for a person, chosen so that they differ from each other.
@@ -49,13 +51,15 @@ def varied(
         As of `recommend`.
     allowed
         Which items may be recommended: true or false for each, in the order of `items_`.
+    people
+        What is known of the person, as of `recommend`.
     """
-    profile = model.profile(history, presses, steering=steering)
-    scores = np.asarray(model.decoder_ @ profile.values)
+    profile = model.profile(history, presses, people=people, steering=steering)
+    scores = model.scores(profile)
     past = profile.history if exclude_history else ()
     seen = [model.items_.index_of(item_id) for item_id in past]
     chosen = spread(model, scores, variety=variety, k=k, pool=pool, seen=seen, allowed=allowed)
-    return model.entries(chosen, profile.values, scores, negative_reasons=negative_reasons)
+    return model.entries(chosen, profile, scores, negative_reasons=negative_reasons)
 
 
 def spread(

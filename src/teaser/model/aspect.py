@@ -1,56 +1,51 @@
 """What any model with affinities and a decoder of tags can do: profile, recommend, explain."""
 
-import logging
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser import profile as who
-from teaser.data.dataset import Dataset, ItemId
-from teaser.data.rules import Rules
-from teaser.data.tables import check_items, read_table
-from teaser.data.tags import Tag, encode_tags, resolve_tag
-from teaser.errors import DataError, ParameterError, RuleError
+from teaser.data.dataset import ItemId
+from teaser.data.tags import Tag
+from teaser.errors import ParameterError
 from teaser.explain import Explanation, Recommendation
-from teaser.model.base import Model, as_histories, check_k, top_k
-from teaser.profile import DEFAULT_STEERING, POPULARITY, PressesLike, Profile, Steering
+from teaser.model.base import as_histories, check_k, top_k
+from teaser.model.items import Catalogued
+from teaser.model.items import History as History
+from teaser.model.items import decoder as decoder
+from teaser.model.items import popularity as popularity
+from teaser.model.people import Known, ManyKnown, PeopleRows, place_known, place_people
+from teaser.model.viewed import Person, Remainder, Standing, len_of, viewed_parts, viewed_sum
+from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
 
 Array = NDArray[Any]
-History = Iterable[ItemId]
-
-log = logging.getLogger("teaser")
 
 
-class AspectModel(Model):
+class AspectModel(Catalogued):
     """A model whose scores are affinities with tags, summed over the tags of an item.
 
-    Attributes
-    ----------
-    decoder_
-        D, items x tags: the tags of each item, and its popularity in the last column.
-    tags_
-        The tags, in the order of the decoder's columns.
-    items_
-        The owner's item ids, in the order of the decoder's rows.
-    popularity_
-        Item count / highest count.
-    table_
-        The metadata of the items, one row each.
-    rules_
-        The rules that made the tags, for further items.
+    For its attributes see `Catalogued`.
     """
 
-    decoder_: sp.csr_array
-    tags_: tuple[Tag, ...]
-    popularity_: Array
-    table_: pl.DataFrame
-    rules_: Rules
+    @property
+    def people_tags_(self) -> tuple[Tag, ...]:
+        """The tags of people that the model has learnt from; none unless the data have them."""
+        return () if self._people is None else self._people.tags
+
+    @property
+    def people_encoder_(self) -> Array | None:
+        """What each tag of people adds to a history (tags of people x tags), or None."""
+        return None if self._people is None else self._people.encoder
+
+    @property
+    def has_remainder(self) -> bool:
+        """Whether viewed items are reasons of their own, beside the tags."""
+        return self._remainder is not None
 
     @abstractmethod
     def encode(self, rows: sp.csr_array) -> Array:
@@ -61,6 +56,7 @@ class AspectModel(Model):
         history: History,
         presses: PressesLike | None = None,
         *,
+        people: Known | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> Profile:
         """Return what the model believes of a person.
@@ -73,19 +69,27 @@ class AspectModel(Model):
             Net presses by `Tag` or `"feature=value"`, whole numbers from -5 to 5.
         steering
             How raw scores become affinities and presses move them.
+        people
+            What is known of the person, as `Tag` or `"feature=value"` of `people_tags_`. It
+            counts as one more item of the history for the certainty.
         """
         self.check_fitted()
         places = self._places(history)
         rows = self._matrix([places])
-        values = self._affinities(rows, [presses], steering)[0]
+        standing = self._stand(rows, [presses], steering, [people])
+        values = standing.values[0]
+        known = place_known(people, self._people)
         net = who.place_presses(presses, self._tag_index)
         return Profile(
             tags=self.tags_,
             values=values,
-            certainty=steering.certainty(len(places)),
+            certainty=steering.certainty(len(places) + bool(known)),
             impacts=why.sum_impacts(values, self._mass, *self._features),
             history=tuple(self.items_[i] for i in places),
             presses={self.tags_[place]: steps for place, steps in net.items()},
+            tags_weight=float(standing.tags_weight[0]),
+            viewed_weight=float(standing.viewed_weight[0]),
+            people=tuple(self.people_tags_[i] for i in known),
         )
 
     def recommend(
@@ -97,6 +101,7 @@ class AspectModel(Model):
         exclude_history: bool = True,
         negative_reasons: bool = True,
         allowed: Array | None = None,
+        people: Known | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> list[Recommendation]:
         """Return the k best items for a person, best first, each with its reasons.
@@ -116,6 +121,7 @@ class AspectModel(Model):
             exclude_history=exclude_history,
             negative_reasons=negative_reasons,
             allowed=allowed,
+            people=[people],
             steering=steering,
         )[0]
 
@@ -128,19 +134,35 @@ class AspectModel(Model):
         exclude_history: bool = True,
         negative_reasons: bool = True,
         allowed: Array | None = None,
+        people: ManyKnown | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> list[list[Recommendation]]:
         """Return the list of each of several people, equal to what `recommend` returns for one."""
         k = check_k(k)
         rows = self._rows(histories)
-        values = self._affinities(rows, presses, steering)
+        standing = self._stand(rows, presses, steering, people)
         lists = []
-        for person, a in enumerate(values):
-            scores = self.decoder_ @ a
-            seen = rows.indices[rows.indptr[person] : rows.indptr[person + 1]]
-            best = self.rank(scores, k=k, seen=seen if exclude_history else (), allowed=allowed)
-            lists.append(self.entries(best, a, scores, negative_reasons=negative_reasons))
+        for person in range(rows.shape[0]):
+            one = Person.of(rows, standing, person)
+            scores = self._scores(one)
+            seen = one.seen if exclude_history else ()
+            best = self.rank(scores, k=k, seen=seen, allowed=allowed)
+            lists.append(self._entries(best, one, scores, negative_reasons))
         return lists
+
+    def scores(self, profile: Profile) -> Array:
+        """Return the score of every item for a profile, in double precision.
+
+        The tags' part is `tags_weight * (decoder_ @ values)`; where there is a remainder, its rows
+        of the history are added, times `viewed_weight`.
+        """
+        self.check_fitted()
+        return self._scores(self._person(profile))
+
+    def viewed_scores(self, profile: Profile) -> Array:
+        """Return the part of `scores` that comes from viewed items: zero without a remainder."""
+        self.check_fitted()
+        return np.asarray(profile.viewed_weight * self._viewed(self._person(profile).seen))
 
     def rank(
         self,
@@ -152,15 +174,15 @@ class AspectModel(Model):
     ) -> Array:
         """Return the positions of the k best items by their scores, without those seen.
 
-        For whoever has the scores of a person already, `decoder_ @ profile.values`; the order is
-        that of `recommend`, which also gives the reasons.
+        For whoever has the scores of a person already, `scores(profile)`; the order is that of
+        `recommend`, which also gives the reasons.
         """
         barred = barred_places(allowed, len(self.items_))
         exclude = np.concatenate([barred, np.asarray(seen, dtype=np.int64)])
         return top_k(scores, check_k(k), exclude=exclude, tie=self.popularity_)
 
     def entries(
-        self, places: Array, affinities: Array, scores: Array, *, negative_reasons: bool = True
+        self, places: Array, profile: Profile, scores: Array, *, negative_reasons: bool = True
     ) -> list[Recommendation]:
         """Return items as `recommend` does, with match and reasons.
 
@@ -168,20 +190,10 @@ class AspectModel(Model):
         ----------
         places
             The positions of the items, in the order wanted.
-        affinities, scores
-            Of one person: with every tag, and of every item.
+        profile, scores
+            Of one person, the scores those of every item.
         """
-        highest = float(scores.max())
-        return [
-            Recommendation(
-                item_id=self.items_[i],
-                score=float(scores[i]),
-                match=_match(float(scores[i]), highest),
-                reasons=why.main_reasons(self._reasons(i, affinities), negative=negative_reasons),
-                title=self.title(i),
-            )
-            for i in places.tolist()
-        ]
+        return self._entries(places, self._person(profile), scores, negative_reasons)
 
     def explain(
         self,
@@ -189,21 +201,24 @@ class AspectModel(Model):
         history: History,
         presses: PressesLike | None = None,
         *,
+        people: Known | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> Explanation:
-        """Return the whole score of one item for a person, tag by tag."""
+        """Return the whole score of one item for a person, tag by tag and view by view."""
         self.check_fitted()
         i = self.items_.index_of(item_id)
-        a = self._affinities(self._rows([history]), [presses], steering)[0]
-        scores = self.decoder_ @ a
-        reasons = self._reasons(i, a)
+        rows = self._rows([history])
+        one = Person.of(rows, self._stand(rows, [presses], steering, [people]), 0)
+        scores = self._scores(one)
+        reasons = self._reasons(i, one)
         return Explanation(
             item_id=self.items_[i],
             score=float(scores[i]),
             match=_match(float(scores[i]), float(scores.max())),
-            contributions={r.tag: r.contribution for r in reasons},
+            contributions=why.by_tag(reasons),
             reasons=reasons,
             title=self.title(i),
+            viewed=why.by_item(reasons),
         )
 
     def affinity_batch(
@@ -211,169 +226,50 @@ class AspectModel(Model):
         X: Any,
         presses: Sequence[PressesLike | None] | None = None,
         *,
+        people: ManyKnown | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> Array:
         """Return the affinities of people given as rows of histories (people x tags)."""
         self.check_fitted()
-        return self._affinities(as_histories(X, len(self.items_)), presses, steering)
+        return self._stand(as_histories(X, len(self.items_)), presses, steering, people).values
 
     def score_batch(
         self,
         X: Any,
         presses: Sequence[PressesLike | None] | None = None,
         *,
+        people: ManyKnown | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> Array:
         """Return the score of every item for people given as rows of histories (people x items)."""
-        return self.decode(self.affinity_batch(X, presses, steering=steering))
+        self.check_fitted()
+        rows = as_histories(X, len(self.items_))
+        standing = self._stand(rows, presses, steering, people)
+        scores = self.decode(standing.values)
+        if not self.has_remainder:
+            return scores
+        viewed = standing.viewed_weight[:, None] * self.decode_viewed(rows)
+        return np.asarray(standing.tags_weight[:, None] * scores + viewed)
 
     def decode(self, affinities: Array) -> Array:
         """Return the score of every item for affinities with tags (people x items)."""
         return np.asarray((self.decoder_ @ affinities.T).T)
 
-    def title(self, place: int) -> str | None:
-        """Return the title of the item at a place, where the metadata have one."""
-        column = self.rules_.roles.get("title")
-        found = self.table_[column][place] if column else None
-        return None if found is None else str(found)
+    def decode_viewed(self, rows: sp.csr_array) -> Array:
+        """Return what histories add to every item by the remainder (people x items), unweighted."""
+        out = np.zeros(rows.shape)
+        for person in range(rows.shape[0]):
+            seen = rows.indices[rows.indptr[person] : rows.indptr[person + 1]]
+            out[person] = self._viewed(seen)
+        return out
 
-    def add_items(self, items: Any) -> Self:
-        """Make further items recommendable without fitting again.
-
-        Parameters
-        ----------
-        items
-            A table (file or frame) with the columns that the rules read and the item id, or a
-            mapping from item id to its tags. Such items have no popularity yet, and say
-            nothing about the taste of whoever views them until the model is fitted again.
-        """
-        self.check_fitted()
-        id_column = self.table_.columns[0]
-        if isinstance(items, Mapping):
-            ids = self._new_ids(items)
-            S, unknown = self._rows_of_tags(items), list[Tag]()
-            table = pl.DataFrame({id_column: ids}, schema={id_column: self.table_.dtypes[0]})
-        else:
-            table, refused = check_items(read_table(items, what="items"), item=id_column)
-            if refused:
-                raise DataError(f"Nothing was added: {'; '.join(map(str, refused))}.")
-            ids = self._new_ids(table[id_column].to_list())
-            table = table.with_columns(pl.Series(id_column, ids, dtype=self.table_.dtypes[0]))
-            S, unknown = encode_tags(table, self.rules_.tags, self.tags_[:-1])
-        if unknown:
-            few = ", ".join(map(str, unknown[:3]))
-            log.warning("%d tags of the new items are new to the model: %s", len(unknown), few)
-        blank = int((np.diff(S.indptr) == 0).sum())
-        if blank:
-            log.warning("%d of %d new items carry no tag that the model knows", blank, len(ids))
-        self._extend(ids, S, table)
-        return self
-
-    def _new_ids(self, given: Iterable[Any]) -> list[ItemId]:
-        """Return ids of the catalogue's kind, none of which is there already or twice."""
-        whole = self.table_.dtypes[0].is_integer()
-        ids: list[ItemId] = []
-        for name in given:
-            plain = int(name) if isinstance(name, np.integer) else name
-            if isinstance(plain, str) and whole and plain.strip().lstrip("-").isdecimal():
-                plain = int(plain)
-            if isinstance(plain, int) and not isinstance(plain, bool) and not whole:
-                plain = str(plain)
-            if not isinstance(plain, int if whole else str) or isinstance(plain, bool):
-                kind = "whole numbers" if whole else "texts"
-                raise DataError(f"Item ids here are {kind}, found {name!r}. Nothing was added.")
-            ids.append(plain)
-        known = [name for name in ids if name in self.items_]
-        if known or len(set(ids)) < len(ids):
-            said = f"are in the catalogue already: {known[:3]}" if known else "are named twice"
-            raise DataError(
-                f"{len(known) or len(ids) - len(set(ids))} items {said}. Nothing was added."
-            )
-        return ids
-
-    @staticmethod
-    def _check_dataset(dataset: Dataset) -> None:
-        """Raise before any work if this is nothing to learn from."""
-        if not isinstance(dataset, Dataset):
-            raise ParameterError(
-                f"A model is fitted to a Dataset, found a {type(dataset).__name__}. "
-                "Make one with Dataset.from_tables."
-            )
-        if POPULARITY.feature in {tag.feature for tag in dataset.tags}:
-            raise RuleError(
-                f"A feature is named {POPULARITY.feature!r}, which the model adds itself. "
-                "Give that rule another feature name."
-            )
-
-    def _take_catalogue(self, dataset: Dataset) -> None:
-        """Set the attributes that come from the data set alone."""
-        self.popularity_ = popularity(dataset)
-        self.decoder_ = decoder(dataset.S, self.popularity_)
-        self.tags_ = (*dataset.tags, POPULARITY)
-        self.items_ = dataset.items
-        self.table_ = dataset.table
-        self.rules_ = dataset.rules
-        self._index()
-
-    def _index(self) -> None:
-        """Prepare look-ups that follow from the tags and the decoder."""
-        self._tag_index = {tag: i for i, tag in enumerate(self.tags_)}
-        self._mass = np.asarray(self.decoder_.sum(axis=0)).ravel()
-        self._features = why.number_features(self.tags_)
-
-    def _extend(self, ids: Sequence[ItemId], S: sp.csr_array, table: pl.DataFrame) -> None:
-        try:
-            joined = pl.concat([self.table_, table], how="diagonal_relaxed")
-        except pl.exceptions.PolarsError as error:
-            raise DataError(
-                f"The new items do not fit the catalogue's columns: {error}."
-            ) from error
-        new = decoder(S, np.zeros(len(ids)))
-        self.decoder_ = sp.csr_array(sp.vstack([self.decoder_, new], format="csr"))
-        self.popularity_ = np.concatenate([self.popularity_, np.zeros(len(ids))])
-        self.table_ = joined.select(self.table_.columns)
-        self.items_ = self.items_.extended(ids)
-        self._index()
-
-    def _rows_of_tags(self, items: Mapping[ItemId, Iterable[Tag | str]]) -> sp.csr_array:
-        for name, tags in items.items():
-            if isinstance(tags, str | Tag) or not isinstance(tags, Iterable):
-                raise ParameterError(f"Item {name!r} needs a list of tags, found {tags!r}.")
-        places = [
-            sorted({resolve_tag(t, self._tag_index) for t in tags}) for tags in items.values()
-        ]
-        if any(len(self.tags_) - 1 in row for row in places):
-            raise ParameterError(
-                "Popularity is counted, not given: leave it out of a new item's tags."
-            )
-        indptr = np.cumsum([0, *(len(row) for row in places)])
-        indices = np.array([j for row in places for j in row], dtype=np.int64)
-        return sp.csr_array(
-            (np.ones(len(indices)), indices, indptr), shape=(len(places), len(self.tags_) - 1)
-        )
-
-    def _places(self, history: History) -> list[int]:
-        if isinstance(history, str | bytes) or not isinstance(history, Iterable):
-            raise ParameterError(f"A history is a list of item ids, found {history!r}.")
-        return list(dict.fromkeys(self.items_.index_of(item_id) for item_id in history))
-
-    def _rows(self, histories: Iterable[History]) -> sp.csr_array:
-        self.check_fitted()
-        return self._matrix([self._places(history) for history in histories])
-
-    def _matrix(self, histories: Sequence[list[int]]) -> sp.csr_array:
-        places = [sorted(history) for history in histories]
-        indptr = np.cumsum([0, *(len(row) for row in places)])
-        indices = np.array([i for row in places for i in row], dtype=np.int64)
-        shape = (len(places), len(self.items_))
-        return sp.csr_array((np.ones(len(indices), np.float32), indices, indptr), shape=shape)
-
-    def _affinities(
+    def _stand(
         self,
         rows: sp.csr_array,
         presses: Sequence[PressesLike | None] | None,
         steering: Steering,
-    ) -> Array:
+        people: ManyKnown | None = None,
+    ) -> Standing:
         if not isinstance(steering, Steering):
             raise ParameterError(f"steering must be a Steering, found {steering!r}.")
         if presses is not None and (
@@ -384,31 +280,89 @@ class AspectModel(Model):
             raise ParameterError(
                 f"There are {rows.shape[0]} histories and {len(presses)} sets of presses."
             )
-        lengths = np.diff(rows.indptr).tolist()
-        values = who.affinities(self.encode(rows), lengths, len(self.tags_) - 1, steering)
+        known = place_people(people, self._people, rows.shape[0])
+        raw, lengths = self.encode(rows), np.diff(rows.indptr)
+        if self._people is not None and known is not None:
+            raw = raw + self._people.encode(known, lengths)
+            lengths = lengths + (np.diff(known.indptr) > 0)
+        values, factors = who.scaled(raw, lengths.tolist(), len(self.tags_) - 1, steering)
         for row, given in enumerate(presses or ()):
             placed = who.place_presses(given, self._tag_index)
             if placed:
                 values[row] = who.press(values[row], placed, steering.step)
-        return values
-
-    def _reasons(self, i: int, affinities: Array) -> tuple[why.Reason, ...]:
-        row = slice(self.decoder_.indptr[i], self.decoder_.indptr[i + 1])
-        return why.all_reasons(
-            affinities, self.decoder_.indices[row], self.decoder_.data[row], self.tags_
+        speaks = self._speaks(rows)
+        return Standing(
+            values,
+            np.where(speaks, steering.tags_weight, 1.0),
+            np.where(speaks, steering.viewed_weight * factors, 0.0),
         )
 
+    def _speaks(self, rows: sp.csr_array) -> Array:
+        """Tell whose history the remainder knows something of: the others have tags alone."""
+        if self._remainder is None:
+            return np.zeros(rows.shape[0], dtype=bool)
+        return np.asarray(np.diff(rows[:, : len_of(self._remainder)].indptr) > 0)
 
-def popularity(dataset: Dataset) -> Array:
-    """Return item count / highest count."""
-    counts = dataset.item_counts
-    return np.asarray(counts / max(1, counts.max()))
+    @property
+    def _people(self) -> PeopleRows | None:
+        found: PeopleRows | None = getattr(self, "people_rows_", None)
+        return found
 
+    @property
+    def _remainder(self) -> Remainder | None:
+        found: Remainder | None = getattr(self, "remainder_", None)
+        return found
 
-def decoder(S: sp.csr_array, popularity: Array) -> sp.csr_array:
-    """Return D = [S | popularity] in double precision (items x tags + 1)."""
-    column = sp.csr_array(np.asarray(popularity, dtype=np.float64).reshape(-1, 1))
-    return sp.csr_array(sp.hstack([S.astype(np.float64), column], format="csr"))
+    def _person(self, profile: Profile) -> Person:
+        seen = np.array([self.items_.index_of(i) for i in profile.history], dtype=np.int64)
+        return Person(profile.values, seen, profile.tags_weight, profile.viewed_weight)
+
+    def _scores(self, one: Person) -> Array:
+        scores = np.asarray(self.decoder_ @ one.values)
+        if self._remainder is None:
+            return scores
+        return np.asarray(one.tags_weight * scores + one.viewed_weight * self._viewed(one.seen))
+
+    def _viewed(self, seen: Array) -> Array:
+        if self._remainder is None:
+            return np.zeros(len(self.items_))
+        return viewed_sum(self._remainder, seen, len(self.items_))
+
+    def _entries(
+        self, places: Array, one: Person, scores: Array, negative: bool
+    ) -> list[Recommendation]:
+        highest = float(scores.max())
+        return [
+            Recommendation(
+                item_id=self.items_[i],
+                score=float(scores[i]),
+                match=_match(float(scores[i]), highest),
+                reasons=why.main_reasons(
+                    self._reasons(i, one, min_share=why.MIN_SHARE), negative=negative
+                ),
+                title=self.title(i),
+            )
+            for i in places.tolist()
+        ]
+
+    def _reasons(self, i: int, one: Person, *, min_share: float = 0.0) -> tuple[why.AnyReason, ...]:
+        row = slice(self.decoder_.indptr[i], self.decoder_.indptr[i + 1])
+        viewed = None
+        if self._remainder is not None:
+            parts = one.viewed_weight * viewed_parts(self._remainder, one.seen, i)
+            viewed = why.Viewed(parts, lambda n: self._name(int(one.seen[n])))
+        return why.all_reasons(
+            one.values,
+            self.decoder_.indices[row],
+            self.decoder_.data[row],
+            self.tags_,
+            scale=one.tags_weight,
+            viewed=viewed,
+            min_share=min_share,
+        )
+
+    def _name(self, place: int) -> tuple[ItemId, str | None]:
+        return self.items_[place], self.title(place)
 
 
 def barred_places(allowed: Array | None, n_items: int) -> Array:

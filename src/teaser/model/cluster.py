@@ -80,15 +80,21 @@ class Cluster:
         if isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1:
             raise ParameterError(f"A local cluster has 1 worker or more, found {n_workers!r}.")
         distributed = _distributed()
-        machines = distributed.LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            memory_limit=memory_limit,
-            silence_logs=logging.CRITICAL,
-        )
+        try:
+            machines = distributed.LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                memory_limit=memory_limit,
+                silence_logs=logging.CRITICAL,
+            )
+        except RuntimeError as error:
+            raise ClusterError(
+                f"A local cluster of {n_workers} could not be started: {_first_line(error)}. What "
+                "the processes said of it is above."
+            ) from error
         client = distributed.Client(machines, set_as_default=False)
         return cls._owning(client, [client, machines], _MINUTE, _MINUTE)
 
@@ -249,9 +255,7 @@ def _ask_version() -> Callable[[], str]:
     """Return a function that is sent as code, and finds whatever teaser a worker would run."""
 
     def ask() -> str:
-        from teaser import __version__ as found
-
-        return found
+        return str(importlib.import_module("teaser").__version__)
 
     return ask
 

@@ -9,7 +9,7 @@ from scipy.linalg import get_lapack_funcs
 
 from teaser.errors import ParameterError, ResourceError, SolverError
 from teaser.model.estimate import memory_of_machine, say_bytes
-from teaser.model.gram import DenseGram
+from teaser.model.gram import DenseGram, Gram
 from teaser.model.solve import DTYPES, build_gram
 
 Array = NDArray[Any]
@@ -50,11 +50,15 @@ def dense_gram(X: sp.csr_array, gram: Any, dtype: str) -> Array:
     kind = np.dtype(dtype)
     if isinstance(gram, str):
         return DenseGram.from_interactions(X, kind).G
-    operator = build_gram(X, gram, n_tags=1, dtype=kind)
+    return as_array(build_gram(X, gram, n_tags=1, dtype=kind))
+
+
+def as_array(operator: Gram) -> Array:
+    """Return a Gram as an array of its own (items x items), which the caller may overwrite."""
     if isinstance(operator, DenseGram):
         # What was given as an array may be held as it is.
         return np.array(operator.G, order="C", copy=True)
-    n = operator.n_items
+    n, kind = operator.n_items, operator.dtype
     G = np.empty((n, n), dtype=kind)
     for first in range(0, n, _BLOCK):
         unit = np.zeros((n, min(_BLOCK, n - first)), dtype=kind)

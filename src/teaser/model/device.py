@@ -183,22 +183,40 @@ class DeviceContentGram:
 class DeviceScorer:
     """Encoder and decoder on the GPU, for the scores of many people at once."""
 
-    def __init__(self, encoder: Array, decoder: sp.csr_array) -> None:
+    def __init__(self, encoder: Matrix, decoder: sp.csr_array, remainder: Any = None) -> None:
         xp = cupy()
-        self.encoder = xp.asarray(np.asarray(encoder))
-        like = xp.zeros(1, dtype=self.encoder.dtype)
+        like = xp.zeros(1, dtype=encoder.dtype)
+        self.like = like
+        self.encoder: Any
+        if sp.issparse(encoder):
+            self.encoder = sparse_like(sp.csr_array(encoder), like)
+        else:
+            self.encoder = xp.asarray(np.asarray(encoder))
         self.decoder = sparse_like(sp.csr_array(decoder, dtype=self.encoder.dtype), like)
+        if sp.issparse(remainder):
+            self.remainder = sparse_like(sp.csr_array(remainder), like)
+        elif remainder is not None:
+            self.remainder = xp.asarray(np.asarray(remainder))
 
     def encode(self, rows: sp.csr_array) -> Array:
         """Return the raw tag scores of people (people x tags), in double precision."""
         learnt = sp.csr_array(rows[:, : self.encoder.shape[0]], dtype=self.encoder.dtype)
-        raw = sparse_like(learnt, self.encoder) @ self.encoder
+        raw = sparse_like(learnt, self.like) @ self.encoder
+        raw = raw.toarray() if _is_sparse(raw) else raw
         return np.asarray(cupy().asnumpy(raw), dtype=np.float64)
 
     def decode(self, affinities: Array) -> Array:
         """Return the scores of all items (people x items)."""
         values = cupy().asarray(affinities.T.astype(self.encoder.dtype))
         return np.asarray(cupy().asnumpy((self.decoder @ values).T))
+
+    def decode_viewed(self, rows: sp.csr_array) -> Array:
+        """Return what histories add to all items by the remainder (people x items)."""
+        n_items, learnt = rows.shape[1], self.remainder.shape[0]
+        known = sp.csr_array(rows[:, :learnt], dtype=self.encoder.dtype)
+        added = sparse_like(known, self.like) @ self.remainder
+        added = added.toarray() if _is_sparse(added) else added
+        return np.pad(cupy().asnumpy(added), ((0, 0), (0, n_items - learnt)))
 
 
 def to_host(array: Any) -> Array:

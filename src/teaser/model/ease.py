@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
+from teaser.errors import ParameterError
 from teaser.model.dense import check_dense_settings, check_room, dense_gram, invert, item_weights
 from teaser.model.plain import PlainModel, check_dataset, check_number
 
@@ -51,13 +52,27 @@ class EASE(PlainModel):
         self.gram = gram
         self.dtype = dtype
 
-    def fit(self, dataset: Dataset) -> Self:
-        """Learn the weights."""
+    def fit(self, dataset: Dataset, *, inverse: Array | None = None) -> Self:
+        """Learn the weights.
+
+        Parameters
+        ----------
+        inverse
+            (X'X + l2 I)^-1 where it is known, as from `Teaser(l2_remainder=...)`, whose
+            l2_weights + l2_remainder is this l2; it is copied.
+        """
         self._check(dataset)
         check_room("EASE", dataset.n_items, self.dtype)
-        A = dense_gram(dataset.X, self.gram, self.dtype)
-        A.flat[:: len(A) + 1] += self.l2
-        weights = item_weights(invert(A))
+        if inverse is None:
+            A = dense_gram(dataset.X, self.gram, self.dtype)
+            A.flat[:: len(A) + 1] += self.l2
+            weights = item_weights(invert(A))
+        elif np.shape(inverse) != (dataset.n_items, dataset.n_items):
+            raise ParameterError(
+                f"The inverse is {np.shape(inverse)}, and there are {dataset.n_items:,} items."
+            )
+        else:
+            weights = item_weights(np.array(inverse, dtype=self.dtype, copy=True))
         self._take_catalogue(dataset)
         self.weights_ = weights
         return self

@@ -117,6 +117,11 @@ def check_memory(
     )
 
 
+def dense_rate(dtype: str) -> float:
+    """Return this machine's operations a second in products of arrays, as measured."""
+    return _measured_rates(dtype)[0]
+
+
 def say_bytes(size: float) -> str:
     """Write a number of bytes for people."""
     for unit in ("B", "kB", "MB"):

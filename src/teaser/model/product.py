@@ -19,6 +19,8 @@ from teaser.errors import NotFittedError, ParameterError
 from teaser.explain import Explanation, Recommendation
 from teaser.model.aspect import AspectModel, History, barred_places
 from teaser.model.base import Model, as_histories, check_k, top_k
+from teaser.model.people import Known, ManyKnown
+from teaser.model.viewed import Person
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 
 Array = NDArray[Any]
@@ -81,7 +83,8 @@ class PartExplanation(Explanation):
 
 # What the aspect model has, the product has; see AspectModel.
 _BORROWED = (
-    *("decoder_", "tags_", "items_", "popularity_", "table_", "rules_"),
+    *("decoder_", "tags_", "items_", "popularity_", "table_", "rules_", "remainder_"),
+    "people_rows_",
     *("_tag_index", "_mass", "_features"),
 )
 
@@ -167,12 +170,13 @@ class Product(AspectModel):
         X: Any,
         presses: Sequence[PressesLike | None] | None = None,
         *,
+        people: ManyKnown | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> Array:
         """Return the product of the positive scores for rows of histories (people x items)."""
         self.check_fitted()
         rows = as_histories(X, len(self.items_))
-        explained = self.parts[0].score_batch(rows, presses, steering=steering)
+        explained = self.parts[0].score_batch(rows, presses, people=people, steering=steering)
         rest = self.parts[1].score_batch(rows)
         return multiply(explained, rest)
 
@@ -185,20 +189,21 @@ class Product(AspectModel):
         exclude_history: bool = True,
         negative_reasons: bool = True,
         allowed: Array | None = None,
+        people: ManyKnown | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> list[list[Recommendation]]:
         """Return the list of each of several people, equal to what `recommend` returns for one."""
         k = check_k(k)
         rows = self._rows(histories)
-        values = self._affinities(rows, presses, steering)
+        standing = self._stand(rows, presses, steering, people)
         barred = barred_places(allowed, len(self.items_))
         lists: list[list[Recommendation]] = []
-        for person, a in enumerate(values):
-            seen = rows.indices[rows.indptr[person] : rows.indptr[person + 1]]
-            exclude = np.concatenate([barred, seen]) if exclude_history else barred
-            scored = self._scored(rows[[person]], a)
+        for person in range(rows.shape[0]):
+            one = Person.of(rows, standing, person)
+            exclude = np.concatenate([barred, one.seen]) if exclude_history else barred
+            scored = self._scored(rows[[person]], one)
             best = top_k(scored.scores, k, exclude=exclude, tie=self.popularity_)
-            lists.append([self._place(i, a, scored, negative_reasons) for i in best.tolist()])
+            lists.append([self._place(i, one, scored, negative_reasons) for i in best.tolist()])
         return lists
 
     def explain(
@@ -207,29 +212,34 @@ class Product(AspectModel):
         history: History,
         presses: PressesLike | None = None,
         *,
+        people: Known | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> PartExplanation:
         """Return the score of one item for a person, its aspect part tag by tag."""
         self.check_fitted()
         i = self.items_.index_of(item_id)
         rows = self._rows([history])
-        a = self._affinities(rows, [presses], steering)[0]
-        scored = self._scored(rows, a)
-        reasons = self._reasons(i, a)
+        one = Person.of(rows, self._stand(rows, [presses], steering, [people]), 0)
+        scored = self._scored(rows, one)
+        reasons = self._reasons(i, one)
         return PartExplanation(
             item_id=self.items_[i],
             score=float(scored.scores[i]),
             match=scored.match(i),
-            contributions={r.tag: r.contribution for r in reasons},
+            contributions=why.by_tag(reasons),
+            viewed=why.by_item(reasons),
             reasons=reasons,
             title=self.title(i),
             cover=self._cover(i, scored),
         )
 
-    def origins(self, tag: Tag | str, history: Iterable[ItemId]) -> dict[ItemId, float]:
+    def origins(
+        self, tag: Tag | str, history: Iterable[ItemId], people: Known | None = None
+    ) -> dict[Any, float]:
         """Return what each item of the history adds to the raw score of a tag."""
         self.check_fitted()
-        found: dict[ItemId, float] = self.parts[0].origins(tag, history)  # type: ignore[attr-defined]
+        known = {} if people is None else {"people": people}
+        found: dict[Any, float] = self.parts[0].origins(tag, history, **known)  # type: ignore[attr-defined]
         return found
 
     def add_items(self, items: Any) -> Self:
@@ -284,18 +294,18 @@ class Product(AspectModel):
             raise ValueError(str(error)) from error
         return model
 
-    def _scored(self, row: sp.csr_array, affinities: Array) -> "_Scored":
+    def _scored(self, row: sp.csr_array, one: Person) -> "_Scored":
         """Return all scores of one person, and their two parts."""
-        explained = np.asarray(self.decoder_ @ affinities)
+        explained = self._scores(one)
         rest = self.parts[1].score_batch(row)[0]
         return _Scored(multiply(explained[None], rest[None])[0], explained, rest)
 
-    def _place(self, i: int, a: Array, scored: "_Scored", negative: bool) -> PartRecommendation:
+    def _place(self, i: int, one: Person, scored: "_Scored", negative: bool) -> PartRecommendation:
         return PartRecommendation(
             item_id=self.items_[i],
             score=float(scored.scores[i]),
             match=scored.match(i),
-            reasons=why.main_reasons(self._reasons(i, a), negative=negative),
+            reasons=why.main_reasons(self._reasons(i, one), negative=negative),
             title=self.title(i),
             cover=self._cover(i, scored),
         )

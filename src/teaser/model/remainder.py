@@ -7,18 +7,25 @@ With B = P(E D') + R, R an items x items matrix of zero diagonal,
 is minimised by an equation in E alone and a closed form for R. See docs/model.md.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.model.dense import invert
+from teaser.errors import ParameterError, ResourceError, SolverError
+from teaser.model.dense import as_array, invert, item_weights
+from teaser.model.device import DeviceGram, free_memory, to_host
+from teaser.model.estimate import Estimate, dense_rate, memory_of_machine, say_bytes
 from teaser.model.gram import DenseGram, Gram
+from teaser.model.plain import check_number
 from teaser.model.preconditioner import Preconditioner
+from teaser.model.solve import build_gram
 from teaser.model.solver import Callback, Solution, solve_equation
 from teaser.model.system import System, blocks, chunk_height, rowdot
+from teaser.model.viewed import Remainder, sparsify
 
 Array = NDArray[Any]
 
@@ -69,23 +76,205 @@ class RemainderProblem:
         return Preconditioner.build(flat, l1=0.0, l2=self.l2)
 
 
-def invert_gram(gram: Gram, ridge: float) -> Array:
+@dataclass(frozen=True, eq=False)
+class Inverse(System):
+    """The system of C = (G + ridge I)^-1 in the place of G; shared where l1 + k is the ridge."""
+
+    ridge: float = 0.0
+
+    @property
+    def inverse(self) -> Array:
+        """C as an array, items x items."""
+        return np.asarray(self.gram.G, like=self.g)  # type: ignore[attr-defined]
+
+
+def prepare_inverse(
+    X: Any,
+    gram: Any,
+    D: sp.csr_array,
+    *,
+    ridge: float,
+    dtype: np.dtype[Any],
+    content: sp.csr_array,
+    content_weight: float = 0.0,
+    device: str = "cpu",
+    keep: bool = True,
+) -> Inverse:
+    """Return the inverse and what follows from the decoder, for any penalty on the encoder.
+
+    Parameters
+    ----------
+    ridge
+        l1 + k.
+    keep
+        Whether the inverse stays while the remainder is made beside it.
+
+    For the others see `build_gram`. A Gram that was given is left as it is.
+    """
+    given = not isinstance(gram, str)
+    check_room(X.shape[1], D.shape[1], dtype, arrays=1 + keep + given, device=device)
+    operator = build_gram(
+        X,
+        gram if given else "dense",
+        n_tags=D.shape[1],
+        dtype=dtype,
+        content=content,
+        content_weight=content_weight,
+        device=device,
+    )
+    return prepare_remainder(invert_gram(operator, ridge, overwrite=not given), D, ridge)
+
+
+def invert_gram(gram: Gram, ridge: float, *, overwrite: bool = False) -> Array:
     """Return C = (G + ridge I)^-1 as an array, which is shared over all penalties on the encoder.
 
-    EASE with this ridge is -C dM(1 / diag(C)) off the diagonal.
+    EASE with this ridge is -C dM(1 / diag(C)) off the diagonal: see `ease_weights`.
+
+    Parameters
+    ----------
+    overwrite
+        Whether the array of a Gram that has one may be used for its inverse.
     """
-    if isinstance(gram, DenseGram):
-        G = gram.G
-    else:
-        G = gram.apply(np.eye(gram.n_items, dtype=gram.dtype))
-    A = np.array(G, order="C", copy=True)
-    A.flat[:: len(A) + 1] += ridge
-    return invert(A)
+    g = gram.diagonal()
+    if isinstance(g, np.ndarray):
+        A = gram.G if overwrite and isinstance(gram, DenseGram) else as_array(gram)
+        A.flat[:: len(A) + 1] += A.dtype.type(ridge)
+        return invert(A)
+    # The GPU's library has no inverse from a Cholesky factor; that of LU is symmetric but for
+    # rounding.
+    unit = np.asarray(np.eye(gram.n_items, dtype=gram.dtype), like=g)
+    A = gram.G.copy() if isinstance(gram, DeviceGram) else gram.apply(unit)
+    A += gram.dtype.type(ridge) * unit
+    del unit
+    C = np.linalg.inv(A)
+    if not bool(np.isfinite(C).all()) or not bool((C.diagonal() > 0).all()):
+        raise SolverError(f"X'X with its penalties is singular in {gram.dtype}. Raise them.")
+    C += C.T.copy()
+    C *= gram.dtype.type(0.5)
+    return np.asarray(C, like=g)
 
 
-def prepare_remainder(C: Array, D: sp.csr_array) -> System:
+def prepare_remainder(C: Array, D: sp.csr_array, ridge: float) -> Inverse:
     """Return the system of an inverse and a decoder, shared over penalties on the encoder."""
-    return System.build(DenseGram(C), D, rank=0, rng=np.random.default_rng(0))
+    gram: Gram = DenseGram(C) if isinstance(C, np.ndarray) else DeviceGram(C)
+    system = Inverse.build(gram, D, rank=0, rng=np.random.default_rng(0))
+    return replace(cast(Inverse, system), ridge=ridge)
+
+
+def ease_weights(C: Array) -> Array:
+    """Return the weights of EASE (items x items) whose penalty is the ridge of this inverse."""
+    return item_weights(np.array(C, copy=True))
+
+
+def fit_remainder(
+    system: Inverse,
+    *,
+    k: float,
+    l2: float,
+    tol: float,
+    max_iter: int,
+    share: float = 1.0,
+    overwrite: bool = False,
+    start: Array | None = None,
+    callback: Callback | None = None,
+) -> tuple[Solution, Remainder]:
+    """Return the encoder and the remainder, in main memory.
+
+    Parameters
+    ----------
+    share
+        Of each row's sum of squares, what the entries that are kept should carry; 1 keeps all
+        in an array.
+    overwrite
+        Whether the system is of no use afterwards, so that its memory may be.
+
+    For the others see `remainder_encoder`.
+    """
+    found = remainder_encoder(
+        system, k=k, l2=l2, tol=tol, max_iter=max_iter, start=start, callback=callback
+    )
+    R = to_host(remainder_weights(system.inverse, system, found.encoder, k=k, overwrite=overwrite))
+    solution = replace(found, encoder=to_host(found.encoder))
+    return solution, R if share == 1 else sparsify(R, share)
+
+
+def check_remainder(k: Any, share: Any, *, solver: str, gram: Any, others: Sequence[str]) -> None:
+    """Raise `ParameterError` for settings of a remainder that make no sense, before any work.
+
+    Parameters
+    ----------
+    others
+        What else was asked for that cannot be had beside a remainder, in words.
+    """
+    check_number("remainder_share", share, most=1 + 1e-12)
+    if k is None:
+        if share != 1:
+            raise ParameterError(
+                f"remainder_share={share!r} means nothing without a remainder. Set l2_remainder."
+            )
+        return
+    check_number("l2_remainder", k)
+    if solver != "cg":
+        raise ParameterError(
+            f"A remainder is found by conjugate gradients, found solver={solver!r}. Leave it out."
+        )
+    if isinstance(gram, str) and gram == "sparse":
+        raise ParameterError(
+            "A remainder needs X'X as an array, found gram='sparse'. Leave it as it is."
+        )
+    if others:
+        raise ParameterError(
+            f"A remainder cannot be had with {' or '.join(others)}. Use one of them."
+        )
+
+
+def check_system(system: System, shape: tuple[int, int], ridge: float | None) -> None:
+    """Raise unless a system that was prepared is of this size and ridge; None: of no inverse."""
+    if system.D.shape != shape:
+        raise ParameterError(
+            f"The system was prepared for {system.D.shape[0]:,} items and "
+            f"{system.D.shape[1] - 1:,} tags, and the data set has {shape[0]:,} and "
+            f"{shape[1] - 1:,}. Prepare it from this data set."
+        )
+    found = system.ridge if isinstance(system, Inverse) else None
+    if (found is None) != (ridge is None) or not np.isclose(found or 0.0, ridge or 0.0, rtol=1e-9):
+        said = ("no remainder" if r is None else f"a ridge of {r:g}" for r in (found, ridge))
+        raise ParameterError(
+            "The system was prepared for {} and the model has {}. With a remainder it can be "
+            "shared where l2_weights + l2_remainder is the same.".format(*said)
+        )
+
+
+def check_room(
+    n_items: int, n_tags: int, dtype: np.dtype[Any], *, arrays: int, device: str = "cpu"
+) -> None:
+    """Raise `ResourceError`, with the numbers and advice, where items x items arrays do not fit."""
+    # The GPU's inverse is made beside its argument and an identity.
+    arrays += 2 if device == "cuda" else 0
+    square = n_items**2 * dtype.itemsize
+    rest = 7 * n_items * n_tags * dtype.itemsize + 3 * n_tags**2 * 8
+    have = free_memory() if device == "cuda" else memory_of_machine()
+    if arrays * square + rest <= have:
+        return
+    smaller = "dtype='float32', " if dtype == np.float64 else ""
+    raise ResourceError(
+        f"A remainder of {n_items:,} items needs {say_bytes(arrays * square)} for {arrays} items x "
+        f"items array{'s' if arrays > 1 else ''} and {say_bytes(rest)} for the rest, and this "
+        f"{'GPU has' if device == 'cuda' else 'machine has'} {say_bytes(have)}. Use {smaller}"
+        "fewer items or a larger machine, or leave l2_remainder out: tags alone need no such array."
+    )
+
+
+def estimate_remainder(found: Estimate, n_items: int, dtype: str, share: float) -> Estimate:
+    """Return what a fit with a remainder takes, from what one with a dense Gram does.
+
+    Gram, inverse and remainder follow each other in one array; entries that are kept of it
+    come beside it.
+    """
+    memory = dict(found.memory)
+    if share < 1:
+        memory["sparse remainder"] = int(share * n_items**2 * (np.dtype(dtype).itemsize + 4))
+    return replace(found, memory=memory, seconds=found.seconds + n_items**3 / dense_rate(dtype))
 
 
 def remainder_encoder(
@@ -116,7 +305,9 @@ def remainder_encoder(
     )
 
 
-def remainder_weights(C: Array, system: System, encoder: Array, *, k: float) -> Array:
+def remainder_weights(
+    C: Array, system: System, encoder: Array, *, k: float, overwrite: bool = False
+) -> Array:
     """Return R (items x items), the best remainder of an encoder, with a zero diagonal.
 
         R = -(E - k C E) D' - C dM(1 / d + k beta + k v / d)    off the diagonal
@@ -124,14 +315,14 @@ def remainder_weights(C: Array, system: System, encoder: Array, *, k: float) -> 
     Parameters
     ----------
     C
-        Of `invert_gram`; it is left as it is.
+        Of `invert_gram`; it is left as it is unless `overwrite` says that R may take its place.
     """
     d = system.g
     E = np.asarray(encoder, dtype=d.dtype, like=d)
     CE = system.gram.apply(E)
     beta = _diagonal(E, system)
     v = _diagonal(CE, system) - d * beta
-    R = C * -(1 / d + k * beta + k * v / d)
+    R = np.multiply(C, -(1 / d + k * beta + k * v / d), out=C if overwrite else None)
     rest = E - k * CE
     Dt = system.D.T.tocsr()
     for rows in blocks(R):

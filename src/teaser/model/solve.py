@@ -89,13 +89,7 @@ def solve(
         device=device,
     )
     kind = np.dtype(dtype)
-    X = as_matrix(X, "X", kind)
-    D = as_matrix(D, "D", kind)
-    if X.shape[1] != D.shape[0]:
-        raise ParameterError(
-            f"X has {X.shape[1]:,} items (columns) and D {D.shape[0]:,} (rows). "
-            "They must be the same items, in the same order."
-        )
+    X, D = _as_pair(X, D, kind)
     start = None if start is None else _as_start(start, D.shape, kind)
     operator = build_gram(X, gram, n_tags=D.shape[1], dtype=kind, device=device)
     system = prepare(operator, D, solver=solver, rng=rng)
@@ -248,6 +242,16 @@ def as_matrix(given: Any, name: str, dtype: np.dtype[Any]) -> sp.csr_array:
         )
     matrix.sum_duplicates()
     return matrix
+
+
+def _as_pair(X: Any, D: Any, dtype: np.dtype[Any]) -> tuple[sp.csr_array, sp.csr_array]:
+    X, D = as_matrix(X, "X", dtype), as_matrix(D, "D", dtype)
+    if X.shape[1] != D.shape[0]:
+        raise ParameterError(
+            f"X has {X.shape[1]:,} items (columns) and D {D.shape[0]:,} (rows). "
+            "They must be the same items, in the same order."
+        )
+    return X, D
 
 
 def _as_start(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:

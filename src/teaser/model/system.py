@@ -48,16 +48,13 @@ class System:
         cls, gram: Gram, D: sp.csr_array, *, rank: int = RANK, rng: np.random.Generator
     ) -> "System":
         """Prepare what every iteration needs; D is in the dtype of `gram`."""
-        g = gram.diagonal()
-        # Eigenvectors in double precision: their orthogonality bounds the attainable residual.
-        K = (D.T @ D).toarray().astype(np.float64)
-        eta, V = np.linalg.eigh(np.asarray(K, like=g))
-        V = V.astype(gram.dtype, order="C")
-        eta = np.maximum(eta, 0.0).astype(gram.dtype)
-        row_of = np.asarray(np.repeat(np.arange(D.shape[0]), np.diff(D.indptr)), like=g)
-        D = sparse_like(D, g)
         U, mu = leading_eigenpairs(gram, rank, rng)
-        return cls(gram, D, row_of, g, V, eta, D @ V, U, mu)
+        g = gram.diagonal()
+        return cls(gram, *_basis(D, g, gram.dtype), U, mu)
+
+    def with_decoder(self, D: sp.csr_array) -> "System":
+        """Return the system of the same Gram, whose eigenpairs are kept, and another decoder."""
+        return System(self.gram, *_basis(D, self.g, self.gram.dtype), self.U, self.mu)
 
     def right_hand_side(self) -> Array:
         """Return B V = P(G) D V."""
@@ -73,6 +70,18 @@ class System:
         """Return D with row i multiplied by weights[i]."""
         D = self.D
         return type(D)((D.data * weights[self.row_of], D.indices, D.indptr), shape=D.shape)
+
+
+def _basis(D: sp.csr_array, g: Array, dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    """Return D, the row of each of its entries, g, and what follows from D'D."""
+    # Eigenvectors in double precision: their orthogonality bounds the attainable residual.
+    K = (D.T @ D).toarray().astype(np.float64)
+    eta, V = np.linalg.eigh(np.asarray(K, like=g))
+    V = V.astype(dtype, order="C")
+    eta = np.maximum(eta, 0.0).astype(dtype)
+    row_of = np.asarray(np.repeat(np.arange(D.shape[0]), np.diff(D.indptr)), like=g)
+    D = sparse_like(D, g)
+    return D, row_of, g, V, eta, D @ V
 
 
 def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:

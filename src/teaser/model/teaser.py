@@ -1,7 +1,7 @@
 """TEASER: a linear model whose user embedding is a profile of item tags."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,27 +11,59 @@ from numpy.typing import NDArray
 
 from teaser import artifact
 from teaser.artifact import Content
-from teaser.data.dataset import Dataset, Ids, ItemId, pack, tag_frame, tags_from, unpack
+from teaser.data.dataset import Dataset
 from teaser.data.partitions import Interactions
-from teaser.data.rules import Rules
-from teaser.data.tags import Tag, resolve_tag
+from teaser.data.people import People
 from teaser.errors import ParameterError
-from teaser.model.aspect import AspectModel, decoder, popularity
-from teaser.model.device import DeviceScorer
+from teaser.model.aspect import decoder, popularity
+from teaser.model.decoder import (
+    check_carriers,
+    check_decoder,
+    learn_decoder,
+    more_rounds,
+    tag_means,
+)
+from teaser.model.encoder import EncoderModel
 from teaser.model.estimate import Estimate, estimate
+from teaser.model.people import (
+    PeopleRows,
+    learn_people,
+    match_rows,
+    pack_people,
+    pad_rows,
+    stack_interactions,
+    unpack_people,
+)
+from teaser.model.plain import check_number
+from teaser.model.remainder import (
+    Inverse,
+    check_remainder,
+    check_system,
+    estimate_remainder,
+    fit_remainder,
+    prepare_inverse,
+)
 from teaser.model.solve import build_gram, check_settings, dispatch, prepare
-from teaser.model.solver import Callback
+from teaser.model.solver import Callback, Solution
+from teaser.model.sparse import (
+    check_density,
+    pack_encoder,
+    sparsify,
+    unpack_encoder,
+)
 from teaser.model.streamed import estimate_partitions
 from teaser.model.system import System
-from teaser.profile import POPULARITY
+from teaser.model.viewed import (
+    Remainder,
+    describe_remainder,
+    pack_remainder,
+    unpack_remainder,
+)
 
 Array = NDArray[Any]
 
-# Fewer people than this are scored sooner than they are moved to a GPU.
-_BATCH = 32
 
-
-class Teaser(AspectModel):
+class Teaser(EncoderModel):
     """Transparent & Explainable Aspect Space Embedding Recommender.
 
     One learned matrix, the encoder E, turns a history of items into affinities with tags; an
@@ -51,6 +83,25 @@ class Teaser(AspectModel):
     content_weight
         delta, how much sharing a tag counts beside being chosen together: X'X gains delta S S'.
         Helps where interactions are very sparse.
+    decoder
+        `"tags"`, where a tag counts 1 for every item that carries it, or `"learned"`, where it
+        counts as much as the data say it matters for the item.
+    l2_decoder
+        The penalty on learned weights for being away from 1: larger trusts the tags more.
+    rounds
+        How often encoder and weights are learned in turn.
+    density
+        The share of the encoder's entries to keep, such as 0.05; all of them when not given.
+        It is then a sparse matrix, which the entries kept are learned for anew.
+    l2_remainder
+        k, the penalty on a remainder R, items x items, that is added to P(E D') and is told as
+        "because you viewed": what tags leave unexplained. Smaller nears EASE, larger TEASER,
+        which it is without (the default).
+    remainder_share
+        Below 1, R is kept sparse: of each row the largest entries that carry this share of its
+        sum of squares.
+    people
+        Whether to learn from what is known of people too, where the data set has it.
     solver
         `"cg"`, exact conjugate gradients, or `"admm"`, the paper's.
     gram
@@ -69,13 +120,19 @@ class Teaser(AspectModel):
     Attributes
     ----------
     encoder_
-        E, items x tags, a row for every item that was there at the fit.
+        E, items x tags, a row for every item that was there at the fit; an array, or a csr
+        matrix where a density was given.
     decoder_
-        D, items x tags, popularity in the last column.
+        D, items x tags, popularity in the last column; weights where they were learned.
     tags_, items_
         What the columns and rows stand for.
     popularity_
         Item count / highest count.
+    remainder_
+        R, items x items, of the items that were there at the fit: R_ij is what viewing i adds
+        to j. An array, or a csr matrix where a share was given; None without.
+    people_tags_, people_encoder_
+        The tags of people, and what each adds to a history; () and None without.
     iterations_, residual_, converged_
         How the solver fared.
 
@@ -85,10 +142,10 @@ class Teaser(AspectModel):
     Interactive Recommendation.
     """
 
-    encoder_: Array
     iterations_: int
     residual_: float
     converged_: bool
+    people_rows_: PeopleRows | None
 
     def __init__(
         self,
@@ -96,6 +153,13 @@ class Teaser(AspectModel):
         l2_weights: float = 200.0,
         l2_encoder: float = 500.0,
         content_weight: float = 0.0,
+        decoder: str = "tags",
+        l2_decoder: float = 30.0,
+        rounds: int = 3,
+        density: float | None = None,
+        l2_remainder: float | None = None,
+        remainder_share: float = 1.0,
+        people: bool = True,
         solver: str = "cg",
         gram: Any = "auto",
         tol: float = 1e-3,
@@ -107,6 +171,13 @@ class Teaser(AspectModel):
         self.l2_weights = l2_weights
         self.l2_encoder = l2_encoder
         self.content_weight = content_weight
+        self.decoder = decoder
+        self.l2_decoder = l2_decoder
+        self.rounds = rounds
+        self.density = density
+        self.l2_remainder = l2_remainder
+        self.remainder_share = remainder_share
+        self.people = people
         self.solver = solver
         self.gram = gram
         self.tol = tol
@@ -138,51 +209,68 @@ class Teaser(AspectModel):
         """
         self._check()
         self._check_dataset(dataset)
-        begin = None if start is None else _matched(start, dataset)
+        if self.decoder == "learned":
+            check_carriers(dataset.S)
+        people = self._learnt_people(dataset)
+        begin = None if start is None else _matched(start, dataset, people)
+        own = system is None
         if system is None:
-            system = self.prepare(dataset)
-        elif system.D.shape != (dataset.n_items, dataset.n_tags + 1):
-            raise ParameterError(
-                f"The system was prepared for {system.D.shape[0]:,} items and "
-                f"{system.D.shape[1] - 1:,} tags, and the data set has {dataset.n_items:,} and "
-                f"{dataset.n_tags:,}. Prepare it from this data set."
-            )
-        solution = dispatch(
-            system,
-            l2_weights=self.l2_weights,
-            l2_encoder=self.l2_encoder,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            start=begin,
-            callback=callback,
-        )
+            system = self._prepare(dataset, keep=False)
+        n_rows = dataset.n_items + (0 if people is None else len(people.tags))
+        check_system(system, (n_rows, dataset.n_tags + 1), self.ridge)
+        weights, remainder = None, None
+        if isinstance(system, Inverse):
+            solution, remainder = self._solve_remainder(system, begin, callback, own)
+        else:
+            solution, weights = self._solve(system, dataset, begin, callback)
         self._take_catalogue(dataset)
-        self.encoder_ = solution.encoder
+        if weights is not None:
+            self.decoder_ = weights
+            self._index()
+        self.encoder_ = solution.encoder[: dataset.n_items]
+        self.people_rows_ = learn_people(people, dataset, solution.encoder, system, self)
+        self.remainder_ = remainder
         self.iterations_ = solution.iterations
         self.residual_ = solution.residual
         self.converged_ = solution.converged
         return self
 
+    @property
+    def ridge(self) -> float | None:
+        """l2_weights + l2_remainder, the ridge of the inverse that a remainder is found with."""
+        if self.l2_remainder is None:
+            return None
+        check_number("l2_weights", self.l2_weights)
+        check_number("l2_remainder", self.l2_remainder)
+        return float(self.l2_weights + self.l2_remainder)
+
     def prepare(self, dataset: Dataset) -> System:
         """Return the part of a fit that does not depend on the penalties.
 
         It holds the Gram, its leading eigenpairs and the eigenvectors of D'D; pass it to the
-        `fit` of every model that differs in `l2_weights` and `l2_encoder` only.
+        `fit` of every model that differs in `l2_weights` and `l2_encoder` only. With a remainder
+        it holds the inverse of X'X + (l2_weights + l2_remainder) I in the place of the Gram, and
+        the sum of the two must be the same; `EASE` of that penalty takes its `inverse` too.
         """
         self._check()
         self._check_dataset(dataset)
+        return self._prepare(dataset, keep=True)
+
+    def _prepare(self, dataset: Dataset, *, keep: bool) -> System:
+        """Return what the fit needs; `keep` tells whether it is for further fits too."""
         kind = np.dtype(self.dtype)
-        gram = build_gram(
-            dataset.X,
-            self.gram,
-            n_tags=dataset.n_tags + 1,
-            dtype=kind,
-            content=dataset.S,
-            content_weight=self.content_weight,
-            device=self.device,
-        )
-        D = decoder(dataset.S, popularity(dataset)).astype(kind)
+        people = self._learnt_people(dataset)
+        D = pad_rows(decoder(dataset.S, popularity(dataset)).astype(kind), people)
+        how: dict[str, Any] = {
+            "dtype": kind,
+            "content": pad_rows(dataset.S, people),
+            "content_weight": self.content_weight,
+            "device": self.device,
+        }
+        if self.ridge is not None:
+            return prepare_inverse(dataset.X, self.gram, D, ridge=self.ridge, keep=keep, **how)
+        X = stack_interactions(dataset, people)
+        gram = build_gram(X, self.gram, n_tags=dataset.n_tags + 1, **how)
         return prepare(gram, D, solver=self.solver, rng=self.rng)
 
     def estimate(self, dataset: Dataset) -> Estimate:
@@ -190,51 +278,21 @@ class Teaser(AspectModel):
         self._check()
         self._check_dataset(dataset)
         expect = estimate_partitions if isinstance(dataset.X, Interactions) else estimate
-        return expect(
-            dataset.X,
+        found = expect(
+            stack_interactions(dataset, self._learnt_people(dataset)),
             dataset.n_tags + 1,
             solver=self.solver,
-            gram=self.gram,
+            gram=self.gram if self.ridge is None or not isinstance(self.gram, str) else "dense",
             tol=self.tol,
             dtype=np.dtype(self.dtype),
         )
+        if self.ridge is not None:
+            return estimate_remainder(found, dataset.n_items, self.dtype, self.remainder_share)
+        return more_rounds(found, self.rounds if self.decoder == "learned" else 0)
 
     def memory_estimate(self, dataset: Dataset) -> int:
         """Return the bytes that fitting this data set will take at the peak."""
         return self.estimate(dataset).total_memory
-
-    def encode(self, rows: sp.csr_array) -> Array:
-        """Return p, the encoder rows of each history summed (people x tags), in double precision.
-
-        Items that were added after the fit have no row, and add nothing.
-        """
-        if self.device == "cuda" and rows.shape[0] >= _BATCH:
-            return self._scorer().encode(rows)
-        raw = np.zeros((rows.shape[0], self.encoder_.shape[1]))
-        for person in range(rows.shape[0]):
-            places = rows.indices[rows.indptr[person] : rows.indptr[person + 1]]
-            learnt = places[places < self.encoder_.shape[0]]
-            raw[person] = self.encoder_[learnt].sum(axis=0, dtype=np.float64)
-        return raw
-
-    def decode(self, affinities: Array) -> Array:
-        """Return the score of every item for affinities with tags (people x items)."""
-        if self.device == "cuda" and len(affinities) >= _BATCH:
-            return self._scorer().decode(affinities)
-        return super().decode(affinities)
-
-    def origins(self, tag: Tag | str, history: Iterable[ItemId]) -> dict[ItemId, float]:
-        """Return where an affinity comes from: what each item of the history adds to the raw score.
-
-        The parts sum to the raw score p of the tag, of which the affinity is a multiple.
-        """
-        self.check_fitted()
-        column = resolve_tag(tag, self._tag_index)
-        learnt = self.encoder_.shape[0]
-        return {
-            self.items_[i]: float(self.encoder_[i, column]) if i < learnt else 0.0
-            for i in self._places(history)
-        }
 
     def describe(self) -> dict[str, Any]:
         """Return what it holds as plain values, for programs."""
@@ -243,74 +301,132 @@ class Teaser(AspectModel):
             "kind": "Teaser",
             "items": len(self.items_),
             "tags": dict(Counter(tag.feature for tag in self.tags_)),
+            "people_tags": dict(Counter(tag.feature for tag in self.people_tags_)),
             "parameters": self._plain_parameters(),
             "iterations": self.iterations_,
             "residual": self.residual_,
             "converged": self.converged_,
+            "remainder": describe_remainder(self.remainder_),
             "roles": dict(self.rules_.roles),
         }
 
     def save(self, folder: str | Path) -> None:
         """Write the model to a folder; `teaser.load` reads it back."""
         self.check_fitted()
+        kept = self._catalogue()
+        people_arrays, people_tables = pack_people(self.people_rows_)
+        fared = {
+            "iterations": self.iterations_,
+            "residual": self.residual_,
+            "converged": self.converged_,
+        }
         artifact.write(
             folder,
             kind="Teaser",
-            settings={
-                "parameters": self._plain_parameters(),
-                "rules": self.rules_.as_dict(),
-                "shape": list(self.decoder_.shape),
-                "fit": {
-                    "iterations": self.iterations_,
-                    "residual": self.residual_,
-                    "converged": self.converged_,
-                },
-            },
+            settings={"parameters": self._plain_parameters(), "fit": fared, **kept["settings"]},
             arrays={
-                "encoder": self.encoder_,
-                "popularity": self.popularity_,
-                **pack("decoder", self.decoder_),
+                **pack_encoder(self.encoder_),
+                **pack_remainder(self.remainder_),
+                **people_arrays,
+                **kept["arrays"],
             },
-            tables={"items": self.table_, "tags": tag_frame(self.tags_)},
+            tables={**kept["tables"], **people_tables},
         )
 
     @classmethod
     def from_content(cls, content: Content) -> Self:
-        """Return the model that was saved; the encoder stays on disk until it is used."""
+        """Return the model that was saved; encoder and remainder stay on disk until used."""
         settings: Mapping[str, Any] = content.settings
         model = cls(**settings["parameters"])
-        model.encoder_ = content.arrays["encoder"]
-        model.popularity_ = np.array(content.arrays["popularity"])
-        rows, columns = settings["shape"]
-        model.decoder_ = unpack("decoder", content.arrays, (rows, columns)).astype(np.float64)
-        model.tags_ = tags_from(content.tables["tags"])
-        model.table_ = content.tables["items"]
-        model.items_ = Ids(model.table_.to_series(0).to_list())
-        model.rules_ = Rules.from_dict(settings["rules"])
+        model._read_catalogue(content)
+        model.encoder_ = unpack_encoder(content.arrays, settings["shape"][1])
+        learnt, width = model.encoder_.shape
+        model.remainder_ = unpack_remainder(content.arrays, learnt)
+        model.people_rows_ = unpack_people(content.arrays, content.tables, width)
         model.iterations_ = settings["fit"]["iterations"]
         model.residual_ = settings["fit"]["residual"]
         model.converged_ = settings["fit"]["converged"]
-        n_items, n_tags = len(model.items_), len(model.tags_)
-        learnt, width = model.encoder_.shape
-        if (rows, columns, width) != (n_items, n_tags, n_tags) or learnt > n_items:
+        if width != len(model.tags_) or learnt > len(model.items_):
             raise ValueError("its parts are of different sizes")
-        if not np.isfinite(model.residual_) or len(model.popularity_) != n_items:
+        if not np.isfinite(model.residual_):
             raise ValueError("its parts do not fit together")
-        model._index()
         return model
 
-    def _scorer(self) -> DeviceScorer:
-        """Return encoder and decoder on the GPU, moved there once."""
-        kept = self.__dict__.get("_on_device")
-        if kept is None or kept[0] is not self.encoder_ or kept[1] is not self.decoder_:
-            scorer = DeviceScorer(self.encoder_, self.decoder_)
-            kept = (self.encoder_, self.decoder_, scorer)
-            self._on_device = kept
-        scorer_kept: DeviceScorer = kept[2]
-        return scorer_kept
+    def _solve(
+        self, system: System, dataset: Dataset, start: Array | None, callback: Callback | None
+    ) -> tuple[Solution, sp.csr_array | None]:
+        """Return the encoder, and the weights of the decoder where they are learned."""
+        weights = None
+        l1, l2 = float(self.l2_weights), float(self.l2_encoder)
+        how: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
+
+        def solve(system: System, start: Array | None) -> Solution:
+            return dispatch(
+                system, l2_weights=l1, l2_encoder=l2, solver=self.solver, start=start, **how
+            )
+
+        if self.decoder == "learned":
+            solution, system, weights = learn_decoder(
+                system,
+                decoder(dataset.S, popularity(dataset)),
+                l1=l1,
+                l2_decoder=float(self.l2_decoder),
+                rounds=self.rounds,
+                solve=solve,
+                start=start,
+            )
+        else:
+            solution = solve(system, start)
+        if self.density is not None:
+            solution = sparsify(system, solution, l1=l1, l2=l2, density=self.density, **how)
+        return solution, weights
+
+    def _solve_remainder(
+        self, system: Inverse, start: Array | None, callback: Callback | None, own: bool
+    ) -> tuple[Solution, Remainder]:
+        return fit_remainder(
+            system,
+            k=float(self.l2_remainder or 0.0),
+            l2=float(self.l2_encoder),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            share=float(self.remainder_share),
+            overwrite=own,
+            start=start,
+            callback=callback,
+        )
+
+    def _weigh(self, new: sp.csr_array) -> sp.csr_array:
+        """Return the rows of new items with the mean of the weights that were learned for a tag."""
+        if self.decoder != "learned":
+            return new
+        data = new.data * tag_means(self.decoder_)[new.indices]
+        return sp.csr_array((data, new.indices, new.indptr), shape=new.shape)
 
     def _check(self) -> None:
-        check_settings(**self.parameters())
+        settings = self.parameters()
+        check_decoder(*(settings.pop(name) for name in ("decoder", "l2_decoder", "rounds")))
+        check_density(settings.pop("density"))
+        k, share = settings.pop("l2_remainder"), settings.pop("remainder_share")
+        if not isinstance(settings.pop("people"), bool):
+            raise ParameterError(f"people must be True or False, found {self.people!r}.")
+        check_settings(**settings)
+        others = {"decoder='learned'": self.decoder == "learned", "density": self.density}
+        named = [name for name, asked in others.items() if asked]
+        check_remainder(k, share, solver=self.solver, gram=self.gram, others=named)
+
+    def _learnt_people(self, dataset: Dataset) -> People | None:
+        """Return what is known of the users, where it is to be learnt from."""
+        if dataset.people is None or not self.people:
+            return None
+        others = {"decoder='learned'": self.decoder == "learned", "density": self.density}
+        others["l2_remainder"] = self.l2_remainder
+        for name in (name for name, asked in others.items() if asked):
+            raise ParameterError(
+                f"The data set knows features of people, which cannot be learnt from with {name}. "
+                "Leave that out, or the features, with people=False."
+            )
+        return dataset.people
 
     def _plain_parameters(self) -> dict[str, Any]:
         """Return the parameters as json can hold them.
@@ -324,19 +440,9 @@ class Teaser(AspectModel):
         return {k: v.item() if isinstance(v, np.generic) else v for k, v in settings.items()}
 
 
-def _matched(start: Teaser, dataset: Dataset) -> Array:
+def _matched(start: Teaser, dataset: Dataset, people: People | None) -> Array:
     """Return the encoder of a fitted model in the order of a data set, zero for what is new."""
     if not isinstance(start, Teaser):
         raise ParameterError(f"start must be a fitted Teaser, found a {type(start).__name__}.")
     start.check_fitted()
-    learnt = start.items_[: start.encoder_.shape[0]]
-    rows = {item_id: place for place, item_id in enumerate(learnt)}
-    columns = {tag: place for place, tag in enumerate(start.tags_)}
-    items = [rows.get(item_id, -1) for item_id in dataset.items]
-    tags = [columns.get(tag, -1) for tag in (*dataset.tags, POPULARITY)]
-    if items == list(range(len(learnt))) and tags == list(range(len(columns))):
-        return start.encoder_
-    encoder = np.asarray(start.encoder_)[np.ix_(items, tags)]
-    encoder[np.array(items) < 0] = 0
-    encoder[:, np.array(tags) < 0] = 0
-    return encoder
+    return match_rows(start, start.encoder_, dataset, people)

@@ -13,8 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from teaser import artifact
 from teaser.artifact import Content
-from teaser.data.dataset import Dataset, Ids, ItemId, pack, tag_frame, tags_from, unpack
-from teaser.data.rules import Rules
+from teaser.data.dataset import Dataset, ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError, SolverError
 from teaser.model.aspect import AspectModel, decoder, popularity
@@ -216,21 +215,14 @@ class WMFS(AspectModel):
     def save(self, folder: str | Path) -> None:
         """Write the model to a folder; `teaser.load` reads it back."""
         self.check_fitted()
+        kept = self._catalogue()
+        said = {"parameters": plain_parameters(self), "learnt": self.n_learnt_}
         artifact.write(
             folder,
             kind="WMFS",
-            settings={
-                "parameters": plain_parameters(self),
-                "rules": self.rules_.as_dict(),
-                "shape": list(self.decoder_.shape),
-                "learnt": self.n_learnt_,
-            },
-            arrays={
-                "inverse": self.inverse_,
-                "popularity": self.popularity_,
-                **pack("decoder", self.decoder_),
-            },
-            tables={"items": self.table_, "tags": tag_frame(self.tags_)},
+            settings={**said, **kept["settings"]},
+            arrays={"inverse": self.inverse_, **kept["arrays"]},
+            tables=kept["tables"],
         )
 
     @classmethod
@@ -238,21 +230,13 @@ class WMFS(AspectModel):
         """Return the model that was saved."""
         settings: Mapping[str, Any] = content.settings
         model = cls(**settings["parameters"])
-        rows, columns = settings["shape"]
+        model._read_catalogue(content)
         model.inverse_ = content.arrays["inverse"]
         model.n_learnt_ = settings["learnt"]
-        model.popularity_ = np.array(content.arrays["popularity"])
-        model.decoder_ = unpack("decoder", content.arrays, (rows, columns)).astype(np.float64)
-        model.tags_ = tags_from(content.tables["tags"])
-        model.table_ = content.tables["items"]
-        model.items_ = Ids(model.table_.to_series(0).to_list())
-        model.rules_ = Rules.from_dict(settings["rules"])
-        n_items, n_tags = len(model.items_), len(model.tags_)
-        if (rows, columns) != (n_items, n_tags) or model.inverse_.shape != (n_tags, n_tags):
+        if model.inverse_.shape != (len(model.tags_), len(model.tags_)):
             raise ValueError("its parts are of different sizes")
-        if len(model.popularity_) != n_items or not 0 <= model.n_learnt_ <= n_items:
+        if not 0 <= model.n_learnt_ <= len(model.items_):
             raise ValueError("its parts do not fit together")
-        model._index()
         return model
 
 

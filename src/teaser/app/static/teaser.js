@@ -157,6 +157,16 @@ document.addEventListener("input", (event) => {
   waiting = setTimeout(() => load(holder, event.target.value), 150);
 });
 
+// A slider says in words where it stands while it is moved.
+document.addEventListener("input", (event) => {
+  const { said } = event.target.dataset;
+  if (!said) return;
+  const words = JSON.parse(said);
+  const text = words[Math.round(event.target.value * (words.length - 1))];
+  event.target.setAttribute("aria-valuetext", text);
+  event.target.form.querySelector("[data-words]").textContent = text;
+});
+
 document.addEventListener("change", (event) => {
   if (event.target.form?.matches("[data-auto]")) event.target.form.requestSubmit();
 });

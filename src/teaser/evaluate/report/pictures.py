@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from teaser.evaluate.report.dial import draw_dial
 from teaser.evaluate.report.drawing import (
     GROUND,
     INK,
@@ -51,6 +52,7 @@ def draw_pictures(study: Results) -> list[Picture]:
         draw_tail,
         draw_by_tags,
         draw_surface,
+        draw_dial,
         draw_convergence,
     ):
         with style(f"{study.key}-{draw.__name__}"):

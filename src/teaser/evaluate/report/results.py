@@ -67,7 +67,7 @@ class Results:
             ) from error
         except (OSError, ValueError) as error:
             raise DataError(f"{source} cannot be read as json: {error}.") from error
-        return cls(_checked(content, str(source)))
+        return cls({**_checked(content, str(source)), **_dial(Path(source))})
 
     @property
     def key(self) -> str:
@@ -213,7 +213,7 @@ def read_all(sources: Sequence[Source]) -> list[Results]:
     found: list[Results] = []
     for source in sources:
         if not isinstance(source, Mapping) and Path(source).is_dir():
-            files = sorted(Path(source).glob("*.json"))
+            files = sorted(set(Path(source).glob("*.json")) - set(Path(source).glob("*.dial.json")))
             if not files:
                 raise DataError(f"There are no results (*.json) in {source}.")
             found += [Results.read(path) for path in files]
@@ -226,6 +226,17 @@ def read_all(sources: Sequence[Source]) -> list[Results]:
         if keys.count(key) > 1:
             raise ParameterError(f"The study {key} is given {keys.count(key)} times; give it once.")
     return found
+
+
+def _dial(path: Path) -> dict[str, Any]:
+    """Return what `teaser tune` wrote beside the results of a study, if it did."""
+    beside = path.with_suffix(".dial.json")
+    try:
+        return {"dial": json.loads(beside.read_text(encoding="utf-8"))}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise DataError(f"{beside} cannot be read as json: {error}.") from error
 
 
 def _checked(content: Any, where: str) -> Mapping[str, Any]:

@@ -1,8 +1,12 @@
 """Reports of studies: the tables as Markdown, the pictures, and a page with everything."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from teaser.errors import ParameterError
+from teaser.evaluate.report.dial import draw_dial
+from teaser.evaluate.report.drawing import style
 from teaser.evaluate.report.page import TITLES, render_page
 from teaser.evaluate.report.pictures import draw_pictures
 from teaser.evaluate.report.results import Results, Source, read_all
@@ -33,6 +37,18 @@ def write_report(results: Sequence[Source], out: str | Path) -> Path:
     _write(folder / TABLES, tables_text(studies))
     _write(folder / PAGE, page)
     return folder / PAGE
+
+
+def write_dial(dial: Mapping[str, Any], path: str | Path) -> Path:
+    """Write the picture of what `tune_study` returned, and return its path."""
+    path = Path(path)
+    study = Results({**dial, "dial": dial})
+    with style(f"{study.key}-draw_dial"):
+        drawn = draw_dial(study)
+    if drawn is None:
+        raise ParameterError("There is nothing to draw: the dial was not turned.")
+    _write(path, drawn.standalone())
+    return path
 
 
 def write_tables(results: Sequence[Source], path: str | Path) -> Path:

@@ -1,0 +1,87 @@
+"""Measure how long one person waits for a list with reasons out of a million items.
+
+The model is put together, not fitted: scoring takes as long whatever the numbers are. Its encoder
+is a file that is mapped, of which a request reads the rows of the history only.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from report import report
+
+from teaser import ListOf, Rules, Tag, Teaser
+from teaser.data.dataset import Ids
+from teaser.evaluate.meter import peak_memory
+from teaser.model.aspect import decoder
+from teaser.profile import POPULARITY
+
+
+def put_together(n_items: int, n_tags: int, encoder: Path, people: np.ndarray[Any, Any]) -> Teaser:
+    rng = np.random.default_rng(0)
+    places = np.sort(rng.integers(0, n_tags, (n_items, 10)), axis=1)
+    indptr = np.arange(0, 10 * n_items + 1, 10)
+    S = sp.csr_array((np.ones(10 * n_items), places.ravel(), indptr), shape=(n_items, n_tags))
+    S.sum_duplicates()
+    model = Teaser()
+    model.popularity_ = 1.0 / np.arange(1, n_items + 1) ** 0.8
+    model.decoder_ = decoder(S, model.popularity_)
+    model.tags_ = (*(Tag("tag", f"t{j}") for j in range(n_tags)), POPULARITY)
+    model.items_ = Ids(range(n_items))
+    model.table_ = pl.DataFrame(
+        {"item_id": np.arange(n_items), "title": [f"Item {i}" for i in range(n_items)]}
+    )
+    model.rules_ = Rules((ListOf("tag"),), {"title": "title"})
+    model.encoder_ = np.memmap(encoder, np.float32, "w+", shape=(n_items, n_tags + 1))
+    model.encoder_[np.unique(people)] = rng.standard_normal((len(np.unique(people)), n_tags + 1))
+    model.iterations_, model.residual_, model.converged_ = 0, 0.0, True
+    model._index()
+    return model
+
+
+def times(work: Callable[[int], object], repeat: int) -> dict[str, float]:
+    measured = []
+    for i in range(repeat):
+        start = time.perf_counter()
+        work(i)
+        measured.append(1000 * (time.perf_counter() - start))
+    return {"median ms": float(np.median(measured)), "p95 ms": float(np.percentile(measured, 95))}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, default=1_000_000)
+    parser.add_argument("--tags", type=int, default=2_000)
+    parser.add_argument("--quick", action="store_true", help="50,000 items")
+    chosen = parser.parse_args()
+    n_items = 50_000 if chosen.quick else chosen.items
+    rng = np.random.default_rng(1)
+    people = rng.integers(0, n_items, (50, 20))
+    with tempfile.TemporaryDirectory() as scratch:
+        model = put_together(n_items, chosen.tags, Path(scratch) / "encoder", people)
+        tag = model.tags_[5]
+        asks: dict[str, Callable[[int], object]] = {
+            "recommend 20 with reasons": lambda i: model.recommend(people[i].tolist()),
+            "the same after three presses": lambda i: model.recommend(people[i].tolist(), {tag: 3}),
+            "explain one item": lambda i: model.explain(7, people[i].tolist()),
+        }
+        rows = [{"what": what, **times(ask, len(people))} for what, ask in asks.items()]
+        name = "million-quick" if chosen.quick else "million"
+        report(
+            name,
+            rows,
+            items=n_items,
+            tags=chosen.tags,
+            tags_of_items=int(model.decoder_.nnz),
+            peak_gb=peak_memory() / 1e9,
+        )
+
+
+if __name__ == "__main__":
+    main()
