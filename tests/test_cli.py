@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
@@ -142,6 +143,32 @@ class TestPrepare:
 
 
 class TestFit:
+    def test_weights_are_learned_and_the_encoder_thinned_on_demand(
+        self, shop: Path, tmp_path: Path
+    ) -> None:
+        words = ("--decoder", "learned", "--l2-decoder", 2, "--rounds", 2, "--density", 0.4)
+        said("fit", shop / "data", "--out", tmp_path / "m", *words)
+        model = teaser.load(tmp_path / "m", teaser.Teaser)
+        assert (model.decoder, model.l2_decoder, model.rounds) == ("learned", 2.0, 2)
+        assert model.encoder_.nnz == int(0.4 * model.encoder_.shape[0] * model.encoder_.shape[1])
+        weights = model.decoder_.data[model.decoder_.indices < len(model.tags_) - 1]
+        assert np.abs(weights - 1).max() > 0.01
+
+    @pytest.mark.parametrize(
+        ("words", "text"),
+        [
+            (("--l2-decoder", 5), "--l2-decoder has no meaning"),
+            (("--rounds", 2), "--rounds has no meaning"),
+            (("--decoder", "weights"), "decoder must be one of tags, learned"),
+            (("--density", 0), "density must be the share"),
+        ],
+    )
+    def test_options_that_contradict_each_other_are_refused(
+        self, shop: Path, tmp_path: Path, words: tuple[Any, ...], text: str
+    ) -> None:
+        assert text in refused("fit", shop / "data", "--out", tmp_path / "m", *words)
+        assert not (tmp_path / "m").exists()
+
     def test_it_says_beforehand_what_it_takes(self, shop: Path, tmp_path: Path) -> None:
         result = run("fit", shop / "data", "--out", tmp_path / "m")
         assert "memory" in result.stderr
@@ -338,3 +365,64 @@ def test_the_installed_command_ends_with_code_2_and_no_traceback(tmp_path: Path)
         [sys.executable, "-m", "teaser", "--version"], capture_output=True, text=True, check=True
     )
     assert module.stdout == version.stdout
+
+
+@pytest.fixture(scope="module")
+def both(shop: Path) -> Path:
+    """A model with a remainder, made by the command line."""
+    said(
+        "fit", shop / "data", "--out", shop / "both", "--l2-weights", 5, "--l2-encoder", 5,
+        "--l2-remainder", 20, "--remainder-share", 0.95,
+    )  # fmt: skip
+    return shop / "both"
+
+
+class TestRemainder:
+    """A model whose viewed items are reasons too."""
+
+    def test_what_it_writes_is_the_model_of_the_library(self, shop: Path, both: Path) -> None:
+        settings: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "l2_remainder": 20.0}
+        data = teaser.Dataset.load(shop / "data")
+        wanted = teaser.Teaser(**settings, remainder_share=0.95).fit(data)
+        found = teaser.load(both, teaser.Teaser)
+        assert (found.remainder_ != wanted.remainder_).nnz == 0
+        about = json.loads(said("info", both, "--json"))
+        assert about["remainder"]["entries"] == wanted.remainder_.nnz
+
+    def test_both_kinds_of_reasons_are_printed(self, both: Path) -> None:
+        assert "% viewed Event 1" in said("recommend", both, "-i", "i1,i5")
+        text = said("explain", both, "i3", "-i", "i1,i5")
+        assert "Viewed" in text
+        assert "% because you viewed Event" in text
+
+    def test_json_adds_up_at_every_place_of_the_dial(self, both: Path) -> None:
+        for balance in (0, 0.3, 0.5, 1):
+            found = json.loads(
+                said("explain", both, "i3", "-i", "i1,i5", "--balance", balance, "--json")
+            )
+            tags, viewed = found["contributions"], found.get("viewed", {})
+            total = sum(tags.values()) + sum(viewed.values())
+            assert total == pytest.approx(found["score"])
+            assert bool(viewed) == (balance > 0)
+            assert any(tags.values()) == (balance < 1)
+        (first, *_) = json.loads(said("recommend", both, "-i", "i1", "--balance", 1, "--json"))
+        assert all(reason["item_id"] == "i1" for reason in first["reasons"])
+
+    @pytest.mark.parametrize(
+        ("words", "what"),
+        [
+            (("--l2-remainder", 0), "l2_remainder must be a finite number above 0"),
+            (("--remainder-share", 0.5), "means nothing without a remainder"),
+            (("--l2-remainder", 5, "--gram", "sparse"), "as an array, found gram='sparse'"),
+            (("--l2-remainder", 5, "--density", 0.1), "cannot be had with density"),
+        ],
+    )
+    def test_bad_settings_write_nothing(
+        self, shop: Path, tmp_path: Path, words: tuple[Any, ...], what: str
+    ) -> None:
+        assert what in refused("fit", shop / "data", "--out", tmp_path / "m", *words)
+        assert not (tmp_path / "m").exists()
+
+    def test_a_bad_balance_is_one_sentence(self, both: Path) -> None:
+        text = refused("recommend", both, "-i", "i1", "--balance", 2)
+        assert "balance must be a number from 0 to 1" in text

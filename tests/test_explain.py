@@ -1,13 +1,20 @@
 """The promises to users: what is shown adds up, and a press does what it says."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from teaser import Reason, Steering, Tag, Teaser
+from teaser import Explanation, Reason, Steering, Tag, Teaser
 from teaser.explain import (
+    AnyReason,
+    Viewed,
+    ViewedReason,
     all_reasons,
+    by_item,
+    by_tag,
     impacts,
     main_reasons,
     number_features,
@@ -43,6 +50,7 @@ def test_contributions_sum_to_the_score(
     assert sum(found.contributions.values()) == pytest.approx(found.score, abs=1e-12)
     a = model.profile(history, presses, steering=Steering(scale=scale)).affinities
     for reason in found.reasons:
+        assert isinstance(reason, Reason)
         assert reason.affinity == a[reason.tag]
     sizes = sum(abs(r.share) for r in found.reasons)
     assert sizes == pytest.approx(1.0) or not any(found.contributions.values())
@@ -99,15 +107,20 @@ def test_reasons_are_the_five_largest_shares_of_at_least_a_twentieth() -> None:
     a = np.array([0.9, -0.6, 0.3, 0.02, 0.5, 0.4])
     every = all_reasons(a, np.arange(6), np.ones(6), TAGS)
     shown = main_reasons(every)
-    assert [r.tag.value for r in shown] == ["0", "1", "4", "5", "2"]
+
+    def named(reasons: Sequence[AnyReason]) -> list[str]:
+        return [r.tag.value for r in reasons if isinstance(r, Reason)]
+
+    assert named(shown) == ["0", "1", "4", "5", "2"]
     assert shown[1].share == pytest.approx(-0.6 / 2.72)
-    assert [r.tag.value for r in main_reasons(every, negative=False)] == ["0", "4", "5", "2"]
-    assert [r.tag.value for r in main_reasons(every, n=2)] == ["0", "1"]
+    assert named(main_reasons(every, negative=False)) == ["0", "4", "5", "2"]
+    assert named(main_reasons(every, n=2)) == ["0", "1"]
     assert len(main_reasons(every, min_share=0.0, n=10)) == 6
 
 
 def test_a_contribution_carries_the_weight_of_the_item() -> None:
     (reason,) = all_reasons(np.array([0.5]), np.array([0]), np.array([0.25]), TAGS)
+    assert isinstance(reason, Reason)
     assert reason.contribution == 0.125
     assert reason.affinity == 0.5
 
@@ -172,3 +185,42 @@ def test_impacts_of_numbered_features_are_the_same() -> None:
         own = [part for tag, part in zip(tags, parts, strict=True) if tag.feature == feature]
         assert found[feature] == pytest.approx(sum(own) / parts.sum())
     assert found == impacts(values, mass, tags)
+
+
+def test_both_kinds_of_reasons_compete_by_share() -> None:
+    tags = (Tag("a", "x"), Tag("a", "y"))
+    viewed = Viewed(np.array([0.3, 0.0, -0.5]), lambda n: (f"i{n}", [None, "B", "C"][n]))
+    found = all_reasons(
+        np.array([0.4, 0.2]), np.array([0, 1]), np.array([1.0, 0.5]), tags, scale=0.5, viewed=viewed
+    )
+    # 0.2 and 0.05 of tags, 0.3 and -0.5 of items; what adds nothing is left out.
+    assert [type(r) for r in found] == [ViewedReason, ViewedReason, Reason, Reason]
+    assert [r.contribution for r in found] == pytest.approx([-0.5, 0.3, 0.2, 0.05])
+    assert [r.share for r in found] == pytest.approx(
+        [part / 1.05 for part in (-0.5, 0.3, 0.2, 0.05)]
+    )
+    assert [r.affinity for r in found if isinstance(r, Reason)] == [0.4, 0.2]
+    assert [r.title for r in found if isinstance(r, ViewedReason)] == ["C", None]
+    assert [r.sentence() for r in found[:2]] == [
+        "-48 % because you viewed C",
+        "29 % because you viewed i0",
+    ]
+    few = all_reasons(
+        np.array([0.4, 0.2]), np.array([0, 1]), np.array([1.0, 0.5]), tags,
+        scale=0.5, viewed=viewed, min_share=0.05,
+    )  # fmt: skip
+    assert few == found[:3]
+    assert main_reasons(found, negative=False) == found[1:3]
+    assert by_item(found) == {"i2": -0.5, "i0": 0.3}
+    assert by_tag(found) == pytest.approx({tags[0]: 0.2, tags[1]: 0.05})
+
+
+def test_the_share_of_tags_is_of_all_parts() -> None:
+    tag = Tag("a", "x")
+    said = Explanation("i", 0.1, 0.5, {tag: -0.3}, (), viewed={"j": 0.5, "k": -0.1})
+    assert said.tag_share == pytest.approx(0.3 / 0.9)
+    assert Explanation("i", 0.0, 0.0, {tag: 0.0}, ()).tag_share == 1.0
+
+
+def test_a_small_share_of_a_viewed_item_is_said_so() -> None:
+    assert ViewedReason("i", 0.001, 0.001, "A").sentence() == "under 1 % because you viewed A"

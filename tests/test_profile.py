@@ -17,6 +17,7 @@ from teaser.profile import (
     default_certainty,
     place_presses,
     press,
+    scaled,
 )
 
 finite = st.floats(-10, 10).map(lambda x: round(x, 6))
@@ -242,3 +243,28 @@ def test_a_history_may_come_in_any_collection(model: Teaser) -> None:
 def test_senseless_steering_is_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         Steering(**bad)
+
+
+@pytest.mark.parametrize("balance", [-0.1, 1.1, np.nan, "half", None, True])
+def test_a_balance_is_from_nought_to_one(balance: Any) -> None:
+    with pytest.raises(ParameterError, match="balance must be a number from 0 to 1"):
+        Steering(balance=balance)
+
+
+@pytest.mark.parametrize(
+    ("balance", "weights"),
+    [(0, (1, 0)), (0.25, (1, 0.5)), (0.5, (1, 1)), (0.75, (0.5, 1)), (1, (0, 1))],
+)
+def test_a_balance_weighs_two_parts(balance: float, weights: tuple[float, float]) -> None:
+    steering = Steering(balance=balance)
+    assert (steering.tags_weight, steering.viewed_weight) == weights
+
+
+@pytest.mark.parametrize("scale", ["robust", "paper"])
+def test_the_factor_is_what_turned_raw_scores_into_affinities(scale: str) -> None:
+    raw = np.vstack([RAW, RAW, np.zeros_like(RAW)])
+    found, factors = scaled(raw, [1, 5, 3], 3, Steering(scale=scale))
+    assert_array_equal(found, affinities(raw, [1, 5, 3], 3, Steering(scale=scale)))
+    assert_allclose(found, raw * factors[:, None])
+    assert factors[1] == pytest.approx(2 * factors[0])
+    assert factors[2] == pytest.approx(0.8)

@@ -5,9 +5,12 @@ from io import StringIO
 import pytest
 from rich.console import Console, RenderableType
 
-from teaser import Presses, Teaser
+from teaser import Dataset, Presses, Teaser
 from teaser.terminal import (
     _signed_bar,
+    about_lines,
+    as_explanation,
+    as_recommendation,
     draw_explanation,
     draw_origins,
     draw_profile,
@@ -73,3 +76,37 @@ def test_origins_end_with_the_sum(model: Teaser) -> None:
     text = drawn(draw_origins(origins, {"i2": "Event 2"}))
     assert "Event 2  i2" in text
     assert text.splitlines()[-1].split()[-1] == f"{sum(origins.values()):+.5f}"
+
+
+def test_both_kinds_of_reasons_are_drawn(dataset: Dataset) -> None:
+    both = Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0).fit(dataset)
+    text = drawn(draw_recommendations(both.recommend(["i1", "i5"], k=3)))
+    assert "% viewed Event 1" in text
+    assert "% film" in text
+    found = both.explain("i3", ["i1", "i5"])
+    lines = drawn(draw_explanation(found)).splitlines()
+    for name in ("1", "5"):
+        (line,) = [line for line in lines if f"Event {name}" in line]
+        assert line.startswith("Viewed")
+        assert f"{found.viewed[f'i{name}']:+.3f}" in line
+    said = as_explanation(found)
+    assert said["viewed"] == found.viewed
+    assert {r["sentence"] for r in said["reasons"]} == set(found.sentences())
+    (place,) = (as_recommendation(r) for r in both.recommend(["i1", "i5"], k=1))
+    kinds = {"tag" in reason for reason in place["reasons"]}
+    assert kinds == {True, False}
+
+
+def test_without_a_remainder_json_says_nothing_of_views(model: Teaser) -> None:
+    said = as_explanation(model.explain("i4", ["i2"]))
+    assert "viewed" not in said
+    assert list(said)[:4] == ["item_id", "title", "score", "match"]
+
+
+def test_what_a_folder_holds_is_headings_and_entries() -> None:
+    about = {"items": 3, "tags": {"town": 2, "type": 1}, "found": ["[a]", "b"]}
+    lines = list(about_lines(about))
+    assert [line.plain for line in lines] == [
+        *("items", "  3", "tags", "  town  2", "  type  1", "found", "  [a]", "  b"),
+    ]
+    assert [str(line.style) for line in lines].count("bold") == 3

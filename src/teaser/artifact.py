@@ -124,6 +124,19 @@ def read(folder: str | Path) -> Content:
                 raise
 
 
+def verify(folder: str | Path) -> None:
+    """Raise `ArtifactError` if a file of a folder is not as `write` wrote it."""
+    folder = Path(folder)
+    while True:
+        manifest = read_manifest(folder)
+        try:
+            _verify(folder, manifest)
+            return
+        except ArtifactError:
+            if read_manifest(folder) == manifest:
+                raise
+
+
 def copy(folder: str | Path, target: str | Path) -> None:
     """Copy what `write` wrote into a new folder, checking every byte on the way.
 
@@ -210,6 +223,14 @@ def _read(folder: Path, manifest: Mapping[str, Any]) -> Content:
         arrays = _map_arrays(paths.pop("arrays"))
         tables = {name: pl.read_parquet(path) for name, path in paths.items()}
         return Content(manifest["kind"], dict(manifest["settings"]), arrays, tables)
+    except _DAMAGE as error:
+        raise ArtifactError(f"{folder} is damaged: {error!r}. Make it again.") from error
+
+
+def _verify(folder: Path, manifest: Mapping[str, Any]) -> None:
+    try:
+        for entry in manifest["files"].values():
+            _checked(folder, entry)
     except _DAMAGE as error:
         raise ArtifactError(f"{folder} is damaged: {error!r}. Make it again.") from error
 

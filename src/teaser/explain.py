@@ -234,9 +234,9 @@ def sum_impacts(
     """Return what `impacts` does, for tags whose features are numbered already."""
     parts = np.abs(affinities) * mass
     total = float(parts.sum())
-    shares = np.bincount(numbers, weights=parts, minlength=len(features))
+    shares: Array = np.bincount(numbers, weights=parts, minlength=len(features))
     if total > 0:
-        shares /= total
+        shares = shares / total
     return dict(zip(features, shares.tolist(), strict=True))
 
 

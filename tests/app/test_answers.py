@@ -4,7 +4,9 @@ import pytest
 from pydantic import BaseModel
 
 from teaser import Teaser
+from teaser import explain as why
 from teaser.app import answers
+from teaser.app.reason import Reason
 from teaser.app.schemas import ProfileOptions
 from teaser.errors import UnknownTagError
 
@@ -35,9 +37,21 @@ def test_reasons_keep_their_numbers(model: Teaser) -> None:
     found = model.recommend(["i0", "i2"], k=1)[0]
     made = answers.Recommendation.of(found)
     assert made.score == found.score
-    assert [(r.tag, r.contribution, r.share, r.affinity) for r in made.reasons] == [
-        (str(r.tag), r.contribution, r.share, r.affinity) for r in found.reasons
-    ]
+    for reason, own in zip(made.reasons, found.reasons, strict=True):
+        assert isinstance(reason, Reason)
+        assert isinstance(own, why.Reason)
+        assert (reason.tag, reason.affinity) == (str(own.tag), own.affinity)
+        assert (reason.contribution, reason.share) == (own.contribution, own.share)
+
+
+def test_an_explanation_tells_its_two_parts(remainder_model: Teaser) -> None:
+    found = remainder_model.explain("i5", ["i0", "i2"])
+    made = answers.Explanation.of(found)
+    assert len(made.reasons) == len(found.contributions) + len(found.viewed)
+    assert made.from_viewed == pytest.approx(sum(found.viewed.values()))
+    assert made.from_viewed != 0
+    assert made.from_tags + made.from_viewed == pytest.approx(made.score)
+    assert made.tag_share == found.tag_share < 1
 
 
 def test_a_profile_has_the_features_asked_for(model: Teaser) -> None:

@@ -1,6 +1,7 @@
 """A model as the application shows it: cards, pictures, search, filters, replacement."""
 
 import base64
+import copy
 import shutil
 from datetime import date
 from pathlib import Path
@@ -80,6 +81,15 @@ def test_filters_join_features_by_and_and_values_by_or(shop: Catalogue) -> None:
     assert shop.allowed([concert, run]).all()
     assert shop.allowed([concert, ghent]).tolist() == [True, False, False, False]
     assert not shop.allowed([Tag("type", "Opera")]).any()
+
+
+def test_a_tag_is_carried_whatever_its_weight(shop: Catalogue) -> None:
+    model = copy.copy(shop.model)
+    model.decoder_ = -shop.model.decoder_
+    model.decoder_.data[0] = 0.0
+    turned = Catalogue(model)
+    for tag in (Tag("type", "Concert"), Tag("type", "Run"), Tag("town", "Ghent")):
+        assert turned.allowed([tag]).tolist() == shop.allowed([tag]).tolist()
 
 
 def test_filters_by_date_leave_out_what_has_none(shop: Catalogue) -> None:

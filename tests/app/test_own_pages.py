@@ -120,8 +120,19 @@ class TestExport:
         assert [kept["place"] for kept in again.json()["shares"]] == [2]
         assert link.removeprefix("/s/") not in again.text
 
-    def test_of_somebody_new_is_empty(self, client: TestClient) -> None:
-        assert client.get("/export").json() == {"events": []}
+    def test_of_somebody_new_has_the_same_shape(self, client: TestClient) -> None:
+        new = client.get("/export").json()
+        assert (new["events"], new["shares"], new["state"]["history"]) == ([], [], [])
+        client.post("/act", data={"view": "i1"}, headers=OWN)
+        known = client.get("/export").json()
+        assert (set(new), set(new["state"])) == (set(known), set(known["state"]))
+
+    def test_does_not_tell_the_id(self, visitor: TestClient) -> None:
+        store = visitor.app.state.services.store  # type: ignore[attr-defined]
+        person_id = store.find_person(visitor.cookies["teaser"])
+        text = visitor.get("/export").text
+        assert "person_id" not in text
+        assert person_id not in text
 
 
 class TestDelete:
@@ -134,7 +145,7 @@ class TestDelete:
         link = share(visitor)
         page = visitor.post("/delete").text
         assert "Nothing is kept of you any more." in page
-        assert visitor.get("/export").json() == {"events": []}
+        assert visitor.get("/export").json()["events"] == []
         assert "You looked at" not in visitor.get("/").text
         assert visitor.get(link).status_code == 404
 

@@ -10,6 +10,7 @@ from app.conftest import TestClient
 
 from teaser import Teaser
 from teaser.app import pages
+from teaser.explain import Reason
 
 OWN = {"origin": "http://testserver"}
 FRAGMENT = {"x-teaser-fragment": "1"}
@@ -98,6 +99,7 @@ class TestActions:
         shown = re.search(r'<li class="card".*?</article>', page, re.S)
         assert shown
         for reason in expected[0].reasons:
+            assert isinstance(reason, Reason)
             assert f">{reason.tag.value}<" in shown[0] or reason.tag.value == "popularity"
         percent = f"{round(100 * abs(expected[0].reasons[0].share))}\N{NARROW NO-BREAK SPACE}%"
         assert percent in shown[0]

@@ -60,6 +60,8 @@ def test_an_export_holds_state_links_and_actions(store: Store, model_folder: Pat
     assert token not in found.model_dump_json()
     with pytest.raises(UnknownPersonError):
         record.export_of(store, "nobody", catalogue)
+    new = record.export_of(store, None, catalogue)
+    assert (new.events, new.shares, new.state.history, new.state.n_events) == ([], [], [], 0)
 
 
 def test_a_state_names_what_the_model_does_not_know(model_folder: Path) -> None:

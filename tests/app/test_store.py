@@ -229,7 +229,39 @@ class TestSecrets:
             )
         engine.dispose()
         assert person_id in kept
+        assert store.signing_key.decode() in kept
         assert not [secret for secret in secrets if secret in kept]
+
+
+class TestSite:
+    def test_its_people_are_unknown_to_whoever_goes_by_ids(self, store: Store) -> None:
+        narrow = store.without_site
+        hers, token = store.create_person(with_token=True)
+        own, _ = narrow.create_person()
+        store.act(hers, VIEW)
+        for ask in (
+            lambda: narrow.state(hers),
+            lambda: narrow.events(hers),
+            lambda: narrow.kept(hers),
+            lambda: narrow.act(hers, PLUS),
+            lambda: narrow.make_share(hers),
+            lambda: narrow.shares(hers),
+            lambda: narrow.revoke_share(hers, "0" * 16),
+            lambda: narrow.delete_person(hers),
+        ):
+            with pytest.raises(UnknownPersonError):
+                ask()
+        assert store.find_person(token or "") == hers
+        assert store.state(hers).history == ("i1",)
+        assert narrow.act(own, PLUS) == store.state(own)
+
+    def test_all_sign_with_one_key_also_after_a_new_start(self, store: Store) -> None:
+        key = store.signing_key
+        again = Store(store.url)
+        again.migrate()
+        assert again.signing_key == key
+        assert len(key) == 43
+        again.close()
 
 
 class TestManyAtOnce:
@@ -407,6 +439,21 @@ class TestTrouble:
         fixed.close()
         assert store.state(person_id).presses == {}
 
+    def test_what_takes_no_writing_is_neither_ready_nor_begun_with(
+        self, store: Store, database_url: str, tmp_path: Path
+    ) -> None:
+        if database_url.startswith("sqlite"):
+            url = f"sqlite:///file:{tmp_path / 'people.db'}?mode=ro&uri=true"
+        else:
+            url = f"{database_url}&options=-c%20default_transaction_read_only%3Don"
+        fixed = Store(url)
+        assert fixed.keys() == []  # it can be read
+        for ask in (fixed.ping, fixed.migrate):
+            with pytest.raises(StoreError, match=r"read-?only.* Let the server's user write to it"):
+                ask()
+        fixed.close()
+        store.ping()
+
     def test_a_full_disk_refuses_and_loses_nothing(self, tmp_path: Path) -> None:
         store = Store(f"sqlite:///{tmp_path / 'people.db'}")
         store.migrate()
@@ -439,14 +486,3 @@ class TestTrouble:
         server.start()
         assert store.act(person_id, PLUS).history == ("i1",)
         store.close()
-
-
-def test_a_file_that_is_gone_takes_no_press(tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path / 'people.db'}")
-    store.migrate()
-    assert (tmp_path / "people.db").stat().st_mode & 0o077 == 0
-    person_id, _ = store.create_person()
-    (tmp_path / "people.db").rename(tmp_path / "moved.db")
-    with pytest.raises(StoreError, match=r"people\.db is gone"):
-        store.act(person_id, VIEW)
-    store.close()

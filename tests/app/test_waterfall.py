@@ -9,6 +9,7 @@ from teaser.app.catalogue import Catalogue
 from teaser.app.session import Session
 from teaser.app.state import State
 from teaser.app.texts import texts_in
+from teaser.app.view import TagRow
 from teaser.app.waterfall import waterfall
 
 
@@ -25,6 +26,8 @@ def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -
     assert sum(s.contribution for s in fall.steps) == pytest.approx(total, abs=1e-9)
     assert fall.steps[-1].running == pytest.approx(total, abs=1e-9)
     for step in fall.steps:
+        assert isinstance(step.row, TagRow)
+        assert step.weight is not None
         assert step.row.affinity * step.weight == pytest.approx(step.contribution)
         assert -0.01 <= step.start <= step.start + step.length <= 100.02
     # Each bar begins or ends where the one before it ended or began.

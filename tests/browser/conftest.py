@@ -5,6 +5,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,11 +21,10 @@ from teaser.data import events
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server of the built-in events."""
-    folder = tmp_path_factory.mktemp("site")
-    Teaser().fit(events.dataset(n_events=400, n_people=1200)).save(folder / "model")
+@contextmanager
+def served(model: Teaser, folder: Path) -> Iterator[str]:
+    """Serve a model on loopback, and give its address."""
+    model.save(folder / "model")
     settings = Settings(model=folder / "model", database_url=f"sqlite:///{folder / 'p.db'}", rate=0)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -36,6 +37,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         server.should_exit = True
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server of the built-in events."""
+    model = Teaser().fit(events.dataset(n_events=400, n_people=1200))
+    with served(model, tmp_path_factory.mktemp("site")) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,8 @@ from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.search import Bench, cells, make, search
 from teaser.evaluate.study import ModelPlan, SearchPlan
+from teaser.model import ease, remainder
+from teaser.model.ease import EASE
 from teaser.model.gram import DenseGram
 from teaser.model.system import System
 
@@ -131,6 +133,8 @@ def test_trials_of_other_data_or_parameters_do_not_count(parts: Split, tmp_path:
     other = replace(PLAN, parameters={"tol": 1e-3})
     assert search(other, bench, parts.validation, SearchPlan(), storage=kept).resumed == 0
     assert search(PLAN, bench, parts.test, SearchPlan(), storage=kept).resumed == 0
+    wider = replace(PLAN, grid={**PLAN.grid, "l2_encoder": (2.0, 20.0, 200.0)})
+    assert search(wider, bench, parts.validation, SearchPlan(), storage=kept).resumed == 0
     assert search(PLAN, bench, parts.validation, SearchPlan("recall@5"), storage=kept).resumed == 0
 
 
@@ -183,3 +187,61 @@ def _no_output(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
     """A library prints nothing."""
     yield
     assert capfd.readouterr() == ("", "")
+
+
+def test_one_inverse_serves_all_penalties_on_the_encoder(
+    parts: Split, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inverted: list[float] = []
+    invert = remainder.invert_gram
+
+    def counted(gram: Any, ridge: float, **named: Any) -> Any:
+        inverted.append(ridge)
+        return invert(gram, ridge, **named)
+
+    monkeypatch.setattr(remainder, "invert_gram", counted)
+    bench = Bench(parts.training)
+    pairs = [(5.0, 20.0), (10.0, 15.0), (5.0, 40.0)]
+    for (l1, k), l2 in itertools.product(pairs, (5.0, 50.0)):
+        named: dict[str, Any] = {"l2_weights": l1, "l2_remainder": k, "l2_encoder": l2, "tol": 1e-6}
+        found = bench.fit("Teaser", named)
+        alone = Teaser(**named).fit(parts.training)
+        inverted.pop()  # that of the model alone
+        assert isinstance(found, Teaser)
+        assert_allclose(found.encoder_, alone.encoder_, atol=1e-5)
+        assert_allclose(found.remainder_, alone.remainder_, atol=1e-5)
+    # The first two pairs of penalties have one sum.
+    assert inverted == [25.0, 45.0]
+
+
+def test_ease_of_the_same_ridge_needs_no_inverse_of_its_own(
+    parts: Split, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(parts.training)
+    bench.fit("Teaser", {"l2_weights": 5.0, "l2_remainder": 20.0})
+    wanted = EASE(l2=25.0).fit(parts.training)
+    with monkeypatch.context() as patch:
+        patch.setattr(ease, "invert", lambda _: pytest.fail("an inverse was made again"))
+        found = bench.fit_ease(25.0)
+    assert isinstance(found, EASE)
+    assert_allclose(found.weights_, wanted.weights_, atol=1e-6)
+    other = bench.fit_ease(30.0)
+    assert isinstance(other, EASE)
+    assert_allclose(other.weights_, EASE(l2=30.0).fit(parts.training).weights_, atol=1e-6)
+    bench.fit("Teaser", {"l2_weights": 5.0, "l2_remainder": 20.0, "content_weight": 9.0})
+    plain = bench.fit_ease(25.0)
+    assert isinstance(plain, EASE)
+    assert_allclose(plain.weights_, wanted.weights_, atol=1e-6)
+
+
+def test_a_senseless_remainder_is_refused_by_the_search_too(parts: Split) -> None:
+    with pytest.raises(ParameterError, match="l2_remainder must be"):
+        Bench(parts.training).fit("Teaser", {"l2_remainder": "five"})
+
+
+def test_a_system_without_a_remainder_is_not_taken_for_one_with(parts: Split) -> None:
+    bench = Bench(parts.training)
+    for k in (None, 20.0, None):
+        found = bench.fit("Teaser", {"l2_weights": 5.0, "l2_remainder": k})
+        assert isinstance(found, Teaser)
+        assert found.has_remainder == (k is not None)

@@ -106,6 +106,16 @@ def test_no_smaller_set_of_presses_exists(seed: int) -> None:
     assert len({t for t in totals if t}) > 1
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_no_smaller_set_exists_where_the_weights_of_tags_were_learned(seed: int) -> None:
+    rng = np.random.default_rng(30 + seed)
+    model = random_model(seed)
+    last = model.decoder_.indices == len(model.tags_) - 1
+    model.decoder_.data[~last] = rng.normal(1.0, 0.7, int((~last).sum()))
+    totals = [check(model, rng, 4, Steering(cold_popularity=0.55)) for _ in range(12)]
+    assert len({t for t in totals if t}) > 1
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_what_may_not_be_recommended_is_neither_passed_nor_brought_up(seed: int) -> None:
     rng = np.random.default_rng(10 + seed)
@@ -240,3 +250,34 @@ def test_rank_and_limit_are_whole_numbers(model: Teaser, settings: dict[str, Any
 def test_an_unknown_item_is_named(model: Teaser) -> None:
     with pytest.raises(UnknownItemError, match="'i400'"):
         smallest_presses(model, "i400", [])
+
+
+def with_remainder(seed: int) -> Teaser:
+    """The same with what viewed items add, drawn too."""
+    model = random_model(seed)
+    R = np.random.default_rng(seed + 100).normal(size=(14, 14)).astype(np.float32)
+    np.fill_diagonal(R, 0)
+    model.remainder_ = R
+    return model
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("balance", [0.2, 0.5, 0.8])
+def test_no_smaller_set_exists_where_viewed_items_count_too(seed: int, balance: float) -> None:
+    rng = np.random.default_rng(20 + seed)
+    model = with_remainder(seed)
+    steering = Steering(cold_popularity=0.55, balance=balance)
+    totals = [check(model, rng, 4, steering) for _ in range(10)]
+    assert any(total for total in totals)
+
+
+def test_presses_bring_nothing_up_where_only_viewed_items_count() -> None:
+    model, alone = with_remainder(0), Steering(balance=1.0)
+    ranked = [r.item_id for r in model.recommend(["i3", "i7"], k=12, steering=alone)]
+    how: dict[str, Any] = {"rank": 1, "limit": 10, "steering": alone}
+    assert smallest_presses(model, ranked[5], ["i3", "i7"], **how) is None
+    first = smallest_presses(model, ranked[0], ["i3", "i7"], **how)
+    assert first is not None
+    assert first.presses == {}
+    # Without a history there are tags alone, wherever the dial stands.
+    assert smallest_presses(model, ranked[5], [], **how) is not None

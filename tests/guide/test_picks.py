@@ -7,13 +7,14 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 
-from teaser import Dataset, Teaser
+from teaser import Dataset, Steering, Teaser
 from teaser.data import events
 from teaser.data.dataset import Ids, ItemId
 from teaser.errors import ParameterError, UnknownItemError
 from teaser.guide import quick_picks
-from teaser.guide.picks import _cover
+from teaser.guide.picks import _cover, _likelihood
 from teaser.guide.similar import rarity_rows
 
 TRAINED = 1250
@@ -146,3 +147,14 @@ def test_bad_questions_are_refused(model: Teaser) -> None:
         quick_picks(model, ["nowhere"])
     with pytest.raises(ParameterError, match="k must be"):
         quick_picks(model, k=0)
+
+
+def test_viewed_items_count_in_what_is_asked_next(dataset: Dataset) -> None:
+    """Where the tags say nothing, what is likely is told by the remainder alone."""
+    model = Teaser(l2_remainder=20.0).fit(dataset)
+    model.encoder_ = np.zeros_like(model.encoder_)
+    tastes = np.arange(40)
+    likely = _likelihood(model, tastes, ["i3"])
+    scores = model.score_batch(np.eye(40)[[3]], steering=Steering(balance=1.0))[0]
+    wanted = np.exp((scores - scores.mean()) / scores.std())
+    assert_allclose(likely, model.popularity_ * wanted)

@@ -1,5 +1,7 @@
 """Plain statements: what the numbers support, and how to deny it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,7 +30,11 @@ def test_every_tag_has_the_sign_and_strength_that_is_stated(
 ) -> None:
     profile = model.profile(history, presses)
     found = statements(profile)
-    strongest = max(abs(a) for tag, a in profile.affinities.items() if tag != POPULARITY)
+    strongest = max(
+        abs(a)
+        for tag, a in profile.affinities.items()
+        if tag != POPULARITY and a * presses.get(tag, 0) >= 0
+    )
     assert bool(found) == (strongest >= 0.1)
     assert len(found) <= 3
     assert [s.leaning for s in found].count(1) <= 1
@@ -38,25 +44,38 @@ def test_every_tag_has_the_sign_and_strength_that_is_stated(
         assert values == sorted(values, reverse=True)
         assert len({tag.feature for tag in s.tags}) == len(s.tags)
         assert POPULARITY not in s.tags
+        assert all(s.leaning * presses.get(tag, 0) >= 0 for tag in s.tags)
 
 
 @given(HISTORIES, PRESSES)
-def test_to_deny_a_statement_moves_its_tags_to_the_other_side(
+def test_to_deny_a_statement_once_is_enough(
     model: Teaser, history: list[str], presses: dict[Tag, int]
 ) -> None:
-    profile, before = model.profile(history, presses), model.profile(history)
+    profile, learnt = model.profile(history, presses), model.profile(history)
     for s in statements(profile):
-        undo = undo_presses(s, profile.presses)
+        undo = undo_presses(s, learnt, profile.presses)
+        assert set(undo) == set(s.tags)
         net = {t: presses.get(t, 0) + undo.get(t, 0) for t in {*presses, *undo}}
         after = model.profile(history, net)
         for tag in s.tags:
-            moved = s.leaning * (profile.affinities[tag] - after.affinities[tag])
-            a, steps = before.affinities[tag], presses.get(tag, 0)
-            beyond = abs(a + 0.2 * (steps - s.leaning)) >= max(1, abs(a))
-            at_the_end = steps == -5 * s.leaning
-            assert moved >= 0
-            assert moved > 0 or beyond or at_the_end
-            assert (tag in undo) != at_the_end
+            assert s.leaning * undo[tag] < 0
+            assert s.leaning * after.affinities[tag] < 1e-9 or net[tag] == -5 * s.leaning
+            assert s.leaning * net[tag] < 0
+        assert not {(s.leaning, tag) for tag in s.tags} & {
+            (new.leaning, tag) for new in statements(after) for tag in new.tags
+        }
+
+
+def test_presses_against_a_tag_silence_what_is_said_of_it() -> None:
+    concert, ghent = Tag("type", "Concert"), Tag("town", "Ghent")
+    both = profile_of(type_Concert=0.9, town_Ghent=0.4)
+    assert [s.tags for s in statements(both)] == [(concert,)]
+    pressed = replace(both, presses={concert: -5})
+    assert statements(pressed) == [Statement(1, (ghent,), 0.4)]
+    assert statements(replace(both, presses={concert: 2})) == statements(both)
+    away = replace(profile_of(type_Concert=-0.9), presses={concert: 1})
+    assert statements(away) == []
+    assert statements(replace(away, presses={concert: -1})) == [Statement(-1, (concert,), 0.9)]
 
 
 def test_one_statement_towards_and_two_away() -> None:
@@ -90,12 +109,17 @@ def test_nothing_is_said_where_nothing_is_known(model: Teaser) -> None:
     ]
 
 
-def test_denial_is_one_step_on_each_tag_within_its_range() -> None:
+def test_denial_is_as_many_presses_as_bring_each_tag_to_nothing() -> None:
     a, b = Tag("f", "a"), Tag("g", "b")
-    assert undo_presses(Statement(1, (a, b), 0.5)) == {a: -1, b: -1}
-    assert undo_presses(Statement(-1, (a,), 0.5)) == {a: 1}
-    assert undo_presses(Statement(1, (a, b), 0.5), {a: -5, b: 5}) == {b: -1}
-    assert undo_presses(Statement(-1, (a, b), 0.5), {a: 5, b: 4}) == {b: 1}
+    learnt = profile_of(f_a=0.6, g_b=1.51)
+    assert undo_presses(Statement(1, (a, b), 0.5), learnt) == {a: -3, b: -5}
+    assert undo_presses(Statement(1, (a, b), 0.5), learnt, {a: 5, b: 2}) == {a: -8, b: -7}
+    assert undo_presses(Statement(1, (a, b), 0.5), learnt, {a: -2, b: -5}) == {a: -1}
+    assert undo_presses(Statement(1, (a,), 0.5), learnt, step=0.3) == {a: -2}
+    away = profile_of(f_a=-0.5, g_b=0.0)
+    assert undo_presses(Statement(-1, (a,), 0.5), away, {a: 1}) == {a: 2}
+    # What presses alone made is taken back, and one more contradicts it.
+    assert undo_presses(Statement(1, (b,), 0.4), away, {b: 2}) == {b: -3}
 
 
 def test_statements_can_be_said() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser import Recommendation, Steering, Teaser
+from teaser import Dataset, Recommendation, Steering, Teaser
 from teaser.errors import ParameterError
 from teaser.guide import varied
 from teaser.guide.similar import rarity_rows
@@ -158,3 +158,16 @@ def test_the_places_are_those_of_the_list(model: Teaser, variety: float) -> None
     assert [model.items_[i] for i in found.tolist()] == [r.item_id for r in wanted]
     with pytest.raises(ParameterError, match="variety must be between"):
         spread(model, scores, variety=1.5)
+
+
+@pytest.mark.parametrize("balance", [0.0, 0.3, 0.5, 1.0])
+def test_viewed_items_count_in_varied_lists_too(dataset: Dataset, balance: float) -> None:
+    both = Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0).fit(dataset)
+    steering = Steering(balance=balance)
+    history, presses = ["i1", "i8"], {"town=Ghent": 2}
+    plain = both.recommend(history, presses, k=40, steering=steering)
+    assert varied(both, history, presses, variety=0, k=40, steering=steering) == plain
+    numbers = {r.item_id: r for r in plain}
+    found = varied(both, history, presses, variety=0.6, k=10, steering=steering)
+    assert all(numbers[r.item_id] == r for r in found)
+    assert [place(r) for r in found] == slow_order(both, plain, 0.6, 10)

@@ -277,6 +277,7 @@ def test_the_estimate_counts_all_rounds(dataset: Dataset) -> None:
     thrice = Teaser(decoder="learned", rounds=2).estimate(dataset)
     assert thrice.iterations == 3 * once.iterations
     assert thrice.memory == once.memory
+    assert Teaser(density=0.1).estimate(dataset).iterations == 3 * once.iterations
 
 
 def test_weights_help_where_tags_are_coarse(shared_data: Path) -> None:

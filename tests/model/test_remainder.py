@@ -410,8 +410,8 @@ def test_a_dense_remainder_stays_on_disk(both: Teaser, tmp_path: Path) -> None:
 
 def test_a_remainder_of_another_size_is_refused(both: Teaser, tmp_path: Path) -> None:
     both.save(tmp_path / "m")
-    content = teaser.artifact.read(tmp_path / "m")  # type: ignore[attr-defined]
-    teaser.artifact.write(  # type: ignore[attr-defined]
+    content = teaser.artifact.read(tmp_path / "m")
+    teaser.artifact.write(
         tmp_path / "m", kind=content.kind, settings=content.settings,
         arrays={**content.arrays, "remainder": np.zeros((3, 3))}, tables=content.tables,
     )  # fmt: skip
@@ -429,8 +429,8 @@ def test_a_share_keeps_fewer_entries_and_nearly_the_same_lists(
     assert_array_equal(few.encoder_, both.encoder_)
     kept = few.remainder_.toarray()
     assert_array_equal(kept[kept != 0], both.remainder_[kept != 0])
-    scores = [m.score_batch(dataset.X[:50]) for m in (few, both)]
-    assert np.corrcoef(*(s.ravel() for s in scores))[0, 1] > 0.98
+    first, second = (m.score_batch(dataset.X[:50]).ravel() for m in (few, both))
+    assert np.corrcoef(first, second)[0, 1] > 0.98
 
 
 def test_what_is_prepared_is_shared_over_penalties_on_the_encoder(dataset: Dataset) -> None:

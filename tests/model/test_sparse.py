@@ -1,9 +1,11 @@
 """A sparse encoder: the entries chosen, their values against brute force, and how it is served."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from contract import AspectContract
@@ -15,7 +17,11 @@ from oracles import exact_encoder, half_gradient, objective, random_problem
 import teaser
 from teaser import Dataset, Teaser
 from teaser.artifact import read, write
+from teaser.data.sources import read_source
+from teaser.data.split import split
 from teaser.errors import ArtifactError, ConvergenceWarning, ParameterError
+from teaser.evaluate import evaluate
+from teaser.evaluate.data import with_common_tags
 from teaser.model.gram import ContentGram, DenseGram, SparseGram
 from teaser.model.solver import Solution
 from teaser.model.sparse import (
@@ -311,3 +317,28 @@ def test_all_entries_are_the_dense_solution(dataset: Dataset) -> None:
     settings: Any = {"l2_weights": L1, "l2_encoder": L2, "dtype": "float64", "tol": 1e-10}
     whole = Teaser(density=1.0, **settings).fit(dataset)
     assert_allclose(whole.encoder_.toarray(), Teaser(**settings).fit(dataset).encoder_, atol=1e-8)
+
+
+def test_a_twentieth_of_the_entries_says_nearly_all(shared_data: Path) -> None:
+    found = read_source("ml-1m", shared_data / "ml-1m")
+    films = Dataset.from_tables(
+        found.interactions.filter(pl.col(found.user).cast(pl.Int64) < 2500),
+        found.items,
+        user=found.user,
+        item=found.item,
+        rules=found.rules,
+        positive="rating >= 4",
+    )
+    parts = split(with_common_tags(films, 8), n_validation=0, n_test=500, rng=0)
+    dense = Teaser().fit(parts.training)
+    thin = Teaser(density=0.05).fit(parts.training)
+    cut = copy.copy(dense)
+    system = dense.prepare(parts.training)
+    kept = support(saliency(system, dense.encoder_, l1=200.0, l2=500.0), 0.05)
+    cut.encoder_ = dense.encoder_ * kept.toarray()
+    whole, again, once = (
+        evaluate(model, parts.test, metrics=["ndcg@100"]).summary()["ndcg@100"].mean
+        for model in (dense, thin, cut)
+    )
+    assert again > 0.97 * whole
+    assert once < again

@@ -30,6 +30,19 @@ def test_the_parts_are_those_of_the_equation() -> None:
     assert_allclose(system.scaled(weights).toarray(), weights[:, None] * D)
 
 
+def test_another_decoder_keeps_the_eigenpairs_of_the_gram() -> None:
+    X, D = random_problem(3)
+    G = X.T @ X
+    weights = sp.csr_array(D * np.random.default_rng(1).random(D.shape))
+    first = System.build(DenseGram(G), sp.csr_array(D), rank=4, rng=np.random.default_rng(0))
+    other = first.with_decoder(weights)
+    assert other.U is first.U
+    assert other.mu is first.mu
+    B = other.right_hand_side() @ other.V.T
+    assert_allclose(B, without_diagonal(G) @ weights.toarray(), atol=1e-11)
+    assert_allclose(other.DV, weights @ other.V)
+
+
 def test_sums_run_over_every_block_of_rows() -> None:
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((2, 700, 3))

@@ -14,11 +14,14 @@ from starlette.exceptions import HTTPException
 from teaser.app import answers, record, schemas
 from teaser.app.catalogue import Catalogue
 from teaser.app.person import read_people
+from teaser.app.pressing import LIMIT, settled
 from teaser.app.reason import named
-from teaser.app.services import Services, catalogue_of, services_of
+from teaser.app.search import find
+from teaser.app.services import Services, catalogue_of, people_of, services_of
 from teaser.app.session import Session
 from teaser.app.settings import is_loopback
-from teaser.app.state import Event, State
+from teaser.app.state import Event, State, check
+from teaser.app.texts import choose_language, texts_in
 from teaser.app.visitor import need_own_origin
 from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag, resolve_tag
@@ -136,27 +139,27 @@ def similar(request: Request, asked: schemas.SimilarRequest) -> answers.SimilarI
 @router.post("/people", tags=["people"], status_code=201)
 def create_person(request: Request) -> record.Person:
     """Add a person without history; whoever knows the id can see and change the state."""
-    person_id, _ = services_of(request).store.create_person()
+    person_id, _ = people_of(request).create_person()
     return record.Person.of(person_id, State(), catalogue_of(request))
 
 
 @router.get("/people/{person_id}", tags=["people"])
 def show_person(request: Request, person_id: PersonId) -> record.Person:
     """Return what a person viewed, pressed and hid, as it is now."""
-    state = services_of(request).store.state(person_id)
+    state = people_of(request).state(person_id)
     return record.Person.of(person_id, state, catalogue_of(request))
 
 
 @router.delete("/people/{person_id}", tags=["people"], status_code=204)
 def delete_person(request: Request, person_id: PersonId) -> None:
     """Remove a person and all that is kept of them."""
-    services_of(request).store.delete_person(person_id)
+    people_of(request).delete_person(person_id)
 
 
 @router.get("/people/{person_id}/export", tags=["people"])
 def export_person(request: Request, person_id: PersonId) -> record.Export:
     """Return all that is kept of a person: what is now, links in use, every action."""
-    return record.export_of(services_of(request).store, person_id, catalogue_of(request))
+    return record.export_of(people_of(request), person_id, catalogue_of(request))
 
 
 @router.get("/people/{person_id}/recommendations", tags=["people"])
@@ -205,16 +208,25 @@ def add_view(request: Request, person_id: PersonId, asked: schemas.ItemChoice) -
 @router.delete("/people/{person_id}/views", tags=["people"])
 def remove_view(request: Request, person_id: PersonId, asked: ItemQuery) -> record.Person:
     """Remove an item from the history, also one that the model no longer knows."""
-    state = services_of(request).store.state(person_id)
+    state = people_of(request).state(person_id)
     item = _kept(asked.item_id, state.history, "in the history")
     return _act(request, person_id, "remove", item=item)
 
 
 @router.post("/people/{person_id}/presses", tags=["people"])
 def press(request: Request, person_id: PersonId, asked: schemas.NewPress) -> record.Person:
-    """Press + or - on a tag; the net presses on one stay within -5 and 5."""
-    tag = _known_tag(catalogue_of(request), asked.tag)
-    return _act(request, person_id, "press", presses={str(tag): asked.steps})
+    """Press + or - on a tag; the net presses on one stay within -5 and 5.
+
+    A press that moves nothing, as the affinity is at its bound, is not kept: `note` says so.
+    """
+    catalogue, store = catalogue_of(request), people_of(request)
+    event = Event("press", {"presses": {str(_known_tag(catalogue, asked.tag)): asked.steps}})
+    now = store.state(person_id)
+    check(now, event)
+    kept = settled(catalogue, now, event)
+    after = store.act(person_id, kept) if kept else now
+    note = None if kept else f"{asked.tag}: {LIMIT}"
+    return record.Person.of(person_id, after, catalogue, note=note)
 
 
 @router.post("/people/{person_id}/hidden", tags=["people"])
@@ -226,7 +238,7 @@ def hide(request: Request, person_id: PersonId, asked: schemas.ItemChoice) -> re
 @router.delete("/people/{person_id}/hidden", tags=["people"])
 def unhide(request: Request, person_id: PersonId, asked: ItemQuery) -> record.Person:
     """Let an item be recommended again."""
-    state = services_of(request).store.state(person_id)
+    state = people_of(request).state(person_id)
     return _act(request, person_id, "unhide", item=_kept(asked.item_id, state.hidden, "hidden"))
 
 
@@ -270,21 +282,21 @@ def reset(request: Request, person_id: PersonId) -> record.Person:
 @router.post("/people/{person_id}/shares", tags=["people"], status_code=201)
 def share(request: Request, person_id: PersonId) -> record.NewLink:
     """Make a link under which the site shows the state of now, read-only; it is said only once."""
-    token, made = services_of(request).store.make_share(person_id)
+    token, made = people_of(request).make_share(person_id)
     return record.NewLink(**record.Link.of(made).model_dump(), path=f"/s/{token}")
 
 
 @router.get("/people/{person_id}/shares", tags=["people"])
 def list_shares(request: Request, person_id: PersonId) -> record.Links:
     """Return the links of a person that are in use."""
-    found = services_of(request).store.shares(person_id)
+    found = people_of(request).shares(person_id)
     return record.Links(shares=[record.Link.of(share) for share in found])
 
 
 @router.delete("/people/{person_id}/shares/{share_id}", tags=["people"], status_code=204)
 def revoke_share(request: Request, person_id: PersonId, share_id: ShareId) -> None:
     """End a link: whoever follows it from now on sees nothing."""
-    services_of(request).store.revoke_share(person_id, share_id)
+    people_of(request).revoke_share(person_id, share_id)
 
 
 @router.get("/items", tags=["catalogue"])
@@ -295,10 +307,11 @@ def show_item(request: Request, asked: ItemQuery) -> answers.Card:
 
 @router.get("/search", tags=["catalogue"])
 def search(request: Request, asked: Annotated[schemas.SearchOptions, Query()]) -> answers.Found:
-    """Return items and tags whose names hold every word."""
+    """Return items and tags whose names hold every word, with or without accents."""
     catalogue = catalogue_of(request)
     model = catalogue.model
-    items, tags = catalogue.search(asked.q, limit=asked.limit)
+    texts = texts_in(choose_language(None, request.headers.get("accept-language")))
+    items, tags = find(catalogue, asked.q, texts, limit=asked.limit)
     sizes = dict(zip(model.tags_, catalogue.tag_sizes.tolist(), strict=True))
     titles = [model.title(model.items_.index_of(i)) or str(i) for i in items]
     return answers.Found(
@@ -400,11 +413,11 @@ class _Taste:
 
 
 def _session(request: Request, person_id: str) -> Session:
-    return Session(catalogue_of(request), services_of(request).store.state(person_id))
+    return Session(catalogue_of(request), people_of(request).state(person_id))
 
 
 def _act(request: Request, person_id: str, kind: str, **data: Any) -> record.Person:
-    state = services_of(request).store.act(person_id, Event(kind, data))
+    state = people_of(request).act(person_id, Event(kind, data))
     return record.Person.of(person_id, state, catalogue_of(request))
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from teaser import artifact
 from teaser.app.snapshot import load_kept, load_private
-from teaser.artifact import MANIFEST
 from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import TeaserError
@@ -198,7 +198,7 @@ class Holder:
         self._lock = threading.Lock()
         self._stamp = _stamp(folder)
         try:
-            self.current = Catalogue(load_private(folder, **self._places))
+            self.current = self._load()
         except TeaserError as error:
             kept = load_kept(room) if room else None
             if kept is None:
@@ -214,7 +214,7 @@ class Holder:
                 return False
             self._stamp = stamp
             try:
-                self.current = Catalogue(load_private(self.folder, **self._places))
+                self.current = self._load()
             except TeaserError as error:
                 self._complain(error)
                 if force:
@@ -223,17 +223,32 @@ class Holder:
             self.trouble = None
             return True
 
+    def _load(self) -> Catalogue:
+        if self._places["room"] is not None:
+            artifact.verify(self.folder)  # others may have copied it before it was harmed
+        return Catalogue(load_private(self.folder, **self._places))
+
     def _complain(self, error: TeaserError) -> None:
         self.trouble = str(error)
         log.error("the model's folder cannot be used, the present model stays: %s", error)
 
 
-def _stamp(folder: Path) -> tuple[int, int] | None:
+def _stamp(folder: Path) -> tuple[tuple[int, int, int] | None, ...]:
+    """Return what changes when the manifest or a file that it names is replaced, cut or mended."""
     try:
-        found = (folder / MANIFEST).stat()
+        named = artifact.read_manifest(folder)["files"].values()
+        names = [Path(str(entry["name"])).name for entry in named]
+    except (TeaserError, KeyError, TypeError, AttributeError):
+        names = []  # no model; its manifest alone tells when it may be one again
+    return tuple(_stamp_of(folder / name) for name in (artifact.MANIFEST, *names))
+
+
+def _stamp_of(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ino
+    return found.st_mtime_ns, found.st_ino, found.st_size
 
 
 def _safe_link(text: str | None) -> str | None:

@@ -62,7 +62,7 @@ def say_action(event: Event, before: State, catalogue: Catalogue, texts: Texts) 
         return Markup(", ").join(
             texts.html(
                 "{sign} on {tag}",
-                sign=MINUS if steps < 0 else "+",
+                sign=texts.steps(steps) if abs(steps) > 1 else MINUS if steps < 0 else "+",
                 tag=_bold(tag_label(Tag.parse(text), catalogue, texts)),
             )
             for text, steps in event.data["presses"].items()

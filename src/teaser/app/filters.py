@@ -38,10 +38,13 @@ class Filters:
         known = _known(catalogue)
         asked = dict.fromkeys(query.getlist("only")[:_MOST_TAGS])
         has_dates = catalogue.dates is not None
+        days = [_day(query.get(name)) if has_dates else None for name in ("from", "to")]
+        if days[0] and days[1] and days[0] > days[1]:
+            days.reverse()  # whoever gives both ends in the wrong order means what lies between
         return cls(
             tags=tuple(known[text] for text in asked if text in known),
-            first=_day(query.get("from")) if has_dates else None,
-            last=_day(query.get("to")) if has_dates else None,
+            first=days[0],
+            last=days[1],
             k=_count(query.get("n")),
         )
 

@@ -58,6 +58,9 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        is_head = scope["method"] == "HEAD"
+        if is_head:  # the framework has no answer to it where it has one to GET
+            scope = {**scope, "method": "GET"}
         start = time.perf_counter()
         most = self.settings.max_body
         too_large = (413, "too_large", f"The request is larger than {most:,} bytes.")
@@ -67,6 +70,8 @@ class Guard:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
                 self.metrics.record(message["status"], time.perf_counter() - start)
+            elif is_head:
+                message = {**message, "body": b""}
             await send(message)
 
         async def answered(message: Message) -> None:

@@ -49,7 +49,7 @@ def item(request: Request, item_id: str) -> Response:
         ],
         is_seen=card.item_id in moment.session.history,
         is_hidden=card.item_id in moment.state.hidden,
-        n_seen=len(moment.session.history),
+        is_new=moment.session.is_new,
     )
 
 

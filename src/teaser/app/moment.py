@@ -1,5 +1,6 @@
 """A person at the moment of a request: what is now, and what the action just made changed."""
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,11 +11,13 @@ from numpy.typing import NDArray
 
 from teaser.app.catalogue import Catalogue
 from teaser.app.change import Change, compare, say_action, say_effect
+from teaser.app.pressing import LIMIT, settled
 from teaser.app.services import catalogue_of, services_of
 from teaser.app.session import Session
 from teaser.app.state import Event, State, fold
 from teaser.app.texts import Texts
 from teaser.app.visitor import Visitor, visitor_of
+from teaser.errors import TeaserError
 from teaser.explain import Recommendation
 
 N_CARDS = 12
@@ -22,11 +25,12 @@ N_CARDS = 12
 
 @dataclass(frozen=True)
 class Told:
-    """An action and its effect, ready to be read."""
+    """An action and its effect, ready to be read; `is_done` if it was kept and can be undone."""
 
     action: Markup
     effect: str
     change: Change
+    is_done: bool = True
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,8 @@ class Moment:
         if self.event.kind == "press" and np.array_equal(
             earlier.profile.values, self.session.profile.values
         ):
-            return Told(action, self.texts("that is as far as it goes."), change)
+            is_done = self.before.n_events != self.state.n_events
+            return Told(action, self.texts(LIMIT), change, is_done)
         return Told(action, say_effect(change, self.texts), change)
 
 
@@ -85,6 +90,21 @@ def moment_of(request: Request) -> Moment:
         return Moment(visitor, catalogue, State(), State(), None)
     stored = services_of(request).store.events(visitor.person_id)
     events = [Event(e.kind, e.data) for e in stored]
+    state = fold(events)
+    stuck = _stuck(request.query_params.get("far"), catalogue, state)
+    if stuck:
+        return Moment(visitor, catalogue, state, state, stuck)
     if not events or request.query_params.get("did") != str(len(events)):
-        return Moment(visitor, catalogue, fold(events), State(), None)
-    return Moment(visitor, catalogue, fold(events), fold(events[:-1]), events[-1])
+        return Moment(visitor, catalogue, state, State(), None)
+    return Moment(visitor, catalogue, state, fold(events[:-1]), events[-1])
+
+
+def _stuck(text: str | None, catalogue: Catalogue, state: State) -> Event | None:
+    """Return the presses that an address says were not kept, if it is true of them."""
+    try:
+        presses = json.loads(text or "")
+        event = Event("press", {"presses": dict(presses)})
+        is_stuck = bool(presses) and settled(catalogue, state, event) is None
+    except (ValueError, TypeError, RecursionError, TeaserError):
+        return None
+    return event if is_stuck else None

@@ -1,6 +1,5 @@
 """A person's own data: shared read-only, taken along, deleted."""
 
-import json
 from dataclasses import replace
 from typing import Annotated
 
@@ -106,9 +105,9 @@ def shared(request: Request, token: str) -> Response:
 def export(request: Request) -> Response:
     """Hand a person all that is kept of them."""
     visitor, store = visitor_of(request), services_of(request).store
-    text = json.dumps({"events": []})
-    if visitor.person_id:
-        text = export_of(store, visitor.person_id, catalogue_of(request)).model_dump_json(indent=2)
+    found = export_of(store, visitor.person_id, catalogue_of(request))
+    # The id is a name inside the server: its owner has no use for it.
+    text = found.model_dump_json(indent=2, exclude={"person_id": True, "state": {"person_id"}})
     headers = {
         "content-disposition": 'attachment; filename="teaser.json"',
         "cache-control": "no-store",

@@ -3,7 +3,7 @@
 import json
 from functools import lru_cache
 from typing import Annotated, Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
@@ -15,6 +15,7 @@ from teaser.app.catalogue import Catalogue
 from teaser.app.filters import Filters, filter_form
 from teaser.app.moment import Moment, moment_of
 from teaser.app.person import balance_view, people_view, read_people
+from teaser.app.pressing import settled
 from teaser.app.render import render
 from teaser.app.services import catalogue_of, services_of
 from teaser.app.state import Event, State
@@ -112,14 +113,17 @@ def act(
         event = Event(plain[0])
     else:
         raise ParameterError("The form does not say what to do.")
-    before, after = services.store.step(person_id, event)
+    now = services.store.state(person_id) if event.kind == "press" else State()
+    kept = settled(catalogue, now, event)
+    before, after = services.store.step(person_id, kept) if kept else (now, now)
     where = urlsplit(local_path(back))
     if visitor.wants_fragment and where.path == "/":
-        moment = Moment(visitor, catalogue, after, before, event)
+        moment = Moment(visitor, catalogue, after, before, kept or event)
         response = _home(request, moment, QueryParams(where.query))
     else:
         query = f"{where.query}&" if where.query else ""
-        response = RedirectResponse(f"{where.path}?{query}did={after.n_events}#told", 303)
+        said = {"did": after.n_events} if kept else {"far": json.dumps(event.data["presses"])}
+        response = RedirectResponse(f"{where.path}?{query}{urlencode(said)}#told", 303)
     if token:
         remember(response, services, TOKEN, token)
     return response
@@ -149,12 +153,17 @@ def theme(request: Request, theme: Field, back: Field = "/") -> Response:
 
 
 @router.get("/search")
-def search(request: Request, q: str = "") -> Response:
-    """Show the items and tags whose names hold the words asked for."""
+def search(request: Request, q: str = "", page: str = "1") -> Response:
+    """Show the items and tags whose names hold the words asked for, so many on a page."""
     moment = moment_of(request)
     texts = moment.texts
     words = q[:_MOST_QUERY]
-    item_ids, tags = name_search.find(moment.catalogue, words, texts, limit=N_FOUND)
+    found = name_search.find_all(moment.catalogue, words, texts)
+    n_items, n_tags = len(found.item_places), len(found.tag_places)
+    n_pages = max(1, -(-max(n_items, n_tags) // N_FOUND))
+    number = min(n_pages, int(page)) if page.isascii() and page.isdigit() and len(page) < 9 else 1
+    first = N_FOUND * max(0, number - 1)
+    item_ids, tags = (ids(first, first + N_FOUND) for ids in (found.items, found.tags))
     affinities = moment.session.profile.affinities
     return render(
         request,
@@ -164,6 +173,11 @@ def search(request: Request, q: str = "") -> Response:
         state=moment.state,
         told=moment.tell(),
         words=words,
+        first=first,
+        n_items=n_items,
+        n_tags=n_tags,
+        page=max(1, number),
+        n_pages=n_pages,
         rows=[tag_row(tag, affinities[tag], moment.session, texts) for tag in tags],
         cards=[plain_card(moment.catalogue, i, texts) for i in item_ids],
         seen=set(moment.session.history),
@@ -238,6 +252,7 @@ def _home(request: Request, moment: Moment, query: QueryParams) -> Response:
         picks=_picks(moment),
         enough_picks=ENOUGH_PICKS,
         has_more=len(found) == filters.k,
+        mixed=[texts.percent(tenths / 10) for tenths in range(11)],
     )
 
 

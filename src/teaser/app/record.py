@@ -28,6 +28,7 @@ _PERSON = {
     "unknown_items": [],
     "unknown_tags": [],
     "unknown_people": [],
+    "note": None,
 }
 _LINK = {"share_id": "0f3a5b7c9d1e2f40", "place": 3, "created_at": _TIME}
 _EVENT = {
@@ -46,7 +47,8 @@ class Person(BaseModel):
     """What is kept of a person.
 
     `unknown_items`, `unknown_tags` and `unknown_people` are those names in it that the model of
-    now does not know; they are kept and play no part until a model knows them.
+    now does not know; they are kept and play no part until a model knows them. `note` says why an
+    action just asked for was not kept.
     """
 
     model_config = example(**_PERSON)
@@ -64,9 +66,12 @@ class Person(BaseModel):
     unknown_items: list[ItemId]
     unknown_tags: list[str]
     unknown_people: list[str]
+    note: str | None = None
 
     @classmethod
-    def of(cls, person_id: str, state: State, catalogue: Catalogue) -> Self:
+    def of(
+        cls, person_id: str, state: State, catalogue: Catalogue, *, note: str | None = None
+    ) -> Self:
         """Return a state, seen beside the catalogue of now."""
         items, tags = catalogue.model.items_, catalogue.tag_index
         return cls(
@@ -83,6 +88,7 @@ class Person(BaseModel):
             unknown_items=[i for i in (*state.history, *state.hidden) if i not in items],
             unknown_tags=[text for text in state.presses if Tag.parse(text) not in tags],
             unknown_people=[t for t in state.people if Tag.parse(t) not in catalogue.people_index],
+            note=note,
         )
 
 
@@ -120,6 +126,15 @@ class Links(BaseModel):
     shares: list[Link]
 
 
+class Steps(BaseModel):
+    """Presses on one tag that were made at once; those the other way are taken back first."""
+
+    model_config = example(tag="town=Ghent", steps=3)
+
+    tag: str
+    steps: int
+
+
 class ExportedEvent(BaseModel):
     """One action, with its place in the person's course and its time."""
 
@@ -141,7 +156,7 @@ class ExportedEvent(BaseModel):
         "redo",
     ]
     item_id: ItemId | None
-    presses: list[Press]
+    presses: list[Steps]
     variety: float | None
     balance: float | None
     people: list[str] | None
@@ -154,7 +169,7 @@ class ExportedEvent(BaseModel):
             at=event.at,
             kind=event.kind,  # type: ignore[arg-type]
             item_id=event.data.get("item"),
-            presses=_presses(event.data.get("presses", {})),
+            presses=[Steps(tag=t, steps=n) for t, n in event.data.get("presses", {}).items()],
             variety=event.data.get("variety"),
             balance=event.data.get("balance"),
             people=event.data.get("people"),
@@ -172,13 +187,13 @@ class Export(BaseModel):
     events: list[ExportedEvent]
 
 
-def export_of(store: Store, person_id: str, catalogue: Catalogue) -> Export:
-    """Return all that is kept of a person."""
-    events, shares = store.kept(person_id)
+def export_of(store: Store, person_id: str | None, catalogue: Catalogue) -> Export:
+    """Return all that is kept of a person, which is nothing of somebody new."""
+    events, shares = store.kept(person_id) if person_id else ([], [])
     state = fold(Event(e.kind, e.data) for e in events)
     return Export(
-        person_id=person_id,
-        state=Person.of(person_id, state, catalogue),
+        person_id=person_id or "",
+        state=Person.of(person_id or "", state, catalogue),
         shares=[Link.of(share) for share in shares],
         events=[ExportedEvent.of(event) for event in events],
     )

@@ -74,8 +74,8 @@ def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, stee
         row = reason.row
         share = texts.percent(reason.share, sign=True), reason.side
         if isinstance(row, ViewedRow):
-            values = *share, row.item_id, row.title, where, steer
-            lines.append(part("viewed_line", texts.language, *values))
+            viewed = *share, row.item_id, row.title, where, steer
+            lines.append(part("viewed_line", texts.language, *viewed))
             continue
         steps = row.presses, row.can_fall, row.can_rise
         values = *share, row.text, row.label, *steps, where, steer
@@ -96,7 +96,7 @@ def _here(request: Request) -> str:
     """Return the address of a page without what only told of the last action."""
     if request.method != "GET":
         return "/"
-    query = [(k, v) for k, v in request.query_params.multi_items() if k != "did"]
+    query = [(k, v) for k, v in request.query_params.multi_items() if k not in ("did", "far")]
     return quote(request.url.path) + (f"?{urlencode(query)}" if query else "")
 
 

@@ -1,10 +1,9 @@
 """Items and tags by name: in the visitor's language, with or without accents, as they type."""
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 
 import numpy as np
 from fastapi import APIRouter, Request
@@ -61,13 +60,37 @@ def find(
     Names that begin with the words come first, then names with a word that does; among equals the
     popular items and the common tags.
     """
+    found = find_all(catalogue, words, texts)
+    return found.items(0, limit), found.tags(0, limit)
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that has a name, by position, the best first."""
+
+    catalogue: Catalogue
+    item_places: list[int]
+    tag_places: list[int]
+
+    def items(self, start: int, stop: int) -> list[ItemId]:
+        """Return some of the items."""
+        return [self.catalogue.model.items_[i] for i in self.item_places[start:stop]]
+
+    def tags(self, start: int, stop: int) -> list[Tag]:
+        """Return some of the tags."""
+        return [self.catalogue.model.tags_[j] for j in self.tag_places[start:stop]]
+
+
+def find_all(catalogue: Catalogue, words: str, texts: Texts) -> Found:
+    """Return everything whose name holds every word, in the order of `find`."""
     asked = plain(words)
     if not asked:
-        return [], []
-    model = catalogue.model
-    items = islice(_best(_titles(catalogue), asked), limit)
-    tags = islice(_best(_tags(catalogue, texts.language), asked), limit)
-    return [model.items_[i] for i in items], [model.tags_[j] for j in tags]
+        return Found(catalogue, [], [])
+    return Found(
+        catalogue,
+        _best(_titles(catalogue), asked),
+        _best(_tags(catalogue, texts.language), asked),
+    )
 
 
 def plain(text: str) -> str:
@@ -77,11 +100,11 @@ def plain(text: str) -> str:
     return " ".join(bare.casefold().split())
 
 
-def _best(names: Iterable[_Name], asked: str) -> Iterator[int]:
+def _best(names: Iterable[_Name], asked: str) -> list[int]:
     words = asked.split()
     found = [name for name in names if all(word in name.text for word in words)]
     found.sort(key=lambda name: _worse(name.name, asked, words[0]))
-    return (name.place for name in found)
+    return [name.place for name in found]
 
 
 def _worse(name: str, asked: str, word: str) -> int:

@@ -33,6 +33,7 @@ log = logging.getLogger("teaser")
 _WATCH_SECONDS = 1.0
 _THREADS = 4
 _UNREADABLE = "The body cannot be read: it is no JSON in UTF-8, or too deep, or a number too long."
+_NO_FORM = "The body cannot be read: it is no form as a browser sends it."
 _PLAINLY = {
     404: "There is nothing at this address.",
     405: "This address does not take such a request.",
@@ -201,7 +202,8 @@ def _add_errors(app: FastAPI) -> None:
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
         message = str(error.detail)
         if error.status_code == 400:  # raised by the framework only, of a body it cannot decode
-            code, message = "unreadable", _UNREADABLE
+            is_form = "form" in request.headers.get("content-type", "")
+            code, message = "unreadable", _NO_FORM if is_form else _UNREADABLE
         elif message == HTTPStatus(error.status_code).phrase:
             message = _PLAINLY.get(error.status_code, message)
         response = _answer(request, error.status_code, code, message)

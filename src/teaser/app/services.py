@@ -29,3 +29,8 @@ def services_of(request: Request) -> Services:
 def catalogue_of(request: Request) -> Catalogue:
     """Return the catalogue that this request is answered from, to its end."""
     return services_of(request).holder.current
+
+
+def people_of(request: Request) -> Store:
+    """Return the store as the API sees it: people of the site are known by their cookies alone."""
+    return services_of(request).store.without_site

@@ -58,6 +58,20 @@ class Session:
             self.history, self.presses, people=self.people, steering=self.steering
         )
 
+    @cached_property
+    def learnt(self) -> Profile:
+        """What the model would believe without any press."""
+        if not self.presses:
+            return self.profile
+        return self.catalogue.model.profile(
+            self.history, people=self.people, steering=self.steering
+        )
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing is known of the person, so that a list says only what is popular."""
+        return not (self.history or self.presses or self.people)
+
     @property
     def can_balance(self) -> bool:
         """Whether there is something to balance: viewed items that count beside their tags."""

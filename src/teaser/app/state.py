@@ -187,8 +187,11 @@ def _check_presses(state: State, presses: Any) -> None:
         raise ParameterError("A press needs a tag and a number of steps.")
     for tag, steps in presses.items():
         Tag.parse(str(tag))
-        if check_press(tag, steps) == 0:
-            raise ParameterError(f"A press on {tag} needs a number of steps other than 0.")
+        # More than all one way at once takes back what was pressed the other way.
+        if isinstance(steps, bool) or not isinstance(steps, int) or steps == 0:
+            raise ParameterError(
+                f"A press on {tag} needs a whole number of steps other than 0, found {steps!r}."
+            )
         check_press(tag, state.presses.get(tag, 0) + steps)
 
 

@@ -1,35 +1,23 @@
-"""People's state on disk: appended events in SQLite or PostgreSQL; no secret is kept as it is."""
+"""People's state on disk: appended events; of tokens and keys only hashes are kept."""
 
+import copy
 import hashlib
 import secrets
-import sqlite3
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib import resources
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import (
-    Connection,
-    Engine,
-    bindparam,
-    create_engine,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
-from sqlalchemy import event as hooks
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy import Connection, bindparam, delete, false, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
+from teaser.app.database import Database
+from teaser.app.database import StoreError as StoreError
 from teaser.app.state import Event, State, check, fold
-from teaser.app.tables import api_key, person, share
+from teaser.app.tables import api_key, person, setting, share
 from teaser.app.tables import event as events
 from teaser.errors import ParameterError, TeaserError
 
@@ -40,7 +28,6 @@ _SHARE_ID = 16
 # What every press asks is put together once.
 _PERSON_OF_TOKEN = select(person.c.id).where(person.c.token_hash == bindparam("token_hash"))
 _PERSON = select(person.c.id).where(person.c.id == bindparam("id"))
-_PERSON_LOCKED = _PERSON.with_for_update()
 _OF_PERSON = events.c.person_id == bindparam("person_id")
 _COURSE = select(events.c.kind, events.c.data).where(_OF_PERSON).order_by(events.c.place)
 _EVENTS = (
@@ -49,10 +36,8 @@ _EVENTS = (
     .order_by(events.c.place)
 )
 _APPEND = insert(events)
-
-
-class StoreError(TeaserError):
-    """The database cannot be reached, or refuses to write."""
+_WRITE_NOTHING = delete(api_key).where(false())
+_SIGNING_KEY = select(setting.c.value).where(setting.c.name == "signing_key")
 
 
 class UnknownPersonError(TeaserError, LookupError):
@@ -102,15 +87,21 @@ class Store:
     """
 
     def __init__(self, url: str, *, max_events: int = 10_000) -> None:
-        self.url = url.replace("postgresql://", "postgresql+psycopg://", 1)
+        database = Database(url)
+        self.url = database.url
         self.max_events = max_events
-        self._engine = _engine(self.url)
-        self._file = _database_file(self._engine)
-        self._writer = self._engine.execution_options(writes=True)
-        self._turn = threading.Lock()
+        self._database = database
+        self._engine = database.engine
+        self._reading = database.reading
+        self._writing = database.writing
+        self._known = (_PERSON, _PERSON.with_for_update())
 
     def migrate(self) -> None:
-        """Bring the tables to this version; safe to call from several processes."""
+        """Bring the tables to this version; safe to call from several processes.
+
+        A file of SQLite is made here and nowhere else. What cannot be written to is refused.
+        """
+        self._database.make()
         config = Config()
         config.set_main_option("script_location", str(resources.files("teaser.app") / "migrations"))
         with self._writing() as connection:
@@ -118,15 +109,30 @@ class Store:
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727001)")
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+            connection.execute(_WRITE_NOTHING)
 
     def ping(self) -> None:
-        """Raise `StoreError` unless the database answers."""
-        with self._reading() as connection:
-            connection.execute(select(func.count()).select_from(api_key))
+        """Raise `StoreError` unless the database answers, and takes what is written."""
+        with self._writing() as connection:
+            connection.execute(_WRITE_NOTHING)
 
     def close(self) -> None:
         """Let go of the database."""
-        self._engine.dispose()
+        self._database.close()
+
+    @cached_property
+    def without_site(self) -> Self:
+        """The same store, in which nobody is known who came by the site, with a token."""
+        narrow = copy.copy(self)
+        query = _PERSON.where(person.c.token_hash.is_(None))
+        narrow._known = (query, query.with_for_update())
+        return narrow
+
+    @cached_property
+    def signing_key(self) -> bytes:
+        """What tokens of the site are signed with: made with the tables, the same for all."""
+        with self._reading() as connection:
+            return str(connection.execute(_SIGNING_KEY).scalar_one()).encode()
 
     def create_person(
         self, *, with_token: bool = False, token: str | None = None
@@ -290,7 +296,7 @@ class Store:
 
     def _need(self, connection: Connection, person_id: str, *, lock: bool = False) -> None:
         # Actions of one person wait for each other; SQLite has one writer anyway.
-        query = _PERSON_LOCKED if lock else _PERSON
+        query = self._known[lock]
         if connection.execute(query, {"id": person_id}).first() is None:
             raise UnknownPersonError("There is no such person. Was it deleted?")
 
@@ -306,75 +312,6 @@ class Store:
         query = query.where(share.c.person_id == person_id)
         found = connection.execute(query.order_by(share.c.created_at, share.c.token_hash))
         return [StoredShare(digest[:_SHARE_ID], place, at) for digest, place, at in found]
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        """Open a transaction that only reads; in SQLite it waits for nobody."""
-        with _said_plainly(), self._engine.begin() as connection:
-            yield connection
-
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        """Open a transaction that commits at the end."""
-        # SQLite lets one write at a time, and those who wait sleep ever longer: queue here instead.
-        alone = self._turn if self._writer.dialect.name == "sqlite" else nullcontext()
-        if self._file is not None and not self._file.exists():
-            self._engine.dispose()  # or presses would go to a file that nobody will find again
-            raise StoreError(f"The database cannot be used now: {self._file.name} is gone.")
-        with _said_plainly(), alone, self._writer.begin() as connection:
-            yield connection
-
-
-@contextmanager
-def _said_plainly() -> Iterator[None]:
-    """Turn what the database refuses into a sentence."""
-    try:
-        yield
-    except IntegrityError:
-        raise
-    except SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise StoreError(f"The database cannot be used now: {reason}.") from error
-
-
-def _engine(url: str) -> Engine:
-    try:
-        is_file = url.startswith("sqlite")
-        engine = create_engine(url, pool_pre_ping=not is_file, pool_size=10, max_overflow=30)
-    except (SQLAlchemyError, ImportError) as error:
-        raise StoreError(f"The database URL cannot be used: {error}.") from error
-    if engine.dialect.name == "sqlite":
-        hooks.listen(engine, "connect", _prepare_sqlite)
-        hooks.listen(engine, "begin", _begin_sqlite)
-    return engine
-
-
-def _database_file(engine: Engine) -> Path | None:
-    """Return the file of SQLite, made now if need be so that only its owner can read it."""
-    name = engine.url.database
-    if engine.dialect.name != "sqlite" or not name or name.startswith((":", "file:")):
-        return None
-    path = Path(name)
-    with suppress(OSError):  # what is wrong with the place is said when it is used
-        path.touch(mode=0o600)
-    return path
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    # A reader that turns writer would not wait for another: whoever may write says so at once.
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # transactions are begun by the hook above
-    for pragma in (
-        "journal_mode=WAL",
-        "synchronous=NORMAL",
-        "foreign_keys=ON",
-        "busy_timeout=10000",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
 
 
 def share_id_of(token: str) -> str:

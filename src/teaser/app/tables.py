@@ -73,3 +73,10 @@ api_key = Table(
     Column("created_at", Time(), nullable=False),
     Column("revoked_at", Time(), nullable=True),
 )
+
+setting = Table(
+    "setting",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("value", String(100), nullable=False),
+)

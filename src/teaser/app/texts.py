@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 from babel.core import negotiate_locale
-from babel.dates import format_skeleton
+from babel.dates import format_date, format_skeleton
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 from markupsafe import Markup
@@ -155,6 +155,8 @@ def _said(message: Any) -> str | tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _written(day: date, language: str) -> str:
+    if language == "en":  # day before month, as in Belgium and around it
+        return format_date(day, "EEE d MMM y", locale="en_GB").replace("Sept", "Sep")
     return format_skeleton("yMMMEd", day, locale=language)
 
 

@@ -24,6 +24,12 @@ SHOWN_TAGS = 4
 OPEN_FEATURES = 3
 INLINE_TAGS = 12
 N_FACTS = 4
+# What people ask first of an item, in the words that data commonly have for it.
+_FIRST_FACTS = (
+    frozenset({"type", "kind", "category", "categories", "genre", "genres"}),
+    frozenset({"town", "city", "place", "venue", "location"}),
+    frozenset({"price", "cost", "fee"}),
+)
 _MOST_REMEMBERED = 5_000
 K = TypeVar("K")
 V = TypeVar("V")
@@ -52,13 +58,13 @@ class TagRow:
 
     @property
     def can_rise(self) -> bool:
-        """Whether + can be pressed."""
-        return self.presses < MAX_PRESSES
+        """Whether + moves the affinity; see `teaser.app.pressing`."""
+        return self.presses < MAX_PRESSES and (self.affinity < 1 or self.presses < 0)
 
     @property
     def can_fall(self) -> bool:
-        """Whether - can be pressed."""
-        return self.presses > -MAX_PRESSES
+        """Whether - moves the affinity."""
+        return self.presses > -MAX_PRESSES and (self.affinity > -1 or self.presses > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +138,11 @@ class ReasonRow:
 
 @dataclass(frozen=True, slots=True)
 class CardView:
-    """An item in a list."""
+    """An item in a list; without match and reasons where nothing is known of the person."""
 
     card: Card
     facts: tuple[str, ...]
-    match: float
+    match: float | None
     reasons: list[ReasonRow]
     moved: int | str | None
 
@@ -271,7 +277,7 @@ def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
 def _statements(session: Session, texts: Texts) -> list[StatementView]:
     found = []
     for statement in statements(session.profile, limit=3):
-        presses = undo_presses(statement, session.presses)
+        presses = undo_presses(statement, session.learnt, session.presses)
         found.append(
             StatementView(
                 leaning=statement.leaning,
@@ -333,8 +339,8 @@ def card_views(
         CardView(
             card=card_of(session.catalogue, entry.item_id),
             facts=facts_of(session.catalogue, entry.item_id, texts),
-            match=entry.match,
-            reasons=_reasons(entry.reasons, session, texts),
+            match=None if session.is_new else entry.match,
+            reasons=[] if session.is_new else _reasons(entry.reasons, session, texts),
             moved=(moves or {}).get(entry.item_id),
         )
         for entry in found
@@ -370,16 +376,25 @@ def _remember(known: dict[K, V], key: K, value: V) -> V:
 def plain_card(catalogue: Catalogue, item_id: ItemId, texts: Texts) -> CardView:
     """Return an item as a card without match and reasons."""
     said = facts_of(catalogue, item_id, texts)
-    return CardView(card_of(catalogue, item_id), said, 0.0, [], None)
+    return CardView(card_of(catalogue, item_id), said, None, [], None)
 
 
 def facts(card: Card, texts: Texts) -> list[str]:
-    """Return the line of facts under a title: a few values, and the day."""
+    """Return the line of facts under a title: a few values, what and where first, and the day."""
     values = [
-        texts.tag(Tag(name, value)) for name, all_of in card.facts.items() for value in all_of
+        texts.tag(Tag(name, value))
+        for name in sorted(card.facts, key=_late)
+        for value in card.facts[name]
     ]
     said = list(dict.fromkeys(values))[:N_FACTS]
     return [*said, texts.date(card.date)] if card.date else said
+
+
+def _late(feature: str) -> int:
+    """Return how far back a feature stands in the line of facts; equals stay as they are."""
+    words = feature.casefold().replace("_", " ").replace("-", " ").split()
+    ranks = (rank for rank, names in enumerate(_FIRST_FACTS) if names.intersection(words))
+    return next(ranks, len(_FIRST_FACTS))
 
 
 def _reasons(reasons: Iterable[AnyReason], session: Session, texts: Texts) -> list[ReasonRow]:

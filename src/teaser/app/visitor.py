@@ -1,5 +1,8 @@
 """Who asks: the person behind a cookie, the language and colours wanted, and from which site."""
 
+import asyncio
+import base64
+import hmac
 import re
 import secrets
 from collections.abc import Mapping
@@ -11,7 +14,9 @@ from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 
+from teaser.app.guard import WATCHED
 from teaser.app.services import Services, services_of
+from teaser.app.store import Store, StoreError
 from teaser.app.texts import Texts, choose_language, texts_in
 
 TOKEN = "teaser"  # noqa: S105 - the name of a cookie
@@ -22,6 +27,8 @@ THEMES = ("auto", "light", "dark")
 FRAGMENT = "x-teaser-fragment"
 _PORTS = {"http": 80, "https": 443}
 _YEAR = 365 * 24 * 3600
+_SECRET = 43
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}(?:[A-Za-z0-9_-]{22})?")  # before signatures it was shorter
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,8 @@ class Visitor:
     wants_fragment
         Whether the page's own script asks, for the parts that it swaps in place.
     token
-        What they are known by, or will be once they do something; None without such a cookie.
+        What they are known by, or will be once they do something; None unless it is of a person,
+        or this server gave it out.
     """
 
     person_id: str | None
@@ -55,11 +63,12 @@ class Visitor:
 def visitor_of(request: Request, *, with_person: bool = True) -> Visitor:
     """Return who made a request; without asking the store if their person does not matter."""
     cookies = request.cookies
-    token = _token(cookies) if with_person else None
+    store = services_of(request).store
+    token, person_id = _holder_of(cookies, store) if with_person else (None, None)
     theme = cookies.get(THEME, "auto")
     language = choose_language(cookies.get(LANGUAGE), request.headers.get("accept-language"))
     return Visitor(
-        person_id=services_of(request).store.find_person(token) if token else None,
+        person_id=person_id,
         texts=texts_in(language),
         theme=theme if theme in THEMES else "auto",
         has_skipped=SKIPPED in cookies,
@@ -109,7 +118,8 @@ def ensure_person(visitor: Visitor, services: Services) -> tuple[str, str | None
     """
     if visitor.person_id is not None:
         return visitor.person_id, None
-    return services.store.create_person(with_token=True, token=visitor.token)
+    token = visitor.token or _new_token(services.store.signing_key)
+    return services.store.create_person(token=token)
 
 
 class FirstCookie:
@@ -121,10 +131,12 @@ class FirstCookie:
     def __init__(self, app: Any, *, services: Services) -> None:
         self.app = app
         self.services = services
+        self._key: bytes | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle one connection."""
-        if not _is_first_page(scope):
+        cookie = await self._cookie(scope) if _is_page(scope) else None
+        if cookie is None:
             await self.app(scope, receive, send)
             return
 
@@ -132,34 +144,70 @@ class FirstCookie:
             if message["type"] == "http.response.start" and message["status"] == 200:
                 headers = MutableHeaders(raw=list(message.get("headers", ())))
                 if headers.get("content-type", "").startswith("text/html"):
-                    headers.append("set-cookie", self._cookie())
+                    headers.append("set-cookie", cookie)
                     message["headers"] = headers.raw
             await send(message)
 
         await self.app(scope, receive, sent)
 
-    def _cookie(self) -> str:
+    async def _cookie(self, scope: Any) -> str | None:
+        """Return the first cookie of whoever has none that counts."""
+        store, token = self.services.store, _token(Request(scope).cookies)
+        try:
+            if self._key is None:
+                self._key = await asyncio.to_thread(lambda: store.signing_key)
+            if token is not None and not _is_signed(token, self._key):
+                token = token if await asyncio.to_thread(store.find_person, token) else None
+        except StoreError:
+            return None  # a page that needs no database is shown without one
+        if token is not None:
+            return None
         response = Response()
-        remember(response, self.services, TOKEN, secrets.token_urlsafe(32))
+        remember(response, self.services, TOKEN, _new_token(self._key))
         return response.headers["set-cookie"]
 
 
-def _is_first_page(scope: Any) -> bool:
-    """Tell whether a page is asked for by a browser without a token that could be one of ours.
+def _is_page(scope: Any) -> bool:
+    """Tell whether a page may be asked for, and not by whoever needs no cookie for it.
 
     Whoever looks at a shared profile, or has just deleted their data, needs none.
     """
     if scope["type"] != "http" or scope["method"] != "GET":
         return False
-    if scope["path"].startswith("/s/") or scope["path"] == "/deleted":
-        return False
-    return _token(Request(scope).cookies) is None
+    path = scope["path"]
+    return not path.startswith(("/s/", "/api/", "/static/")) and path not in (*WATCHED, "/deleted")
+
+
+def _holder_of(cookies: Mapping[str, str], store: Store) -> tuple[str | None, str | None]:
+    """Return the token of a cookie, and whose it is; no token that this server did not give out.
+
+    Else whoever puts a token of their choice into a browser could look in later.
+    """
+    token = _token(cookies)
+    person_id = store.find_person(token) if token else None
+    if token is None or (person_id is None and not _is_signed(token, store.signing_key)):
+        return None, None
+    return token, person_id
 
 
 def _token(cookies: Mapping[str, str]) -> str | None:
     """Return the token of a cookie, if it has the form of one."""
     token = cookies.get(TOKEN, "")
-    return token if re.fullmatch(r"[A-Za-z0-9_-]{43}", token) else None
+    return token if _TOKEN.fullmatch(token) else None
+
+
+def _new_token(key: bytes) -> str:
+    secret = secrets.token_urlsafe(32)
+    return secret + _signature(secret, key)
+
+
+def _is_signed(token: str, key: bytes) -> bool:
+    return hmac.compare_digest(token[_SECRET:], _signature(token[:_SECRET], key))
+
+
+def _signature(secret: str, key: bytes) -> str:
+    digest = hmac.digest(key, secret.encode(), "sha256")
+    return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
 
 
 def remember(response: Response, services: Services, name: str, value: str) -> None:

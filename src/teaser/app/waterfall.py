@@ -9,7 +9,7 @@ from teaser.data.dataset import ItemId
 from teaser.explain import Explanation, Reason, ViewedReason
 
 MOST_VIEWED = 8
-_DIGITS = 2
+_DIGITS, _MOST_DIGITS = 2, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +17,9 @@ class Step:
     """One contribution, from where the sum stood to where it stands.
 
     That of a tag is affinity x `weight` x what tags count in all; a viewed item has no weight.
-    `shown` is the contribution to the digits of the page: there, every sum is the one before it
-    and this. `start` and `length` place its bar on a scale of 100 that all steps share.
+    `shown` is the contribution to the digits of the page, `running` the sum of those so far, and
+    `digits` how many the factors need for their product to be what is shown. `start` and `length`
+    place its bar on a scale of 100 that all steps share.
     """
 
     row: TagRow | ViewedRow
@@ -26,6 +27,7 @@ class Step:
     contribution: float
     shown: float
     running: float
+    digits: int
     start: float
     length: float
 
@@ -39,13 +41,15 @@ class Step:
 class Waterfall:
     """All steps of a score, largest first, and the total.
 
-    `zero` is where nothing stands on the scale, `start` and `length` place the bar of the total.
+    `rounding` is what the digits that are not shown add up to, so that the column sums to the
+    score. `zero` is where nothing stands on the scale, `start` and `length` place the bar of the total.
     `tags_weight` is what every tag is multiplied by; `from_tags` and `from_viewed` are the two
     parts of the score, to the digits of the page.
     """
 
     explanation: Explanation
     steps: list[Step]
+    rounding: float
     zero: float
     start: float
     length: float
@@ -78,23 +82,29 @@ def waterfall(session: Session, item_id: ItemId, texts: Texts) -> Waterfall:
     def at(value: float) -> float:
         return round(100 * (value - low) / width, 2)
 
-    steps = [
-        Step(
-            row=row,
-            weight=weight,
-            contribution=contribution,
-            shown=round(after, _DIGITS) - round(before, _DIGITS),
-            running=after,
-            start=at(min(before, after)),
-            length=round(100 * abs(contribution) / width, 2),
+    steps: list[Step] = []
+    running = 0.0
+    for part, before, after in zip(parts, sums, sums[1:], strict=False):
+        shown = round(part[2], _DIGITS)
+        running = round(running + shown, _DIGITS)
+        steps.append(
+            Step(
+                row=part[0],
+                weight=part[1],
+                contribution=part[2],
+                shown=shown,
+                running=running,
+                digits=_digits(part, session.profile.tags_weight),
+                start=at(min(before, after)),
+                length=round(100 * abs(part[2]) / width, 2),
+            )
         )
-        for (row, weight, contribution), before, after in zip(parts, sums, sums[1:], strict=False)
-    ]
     total = explanation.score
     from_tags = round(sum(explanation.contributions.values()), _DIGITS)
     return Waterfall(
         explanation=explanation,
         steps=steps,
+        rounding=round(round(total, _DIGITS) - running, _DIGITS),
         zero=at(0.0),
         start=at(min(0.0, total)),
         length=round(100 * abs(total) / width, 2),
@@ -105,6 +115,19 @@ def waterfall(session: Session, item_id: ItemId, texts: Texts) -> Waterfall:
 
 
 _Part = tuple[TagRow | ViewedRow, float | None, float]
+
+
+def _digits(part: _Part, tags_weight: float) -> int:
+    """Return how many digits the factors of a step are written with to give what it shows."""
+    row, weight, contribution = part
+    if weight is None or isinstance(row, ViewedRow):
+        return _DIGITS
+    shown, share = round(contribution, _DIGITS), round(tags_weight, _DIGITS)
+    for digits in range(_DIGITS, _MOST_DIGITS):
+        product = round(row.affinity, digits) * round(weight, digits) * share
+        if abs(product - shown) <= 0.5 * 10**-_DIGITS + 1e-9:
+            return digits
+    return _MOST_DIGITS
 
 
 def _parts(explanation: Explanation, session: Session, texts: Texts) -> list[_Part]:

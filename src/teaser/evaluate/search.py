@@ -292,6 +292,6 @@ def _fingerprint(plan: ModelPlan, training: Dataset, fold: Fold, how: SearchPlan
     for matrix in (training.X, training.S, fold.history, fold.held_out):
         digest.update(np.asarray(matrix.indptr, dtype=np.int64).tobytes())
         digest.update(np.asarray(matrix.indices, dtype=np.int64).tobytes())
-    said = [plan.kind, dict(plan.parameters), sorted(plan.grid), how.metric]
+    said = [plan.kind, dict(plan.parameters), dict(plan.grid), how.metric]
     digest.update(json.dumps(said, sort_keys=True, default=str).encode())
     return digest.hexdigest()[:16]

@@ -96,10 +96,11 @@ def smallest_presses(
     -----
     Scores are linear in affinities, so a press on tag j that moves its affinity by x closes the
     gap to rival c by x (D_ij - D_cj). Tags are 0 or 1: only + on the item's tags and - on others
-    can close a gap, and no gap ever widens. Popularity lies between and may go either way. How
-    far each further press moves an affinity, bounds included, is a table of constants. The
-    search goes through all choices of one press, two, three, ... and drops one only if even the
-    best use of what is left keeps `rank` rivals ahead, or if another as good is looked at.
+    can close a gap, and no gap ever widens. Popularity lies between and may go either way, and
+    so may a tag whose weights were learned. How far each further press moves an affinity, bounds
+    included, is a table of constants. The search goes through all choices of one press, two,
+    three, ... and drops one only if even the best use of what is left keeps `rank` rivals ahead,
+    or if another as good is looked at.
 
     Only rivals in the way are looked at: to pass some of the rivals asks for less than to pass
     all, so the first answer is a lower bound; as soon as the true ranking, computed as `recommend`
@@ -269,7 +270,7 @@ class _Board:
     Gaps are counted in presses, and above 0 a rival is ahead. Popularity, which alone works both
     ways, is no lever: `start` holds the gaps after each number of presses on it.
 
-    Lever A covers lever B if it works against every rival that B works against. A press taken
+    Lever A covers lever B if it works as well as B against every rival. A press taken
     from B and given to A, as long as A moves by whole steps, then leaves no rival further ahead.
     So the search skips B wherever A is pressed and not exhausted, or not pressed and able to take
     all of B's presses: an equally good answer, with no more tags, exists without it.
@@ -304,8 +305,9 @@ class _Board:
         W = np.array([lever.weights for lever in self.levers]).reshape(shape)
         self.whole = np.array([lever.whole for lever in self.levers], dtype=int)
         most = np.array([len(lever.reach) - 1 for lever in self.levers], dtype=int)
-        both = W @ W.T
-        covers = np.triu(both == W.sum(axis=1), 1) & (self.whole > 0)[:, None]
+        self.strongest = float(W.max(initial=1.0))
+        covers = np.array([(row >= W).all(axis=1) for row in W], dtype=bool).reshape(len(W), len(W))
+        covers = np.triu(covers, 1) & (self.whole > 0)[:, None]
         self.covered_by = [np.flatnonzero(column) for column in covers.T]
         binding = covers & (most <= self.whole[:, None])
         self.price = (binding * self.whole[:, None]).sum(axis=0)
@@ -321,7 +323,9 @@ class _Board:
         bounds = self._bounds(order, total)
         done = []
         for t, (capacity, supply) in zip([*order, None], bounds, strict=True):
-            keep = _hopeful(gaps, left, rank, capacity, supply)
+            keep = _hopeful(
+                gaps, left, rank, np.minimum.outer(self.strongest * left, capacity), supply
+            )
             done.append(path[keep & (left == 0)])
             keep &= left > 0
             gaps, left, path = gaps[keep], left[keep], path[keep]
@@ -343,10 +347,11 @@ class _Board:
         out = [(capacity, np.zeros(total + 1))]
         for t in reversed(order):
             lever = self.levers[t]
-            capacity = capacity + lever.weights * lever.reach[-1]
+            pushes = np.maximum(lever.weights, 0)
+            capacity = capacity + pushes * lever.reach[-1]
             # Presses may be flat at first: the best slope bounds them all.
             m = np.arange(1, len(lever.reach))
-            best = np.repeat((lever.reach[1:] / m).max(), len(m)) * lever.weights.sum()
+            best = np.repeat((lever.reach[1:] / m).max(), len(m)) * pushes.sum()
             gains = sorted([*gains, *best.tolist()], reverse=True)[:total]
             supply = np.zeros(total + 1)
             supply[1 : len(gains) + 1] = np.cumsum(gains)
@@ -375,8 +380,11 @@ class _Board:
         return {**found, self.popularity: int(row[-1])} if row[-1] else found
 
 
-def _hopeful(gaps: Array, left: Array, rank: int, capacity: Array, supply: Array) -> Array:
-    """Tell where the presses left may still leave fewer than `rank` rivals ahead."""
-    stuck = (gaps > np.minimum(left[:, None], capacity)).sum(axis=1) >= rank
+def _hopeful(gaps: Array, left: Array, rank: int, reach: Array, supply: Array) -> Array:
+    """Tell where the presses left may still leave fewer than `rank` rivals ahead.
+
+    `reach` is how far they can push each rival, `supply` how far all of them together.
+    """
+    stuck = (gaps > reach).sum(axis=1) >= rank
     need = np.sort(np.maximum(gaps, 0), axis=1)[:, : gaps.shape[1] - rank + 1].sum(axis=1)
     return np.asarray(~stuck & (need <= supply[left] + 1e-9))

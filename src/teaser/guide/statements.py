@@ -1,5 +1,6 @@
 """Two or three plain statements about a person's taste, each open to disagreement."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +9,7 @@ import numpy as np
 
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
-from teaser.profile import MAX_PRESSES, POPULARITY, Profile
+from teaser.profile import DEFAULT_STEERING, MAX_PRESSES, POPULARITY, Profile
 
 # Of the strongest affinity with a tag, so that weak leanings are not spoken of beside strong ones.
 _SHARE = 0.5
@@ -40,13 +41,15 @@ def statements(profile: Profile, *, limit: int = 3) -> list[Statement]:
     The first says what the person leans towards: the strongest tag of each of up to three
     features. Up to two others each name one tag that the person leans away from, so that each can
     be denied by itself. Spoken of is only an affinity of at least half the strongest one, and of
-    at least 0.1; popularity never is. A profile of which nothing is known has no statements.
+    at least 0.1; popularity never is, nor a leaning that the person's own presses on the tag
+    speak against. A profile of which nothing is known has no statements.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise ParameterError(f"limit must be a whole number of at least 0, found {limit!r}.")
     size = np.abs(profile.values)
     if profile.tags[-1:] == (POPULARITY,):
         size[-1] = 0.0
+    size[_contradicted(profile)] = 0.0
     bar = max(_LEAST, _SHARE * float(size.max(initial=0.0)))
     strong = sorted(
         ((profile.tags[j], float(profile.values[j])) for j in np.flatnonzero(size >= bar).tolist()),
@@ -61,15 +64,38 @@ def statements(profile: Profile, *, limit: int = 3) -> list[Statement]:
     return found[:limit]
 
 
-def undo_presses(statement: Statement, presses: Mapping[Tag, int] | None = None) -> dict[Tag, int]:
-    """Return the presses that "not really" means: one step against the leaning on each tag.
+def undo_presses(
+    statement: Statement,
+    learnt: Profile,
+    presses: Mapping[Tag, int] | None = None,
+    *,
+    step: float = DEFAULT_STEERING.step,
+) -> dict[Tag, int]:
+    """Return the presses that "not really" means: as many as bring each affinity to 0 or beyond.
 
-    They come on top of `presses`, those there are; a tag at its last press in that direction is
-    left out. A tag that earlier presses drove beyond its bound moves once those are taken back.
+    Where the last possible press does not reach 0, it is that one: `statements` leaves a tag that
+    was pressed against unsaid in any case. A tag at its last press is left out.
+
+    Parameters
+    ----------
+    statement
+        What is denied.
+    learnt
+        The profile of the same person without any press.
+    presses
+        The presses there are, on top of which these come.
+    step
+        How far one press moves an affinity.
     """
-    net = presses or {}
-    step = -statement.leaning
-    return {tag: step for tag in statement.tags if abs(net.get(tag, 0) + step) <= MAX_PRESSES}
+    found = {}
+    for tag in statement.tags:
+        a, now = statement.leaning * learnt.affinities[tag], (presses or {}).get(tag, 0)
+        # As a little more than n presses may be a slip of the last digit, it is n.
+        wanted = max(1, math.ceil(a / step - 1e-9))
+        steps = -statement.leaning * min(MAX_PRESSES, wanted) - now
+        if steps * statement.leaning < 0:
+            found[tag] = steps
+    return found
 
 
 def say(statement: Statement) -> str:
@@ -83,6 +109,16 @@ def say(statement: Statement) -> str:
     *most, last = (tag.value for tag in statement.tags)
     named = f"{', '.join(most)} and {last}" if most else last
     return f"You lean {'towards' if statement.leaning > 0 else 'away from'} {named}."
+
+
+def _contradicted(profile: Profile) -> list[int]:
+    """Return the positions of tags whose net presses go against their affinity."""
+    pressed = {tag for tag, steps in profile.presses.items() if steps}
+    return [
+        j
+        for j, tag in enumerate(profile.tags if pressed else ())
+        if tag in pressed and profile.presses[tag] * float(profile.values[j]) < 0
+    ]
 
 
 def _one_a_feature(pairs: list[tuple[Tag, float]]) -> list[tuple[Tag, float]]:

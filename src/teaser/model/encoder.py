@@ -34,7 +34,7 @@ class EncoderModel(AspectModel):
     """
 
     encoder_: Encoder
-    remainder_: Remainder | None
+    remainder_: Remainder
     device: str
 
     def encode(self, rows: sp.csr_array) -> Array:

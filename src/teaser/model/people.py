@@ -82,6 +82,20 @@ def alone_share(lengths: Array) -> Array:
     return np.asarray(2.0 / (2.0 + np.square(lengths, dtype=np.float64)))
 
 
+def learnt_people(model: Any, dataset: Dataset) -> People | None:
+    """Return what is known of the users of a data set, where a Teaser is to learn from it."""
+    if dataset.people is None or not model.people:
+        return None
+    others = {"decoder='learned'": model.decoder == "learned", "density": model.density}
+    others["l2_remainder"] = model.l2_remainder
+    for name in (name for name, asked in others.items() if asked):
+        raise ParameterError(
+            f"The data set knows features of people, which cannot be learnt from with {name}. "
+            "Leave that out, or the features, with people=False."
+        )
+    return dataset.people
+
+
 def learn_people(
     people: People | None, dataset: Dataset, encoder: Array, system: System, model: Any
 ) -> PeopleRows | None:

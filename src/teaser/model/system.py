@@ -49,12 +49,12 @@ class System:
     ) -> "System":
         """Prepare what every iteration needs; D is in the dtype of `gram`."""
         U, mu = leading_eigenpairs(gram, rank, rng)
-        g = gram.diagonal()
-        return cls(gram, *_basis(D, g, gram.dtype), U, mu)
+        return cls(gram=gram, U=U, mu=mu, **_basis(D, gram.diagonal(), gram.dtype))
 
     def with_decoder(self, D: sp.csr_array) -> "System":
         """Return the system of the same Gram, whose eigenpairs are kept, and another decoder."""
-        return System(self.gram, *_basis(D, self.g, self.gram.dtype), self.U, self.mu)
+        basis = _basis(D, self.g, self.gram.dtype)
+        return System(gram=self.gram, U=self.U, mu=self.mu, **basis)
 
     def right_hand_side(self) -> Array:
         """Return B V = P(G) D V."""
@@ -72,7 +72,7 @@ class System:
         return type(D)((D.data * weights[self.row_of], D.indices, D.indptr), shape=D.shape)
 
 
-def _basis(D: sp.csr_array, g: Array, dtype: np.dtype[Any]) -> tuple[Any, ...]:
+def _basis(D: sp.csr_array, g: Array, dtype: np.dtype[Any]) -> dict[str, Any]:
     """Return D, the row of each of its entries, g, and what follows from D'D."""
     # Eigenvectors in double precision: their orthogonality bounds the attainable residual.
     K = (D.T @ D).toarray().astype(np.float64)
@@ -81,7 +81,7 @@ def _basis(D: sp.csr_array, g: Array, dtype: np.dtype[Any]) -> tuple[Any, ...]:
     eta = np.maximum(eta, 0.0).astype(dtype)
     row_of = np.asarray(np.repeat(np.arange(D.shape[0]), np.diff(D.indptr)), like=g)
     D = sparse_like(D, g)
-    return D, row_of, g, V, eta, D @ V
+    return {"D": D, "row_of": row_of, "g": g, "V": V, "eta": eta, "DV": D @ V}
 
 
 def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:

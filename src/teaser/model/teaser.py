@@ -28,6 +28,7 @@ from teaser.model.estimate import Estimate, estimate
 from teaser.model.people import (
     PeopleRows,
     learn_people,
+    learnt_people,
     match_rows,
     pack_people,
     pad_rows,
@@ -211,7 +212,7 @@ class Teaser(EncoderModel):
         self._check_dataset(dataset)
         if self.decoder == "learned":
             check_carriers(dataset.S)
-        people = self._learnt_people(dataset)
+        people = learnt_people(self, dataset)
         begin = None if start is None else _matched(start, dataset, people)
         own = system is None
         if system is None:
@@ -259,7 +260,7 @@ class Teaser(EncoderModel):
     def _prepare(self, dataset: Dataset, *, keep: bool) -> System:
         """Return what the fit needs; `keep` tells whether it is for further fits too."""
         kind = np.dtype(self.dtype)
-        people = self._learnt_people(dataset)
+        people = learnt_people(self, dataset)
         D = pad_rows(decoder(dataset.S, popularity(dataset)).astype(kind), people)
         how: dict[str, Any] = {
             "dtype": kind,
@@ -279,7 +280,7 @@ class Teaser(EncoderModel):
         self._check_dataset(dataset)
         expect = estimate_partitions if isinstance(dataset.X, Interactions) else estimate
         found = expect(
-            stack_interactions(dataset, self._learnt_people(dataset)),
+            stack_interactions(dataset, learnt_people(self, dataset)),
             dataset.n_tags + 1,
             solver=self.solver,
             gram=self.gram if self.ridge is None or not isinstance(self.gram, str) else "dense",
@@ -288,7 +289,8 @@ class Teaser(EncoderModel):
         )
         if self.ridge is not None:
             return estimate_remainder(found, dataset.n_items, self.dtype, self.remainder_share)
-        return more_rounds(found, self.rounds if self.decoder == "learned" else 0)
+        rounds = self.rounds if self.decoder == "learned" else 0
+        return more_rounds(found, rounds=rounds, is_sparse=self.density is not None)
 
     def memory_estimate(self, dataset: Dataset) -> int:
         """Return the bytes that fitting this data set will take at the peak."""
@@ -414,19 +416,6 @@ class Teaser(EncoderModel):
         others = {"decoder='learned'": self.decoder == "learned", "density": self.density}
         named = [name for name, asked in others.items() if asked]
         check_remainder(k, share, solver=self.solver, gram=self.gram, others=named)
-
-    def _learnt_people(self, dataset: Dataset) -> People | None:
-        """Return what is known of the users, where it is to be learnt from."""
-        if dataset.people is None or not self.people:
-            return None
-        others = {"decoder='learned'": self.decoder == "learned", "density": self.density}
-        others["l2_remainder"] = self.l2_remainder
-        for name in (name for name, asked in others.items() if asked):
-            raise ParameterError(
-                f"The data set knows features of people, which cannot be learnt from with {name}. "
-                "Leave that out, or the features, with people=False."
-            )
-        return dataset.people
 
     def _plain_parameters(self) -> dict[str, Any]:
         """Return the parameters as json can hold them.

@@ -42,12 +42,13 @@ def write_report(results: Sequence[Source], out: str | Path) -> Path:
 def write_dial(dial: Mapping[str, Any], path: str | Path) -> Path:
     """Write the picture of what `tune_study` returned, and return its path."""
     path = Path(path)
+    if not dial.get("settings"):
+        raise ParameterError("There is nothing to draw: the dial was not turned.")
     study = Results({**dial, "dial": dial})
     with style(f"{study.key}-draw_dial"):
         drawn = draw_dial(study)
-    if drawn is None:
-        raise ParameterError("There is nothing to draw: the dial was not turned.")
-    _write(path, drawn.standalone())
+    if drawn is not None:
+        _write(path, drawn.standalone())
     return path
 
 

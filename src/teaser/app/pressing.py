@@ -1,0 +1,75 @@
+"""Presses that count: none is kept that moves nothing, and the way back from a limit is one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from teaser.app.catalogue import Catalogue
+from teaser.app.session import Session
+from teaser.app.state import Event, State
+from teaser.data.tags import Tag
+from teaser.errors import ParameterError, UnknownTagError
+from teaser.profile import MAX_PRESSES
+from teaser.profile import press as moved
+
+LIMIT = "that is as far as it goes."
+
+
+def effective(session: Session, presses: Mapping[Tag, int]) -> dict[Tag, int]:
+    """Return the presses that move an affinity, in as many steps as that takes.
+
+    An affinity stops at a bound, and what was viewed since may have carried it there, so that
+    some of the presses there are move nothing any more. Steps that would end beyond the bound
+    are left out, and steps back from it first take those away that lie beyond.
+    """
+    found = {}
+    for tag, steps in presses.items():
+        now = session.presses.get(tag, 0)
+        kept = _kept(session.learnt.affinities[tag], now, steps, session.steering.step)
+        if kept:
+            found[tag] = kept
+    return found
+
+
+def settled(catalogue: Catalogue, state: State, event: Event) -> Event | None:
+    """Return the event as it is to be kept, or None for presses of which none moves anything."""
+    if event.kind != "press":
+        return event
+    session = Session(catalogue, state)
+    given = {Tag.parse(text): _whole(text, steps) for text, steps in event.data["presses"].items()}
+    for tag in given:
+        if tag not in catalogue.tag_index:
+            raise UnknownTagError(f"Unknown tag {tag}.")
+    found = effective(session, given)
+    return Event("press", {"presses": {str(tag): n for tag, n in found.items()}}) if found else None
+
+
+def _kept(a: float, now: int, steps: int, step: float) -> int:
+    """Return the fewest steps that end where `steps` do; where those move nothing, the next."""
+    way = 1 if steps > 0 else -1
+    values = [_at(a, k, step) for k in range(-MAX_PRESSES, MAX_PRESSES + 1)]
+
+    def at(k: int) -> float:
+        return values[k + MAX_PRESSES]
+
+    end = max(-MAX_PRESSES, min(MAX_PRESSES, now + steps))
+    while at(end) == at(now) and abs(end + way) <= MAX_PRESSES:
+        end += way
+    if at(end) == at(now):
+        return 0
+    while at(end - way) == at(end):
+        end -= way
+    return end - now
+
+
+def _at(a: float, presses: int, step: float) -> float:
+    return float(moved(np.array([a]), {0: presses}, step)[0])
+
+
+def _whole(text: str, steps: Any) -> int:
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps == 0:
+        raise ParameterError(
+            f"A press on {text} needs a whole number of steps other than 0, found {steps!r}."
+        )
+    return steps

@@ -1,0 +1,174 @@
+"""Facts about people over HTTP: asked for only where they count, said, kept, undone, deleted."""
+
+import html
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from app.conftest import TestClient
+
+from teaser import Teaser
+from teaser.guide import smallest_presses, varied
+
+API = "/api/v1"
+YOUNG = ["age=young"]
+
+
+@pytest.fixture
+def client(serve: Callable[..., TestClient], people_folder: Path) -> TestClient:
+    served = serve(model=people_folder)
+    served.headers.update({"origin": "http://testserver"})
+    return served
+
+
+def listed(page: str) -> list[str]:
+    return re.findall(r'<li class="card" data-card="([^"]+)"', page)
+
+
+def tell(client: TestClient, *facts: str) -> str:
+    answer = client.post("/act", data={"about": "1", "people": list(facts)})
+    assert answer.status_code == 200, answer.text
+    return str(answer.text)
+
+
+class TestSite:
+    def test_the_form_is_optional_and_says_what_it_does(self, client: TestClient) -> None:
+        page = client.get("/").text
+        form = page.split('id="about-you"')[1].split("</details>")[0]
+        assert "About you (optional)" in form
+        assert "moves your affinities with tags" in form
+        assert form.count("I would rather not say") == form.count("<select") == 2
+        assert "selected" not in form
+
+    def test_a_fact_makes_a_list_is_said_and_undone(
+        self, client: TestClient, people_model: Teaser
+    ) -> None:
+        popular = listed(client.get("/").text)
+        page = tell(client, "age=young", "")
+        assert listed(page) == [r.item_id for r in people_model.recommend([], people=YOUNG, k=12)]
+        assert listed(page) != popular
+        assert "About you: <b>young</b>" in page
+        assert "1 fact about you." in page
+        assert "Popular now" not in page
+        assert re.search(r'<option value="age=young" selected>', page)
+        undone = client.post("/act", data={"undo": "1"}).text
+        assert listed(undone) == popular
+        assert "I know nothing about you yet" in undone
+
+    def test_telling_nothing_forgets_it(self, client: TestClient) -> None:
+        popular = listed(client.get("/").text)
+        tell(client, "age=young", "sex=F")
+        page = tell(client, "", "")
+        assert listed(page) == popular
+        assert "Nothing told about you any more" in page
+
+    def test_it_is_exported_and_deleted_and_not_shared(self, client: TestClient) -> None:
+        tell(client, "sex=F")
+        exported = client.get("/export").json()
+        assert exported["state"]["people"] == ["sex=F"]
+        assert exported["events"][0]["people"] == ["sex=F"]
+        link = re.search(r"/s/[\w-]+", client.post("/share").text)
+        assert link
+        page = client.get(link[0]).text
+        assert "about-you" not in page
+        assert "sex=F" not in page
+        client.post("/delete")
+        assert client.get("/export").json() == {"events": []}
+
+    def test_origins_name_it(self, client: TestClient, people_model: Teaser) -> None:
+        tell(client, "age=young", "sex=M")
+        client.post("/act", data={"view": "i0"})
+        page = html.unescape(client.get("/tag?tag=type=film").text)
+        assert "told about yourself" in page
+        rows = re.findall(r"<li>(?:(?!</li>).)*</li>", page.split("Where it comes from")[1], re.S)
+        raw = people_model.origins("type=film", ["i0"], ["age=young", "sex=M"])
+        assert len(rows) == len(raw) == 3
+        assert sum("Age" in row or "Sex" in row for row in rows) == 2
+        learnt = people_model.profile(["i0"], people=["age=young", "sex=M"])
+        parts = [
+            float(row.split("number")[1].split(">")[1].split("<")[0].replace("−", "-"))
+            for row in rows
+        ]
+        assert sum(parts) == pytest.approx(
+            dict(zip(map(str, learnt.tags), learnt.values, strict=True))["type=film"], abs=0.02
+        )
+
+    def test_the_pages_of_an_item_follow_it(self, client: TestClient, people_model: Teaser) -> None:
+        tell(client, "age=young")
+        why = people_model.explain("i4", [], people=YOUNG)
+        total = re.search(r"<tfoot>.*?<b>([^<]+)</b>", client.get("/item/i4").text, re.S)
+        assert total
+        assert float(total[1].replace("−", "-")) == pytest.approx(why.score, abs=0.006)
+        found = smallest_presses(people_model, "i4", [], people=YOUNG)
+        page = client.get("/lift/i4").text
+        assert found
+        assert found.total > 0
+        assert f"Now it is number {found.rank_before}." in page
+        ranked = people_model.recommend([], found.presses, people=YOUNG, k=40)
+        place = [r.item_id for r in ranked].index("i4") + 1
+        assert place == found.rank_after <= 10
+
+    def test_unknown_facts_are_refused(
+        self, client: TestClient, serve: Callable[..., TestClient]
+    ) -> None:
+        assert client.post("/act", data={"about": "1", "people": ["age=yong"]}).status_code == 404
+        plain = serve()
+        plain.headers.update({"origin": "http://testserver"})
+        answer = plain.post("/act", data={"about": "1", "people": ["age=young"]})
+        assert answer.status_code == 422
+
+
+class TestApi:
+    def test_lists_profiles_and_origins_equal_the_library(
+        self, client: TestClient, people_model: Teaser
+    ) -> None:
+        asked = {"history": ["i0"], "people": YOUNG}
+        found = client.post(f"{API}/recommend", json={**asked, "variety": 0.4}).json()
+        expected = varied(people_model, ["i0"], variety=0.4, people=YOUNG)
+        assert [r["item_id"] for r in found["recommendations"]] == [r.item_id for r in expected]
+        profile = client.post(f"{API}/profile", json=asked).json()
+        assert profile["people"] == YOUNG
+        assert profile["certainty"] == people_model.profile(["i0"], people=YOUNG).certainty
+        origins = client.post(f"{API}/origins", json={**asked, "tag": "type=film"}).json()
+        assert [o["item_id"] for o in origins["origins"]] == ["i0"]
+        assert [o["tag"] for o in origins["people"]] == YOUNG
+        parts = [o["part"] for o in (*origins["origins"], *origins["people"])]
+        assert sum(parts) == pytest.approx(origins["raw"])
+        why = client.post(f"{API}/explain", json={**asked, "item_id": "i5"}).json()
+        assert why["score"] == pytest.approx(people_model.explain("i5", ["i0"], people=YOUNG).score)
+
+    def test_what_is_told_is_kept_and_equals_the_stateless(self, client: TestClient) -> None:
+        person = f"{API}/people/{client.post(f'{API}/people').json()['person_id']}"
+        state = client.put(f"{person}/about", json={"people": [" age = young"]}).json()
+        assert (state["people"], state["unknown_people"]) == (YOUNG, [])
+        kept = client.get(f"{person}/recommendations").json()
+        assert kept == client.post(f"{API}/recommend", json={"people": YOUNG}).json()
+        assert kept != client.post(f"{API}/recommend", json={}).json()
+        tag = {"tag": "type=film"}
+        kept = client.get(f"{person}/origins", params=tag).json()
+        assert kept == client.post(f"{API}/origins", json={"people": YOUNG, **tag}).json()
+        assert client.put(f"{person}/about", json={"people": []}).json()["people"] == []
+        assert client.post(f"{person}/undo").json()["people"] == YOUNG
+
+    def test_the_model_lists_what_can_be_told(self, client: TestClient) -> None:
+        found = client.get(f"{API}/model").json()["people_tags"]
+        assert {name: sorted(values) for name, values in found.items()} == {
+            "age": ["old", "young"],
+            "sex": ["F", "M"],
+        }
+
+    def test_what_it_does_not_know_is_refused(
+        self, client: TestClient, serve: Callable[..., TestClient]
+    ) -> None:
+        answer = client.post(f"{API}/recommend", json={"people": ["age=yong"]})
+        assert answer.status_code == 404
+        assert "Closest: age=young" in answer.json()["error"]["message"]
+        plain = serve()
+        person = f"{API}/people/{plain.post(f'{API}/people').json()['person_id']}"
+        for answer in (
+            plain.post(f"{API}/recommend", json={"people": YOUNG}),
+            plain.put(f"{person}/about", json={"people": YOUNG}),
+        ):
+            assert answer.status_code == 422
+            assert "makes no use of facts" in answer.json()["error"]["message"]

@@ -1,0 +1,108 @@
+"""A model with a remainder in a real browser: the slider from tags to people alike."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from browser.conftest import served
+from browser.steps import check_axe, listed, pick
+from playwright.sync_api import Page, expect
+
+from teaser import Teaser
+from teaser.data import events
+
+Visit = Callable[..., Page]
+MINUS = "\N{MINUS SIGN}"
+NAME = "From my tags to people like me"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server of events, in a model where viewed items count too."""
+    model = Teaser(l2_remainder=50.0).fit(events.dataset(n_events=300, n_people=900))
+    with served(model, tmp_path_factory.mktemp("site")) as address:
+        yield address
+
+
+def number(text: str) -> float:
+    return float(text.replace(MINUS, "-"))
+
+
+def test_the_slider_moves_the_list_and_its_reasons(visit: Visit) -> None:
+    page = visit()
+    slider = page.get_by_role("slider", name=NAME)
+    expect(slider).to_be_disabled()
+    pick(page)
+    before = listed(page)
+    expect(slider).to_be_enabled()
+    expect(slider).to_have_attribute("aria-valuetext", "both, as learned")
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(page.locator("#told")).to_contain_text("Balance: tags 80")
+    expect(slider).to_be_focused()
+    expect(slider).to_have_attribute("aria-valuetext", page.locator(".balance .hint").inner_text())
+    slider.press("End")
+    expect(page.locator("#told")).to_contain_text("Balance: people like me alone")
+    expect(page.locator("#live")).to_contain_text("Balance: people like me alone")
+    expect(page.locator(".cards .stepper")).to_have_count(0)
+    expect(page.locator(".cards .because").first).to_contain_text("because you viewed")
+    people = listed(page)
+    slider.press("Home")
+    expect(page.locator("#told")).to_contain_text("Balance: my tags alone")
+    expect(page.locator(".cards .because")).to_have_count(0)
+    tags = listed(page)
+    assert len({tuple(tags), tuple(before), tuple(people)}) == 3
+    page.reload()
+    assert listed(page) == tags
+    expect(slider).to_have_value("0")
+
+
+def test_the_item_page_adds_up_and_a_view_can_be_removed_there(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    page.goto(f"/item/{listed(page)[0]}")
+    adds = [number(text) for text in page.locator("tbody td.number").all_inner_texts()]
+    sums = [number(text) for text in page.locator("tbody td.sum").all_inner_texts()]
+    total = number(page.locator("tfoot td.sum").inner_text())
+    assert sum(adds) == pytest.approx(total, abs=1e-6)
+    assert sums[-1] == total
+    tags, viewed, score = page.locator(".parts b").all_inner_texts()
+    assert number(tags) + number(viewed) == pytest.approx(number(score), abs=1e-6)
+    rows = page.locator("tr.viewed")
+    expect(rows).to_have_count(3)
+    expect(page.locator("tr.viewed rect.viewed").first).to_be_attached()
+    rows.first.get_by_role("button", name="Remove").click()
+    expect(page.locator("#told")).to_contain_text("Removed")
+    expect(rows).to_have_count(2)
+
+
+def test_without_javascript(visit: Visit) -> None:
+    page = visit(java_script_enabled=False)
+    pick(page)
+    before = listed(page)
+    slider = page.get_by_role("slider", name=NAME)
+    slider.focus()
+    slider.press("End")
+    page.get_by_role("button", name=f"Apply ({NAME})").click()
+    expect(page.locator("#told")).to_contain_text("Balance: people like me alone")
+    assert listed(page) != before
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1320), ("dark", 390)])
+def test_axe_finds_nothing_and_nothing_is_too_wide(visit: Visit, scheme: str, width: int) -> None:
+    page = visit(color_scheme=scheme, width=width)
+    check_axe(page, "start")
+    pick(page)
+    slider = page.get_by_role("slider", name=NAME)
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(page.locator("#told")).to_contain_text("Balance:")
+    check_axe(page, "balanced")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.goto(f"/item/{listed(page)[0]}")
+    check_axe(page, "item")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.goto("/share")
+    page.get_by_role("button", name="Make a link").click()
+    page.goto(page.get_by_label("The link").input_value())
+    expect(page.locator(".because").first).to_contain_text("because they viewed")
+    check_axe(page, "shared")
