@@ -193,6 +193,21 @@ class TestCopy:
             artifact.copy(folder, tmp_path / "no" / "copy")
 
 
+class TestVerify:
+    def test_what_is_whole_passes(self, folder: Path) -> None:
+        artifact.verify(folder)
+
+    @pytest.mark.parametrize("suffix", [".safetensors", ".parquet"])
+    def test_a_byte_is_enough(self, folder: Path, suffix: str) -> None:
+        path = part(folder, suffix)
+        path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+        with pytest.raises(ArtifactError, match=f"{path.name} was changed"):
+            artifact.verify(folder)
+        path.unlink()
+        with pytest.raises(ArtifactError, match="is missing"):
+            artifact.verify(folder)
+
+
 class TestDamage:
     """Every folder that is not as it was written is refused, and the sentence says why."""
 

@@ -31,6 +31,7 @@ from teaser.options import (
     DataFolder,
     DecoderName,
     Density,
+    Device,
     Dtype,
     Folder,
     GramName,
@@ -196,6 +197,7 @@ def fit(
     tol: Tol = 1e-3,
     max_iter: MaxIter = 200,
     dtype: Dtype = "float32",
+    device: Device = "cpu",
     seed: Seed = 0,
     scheduler: Scheduler = None,
     local_cluster: LocalCluster = None,
@@ -219,6 +221,7 @@ def fit(
         tol=tol,
         max_iter=max_iter,
         dtype=dtype,
+        device=device,
         rng=seed,
     )
     model.estimate(data)  # a setting that makes no sense is refused before a cluster is reached

@@ -67,6 +67,7 @@ SolverName = Annotated[str, typer.Option(help="cg or admm.")]
 GramName = Annotated[str, typer.Option(help="auto, dense or sparse.")]
 Tol = Annotated[float, typer.Option(help="Relative residual to stop at.")]
 MaxIter = Annotated[int, typer.Option(help="Iterations to give up after.")]
+Device = Annotated[str, typer.Option(help="cpu, or cuda for a GPU.")]
 Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
 Seed = Annotated[int, typer.Option(help="Seed of whatever is drawn at random.")]
 Scheduler = Annotated[

@@ -140,7 +140,8 @@ class TestSite:
         page = visitor.get("/item/i5").text
         why = remainder_model.explain("i5", HISTORY, steering=Steering(balance=balance))
         rows = re.findall(r"<tr[^>]*><th scope=\"row\">.*?</tr>", page, re.S)[:-1]
-        assert len(rows) == len(why.reasons)
+        rounding = [row for row in rows if "Rounding" in row]
+        assert len(rows) - len(rounding) == len(why.reasons)
         total = 0.0
         for row in rows:
             adds = re.search(r'class="n number[^"]*">([^<]+)<', row)
@@ -149,6 +150,8 @@ class TestSite:
             assert so_far
             total += number(adds[1])
             assert number(so_far[1]) == pytest.approx(total, abs=1e-6)
+            if row in rounding:
+                continue
             factors = re.search(r'class="n times">([^<]*)<', row)
             assert factors
             if "you viewed it" in row:

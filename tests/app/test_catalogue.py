@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import os
 import shutil
 from datetime import date
 from pathlib import Path
@@ -65,14 +66,6 @@ def test_pictures_come_as_bytes_or_as_an_address(shop: Catalogue) -> None:
     assert shop.picture("a") == ("image/svg+xml", SVG.encode())
     assert shop.picture("b") == ("image/png", b"bytes of a picture")
     assert shop.picture("c") == "https://example.org/c.png"
-
-
-def test_search_wants_every_word_and_puts_the_popular_first(shop: Catalogue) -> None:
-    assert shop.search("jazz")[0] == ["a", "d"]
-    assert shop.search("NOON jazz")[0] == ["d"]
-    assert shop.search("gh")[1] == [Tag("town", "Ghent")]
-    assert shop.search("   ") == ([], [])
-    assert shop.search("jazz", limit=1)[0] == ["a"]
 
 
 def test_filters_join_features_by_and_and_values_by_or(shop: Catalogue) -> None:
@@ -160,3 +153,37 @@ class TestHolder:
         model.save(folder)
         assert late.refresh()
         assert late.trouble is None
+
+    @pytest.mark.parametrize("has_room", [True, False], ids=["shared", "own"])
+    @pytest.mark.parametrize("harm", ["cut", "overwritten", "missing"])
+    def test_files_harmed_in_place_are_noticed_and_so_is_the_cure(
+        self, folder: Path, tmp_path: Path, has_room: bool, harm: str
+    ) -> None:
+        holder = Holder(folder, room=tmp_path / "room" if has_room else None)
+        old = holder.current
+        (file,) = folder.glob("*.safetensors")
+        content, times = file.read_bytes(), file.stat()
+        if harm == "missing":
+            file.unlink()
+        else:
+            file.write_bytes(content[:10] if harm == "cut" else bytes(len(content)))
+        assert not holder.refresh()
+        assert holder.trouble is not None
+        assert file.name in holder.trouble
+        assert holder.current is old
+        assert not holder.refresh()
+        file.write_bytes(content)
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # as a careful copy does
+        assert holder.refresh()
+        assert holder.trouble is None
+        assert holder.current.model.recommend(["i1"]) == old.model.recommend(["i1"])
+        assert not holder.refresh()
+
+    def test_a_process_that_begins_anew_sees_the_harm_too(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
+        room = tmp_path / "room"
+        Holder(folder, room=room)
+        (file,) = folder.glob("*.safetensors")
+        os.truncate(file, 10)
+        assert Holder(folder, room=room).trouble is not None

@@ -33,7 +33,7 @@ def test_lists_of_other_lengths() -> None:
     ("event", "said"),
     [
         (Event("press", {"presses": {"type=film": 1}}), "+ on <b>film</b>"),
-        (Event("press", {"presses": {"type=film": -3}}), f"{MINUS} on <b>film</b>"),
+        (Event("press", {"presses": {"type=film": -3}}), f"{MINUS}3 on <b>film</b>"),
         (Event("view", {"item": "i1"}), "You looked at <b>Event 1</b>"),
         (Event("remove", {"item": "i1"}), "Removed <b>Event 1</b> from what you looked at"),
         (Event("hide", {"item": "<i>"}), "Hid <b>&lt;i&gt;</b>"),

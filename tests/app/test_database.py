@@ -1,6 +1,5 @@
 """A file of SQLite is made on purpose only; one that is away for a while loses nothing."""
 
-import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -99,9 +98,7 @@ class TestAway:
         assert fresh.state(first).history == ("i1", "i2")
         fresh.close()
 
-    def test_what_is_moved_before_the_commit_ends_is_not_acknowledged(
-        self, tmp_path: Path
-    ) -> None:
+    def test_what_is_moved_before_the_commit_ends_is_not_acknowledged(self, tmp_path: Path) -> None:
         database = Database(f"sqlite:///{tmp_path / 'people.db'}")
         database.make()
 
@@ -145,13 +142,12 @@ class TestMaking:
         assert late.state(person_id).history == ("i1",)
         late.close()
 
-    @pytest.mark.parametrize("name", ["a b.db", "50%.db", "wo?.db", "né#1.db"])
+    @pytest.mark.parametrize("name", ["a b.db", "50%.db", "né#1.db"])
     def test_names_may_hold_what_addresses_may_not(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        shutil.rmtree(tmp_path / "none", ignore_errors=True)
-        database = Database(f"sqlite:///{name.replace('?', '%3F')}")
+        database = Database(f"sqlite:///{name}")
         database.make()
         with database.writing() as connection:
             connection.execute(text("CREATE TABLE kept (number INTEGER)"))
@@ -161,12 +157,10 @@ class TestMaking:
         (file,) = tmp_path.iterdir()
         assert file.stat().st_size > 0
 
-    def test_memory_needs_no_file(self) -> None:
-        database = Database("sqlite://")
-        database.make()
-        with database.reading() as connection:
-            assert connection.execute(text("SELECT 1")).scalar_one() == 1
-        database.close()
+    @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
+    def test_what_would_be_forgotten_is_refused(self, url: str) -> None:
+        with pytest.raises(StoreError, match=r"in memory .* Name a file"):
+            Database(url)
 
     def test_a_place_that_is_none_is_said(self) -> None:
         with pytest.raises(StoreError, match="No such file or directory"):

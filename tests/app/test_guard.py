@@ -75,6 +75,25 @@ class TestLimits:
         assert "teaser_request_seconds_count 3.0" in text
 
 
+class TestHead:
+    """Whoever only wants to know whether something is there gets all of GET but the body."""
+
+    @pytest.mark.parametrize(
+        "path", ["/", "/healthz", "/readyz", "/metrics", "/tour", "/api/v1/model", "/nowhere"]
+    )
+    def test_it_is_answered_as_get_without_a_body(self, client: TestClient, path: str) -> None:
+        whole, head = client.get(path), client.head(path)
+        assert head.status_code == whole.status_code
+        assert head.headers["content-type"] == whole.headers["content-type"]
+        assert int(head.headers["content-length"]) > 0
+        assert head.content == b""
+        assert all(head.headers[name] == value for name, value in EXPECTED.items())
+
+    def test_what_is_no_page_stays_none(self, client: TestClient) -> None:
+        assert client.head("/act").status_code == 405
+        assert client.head("/", headers={"host": "evil.example"}).status_code == 421
+
+
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-language": "nl"}
 
 

@@ -10,6 +10,7 @@ from app.conftest import TestClient
 
 from teaser import Teaser
 from teaser.app import pages
+from teaser.app.store import StoredEvent
 from teaser.explain import Reason
 
 OWN = {"origin": "http://testserver"}
@@ -40,6 +41,12 @@ def visitor(client: TestClient) -> TestClient:
     """A browser that sends forms from our own pages."""
     client.headers.update(OWN)
     return client
+
+
+def events_of(client: TestClient) -> list[StoredEvent]:
+    store = client.app.state.services.store  # type: ignore[attr-defined]
+    person = store.find_person(client.cookies["teaser"])
+    return list(store.events(person))
 
 
 def do(client: TestClient, **fields: str) -> str:
@@ -168,10 +175,11 @@ class TestActions:
             page = do(visitor, press="+1 type=film")
         button = re.search(r'<button[^>]*value="\+1 type=film" data-key="p\+[^>]*>', page)
         assert button
-        assert "disabled" in button[0]
-        response = visitor.post("/act", data={"press": "+1 type=film"})
-        assert response.status_code == 422
-        assert "out of range" in response.text
+        assert 'aria-disabled="true" title="that is as far as it goes."' in button[0]
+        page = do(visitor, press="+1 type=film")
+        assert told(page) == "+ on film : that is as far as it goes."
+        assert 'data-key="told undo"' not in page
+        assert len(events_of(visitor)) == 5
 
     def test_a_reload_tells_only_of_the_last_action(self, visitor: TestClient) -> None:
         do(visitor, press="+1 type=film")
@@ -185,7 +193,40 @@ class TestActions:
         )
         top = next(t for t, a in model.profile([viewed]).affinities.items() if a > 1)
         do(visitor, view=str(viewed))
-        assert "as far as it goes" in told(do(visitor, press=f"+1 {top}"))
+        for back in ("/", f"/item/{viewed}"):
+            page = do(visitor, press=f"+1 {top}", back=back)
+            assert "as far as it goes" in told(page)
+            assert "did=" not in page
+        answer = visitor.post("/act", data={"press": f"+1 {top}"}, headers=FRAGMENT)
+        assert "as far as it goes" in told(answer.text)
+        assert len(events_of(visitor)) == 1
+        # The first press back moves it.
+        learnt = model.profile([viewed]).affinities[top]
+        page = do(visitor, press=f"-1 {top}")
+        assert "as far as it goes" not in told(page)
+        assert events_of(visitor)[-1].data == {"presses": {str(top): -1}}
+        assert f"+{learnt - 0.2:.2f}" in text_of(visitor.get(f"/tag?tag={top}").text)
+
+    def test_only_what_is_true_is_said_of_a_limit(self, visitor: TestClient) -> None:
+        do(visitor, press="+1 type=film")
+        for far in ('{"type=film": 1}', "{}", "[1]", "7", "x", '{"a=b": 1}', '{"type=film": "1"}'):
+            response = visitor.get("/", params={"far": far})
+            assert response.status_code == 200, far
+            assert not told(response.text)
+
+    def test_one_press_denies_a_statement_and_one_undo_takes_it_back(
+        self, visitor: TestClient
+    ) -> None:
+        for item in ("i1", "i3", "i5"):
+            page = do(visitor, view=item)
+        sentence = re.search(r'<ul class="statements">.*?<p>(.*?)</p>', page, re.S)
+        button = re.search(r'name="presses" value="([^"]+)" data-key="deny 1"', page)
+        assert sentence
+        assert button
+        after = do(visitor, presses=html.unescape(button[1]))
+        assert sentence[1] not in after
+        assert len(events_of(visitor)) == 4
+        assert sentence[1] in do(visitor, undo="1")
 
 
 class TestForms:
@@ -268,10 +309,13 @@ class TestList:
     ) -> None:
         client = serve(model=events_folder)
         page = client.get("/?from=2026-06-01&to=2026-06-30").text
-        days = re.findall(r'class="facts">[^<]*, (\w+) \d+, 2026</p>\s*<svg', page)
+        days = re.findall(r'</h3>\s*<p class="facts">[^<]* \d+ (\w+) 2026</p>', page)
         assert days
         assert set(days) == {"Jun"}
         assert 'value="2026-06-30"' in page
+        swapped = client.get("/?from=2026-06-30&to=2026-06-01").text
+        assert listed(swapped) == listed(page)
+        assert 'name="from" value="2026-06-01"' in swapped
         page = client.get("/?from=2031-01-01").text
         assert listed(page) == []
         assert "Nothing passes these filters." in page

@@ -30,7 +30,7 @@ def test_examples_are_valid_and_whole(kind: type[BaseModel]) -> None:
 
 
 def test_records_were_looked_at() -> None:
-    assert len(RECORDS) == 6
+    assert len(RECORDS) == 7
 
 
 def test_an_export_holds_state_links_and_actions(store: Store, model_folder: Path) -> None:

@@ -78,7 +78,9 @@ def test_a_line_shows_the_numbers_of_its_row_and_not_those_of_another() -> None:
     assert 'x="-25.6"' in second
     assert f'<span class="number down">{MINUS}0.26</span>' in second
     assert "pressed" not in second
-    assert third.count(" disabled") == 1
+    assert third.count(' aria-disabled="true" title="that is as far as it goes."') == 1
+    assert third.index("aria-disabled") < third.index(">−</button>")
+    assert " disabled" not in both
     assert '<span class="number ">0.00</span>' in third
     assert "<button" not in tag_lines(texts_in("en"), rows, "p", False)
     assert tag_lines(texts_in("en"), rows[1:2], "p", True) == second + "</li>"
@@ -92,6 +94,7 @@ def test_a_reason_can_be_pressed_where_it_stands() -> None:
     assert '<b class="number up">+12\N{NARROW NO-BREAK SPACE}%</b>' in said
     assert f'<b class="number down">{MINUS}50\N{NARROW NO-BREAK SPACE}%</b>' in said
     assert 'data-key="item 7+a=x"' in said
-    assert said.count(" disabled") == 2
+    assert said.count(' aria-disabled="true"') == 2
+    assert said.count('<span class="sr">pressed </span>+5') == 2
     assert "<x>" not in said
     assert "<button" not in reason_lines(texts_in("en"), reasons, "item 7", False)

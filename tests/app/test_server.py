@@ -45,6 +45,17 @@ def test_without_its_database_it_is_healthy_and_not_ready(
     assert "Traceback" not in answer.text
 
 
+def test_with_a_database_that_takes_no_writing_it_is_not_ready(client: Any, caplog: Any) -> None:
+    with client.app.state.services.store._engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA query_only=ON")
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert "readonly" in caplog.text
+    with client.app.state.services.store._engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA query_only=OFF")
+    assert client.get("/readyz").text == "ready"
+
+
 def test_requests_are_measured(client: Any) -> None:
     client.get("/healthz")
     client.get("/nowhere")
@@ -199,8 +210,8 @@ def test_a_new_model_is_served_without_dropping_a_request(
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_files_cut_under_a_running_server_change_nothing(
-    run: Callable[..., Running], tmp_path: Path, workers: str
+def test_files_cut_under_a_running_server_change_nothing_and_are_noticed(
+    run: Callable[..., Running], tmp_path: Path, model_folder: Path, workers: str
 ) -> None:
     server = run("--workers", workers)
     before = server.recommended()
@@ -213,6 +224,15 @@ def test_files_cut_under_a_running_server_change_nothing(
     assert all(server.recommended() == before for _ in range(8))
     assert server.process.poll() is None
     assert server.workers() == pids
+    said = "; the model's folder cannot be used"
+    server.wait_for(
+        lambda: all(said in get(server.url + "/readyz") for _ in range(10)), "not noticed"
+    )
+    for path in model_folder.iterdir():
+        shutil.copyfile(path, tmp_path / "served" / path.name)
+    server.wait_for(
+        lambda: all(get(server.url + "/readyz") == "ready" for _ in range(10)), "not mended"
+    )
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -347,6 +367,17 @@ def test_broken_headers_and_forms_are_refused_and_nothing_is_stored(client: Any)
     assert client.post("/act", data={"press": "0 type=film"}, headers=own).status_code == 422
     answer = client.post("/act", data={**press, "back": "//["}, headers=own, follow_redirects=False)
     assert answer.status_code == 303
+
+
+@pytest.mark.parametrize(
+    "kind", ["multipart/form-data; boundary=x", "multipart/form-data", "multipart/form-data; a"]
+)
+def test_a_broken_form_is_called_a_form(client: Any, kind: str) -> None:
+    headers = {"Origin": "http://testserver", "content-type": kind}
+    answer = client.post("/act", content=b"--y\r\nbroken", headers=headers)
+    assert answer.status_code == 400
+    assert "it is no form" in answer.text
+    assert "JSON" not in answer.text
 
 
 def test_without_keys_another_site_cannot_write_through_the_api(client: Any) -> None:

@@ -65,6 +65,10 @@ def test_bars_end_where_numbers_go_on() -> None:
     assert row(-0.25).length == 25
     assert (row(0, 5).can_rise, row(0, 5).can_fall) == (False, True)
     assert (row(0, -5).can_rise, row(0, -5).can_fall) == (True, False)
+    assert (row(1.0).can_rise, row(1.0).can_fall) == (False, True)
+    assert (row(-1.5).can_rise, row(-1.5).can_fall) == (True, False)
+    assert (row(1.3, -1).can_rise, row(1.0, 2).can_rise) == (True, False)
+    assert (row(-1.3, 1).can_fall, row(-1.0, -2).can_fall) == (True, False)
 
 
 def test_no_tag_is_lost(catalogue: Catalogue) -> None:
@@ -80,7 +84,8 @@ def test_statements_can_be_denied(catalogue: Catalogue) -> None:
     assert view.statements
     for statement in view.statements:
         assert statement.presses
-        assert all(steps == -statement.leaning for steps in statement.presses.values())
+        assert len(statement.presses) == len(statement.labels)
+        assert all(steps * statement.leaning < 0 for steps in statement.presses.values())
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,6 +71,61 @@ class TestCookie:
         assert client.get("/", headers=headers).status_code == 200
         response = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
         assert TOKEN in response.headers["set-cookie"]
+
+
+class TestIssued:
+    """A token counts if this server gave it out: nobody can choose it for another."""
+
+    @pytest.mark.parametrize("length", [43, 65])
+    def test_one_of_somebody_elses_making_is_ignored_and_replaced(
+        self, client: TestClient, length: int
+    ) -> None:
+        planted = "A" * length
+        headers = {"cookie": f"{TOKEN}={planted}"}
+        page = client.get("/", headers=headers)
+        assert page.headers["set-cookie"].startswith(f"{TOKEN}=")
+        assert planted not in page.headers["set-cookie"]
+        client.cookies.clear()
+        answer = client.post("/act", data=VIEW, headers={**OWN, **headers}, follow_redirects=False)
+        given = answer.headers["set-cookie"].split(";")[0].removeprefix(f"{TOKEN}=")
+        assert given != planted
+        store = client.app.state.services.store  # type: ignore[attr-defined]
+        assert store.find_person(planted) is None
+        assert store.find_person(given) is not None
+        client.cookies.clear()
+        assert history(client.get("/", headers=headers).text) == []
+
+    def test_the_first_cookie_is_what_a_person_is_known_by(self, client: TestClient) -> None:
+        client.get("/")
+        first = client.cookies[TOKEN]
+        client.post("/act", data=VIEW, headers=OWN)
+        assert client.cookies[TOKEN] == first
+        assert history(client.get("/").text) == ["i1"]
+
+    def test_another_process_and_a_later_one_take_it(
+        self, serve: Callable[..., TestClient], tmp_path: Path
+    ) -> None:
+        url = f"sqlite:///{tmp_path / 'people.db'}"
+        one, two, foreign = serve(database_url=url), serve(database_url=url), serve()
+        one.get("/")
+        token = one.cookies[TOKEN]
+        headers = {**OWN, "cookie": f"{TOKEN}={token}"}
+        assert "set-cookie" not in two.get("/", headers=headers).headers
+        two.post("/act", data=VIEW, headers=headers)
+        assert history(one.get("/").text) == ["i1"]
+        answer = foreign.get("/", headers=headers)  # of another database, with another key
+        assert token not in answer.headers["set-cookie"]
+
+    def test_one_from_before_signatures_is_still_that_of_its_person(
+        self, client: TestClient
+    ) -> None:
+        store = client.app.state.services.store  # type: ignore[attr-defined]
+        _, token = store.create_person(with_token=True)
+        headers = {**OWN, "cookie": f"{TOKEN}={token}"}
+        assert "set-cookie" not in client.get("/", headers=headers).headers
+        client.post("/act", data=VIEW, headers=headers)
+        client.cookies.clear()
+        assert history(client.get("/", headers=headers).text) == ["i1"]
 
 
 class TestFirstPage:

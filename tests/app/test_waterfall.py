@@ -24,7 +24,14 @@ def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -
     fall = waterfall(Session(Catalogue(model), state), f"i{item}", texts_in("en"))
     total = fall.explanation.score
     assert sum(s.contribution for s in fall.steps) == pytest.approx(total, abs=1e-9)
-    assert fall.steps[-1].running == pytest.approx(total, abs=1e-9)
+    shown = 0.0
+    for step in fall.steps:
+        shown += step.shown
+        assert step.shown == round(step.contribution, 2)
+        assert step.running == pytest.approx(shown, abs=1e-9)
+        product = round(step.row.affinity, step.digits) * round(step.weight, step.digits)
+        assert abs(product - step.shown) <= 0.005 + 1e-6
+    assert shown + fall.rounding == pytest.approx(round(total, 2), abs=1e-9)
     for step in fall.steps:
         assert isinstance(step.row, TagRow)
         assert step.weight is not None

@@ -98,9 +98,17 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(visit: Visit, scheme: str, wi
     expect(page.locator("#told")).to_contain_text("Balance:")
     check_axe(page, "balanced")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.goto(f"/item/{listed(page)[0]}")
+    item = listed(page)[0]
+    page.goto(f"/item/{item}")
     check_axe(page, "item")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.goto("/")
+    slider.focus()
+    slider.press("End")
+    expect(page.locator("#told")).to_contain_text("people like me alone")
+    page.goto(f"/item/{item}")
+    expect(page.locator("tr.nothing").first).to_be_attached()
+    check_axe(page, "item without tags that count")
     page.goto("/share")
     page.get_by_role("button", name="Make a link").click()
     page.goto(page.get_by_label("The link").input_value())

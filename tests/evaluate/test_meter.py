@@ -11,6 +11,10 @@ def test_seconds_are_those_of_the_block() -> None:
     with Meter() as meter:
         time.sleep(0.05)
     assert 0.05 <= meter.seconds < 60
+    assert meter.cpu_seconds < 0.04
+    with Meter() as busy:
+        np.linalg.svd(np.random.default_rng(0).random((300, 300)))
+    assert busy.cpu_seconds > 0
 
 
 def test_the_peak_is_that_of_the_block_alone() -> None:

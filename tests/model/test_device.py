@@ -14,6 +14,7 @@ from teaser import Dataset, Teaser
 from teaser.errors import ParameterError, ResourceError
 from teaser.model import device, remainder
 from teaser.model.gram import DenseGram
+from teaser.model.system import sparse_like
 
 needs_gpu = pytest.mark.skipif(
     not device.is_available(), reason="there is no GPU with CuPy on this machine"
@@ -195,6 +196,6 @@ def test_a_gram_on_the_gpu_multiplies_as_one_in_memory() -> None:
             device.to_host(kind.apply(xp.asarray(M))), plain.apply(M), rtol=1e-4, atol=1e-3
         )
         few = sp.csr_array(np.where(M > 1.5, M, 0))
-        there = kind.apply(device.sparse_like(few, kind.diagonal()))
+        there = kind.apply(sparse_like(few, kind.diagonal()))
         assert_allclose(device.to_host(there), plain.apply(few), rtol=1e-4, atol=1e-3)
         assert_allclose(device.to_host(kind.diagonal()), plain.diagonal())

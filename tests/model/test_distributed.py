@@ -50,7 +50,7 @@ def local(folder: Path) -> Dataset:
 
 @pytest.fixture(scope="module")
 def wanted(local: Dataset) -> np.ndarray[Any, Any]:
-    return Teaser(gram="sparse", **OPTIONS).fit(local).encoder_
+    return np.asarray(Teaser(gram="sparse", **OPTIONS).fit(local).encoder_)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A fitted model as the application shows it: cards, search, filters; replaced without a pause."""
+"""A fitted model as the application shows it: cards, filters; replaced without a pause."""
 
 import base64
 import logging
@@ -45,7 +45,7 @@ class Card:
 
 
 class Catalogue:
-    """Items and tags of one model, ready to be shown and searched."""
+    """Items and tags of one model, ready to be shown and narrowed."""
 
     def __init__(self, model: Teaser) -> None:
         self.model = model
@@ -84,21 +84,6 @@ class Catalogue:
             except ValueError:
                 return None
         return cell if cell.startswith("https://") else None
-
-    def search(self, text: str, *, limit: int = 20) -> tuple[list[ItemId], list[Tag]]:
-        """Return items and tags whose names hold every word of the text, popular ones first."""
-        words = text.casefold().split()
-        if not words:
-            return [], []
-        order = np.argsort(-self.model.popularity_, kind="stable").tolist()
-        items = [i for i in order if all(word in self._titles[i] for word in words)][:limit]
-        tags = [
-            (tag, size)
-            for tag, size in zip(self.model.tags_, self.tag_sizes.tolist(), strict=True)
-            if all(word in f"{tag.feature} {tag.value}".casefold() for word in words)
-        ]
-        tags.sort(key=lambda pair: -pair[1])
-        return [self.model.items_[i] for i in items], [tag for tag, _ in tags[:limit]]
 
     def allowed(
         self, tags: Iterable[Tag] = (), *, first: date | None = None, last: date | None = None
@@ -160,11 +145,6 @@ class Catalogue:
             if self.model.tags_[i] != POPULARITY:
                 found.setdefault(self.model.tags_[i].feature, []).append(self.model.tags_[i])
         return found
-
-    @cached_property
-    def _titles(self) -> list[str]:
-        names = [self.model.title(i) or "" for i in range(len(self.model.items_))]
-        return [f"{t} {i}".casefold() for t, i in zip(names, self.model.items_[:], strict=True)]
 
     def _cell(self, role: str, place: int) -> str | None:
         column = self._roles.get(role)

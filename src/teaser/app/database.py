@@ -91,6 +91,8 @@ def _said_plainly() -> Iterator[None]:
 
 
 def _engine(url: str) -> Engine:
+    if url in ("sqlite://", "sqlite:///", "sqlite:///:memory:"):
+        raise StoreError(f"{url} would keep people in memory only. Name a file: sqlite:///file.")
     try:
         is_file = url.startswith("sqlite")
         engine = create_engine(url, pool_pre_ping=not is_file, pool_size=10, max_overflow=30)
@@ -120,9 +122,9 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
 
 
 def _file_of(engine: Engine) -> Path | None:
-    """Return the file of SQLite; None for memory, and for an address that says how to open it."""
+    """Return the file of SQLite; None for an address that says itself how to open it."""
     name = engine.url.database
-    if engine.dialect.name != "sqlite" or not name or name.startswith((":", "file:")):
+    if engine.dialect.name != "sqlite" or not name or name.startswith("file:"):
         return None
     return Path(os.path.abspath(name))
 

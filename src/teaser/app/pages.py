@@ -163,7 +163,7 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
     n_pages = max(1, -(-max(n_items, n_tags) // N_FOUND))
     number = min(n_pages, int(page)) if page.isascii() and page.isdigit() and len(page) < 9 else 1
     first = N_FOUND * max(0, number - 1)
-    item_ids, tags = (ids(first, first + N_FOUND) for ids in (found.items, found.tags))
+    item_ids, tags = found.items(first, first + N_FOUND), found.tags(first, first + N_FOUND)
     affinities = moment.session.profile.affinities
     return render(
         request,

@@ -10,7 +10,7 @@ from teaser.app.session import Session
 from teaser.app.state import Event, State
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError, UnknownTagError
-from teaser.profile import MAX_PRESSES
+from teaser.profile import MAX_PRESSES, check_press
 from teaser.profile import press as moved
 
 LIMIT = "that is as far as it goes."
@@ -33,14 +33,24 @@ def effective(session: Session, presses: Mapping[Tag, int]) -> dict[Tag, int]:
 
 
 def settled(catalogue: Catalogue, state: State, event: Event) -> Event | None:
-    """Return the event as it is to be kept, or None for presses of which none moves anything."""
+    """Return the event as it is to be kept, or None for presses of which none moves anything.
+
+    Raises
+    ------
+    ParameterError
+        If several presses at once would leave the range; a single one at its end moves nothing.
+    UnknownTagError
+        If the model does not know a tag.
+    """
     if event.kind != "press":
         return event
     session = Session(catalogue, state)
     given = {Tag.parse(text): _whole(text, steps) for text, steps in event.data["presses"].items()}
-    for tag in given:
+    for tag, steps in given.items():
         if tag not in catalogue.tag_index:
             raise UnknownTagError(f"Unknown tag {tag}.")
+        if abs(steps) > 1:
+            check_press(tag, session.presses.get(tag, 0) + steps)
     found = effective(session, given)
     return Event("press", {"presses": {str(tag): n for tag, n in found.items()}}) if found else None
 

@@ -66,7 +66,7 @@ class Person(BaseModel):
     unknown_items: list[ItemId]
     unknown_tags: list[str]
     unknown_people: list[str]
-    note: str | None = None
+    note: str | None
 
     @classmethod
     def of(

@@ -83,7 +83,7 @@ def create_app_from_environment() -> FastAPI:
 
 @contextlib.asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Watch for a new model: at SIGHUP, and when the folder's manifest changes."""
+    """Watch for a new model: at SIGHUP, and when files of the folder change."""
     services: Services = app.state.services
     wake = asyncio.Event()
     with contextlib.suppress(ValueError, RuntimeError, NotImplementedError, AttributeError):

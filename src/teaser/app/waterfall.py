@@ -42,9 +42,9 @@ class Waterfall:
     """All steps of a score, largest first, and the total.
 
     `rounding` is what the digits that are not shown add up to, so that the column sums to the
-    score. `zero` is where nothing stands on the scale, `start` and `length` place the bar of the total.
-    `tags_weight` is what every tag is multiplied by; `from_tags` and `from_viewed` are the two
-    parts of the score, to the digits of the page.
+    score. `zero` is where nothing stands on the scale, `start` and `length` place the bar of the
+    total. `tags_weight` is what every tag is multiplied by; `from_tags` and `from_viewed` are the
+    two parts of the score, to the digits of the page.
     """
 
     explanation: Explanation

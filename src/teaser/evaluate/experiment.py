@@ -105,7 +105,11 @@ class Run:
             with Meter() as meter:
                 model.fit(self.split.training)
         self.models[plan.name] = model
-        took = {"seconds": meter.seconds, "peak_memory": meter.peak_memory}
+        took = {
+            "seconds": meter.seconds,
+            "cpu_seconds": meter.cpu_seconds,
+            "peak_memory": meter.peak_memory,
+        }
         for name in ("iterations_", "residual_"):
             if hasattr(model, name):
                 took[name.removesuffix("_")] = getattr(model, name)
@@ -254,7 +258,6 @@ def run_study(
     quick
         The small version of the study, under NAME-quick.
     """
-    began = time.perf_counter()
     name = f"{study.name}-quick" if quick else study.name
     study = study.smaller() if quick else study
     out.mkdir(parents=True, exist_ok=True)
@@ -286,7 +289,8 @@ def run_study(
         "simulations": simulations,
         "by_tags": tags,
         "convergence": convergence,
-        "seconds": time.perf_counter() - began,
+        "seconds": meter.seconds,
+        "cpu_seconds": meter.cpu_seconds,
         "peak_memory": max(meter.peak_memory, *(m["fit"]["peak_memory"] for m in models)),
         **circumstances(),
     }

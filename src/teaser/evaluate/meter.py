@@ -16,17 +16,21 @@ class Meter:
     ----------
     seconds
         Wall-clock time.
+    cpu_seconds
+        Time of all threads of the process on a processor: what it takes, however busy the
+        machine is.
     peak_memory
         The largest resident memory of the process within, in bytes; where the system cannot
         forget an earlier peak, the largest since the process began.
     """
 
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     peak_memory: int = 0
 
     def __enter__(self) -> Self:
         _forget_peak()
-        self._start = time.perf_counter()
+        self._start, self._cpu = time.perf_counter(), time.process_time()
         return self
 
     def __exit__(
@@ -36,6 +40,7 @@ class Meter:
         trace: TracebackType | None,
     ) -> None:
         self.seconds = time.perf_counter() - self._start
+        self.cpu_seconds = time.process_time() - self._cpu
         self.peak_memory = peak_memory()
 
 
