@@ -5,7 +5,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.rules import Category, ListOf, Number, Rules, Text, Year
 from teaser.data.tags import Tag
 from teaser.errors import ConvergenceWarning, TeaserError
-from teaser.explain import Explanation, Reason, Recommendation
+from teaser.explain import Explanation, Reason, Recommendation, ViewedReason
 from teaser.model import load
 from teaser.model.solve import solve
 from teaser.model.solver import Solution
@@ -30,6 +30,7 @@ __all__ = [
     "Teaser",
     "TeaserError",
     "Text",
+    "ViewedReason",
     "Year",
     "__version__",
     "load",

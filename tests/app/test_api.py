@@ -334,6 +334,7 @@ class TestPeople:
             "unknown_items": [],
             "unknown_tags": [],
             "unknown_people": [],
+            "note": None,
         }
         found = client.get(f"{person}/recommendations", params={"k": 39}).json()["recommendations"]
         expected = [r.item_id for r in model.recommend(HISTORY, {"town=Ghent": 3}, k=39)]
@@ -472,6 +473,24 @@ class TestPeople:
             asked = {"tag": "type=film", "steps": steps}
             error_of(client.post(f"{person}/presses", json=asked), 422)
         assert client.get(person).json()["n_events"] == 1
+
+    def test_a_press_that_moves_nothing_is_not_kept(
+        self, client: TestClient, model: Teaser
+    ) -> None:
+        viewed, tag = next(
+            (i, str(t))
+            for i in model.items_
+            for t, a in model.profile([i]).affinities.items()
+            if a > 1
+        )
+        person = new_person(client)
+        before = client.post(f"{person}/views", json={"item_id": viewed}).json()
+        answer = client.post(f"{person}/presses", json={"tag": tag, "steps": 1})
+        assert answer.status_code == 200
+        assert answer.json() == {**before, "note": f"{tag}: that is as far as it goes."}
+        after = client.post(f"{person}/presses", json={"tag": tag, "steps": -1}).json()
+        assert (after["presses"], after["note"]) == ([{"tag": tag, "steps": -1}], None)
+        assert after["n_events"] == 2
 
     def test_writes_that_name_the_unknown_are_refused(self, client: TestClient) -> None:
         person = new_person(client)
@@ -736,6 +755,12 @@ class TestCatalogue:
         assert found["items"] == []
         found = client.get(f"{API}/search", params={"q": "event 39"}).json()
         assert found["items"] == [{"item_id": "i39", "title": "Event 39"}]
+        found = client.get(f"{API}/search", params={"q": "liege"}).json()
+        assert [t["tag"] for t in found["tags"]] == ["town=Liège"]
+        query, dutch = {"q": "luik"}, {"accept-language": "nl-BE"}
+        assert client.get(f"{API}/search", params=query).json()["tags"] == []
+        found = client.get(f"{API}/search", params=query, headers=dutch).json()
+        assert [t["tag"] for t in found["tags"]] == ["town=Liège"]
         found = client.get(f"{API}/search", params={"q": "event", "limit": 3}).json()
         assert len(found["items"]) == 3
         wrong: list[Any] = [{}, {"q": ""}, {"q": "x" * 201}, {"q": "a", "limit": 0}]
@@ -851,7 +876,7 @@ class TestDocument:
 
     def test_operations_have_names_a_client_can_bear(self, document: Any) -> None:
         names = [o["operationId"] for _, _, o in self.operations(document)]
-        assert len(names) == len(set(names)) == 31
+        assert len(names) == len(set(names)) == 34
         assert all(re.fullmatch(r"[a-z_]+", name) for name in names)
         for _, _, operation in self.operations(document):
             assert len(operation["tags"]) == 1
@@ -942,7 +967,7 @@ class TestDocument:
                 answer = client.request(method, path, json=body, params=query)
                 assert answer.status_code in (200, 201, 204), (path, body, answer.text)
                 tried.append((path, body))
-        assert len(tried) == 31
+        assert len(tried) == 34
 
 
 def test_the_page_of_the_api_names_exactly_what_there_is(client: TestClient) -> None:

@@ -1,6 +1,9 @@
 """A file of SQLite is made on purpose only; one that is away for a while loses nothing."""
 
 import sqlite3
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -61,6 +64,35 @@ class TestAway:
         assert later.state(person_id).history == ("i1", "i2", "i4")
         later.close()
 
+    def test_the_log_may_come_back_after_its_file(self, store: Store, tmp_path: Path) -> None:
+        person_id, _ = store.create_person()
+        store.act(person_id, VIEWS[1])
+        move(PARTS, tmp_path, tmp_path / "away")
+        with pytest.raises(StoreError):
+            store.ping()
+        move(PARTS[:1], tmp_path / "away", tmp_path)
+        for ask in (store.ping, lambda: store.act(person_id, VIEWS[2])):
+            with pytest.raises(StoreError, match=r"people\.db-wal is not there.* Bring it back"):
+                ask()
+        move(PARTS[1:], tmp_path / "away", tmp_path)
+        assert store.act(person_id, VIEWS[2]).history == ("i1", "i2")
+        store.close()
+        store.ping()  # whoever has let go may begin again
+        assert store.state(person_id).history == ("i1", "i2")
+
+    def test_a_log_that_is_taken_away_takes_nothing_along(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        person_id, _ = store.create_person()
+        store.act(person_id, VIEWS[1])
+        (tmp_path / "people.db-wal").unlink()
+        with pytest.raises(StoreError, match=r"people\.db-wal is not there"):
+            store.act(person_id, VIEWS[2])
+        store.close()
+        later = Store(store.url)
+        assert later.state(person_id).history == ("i1",)
+        later.close()
+
     def test_requests_wait_it_out_without_a_new_start(
         self, serve: Callable[..., TestClient], tmp_path: Path
     ) -> None:
@@ -110,6 +142,41 @@ class TestAway:
         with pytest.raises(StoreError, match="moved in the meantime"):
             write()
         database.close()
+
+
+UNPRIVILEGED = """
+import os, sys
+from teaser.app.store import Store, StoreError
+
+def ask(file):
+    try:
+        Store(f"sqlite:///{file}").ping()
+        print("taken")
+    except StoreError as error:
+        print(error)
+
+ask(sys.argv[1] + ".none")  # what is imported late is imported now
+if os.geteuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+ask(sys.argv[1])
+"""
+
+
+def test_a_file_that_may_not_be_written_to_is_not_ready() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # in a place that everybody can look into
+        file = Path(folder) / "people.db"
+        store = Store(f"sqlite:///{file}")
+        store.migrate()
+        store.close()
+        file.chmod(0o444)
+        Path(folder).chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", UNPRIVILEGED, str(file)], capture_output=True, text=True
+        )
+    said = done.stdout.splitlines()
+    assert len(said) == 2, done.stderr
+    assert "readonly database. Let the server's user write to it" in said[1]
 
 
 class TestMaking:

@@ -31,6 +31,10 @@ class TestShare:
         page = visitor.get(link).text
         assert re.findall(r'class="card" data-card="([^"]+)"', page) == own
         assert "Event 1" in page
+        assert "They lean " in page
+        assert "You lean" not in page
+        french = visitor.get(link, headers={"accept-language": "fr"}).text
+        assert "Cette personne penche" in french
         assert "Event 2" not in page.split('id="list"')[0]
         assert 'action="/act"' not in page
         assert 'form="act"' not in page
@@ -38,7 +42,9 @@ class TestShare:
 
     def test_somebody_new_can_share_too(self, client: TestClient) -> None:
         client.headers.update(OWN)
-        assert client.get(share(client)).status_code == 200
+        page = client.get(share(client)).text
+        assert "Nothing is known of this person yet" in page
+        assert "I know nothing about you" not in page
 
     def test_unknown_links(self, visitor: TestClient) -> None:
         link = share(visitor)

@@ -63,6 +63,9 @@ class TestFirstVisit:
         assert listed(page) == [r.item_id for r in model.recommend([], k=12)]
         assert "Pick a few" in page
         assert "I know nothing about you yet" in page
+        assert "100" not in re.sub(r"(?s)<svg.*?</svg>", "", page.split('class="cards"')[1])
+        assert page.count(">popular</p>") == 12
+        assert 'aria-valuetext="0\N{NARROW NO-BREAK SPACE}%"' in page
         assert seen(page) == []
 
     def test_keeps_nothing_before_the_first_action(self, visitor: TestClient) -> None:
@@ -332,6 +335,23 @@ class TestList:
         assert 'aria-label="More of Deinze"' in page
         assert "Nothing has that name" in visitor.get("/search?q=zzz").text
         assert "Type the name" in visitor.get("/search").text
+
+    def test_search_shows_all_that_is_found_page_by_page(self, visitor: TestClient) -> None:
+        found: list[str] = []
+        path, n_pages = "/search?q=event", 0
+        while path:
+            page = visitor.get(path).text
+            found += re.findall(r'class="small" data-card="([^"]+)"', page)
+            more = re.search(r'rel="next" href="([^"]+)"', page)
+            path, n_pages = html.unescape(more[1]) if more else "", n_pages + 1
+            assert f"Page {n_pages} of 2" in page
+        assert sorted(found) == sorted(f"i{i}" for i in range(40))
+        assert "25 to 40 of 40" in text_of(page)
+        assert 'rel="prev" href="/search?q=event&amp;page=1"' in page
+        for odd in ("0", "-1", "x", "²", "1" * 30):
+            assert "1 to 24 of 40" in text_of(visitor.get(f"/search?q=event&page={odd}").text)
+        assert "25 to 40 of 40" in visitor.get("/search?q=event&page=99").text
+        assert "rel=" not in visitor.get("/search?q=event 17").text.split("<main")[1]
 
     def test_all_tags_of_a_feature(self, visitor: TestClient) -> None:
         page = visitor.get("/tags?feature=town").text

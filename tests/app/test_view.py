@@ -1,5 +1,7 @@
 """What a page shows equals what the model says."""
 
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,7 @@ import polars as pl
 import pytest
 
 from teaser import Category, Dataset, Tag, Teaser
-from teaser.app.catalogue import Catalogue, Holder
+from teaser.app.catalogue import Card, Catalogue, Holder
 from teaser.app.session import Session
 from teaser.app.state import State
 from teaser.app.texts import texts_in
@@ -131,6 +133,21 @@ def test_facts_are_few_and_once(catalogue: Catalogue) -> None:
     said = facts(card, EN)
     assert said[:2] == [card.facts["type"][0], card.facts["town"][0]]
     assert len(said) == len(set(said)) <= 4
+
+
+def test_facts_say_what_where_and_how_dear_first() -> None:
+    given = {"theme": ("Jazz",), "region": ("Hainaut",), "price_band": ("free",)}
+    given |= {"town": ("Mouscron",), "type": ("Concert",)}
+    card = Card("e1", "Jazz", None, None, date(2026, 9, 19), False, given)
+    assert facts(card, EN) == ["Concert", "Mouscron", "free", "Jazz", "Sat 19 Sep 2026"]
+    films = replace(card, facts={"director": ("A",), "genres": ("Drama", "War")}, date=None)
+    assert facts(films, EN) == ["Drama", "War", "A"]
+
+
+def test_somebody_new_is_shown_no_match(catalogue: Catalogue) -> None:
+    for seen, is_shown in ((session(catalogue), False), (session(catalogue, film=1), True)):
+        for card in card_views(seen, seen.recommend(k=3), EN):
+            assert (card.match is not None) == bool(card.reasons) == is_shown
 
 
 def test_equal_values_of_two_features_are_told_apart(tables: tuple[Any, Any]) -> None:

@@ -11,7 +11,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 
-from teaser.app import answers, record, schemas
+from teaser.app import answers, guide_api, record, schemas
 from teaser.app.catalogue import Catalogue
 from teaser.app.person import read_people
 from teaser.app.pressing import LIMIT, settled
@@ -98,6 +98,9 @@ router = APIRouter(
         for status, said in _ERRORS.items()
     },
 )
+
+
+router.include_router(guide_api.router)
 
 
 @router.post("/recommend", tags=["stateless"])
@@ -221,12 +224,10 @@ def press(request: Request, person_id: PersonId, asked: schemas.NewPress) -> rec
     """
     catalogue, store = catalogue_of(request), people_of(request)
     event = Event("press", {"presses": {str(_known_tag(catalogue, asked.tag)): asked.steps}})
-    now = store.state(person_id)
-    check(now, event)
-    kept = settled(catalogue, now, event)
-    after = store.act(person_id, kept) if kept else now
-    note = None if kept else f"{asked.tag}: {LIMIT}"
-    return record.Person.of(person_id, after, catalogue, note=note)
+    check(now := store.state(person_id), event)
+    if kept := settled(catalogue, now, event):
+        return _act(request, person_id, "press", **kept.data)
+    return record.Person.of(person_id, now, catalogue, note=f"{asked.tag}: {LIMIT}")
 
 
 @router.post("/people/{person_id}/hidden", tags=["people"])

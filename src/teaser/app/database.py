@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from teaser.errors import TeaserError
 
 _FILE = "teaser_file"
+_Pair = tuple[tuple[int, int] | None, tuple[int, int] | None]  # of the file and of its log
 
 
 class StoreError(TeaserError):
@@ -39,8 +40,6 @@ class Database:
         self.url = url.replace("postgresql://", "postgresql+psycopg://", 1)
         self.engine = _engine(self.url)
         self._file = _file_of(self.engine)
-        if self._file is not None:
-            _bind(self.engine, self._file)
         self._writer = self.engine.execution_options(writes=True)
         self._turn = threading.Lock()
 
@@ -49,12 +48,13 @@ class Database:
         if self._file is None:
             return
         with _said_plainly():
-            _need_no_orphan(self._file)
-            self._file.touch(mode=0o600)
+            self._file.make()
 
     def close(self) -> None:
         """Let go of the database."""
         self.engine.dispose()
+        if self._file is not None:
+            self._file.forget()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -69,10 +69,10 @@ class Database:
         alone = self._turn if self._writer.dialect.name == "sqlite" else nullcontext()
         with _said_plainly(), alone:
             with self._writer.begin() as connection:
-                held = connection.info.get(_FILE)
+                info = connection.info
                 yield connection
-            if self._file is not None and _identity(self._file) != held:
-                raise sqlite3.OperationalError(f"{self._file.name} was moved in the meantime")
+            if self._file is not None and not self._file.is_held(info):
+                raise sqlite3.OperationalError("its file was moved in the meantime")
 
 
 @contextmanager
@@ -119,37 +119,83 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
         "busy_timeout=10000",
     ):
         connection.execute(f"PRAGMA {pragma}")
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # from now on it has a log
 
 
-def _file_of(engine: Engine) -> Path | None:
+def _file_of(engine: Engine) -> "_File | None":
     """Return the file of SQLite; None for an address that says itself how to open it."""
     name = engine.url.database
     if engine.dialect.name != "sqlite" or not name or name.startswith("file:"):
         return None
-    return Path(os.path.abspath(name))
+    file = _File(Path(os.path.abspath(name)))
+    hooks.listen(engine, "do_connect", file.open)
+    hooks.listen(engine, "connect", file.note)
+    hooks.listen(engine, "checkout", file.check)
+    return file
 
 
-def _bind(engine: Engine, path: Path) -> None:
-    """Let an engine open a file that is there, and keep connections only while it stays there."""
-    address = f"{path.as_uri()}?mode=rw"
+class _File:
+    """A file of SQLite and its log, to which connections are kept while both stay in place."""
 
-    def connect(
-        dialect: Dialect, record: ConnectionPoolEntry, _: list[Any], options: dict[str, Any]
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.log = path.with_name(f"{path.name}-wal")
+        self._known: _Pair = (None, None)
+
+    def make(self) -> None:
+        """Make the file, unless it is there."""
+        self._need_no_orphan()
+        if not self.path.exists():
+            self.path.touch(mode=0o600)
+
+    def forget(self) -> None:
+        """Expect no log any more: whoever lets go of a database last folds it into the file."""
+        self._known = (None, None)
+
+    def is_held(self, info: Mapping[str, Any]) -> bool:
+        """Tell whether a connection is one to the files that have the names now."""
+        held: _Pair = info.get(_FILE, (None, None))
+        return held[0] is not None and held == self._now()
+
+    def open(
+        self, dialect: Dialect, record: ConnectionPoolEntry, _: object, options: dict[str, Any]
     ) -> Any:
-        found = _identity(path)
+        """Connect to the file, if it is there and whole."""
+        found, log = self._now()
         if found is None:
-            raise sqlite3.OperationalError(f"{path.name} is not there")
-        _need_no_orphan(path)
-        made = dialect.connect(address, **{**options, "uri": True})
-        record.info[_FILE] = found
-        return made
+            raise sqlite3.OperationalError(f"{self.path.name} is not there")
+        known, known_log = self._known
+        if found == known and known_log not in (None, log):
+            raise sqlite3.OperationalError(
+                f"{self.log.name} is not there, which holds what was done last. Bring it back; if "
+                "another program has put it into the file, start the server again"
+            )
+        self._need_no_orphan()
+        record.info[_FILE] = (found, None)
+        return dialect.connect(f"{self.path.as_uri()}?mode=rw", **{**options, "uri": True})
 
-    def check(_: object, record: ConnectionPoolEntry, proxy: object) -> None:
-        if record.info.get(_FILE) != _identity(path):
-            raise DisconnectionError(f"{path.name} was moved")
+    def note(self, _: object, record: ConnectionPoolEntry) -> None:
+        """Remember what a connection that was just made is to."""
+        now = self._now()
+        if now[0] == record.info[_FILE][0]:  # else it was moved meanwhile, and check will see it
+            record.info[_FILE] = self._known = now
 
-    hooks.listen(engine, "do_connect", connect)
-    hooks.listen(engine, "checkout", check)
+    def check(self, _: object, record: ConnectionPoolEntry, proxy: object) -> None:
+        """Refuse a connection to what has been moved; a new one will be tried."""
+        if not self.is_held(record.info):
+            raise DisconnectionError(f"{self.path.name} was moved")
+
+    def _now(self) -> _Pair:
+        return _identity(self.path), _identity(self.log)
+
+    def _need_no_orphan(self) -> None:
+        """Refuse a file without content that has a log: SQLite would throw the log away."""
+        # The log first: of a database that is just being made, it is the last to have content.
+        if _size(self.log) > 0 and _size(self.path) == 0:
+            raise sqlite3.OperationalError(
+                f"{self.path.name} is missing or empty, and {self.log.name} holds what was done "
+                f"last. Bring the file back, or move {self.log.name} away to begin anew"
+            )
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -159,17 +205,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _need_no_orphan(path: Path) -> None:
-    """Refuse a file without content that has a log: SQLite would take the log for an old one."""
-    log = path.with_name(f"{path.name}-wal")
-    # The log first: of a database that is just being made, it is the last to have content.
-    if _size(log) > 0 and _size(path) == 0:
-        raise sqlite3.OperationalError(
-            f"{path.name} is missing or empty, and {log.name} holds what was done last. Bring the "
-            f"file back, or move {log.name} away to begin anew"
-        )
 
 
 def _size(path: Path) -> int:

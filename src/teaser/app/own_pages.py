@@ -94,7 +94,7 @@ def shared(request: Request, token: str) -> Response:
         "shared.html",
         title=texts("A shared profile"),
         steer=False,
-        profile=profile_view(session, texts),
+        profile=profile_view(session, texts, is_own=False),
         history=[plain_card(catalogue, i, texts) for i in reversed(session.history)],
         cards=card_views(session, session.recommend(), texts),
         balance=say_balance(state.balance, texts) if session.can_balance else None,

@@ -20,8 +20,8 @@ def effective(session: Session, presses: Mapping[Tag, int]) -> dict[Tag, int]:
     """Return the presses that move an affinity, in as many steps as that takes.
 
     An affinity stops at a bound, and what was viewed since may have carried it there, so that
-    some of the presses there are move nothing any more. Steps that would end beyond the bound
-    are left out, and steps back from it first take those away that lie beyond.
+    some of the presses there are move nothing any more. Steps further that way are left out, and
+    steps back first take those away that lie beyond.
     """
     found = {}
     for tag, steps in presses.items():
@@ -56,7 +56,7 @@ def settled(catalogue: Catalogue, state: State, event: Event) -> Event | None:
 
 
 def _kept(a: float, now: int, steps: int, step: float) -> int:
-    """Return the fewest steps that end where `steps` do; where those move nothing, the next."""
+    """Return the steps, more of them where those move nothing, or 0 where no more do either."""
     way = 1 if steps > 0 else -1
     values = [_at(a, k, step) for k in range(-MAX_PRESSES, MAX_PRESSES + 1)]
 
@@ -66,11 +66,7 @@ def _kept(a: float, now: int, steps: int, step: float) -> int:
     end = max(-MAX_PRESSES, min(MAX_PRESSES, now + steps))
     while at(end) == at(now) and abs(end + way) <= MAX_PRESSES:
         end += way
-    if at(end) == at(now):
-        return 0
-    while at(end - way) == at(end):
-        end -= way
-    return end - now
+    return 0 if at(end) == at(now) else end - now
 
 
 def _at(a: float, presses: int, step: float) -> float:

@@ -198,8 +198,8 @@ def _name(tag: Tag, texts: Texts, *, is_alone: bool) -> _Name:
     return _Name(str(tag), label, label if is_alone else f"{label} ({texts.feature(tag.feature)})")
 
 
-def profile_view(session: Session, texts: Texts) -> ProfileView:
-    """Return the profile, the feature of most impact first."""
+def profile_view(session: Session, texts: Texts, *, is_own: bool = True) -> ProfileView:
+    """Return the profile, the feature of most impact first; of the reader or of somebody else."""
     profile = session.profile
     pressed = {tag.feature for tag in session.presses}
     names = list(_places(session.catalogue))
@@ -211,7 +211,7 @@ def profile_view(session: Session, texts: Texts) -> ProfileView:
     return ProfileView(
         statements=_statements(session, texts),
         features=features,
-        certainty=say_certainty(session, texts),
+        certainty=say_certainty(session, texts, is_own=is_own),
         n_presses=sum(map(abs, session.presses.values())),
     )
 
@@ -288,11 +288,13 @@ def _statements(session: Session, texts: Texts) -> list[StatementView]:
     return found
 
 
-def say_certainty(session: Session, texts: Texts) -> str:
-    """Say in words how sure the profile is, and what it rests on."""
+def say_certainty(session: Session, texts: Texts, *, is_own: bool = True) -> str:
+    """Say in words how sure the profile is, and what it rests on; others are told less."""
     certainty = session.profile.certainty
-    if not session.history and not session.presses and not session.people:
+    if session.is_new and is_own:
         return texts("I know nothing about you yet, so I show what many people like.")
+    if session.is_new:
+        return texts("Nothing is known of this person yet; the list is what many people like.")
     if certainty < 0.35:
         sure = texts("Not sure at all")
     elif certainty < 0.5:
@@ -304,7 +306,7 @@ def say_certainty(session: Session, texts: Texts) -> str:
     seen = texts.count("{n} item seen", "{n} items seen", len(session.history))
     n_presses = sum(map(abs, session.presses.values()))
     pressed = texts.count("{n} press", "{n} presses", n_presses)
-    if not session.people:
+    if not session.people or not is_own:
         return texts("{sure}: {seen}, {pressed}.", sure=sure, seen=seen, pressed=pressed)
     known = texts.count("{n} fact about you", "{n} facts about you", len(session.people))
     return texts(
