@@ -1,5 +1,7 @@
 """Presses that count: what is kept of them, at the bounds of an affinity and away from them."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from teaser.app.session import Session
 from teaser.app.state import Event, State, check, fold
 from teaser.app.texts import texts_in
 from teaser.app.view import tag_row
+from teaser.data.dataset import ItemId
 from teaser.errors import ParameterError, UnknownTagError
 
 FILM = Tag("type", "film")
@@ -21,7 +24,7 @@ def catalogue(model: Teaser) -> Catalogue:
     return Catalogue(model)
 
 
-def session_of(catalogue: Catalogue, history: list[str], presses: dict[str, int]) -> Session:
+def session_of(catalogue: Catalogue, history: Sequence[ItemId], presses: dict[str, int]) -> Session:
     return Session(catalogue, State(history=tuple(history), presses=presses))
 
 

@@ -29,14 +29,13 @@ def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -
         shown += step.shown
         assert step.shown == round(step.contribution, 2)
         assert step.running == pytest.approx(shown, abs=1e-9)
-        product = round(step.row.affinity, step.digits) * round(step.weight, step.digits)
-        assert abs(product - step.shown) <= 0.005 + 1e-6
-    assert shown + fall.rounding == pytest.approx(round(total, 2), abs=1e-9)
-    for step in fall.steps:
         assert isinstance(step.row, TagRow)
         assert step.weight is not None
+        product = round(step.row.affinity, step.digits) * round(step.weight, step.digits)
+        assert abs(product - step.shown) <= 0.005 + 1e-6
         assert step.row.affinity * step.weight == pytest.approx(step.contribution)
         assert -0.01 <= step.start <= step.start + step.length <= 100.02
+    assert shown + fall.rounding == pytest.approx(round(total, 2), abs=1e-9)
     # Each bar begins or ends where the one before it ended or began.
     edge = fall.zero
     for step in fall.steps:
