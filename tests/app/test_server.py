@@ -296,9 +296,15 @@ def test_workers_map_one_copy_and_leave_nothing_behind(run: Callable[..., Runnin
 
     def mapped(pid: int) -> set[str]:
         lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
-        return {line.split(maxsplit=5)[4] for line in lines if "safetensors" in line}
+        return {line.split(maxsplit=5)[4] for line in lines if line.endswith(".safetensors")}
 
-    inodes = [mapped(pid) for pid in server.workers()]
+    # One worker may answer while the other is still starting.
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        inodes = [mapped(pid) for pid in server.workers()]
+        if len(inodes) == 2 and all(inodes):
+            break
+        time.sleep(0.2)
     assert len(inodes) == 2
     assert inodes[0] == inodes[1] != set()
     server.stop()
