@@ -6,7 +6,6 @@ is a file that is mapped, of which a request reads the rows of the history only.
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
-from report import report
+from report import report, times
 
 from teaser import ListOf, Rules, Tag, Teaser
 from teaser.data.dataset import Ids
@@ -43,15 +42,6 @@ def put_together(n_items: int, n_tags: int, encoder: Path, people: np.ndarray[An
     model.iterations_, model.residual_, model.converged_ = 0, 0.0, True
     model._index()
     return model
-
-
-def times(work: Callable[[int], object], repeat: int) -> dict[str, float]:
-    measured = []
-    for i in range(repeat):
-        start = time.perf_counter()
-        work(i)
-        measured.append(1000 * (time.perf_counter() - start))
-    return {"median ms": float(np.median(measured)), "p95 ms": float(np.percentile(measured, 95))}
 
 
 def main() -> None:

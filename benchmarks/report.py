@@ -4,7 +4,8 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,16 @@ def report(name: str, rows: Sequence[Mapping[str, Any]], **facts: Any) -> None:
     RESULTS.mkdir(exist_ok=True)
     content = {"benchmark": name, "rows": list(rows), **facts, **machine()}
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def times(work: Callable[[int], object], repeat: int) -> dict[str, float]:
+    """Return the median and the 95th percentile of so many goes, in milliseconds."""
+    measured = []
+    for i in range(repeat):
+        start = time.perf_counter()
+        work(i)
+        measured.append(1000 * (time.perf_counter() - start))
+    return {"median ms": float(np.median(measured)), "p95 ms": float(np.percentile(measured, 95))}
 
 
 def machine() -> dict[str, Any]:

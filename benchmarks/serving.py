@@ -9,19 +9,10 @@ from typing import Any
 
 import numpy as np
 from generated import generated
-from report import report
+from report import report, times
 
 import teaser
 from teaser import Teaser
-
-
-def times(work: Callable[[int], object], repeat: int) -> dict[str, float]:
-    measured = []
-    for i in range(repeat):
-        start = time.perf_counter()
-        work(i)
-        measured.append(1000 * (time.perf_counter() - start))
-    return {"median ms": float(np.median(measured)), "p95 ms": float(np.percentile(measured, 95))}
 
 
 def main() -> None:

@@ -94,8 +94,12 @@ def test_the_gram_is_counted_once_for_all_models_that_take_one(
 
     monkeypatch.setattr(DenseGram, "from_interactions", classmethod(counting))
     plan = ModelPlan("EASE", "EASE", grid={"l2": (1.0, 10.0, 100.0)})
-    search(plan, Bench(parts.training), parts.validation, SearchPlan())
+    bench = Bench(parts.training)
+    search(plan, bench, parts.validation, SearchPlan())
+    dense = replace(PLAN, parameters={"tol": 1e-4, "gram": "dense"})
+    found = search(dense, bench, parts.validation, SearchPlan())
     assert len(counted) == 1
+    assert found.best["gram"] == "dense"
 
 
 class StoppedError(Exception):

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import BaseModel
 
 from teaser.app.catalogue import Catalogue
 from teaser.app.schemas import ItemId, Press, Share, example
-from teaser.app.state import Event, State, fold
+from teaser.app.state import Event, Kind, State, fold
 from teaser.app.store import Store, StoredEvent, StoredShare
 from teaser.data.tags import Tag
 
@@ -142,19 +142,7 @@ class ExportedEvent(BaseModel):
 
     place: int
     at: datetime
-    kind: Literal[
-        "view",
-        "remove",
-        "press",
-        "hide",
-        "unhide",
-        "vary",
-        "balance",
-        "about",
-        "reset",
-        "undo",
-        "redo",
-    ]
+    kind: Kind
     item_id: ItemId | None
     presses: list[Steps]
     variety: float | None

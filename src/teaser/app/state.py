@@ -6,14 +6,14 @@ whole course can be read later; the state is a pure function of the events.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from teaser.data.dataset import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.profile import DEFAULT_STEERING, MAX_PRESSES, check_press
 
-KINDS = (
+Kind = Literal[
     "view",
     "remove",
     "press",
@@ -25,7 +25,8 @@ KINDS = (
     "reset",
     "undo",
     "redo",
-)
+]
+KINDS = get_args(Kind)
 MAX_KNOWN = 200
 AS_FITTED = DEFAULT_STEERING.balance
 _LONGEST = 500

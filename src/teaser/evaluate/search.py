@@ -22,6 +22,7 @@ from teaser.model import KINDS
 from teaser.model.base import Model
 from teaser.model.device import to_host
 from teaser.model.ease import EASE
+from teaser.model.estimate import choose_gram
 from teaser.model.gram import DenseGram, Gram
 from teaser.model.remainder import Inverse
 from teaser.model.system import System
@@ -98,13 +99,24 @@ class Bench:
             # One at a time: the arrays of a system may be large.
             self._systems.clear()
             self._last.clear()
-            if ridge is not None and model.device == "cpu" and isinstance(model.gram, str):
-                # Each ridge has its inverse, and all of them the Gram.
+            if self._takes_array(model):
                 model.gram = self._gram(model.dtype)
             self._systems[key] = model.prepare(self.training)
         model.fit(self.training, system=self._systems[key], start=self._last.get(key))
         self._last[key] = model
         return model
+
+    def _takes_array(self, model: Teaser) -> bool:
+        """Whether a model works on X'X as one array, which is then shared with all others."""
+        training = self.training
+        if model.device != "cpu" or not isinstance(model.gram, str) or model.gram == "sparse":
+            return False
+        if model.ridge is not None:
+            return True
+        if training.F is not None and model.people:  # its Gram is of people's features too
+            return False
+        chosen = choose_gram(training.X, training.n_tags + 1, np.dtype(model.dtype))
+        return model.gram == "dense" or chosen == "dense"
 
     def _gram(self, dtype: str) -> Gram:
         if dtype not in self._grams:
