@@ -74,8 +74,9 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except (TeaserError, OSError) as error:
-            err.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
+        except (TeaserError, OSError, MemoryError) as error:
+            said = escape(str(error)) or "out of memory."
+            err.print(f"[bold red]error:[/] {said}", soft_wrap=True, highlight=False)
             raise typer.Exit(2) from error
 
 

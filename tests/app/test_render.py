@@ -98,3 +98,6 @@ def test_a_reason_can_be_pressed_where_it_stands() -> None:
     assert said.count('<span class="sr">pressed </span>+5') == 2
     assert "<x>" not in said
     assert "<button" not in reason_lines(texts_in("en"), reasons, "item 7", False)
+    assert "matters more here" not in said
+    more = [ReasonRow(row, 0.123, 0.0, matters_more=True)]
+    assert "matters more here" in reason_lines(texts_in("en"), more, "item 7", True)

@@ -27,6 +27,7 @@ from teaser.app.view import (
     say_certainty,
     tag_label,
 )
+from teaser.explain import Reason
 
 EN = texts_in("en")
 
@@ -120,6 +121,20 @@ def test_cards_carry_match_reasons_and_moves(catalogue: Catalogue, model: Teaser
         ends = [r.start + 100 * abs(r.share) for r in card.reasons]
         starts = [r.start for r in card.reasons[1:]]
         assert starts == pytest.approx(ends[:-1], abs=0.1)
+
+
+def test_a_tag_that_matters_more_to_an_item_is_marked_on_its_card(dataset: Dataset) -> None:
+    learned = Teaser(
+        l2_weights=5.0, l2_encoder=5.0, decoder="learned", l2_decoder=0.3, tol=1e-5
+    ).fit(dataset)
+    seen = session(Catalogue(learned), "i1", "i4")
+    found = learned.recommend(["i1", "i4"], k=20)
+    marks = [r.matters_more for c in card_views(seen, found, EN, {}) for r in c.reasons]
+    assert marks == [
+        isinstance(r, Reason) and r.matters_more for entry in found for r in entry.reasons
+    ]
+    assert any(marks)
+    assert not all(marks)
 
 
 def test_cards_are_remembered_for_one_catalogue(catalogue: Catalogue, model: Teaser) -> None:

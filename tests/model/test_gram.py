@@ -18,7 +18,6 @@ from teaser.model.gram import (
     Gram,
     PairGram,
     SparseGram,
-    block_width,
     counting_dtype,
     in_threads,
 )
@@ -197,6 +196,17 @@ def test_an_error_in_a_thread_is_raised() -> None:
         in_threads(work, range(5))
 
 
-@pytest.mark.parametrize(("n_items", "width"), [(10, 64), (20_720, 48), (100_000, 16)])
-def test_blocks_are_as_wide_as_the_cache_allows(n_items: int, width: int) -> None:
-    assert block_width(n_items, 4) == width
+@pytest.mark.parametrize(
+    ("columns", "cores", "width"),
+    [(3000, 2, 64), (50, 2, 32), (50, 1, 64), (50, 16, 16), (1, 2, 16)],
+)
+def test_blocks_are_as_wide_as_gives_every_core_some(
+    columns: int, cores: int, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "n_cores", lambda: cores)
+    assert module._block_width(columns) == width
+
+
+@pytest.mark.parametrize("itemsize", [4, 8])
+def test_a_place_within_a_band_of_users_fits_in_two_bytes(itemsize: int) -> None:
+    assert 0 < module._band_height(itemsize) <= 2**16

@@ -70,12 +70,33 @@ def test_only_the_rows_that_were_asked_for_are_counted() -> None:
     assert not G[9:].any()
 
 
-def test_products_are_added_to_what_is_there() -> None:
-    X = interactions("plain")
-    block = np.ones((37, 3))
-    out = np.full((37, 3), 7.0)
-    kernels.multiply(X.indptr, X.indices, None, block, out)
-    assert_allclose(out, 7 + (X.T @ X) @ block)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums_replace_what_is_there_or_are_added_to_it(shape: str) -> None:
+    X = interactions(shape)
+    values = X.data if shape == "weights" else None
+    block = np.random.default_rng(0).standard_normal((37, 3))
+    for add in (True, False):
+        out = np.full((X.shape[0], 3), 7.0)
+        kernels.gather(X.indptr, X.indices, values, block, out, add)
+        assert_allclose(out, 7 * add + X @ block)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rows_of_the_gram_are_counted_by_themselves(shape: str) -> None:
+    X = interactions(shape)
+    found = SparseGram(X, KINDS[1]).rows(5, 19)
+    assert (found == (X.T @ X).toarray()[5:19]).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_users_in_many_bands_give_the_same(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = interactions(shape)
+    M = np.random.default_rng(1).standard_normal((37, 70))
+    whole = SparseGram(X, KINDS[1]).apply(M)
+    monkeypatch.setattr(module, "_BAND_BYTES", 7 * 64 * 8)
+    gram = SparseGram(X, KINDS[1])
+    assert_allclose(gram.apply(M), whole, atol=1e-12)
+    assert len(gram._bands) == -(-X.shape[0] // 7)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

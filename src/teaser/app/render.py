@@ -78,7 +78,7 @@ def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, stee
             lines.append(part("viewed_line", texts.language, *viewed))
             continue
         steps = row.presses, row.can_fall, row.can_rise
-        values = *share, row.text, row.label, *steps, where, steer
+        values = *share, row.text, row.label, reason.matters_more, *steps, where, steer
         lines.append(part("reason_line", texts.language, *values))
     return Markup("".join(lines))  # noqa: S704 - parts are escaped
 

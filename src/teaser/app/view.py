@@ -119,6 +119,7 @@ class ReasonRow:
     row: TagRow | ViewedRow
     share: float
     start: float
+    matters_more: bool = False
 
     @property
     def width(self) -> float:
@@ -405,12 +406,14 @@ def _reasons(reasons: Iterable[AnyReason], session: Session, texts: Texts) -> li
     start = 0.0
     for reason in reasons:
         row: TagRow | ViewedRow
+        matters_more = False
         if isinstance(reason, Reason):
+            matters_more = reason.matters_more
             name = names[session.catalogue.tag_index[reason.tag]]
             presses = session.presses.get(reason.tag, 0)
             row = TagRow(reason.tag, name.text, name.full, reason.affinity, presses)
         else:
             row = ViewedRow(reason.item_id, reason.title or str(reason.item_id))
-        rows.append(ReasonRow(row, reason.share, round(start, 1)))
+        rows.append(ReasonRow(row, reason.share, round(start, 1), matters_more))
         start += 100 * abs(reason.share)
     return rows

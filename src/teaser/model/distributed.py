@@ -159,10 +159,7 @@ def _apply_pair(gram: SparseGram, box: _Box) -> Array:
 
 def _count(gram: SparseGram, box: _Box) -> Array:
     first, last = box.content
-    place = np.arange(first, last)
-    ones = np.ones(last - first, dtype=gram.dtype)
-    chosen = sp.csc_array((ones, (place, place - first)), shape=(gram.n_items, last - first))
-    return gram.apply(chosen)
+    return gram.rows(first, last).T
 
 
 def _add(one: Array, other: Array) -> Array:

@@ -3,7 +3,8 @@
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from teaser.errors import ResourceError
-from teaser.model.gram import SparseGram, block_width, kernels, n_cores
+from teaser.model.gram import SparseGram, kernels, product_bytes
 from teaser.model.system import RANK
 
 # Nominal speeds of a core, for the choice between dense and sparse only: fixed, so that the same
@@ -117,6 +118,19 @@ def check_memory(
     )
 
 
+@contextmanager
+def telling_of_memory(what: str) -> Iterator[None]:
+    """Say clearly where memory ran out after all, on the host or on a GPU."""
+    try:
+        yield
+    except MemoryError as error:
+        raise ResourceError(
+            f"{what} ran out of memory ({error or 'no more is to be had'}). Others may use some of "
+            "it: `estimate` says what a fit takes. Use gram='sparse', dtype='float32', fewer tags, "
+            "on a GPU also device='cpu', or a larger machine."
+        ) from error
+
+
 def dense_rate(dtype: str) -> float:
     """Return this machine's operations a second in products of arrays, as measured."""
     return _measured_rates(dtype)[0]
@@ -175,7 +189,7 @@ def _memory(
 ) -> dict[str, int]:
     """Return the bytes at the peak, by part."""
     n_items, size = int(X.shape[1]), dtype.itemsize
-    copies = 2 if gram == "dense" else 1 if kernels() is not None else 3
+    copies = 3 if gram == "sparse" and kernels() is None else 2
     array = n_items * n_tags * size
     memory = {
         "interactions": copies * int(X.nnz) * (size + 4),
@@ -193,10 +207,7 @@ def _memory(
         memory["items x items"] = (4 if solver == "admm" else 1) * n_items**2 * size
         memory["items x tags"] += array if solver == "cg" else 0
     else:
-        # Each thread holds a block of columns, what becomes of it, and their parts.
-        memory["blocks"] = (
-            3 * n_cores() * n_items * size * min(2 * n_tags, block_width(n_items, size))
-        )
+        memory["blocks"] = product_bytes(int(X.shape[0]), n_items, 2 * n_tags, size)
     # The eigenvectors of D'D are found before the rest is there, in double precision.
     early = n_tags**2 * 40 - memory["items x tags"] - memory.get("preconditioner", 0)
     memory["tags x tags"] += max(0, early)

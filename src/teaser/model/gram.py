@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from teaser.errors import ParameterError
 
 Matrix: TypeAlias = Any  # a dense array or a scipy sparse one
+# The arrays of a sparse matrix: where rows begin, their columns, values unless all are one.
+_Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 
 _EXACT_COUNTS = 2**24
-# A block of columns, and the block that it becomes, stay in a core's share of the cache.
-_BLOCK_BYTES = 2**22
+# So many columns make a good row; the sums of a band of users, of whom there are fewer than
+# 65,536, stay in a core's share of the cache.
 _WIDEST = 64
-_NARROWEST = 16
+_BAND_BYTES = 2**23
 _ROWS = 128
 
 
@@ -121,11 +123,12 @@ class DenseGram:
 
 
 class SparseGram:
-    """G as X'(X M): no items x items array ever exists, nor one of users x columns.
+    """G as X'(X M): no items x items array ever exists, nor a whole one of users x columns.
 
-    A few columns at a time, in as many threads as there are cores. Each column is the same sum
-    in the same order however they are grouped, so the result does not depend on the number of
-    threads.
+    A few columns at a time, in as many threads as there are cores, and of these some users at a
+    time: their rows of X M stay in the cache until they are added up again, item by item. Each
+    column is the same sum in the same order however they are grouped, so the result does not
+    depend on the number of threads.
 
     Parameters
     ----------
@@ -135,30 +138,48 @@ class SparseGram:
 
     def __init__(self, X: sp.csr_array, dtype: np.dtype[Any]) -> None:
         X = sp.csr_array(X)
-        self.n_items = int(X.shape[1])
+        self._n_users, self.n_items = (int(size) for size in X.shape)
         self.dtype = np.dtype(dtype)
-        self._shape = X.shape
         self._parts = _parts(X, self.dtype)
 
     @cached_property
     def _both_ways(self) -> tuple[sp.csr_array, sp.csr_array]:
         """X and its transpose in the type of the Gram, for products without numba."""
-        indptr, indices, values = self._parts
-        values = np.ones(len(indices), self.dtype) if values is None else values
-        X = sp.csr_array((values, indices, indptr), shape=self._shape)
+        X = self._matrix(self.dtype)
         return X, X.T.tocsr()
+
+    @cached_property
+    def _bands(self) -> list[tuple[_Parts, _Parts]]:
+        """The interactions of some users at a time, by user and by item."""
+        indptr, indices, values = self._parts
+        height = _band_height(self.dtype.itemsize)
+        bands = []
+        for first in range(0, self._n_users, height):
+            starts = indptr[first : first + height + 1]
+            here = slice(starts[0], starts[-1])
+            weights = np.ones(here.stop - here.start, bool) if values is None else values[here]
+            shape = (len(starts) - 1, self.n_items)
+            turned = sp.csr_array((weights, indices[here], starts - starts[0]), shape=shape).tocsc()
+            by_item = (
+                turned.indptr,
+                turned.indices.astype(np.uint16),
+                None if values is None else turned.data,
+            )
+            bands.append(((starts, indices, values), by_item))
+        return bands
 
     def apply(self, matrix: Matrix) -> NDArray[Any]:
         """Return X'(X M)."""
         out = np.empty((self.n_items, int(matrix.shape[1])), dtype=self.dtype)
         matrix = matrix.tocsc() if sp.issparse(matrix) else matrix
-        width = block_width(self.n_items, self.dtype.itemsize)
+        width = _block_width(out.shape[1])
 
         def work(first: int) -> None:
             columns = slice(first, first + width)
-            out[:, columns] = self._multiply(matrix[:, columns])
+            block = matrix[:, columns]
+            out[:, columns] = self._multiply(block.toarray() if sp.issparse(block) else block)
 
-        in_threads(work, range(0, out.shape[1], width))
+        self._in_threads(work, range(0, out.shape[1], width))
         return out
 
     def apply_pair(
@@ -166,7 +187,7 @@ class SparseGram:
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return G W and the diagonal of G F DV', in one reading of the interactions."""
         out = np.empty_like(F)
-        width = block_width(self.n_items, self.dtype.itemsize) // 2
+        width = _block_width(2 * out.shape[1]) // 2
         starts = range(0, out.shape[1], width)
         diagonals = np.zeros((len(starts), self.n_items), dtype=np.float64)
 
@@ -182,8 +203,14 @@ class SparseGram:
             out[:, columns] = both[:, here.shape[1] :]
             diagonals[place] = np.einsum("ij,ij->i", both[:, : here.shape[1]], here)
 
-        in_threads(work, range(len(starts)))
+        self._in_threads(work, range(len(starts)))
         return out, diagonals.sum(axis=0).astype(self.dtype)
+
+    def rows(self, first: int, last: int) -> NDArray[Any]:
+        """Return rows `first` to `last` of G, counted."""
+        out = np.zeros((last - first, self.n_items), dtype=self.dtype)
+        _add_counts(out, self._matrix(np.dtype(np.int8)), 1.0, first=first)
+        return out
 
     def diagonal(self) -> NDArray[Any]:
         """Return diag(G) = the column sums of X squared."""
@@ -191,23 +218,30 @@ class SparseGram:
         weights = None if values is None else np.square(values, dtype=np.float64)
         return np.bincount(indices, weights, minlength=self.n_items).astype(self.dtype)
 
-    def _multiply(self, block: Matrix) -> NDArray[Any]:
+    def _matrix(self, dtype: np.dtype[Any]) -> sp.csr_array:
+        """Return X, its ones in a type, its values as they are."""
+        indptr, indices, values = self._parts
+        values = np.ones(len(indices), dtype) if values is None else values
+        return sp.csr_array((values, indices, indptr), shape=(self._n_users, self.n_items))
+
+    def _in_threads(self, work: Callable[[int], None], pieces: Iterable[int]) -> None:
+        """Do the pieces of a product; what they share is made before the threads are."""
+        _ = self._both_ways if kernels() is None else self._bands
+        in_threads(work, pieces)
+
+    def _multiply(self, block: NDArray[Any]) -> NDArray[Any]:
         """Return X'(X M) for a few columns."""
+        block = np.ascontiguousarray(block, dtype=self.dtype)
         fast = kernels()
         if fast is None:
             X, Xt = self._both_ways
-            if not sp.issparse(block):
-                return np.asarray(Xt @ (X @ np.ascontiguousarray(block)))
-            return np.asarray(Xt @ (X @ block).toarray())
-        dense = block.toarray() if sp.issparse(block) else block
-        dense = np.ascontiguousarray(dense, dtype=self.dtype)
-        out = np.zeros_like(dense)
-        if sp.issparse(block):
-            is_filled = np.zeros(self.n_items, dtype=bool)
-            is_filled[block.indices] = True
-            fast.multiply_sparse(*self._parts, dense, is_filled, out)
-        else:
-            fast.multiply(*self._parts, dense, out)
+            return np.asarray(Xt @ (X @ block))
+        out = np.zeros_like(block)
+        height = min(self._n_users, _band_height(self.dtype.itemsize))
+        sums = np.empty((height, block.shape[1]), dtype=self.dtype)
+        for by_user, by_item in self._bands:
+            fast.gather(*by_user, block, sums, False)
+            fast.gather(*by_item, sums, out, True)
         return out
 
 
@@ -244,10 +278,28 @@ def kernels() -> ModuleType | None:
     return fast
 
 
-def block_width(n_items: int, itemsize: int) -> int:
-    """Return how many columns of items to take at once, so that they stay in the cache."""
-    fitting = _BLOCK_BYTES // (n_items * itemsize) // 16 * 16
-    return max(_NARROWEST, min(_WIDEST, fitting))
+def gram_bytes(n_users: int, n_items: int, n_interactions: int) -> int:
+    """Return what a `SparseGram` holds of interactions that are all ones, by user and by item."""
+    bands = 1 + n_users // _band_height(8)
+    return 6 * n_interactions + 8 * n_users + 4 * bands * n_items
+
+
+def product_bytes(n_users: int, n_items: int, n_columns: int, itemsize: int) -> int:
+    """Return what the threads of a product of `SparseGram` hold beside its result."""
+    width = min(n_columns, _WIDEST)
+    # A block of columns, what becomes of it, and their parts; and the sums of some users.
+    rows = 3 * n_items + min(n_users, _band_height(itemsize))
+    return n_cores() * width * itemsize * rows
+
+
+def _block_width(n_columns: int) -> int:
+    """Return how many columns to take at once, so that all cores have some."""
+    return max(16, min(_WIDEST, -(-n_columns // n_cores() // 16) * 16))
+
+
+def _band_height(itemsize: int) -> int:
+    """Return of how many users to hold the sums at once, so that they stay in the cache."""
+    return _BAND_BYTES // (_WIDEST * itemsize)
 
 
 def n_cores() -> int:
@@ -269,28 +321,30 @@ def counting_dtype(X: sp.csr_array, dtype: np.dtype[Any]) -> np.dtype[Any]:
     )
 
 
-def _parts(X: sp.csr_array, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any], Any]:
+def _parts(X: sp.csr_array, dtype: np.dtype[Any]) -> _Parts:
     """Return the arrays of a sparse matrix, without the values where all of them are one."""
     values = None if (X.data == 1).all() else X.data.astype(dtype)
     return X.indptr, X.indices, values
 
 
-def _add_counts(G: NDArray[Any], X: sp.csr_array, sign: float) -> None:
-    """Add sign X'X to G, in place."""
+def _add_counts(G: NDArray[Any], X: sp.csr_array, sign: float, *, first: int = 0) -> None:
+    """Add sign X'X to G, in place; G holds its rows from `first` on."""
     fast = kernels()
     if fast is not None:
-        by_user, by_item = (_parts(M, np.dtype(np.float64)) for M in (X, sp.csr_array(X.T)))
+        some = X if len(G) == X.shape[1] else X[:, first : first + len(G)]
+        people = sp.csr_array(some.T)
+        by_user, by_item = (_parts(M, np.dtype(np.float64)) for M in (X, people))
         height = max(1, len(G) // 256)
 
-        def work(first: int) -> None:
-            fast.count(*by_item, *by_user, sign, first, min(first + height, len(G)), G)
+        def work(start: int) -> None:
+            fast.count(*by_item, *by_user, sign, start, min(start + height, len(G)), G)
 
         in_threads(work, range(0, len(G), height))
         return
     X = sp.csr_array(X, dtype=counting_dtype(X, G.dtype))
     Xt = X.T.tocsr()
     # A block's product is a sparse matrix that may be nearly full: keep it near 50 MB.
-    height = max(1, 2**22 // max(1, len(G)))
-    for first in range(0, len(G), height):
-        rows = slice(first, first + height)
-        G[rows] += sign * (Xt[rows] @ X).toarray()
+    height = max(1, 2**22 // max(1, G.shape[1]))
+    for start in range(0, len(G), height):
+        rows = slice(start, min(start + height, len(G)))
+        G[rows] += sign * (Xt[first + rows.start : first + rows.stop] @ X).toarray()

@@ -22,20 +22,24 @@ def compiled(function: Callable[..., None]) -> Callable[..., None]:
         return njit(nogil=True)(function)
 
 
-def _multiply(indptr: Array, indices: Array, values: Any, block: Array, out: Array) -> None:
-    """Add X'(X M) to `out`, for a few columns M (`block`, items x columns) that fit in cache.
+def _gather(
+    indptr: Array, indices: Array, values: Any, block: Array, out: Array, add: bool
+) -> None:
+    """Make row r of `out` the sum of the rows of `block` that sparse row r names.
 
-    A user's row of X M is spread over the user's items as soon as it is there, so that no
-    users x columns array exists. Columns do not mix: each is the same sum in every grouping.
+    With `add`, the sum begins at what is there. Columns do not mix: each is the same sum, in the
+    same order, however they are grouped.
     """
     width = block.shape[1]
     row = np.zeros(width, block.dtype)
     one = block.dtype.type(1)
-    for user in range(indptr.size - 1):
-        first, last = indptr[user], indptr[user + 1]
-        row[:] = 0
-        at = first
-        # Four items a turn, so that the sum is read and written once for all of them.
+    for r in range(indptr.size - 1):
+        at, last = indptr[r], indptr[r + 1]
+        if add and at == last:
+            continue
+        for k in range(width):
+            row[k] = out[r, k] if add else 0
+        # Four rows a turn, so that the sum is read and written once for all of them.
         while values is None and at + 4 <= last:
             a, b, c, d = indices[at], indices[at + 1], indices[at + 2], indices[at + 3]
             for k in range(width):
@@ -43,42 +47,12 @@ def _multiply(indptr: Array, indices: Array, values: Any, block: Array, out: Arr
             at += 4
         while at < last:
             weight = one if values is None else values[at]
-            item = indices[at]
+            named = indices[at]
             for k in range(width):
-                row[k] += weight * block[item, k]
+                row[k] += weight * block[named, k]
             at += 1
-        for place in range(first, last):
-            weight = one if values is None else values[place]
-            item = indices[place]
-            for k in range(width):
-                out[item, k] += weight * row[k]
-
-
-def _multiply_sparse(
-    indptr: Array, indices: Array, values: Any, block: Array, is_filled: Array, out: Array
-) -> None:
-    """Do the same where few rows of `block` hold anything: the others cost next to nothing."""
-    width = block.shape[1]
-    row = np.zeros(width, block.dtype)
-    one = block.dtype.type(1)
-    for user in range(indptr.size - 1):
-        first, last = indptr[user], indptr[user + 1]
-        is_touched = False
-        for at in range(first, last):
-            item = indices[at]
-            if is_filled[item]:
-                if not is_touched:
-                    row[:] = 0
-                    is_touched = True
-                weight = one if values is None else values[at]
-                for k in range(width):
-                    row[k] += weight * block[item, k]
-        if is_touched:
-            for at in range(first, last):
-                weight = one if values is None else values[at]
-                item = indices[at]
-                for k in range(width):
-                    out[item, k] += weight * row[k]
+        for k in range(width):
+            out[r, k] = row[k]
 
 
 def _count(
@@ -110,6 +84,5 @@ def _count(
             G[item, k] += row[k]
 
 
-multiply = compiled(_multiply)
-multiply_sparse = compiled(_multiply_sparse)
+gather = compiled(_gather)
 count = compiled(_count)

@@ -91,7 +91,7 @@ def solve(
     kind = np.dtype(dtype)
     X, D = _as_pair(X, D, kind)
     start = None if start is None else _as_start(start, D.shape, kind)
-    operator = build_gram(X, gram, n_tags=D.shape[1], dtype=kind, device=device)
+    operator = build_gram(X, gram, n_tags=D.shape[1], dtype=kind, device=device, solver=solver)
     system = prepare(operator, D, solver=solver, rng=rng)
     return dispatch(
         system,
@@ -143,6 +143,7 @@ def build_gram(
     content: sp.csr_array | None = None,
     content_weight: float = 0.0,
     device: str = "cpu",
+    solver: str = "cg",
 ) -> Gram:
     """Return X'X as an operator, with `content_weight` times content content' added to it."""
     operator: Gram
@@ -157,7 +158,8 @@ def build_gram(
         operator = build_device_gram(X, gram, n_tags=n_tags, dtype=dtype)
     elif isinstance(gram, str):
         choice = choose_gram(X, n_tags, dtype) if gram == "auto" else gram
-        check_memory(X, n_tags, solver="cg", gram=choice, dtype=dtype)
+        choice = "dense" if solver == "admm" else choice  # it decomposes G as one array
+        check_memory(X, n_tags, solver=solver, gram=choice, dtype=dtype)
         operator = (
             DenseGram.from_interactions(X, dtype) if choice == "dense" else SparseGram(X, dtype)
         )

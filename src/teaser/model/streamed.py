@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.estimate import Estimate, choose_gram, estimate, memory_of_machine, say_bytes
-from teaser.model.gram import DenseGram, Gram, Matrix, SparseGram, _add_counts
+from teaser.model.gram import DenseGram, Gram, Matrix, SparseGram, _add_counts, gram_bytes
 
 # What decoding a row takes for a moment, measured with ids that are texts.
 _READ_BYTES = 400
@@ -210,7 +210,8 @@ def as_bytes(size: int | str) -> int:
 
 def kept_bytes(X: Interactions, k: int) -> int:
     """Return what part k takes in memory once it is decoded."""
-    return 4 * X.sizes[k].interactions + 8 * X.sizes[k].users
+    size = X.sizes[k]
+    return gram_bytes(size.users, int(X.shape[1]), size.interactions)
 
 
 def read_bytes(X: Interactions) -> int:

@@ -24,7 +24,7 @@ from teaser.model.decoder import (
     tag_means,
 )
 from teaser.model.encoder import EncoderModel
-from teaser.model.estimate import Estimate, estimate
+from teaser.model.estimate import Estimate, estimate, telling_of_memory
 from teaser.model.people import (
     PeopleRows,
     learn_people,
@@ -208,6 +208,17 @@ class Teaser(EncoderModel):
         callback
             Told the iteration and its relative residual.
         """
+        with telling_of_memory("The fit"):
+            self._fit(dataset, start, system, callback)
+        return self
+
+    def _fit(
+        self,
+        dataset: Dataset,
+        start: "Teaser | None",
+        system: System | None,
+        callback: Callback | None,
+    ) -> None:
         self._check()
         self._check_dataset(dataset)
         if self.decoder == "learned":
@@ -234,7 +245,6 @@ class Teaser(EncoderModel):
         self.iterations_ = solution.iterations
         self.residual_ = solution.residual
         self.converged_ = solution.converged
-        return self
 
     @property
     def ridge(self) -> float | None:
@@ -271,7 +281,7 @@ class Teaser(EncoderModel):
         if self.ridge is not None:
             return prepare_inverse(dataset.X, self.gram, D, ridge=self.ridge, keep=keep, **how)
         X = stack_interactions(dataset, people)
-        gram = build_gram(X, self.gram, n_tags=dataset.n_tags + 1, **how)
+        gram = build_gram(X, self.gram, n_tags=dataset.n_tags + 1, solver=self.solver, **how)
         return prepare(gram, D, solver=self.solver, rng=self.rng)
 
     def estimate(self, dataset: Dataset) -> Estimate:
