@@ -21,7 +21,7 @@ from teaser.model.system import RANK
 # data take the same path, and give the same numbers, on every machine. Operations of dense
 # products, entries gathered or spread by sparse ones (with numba, without), pairs counted.
 _DENSE_RATE = 100e9
-_SPARSE_RATE = 5e9
+_SPARSE_RATE = 8e9
 _SCIPY_RATE = 1.4e9
 _COUNT_RATE = 0.2e9
 
