@@ -18,7 +18,7 @@ from teaser.evaluate.search import Bench
 from teaser.evaluate.study import Study
 from teaser.evaluate.tune import (
     SHOWN,
-    Grid,
+    DialPlan,
     Setting,
     choose_setting,
     tag_share,
@@ -57,7 +57,7 @@ def parts(dataset: Dataset) -> Split:
 
 @pytest.fixture(scope="module")
 def dial(parts: Split) -> list[Setting]:
-    grid = Grid(k=(5.0, 50.0), l1=(5.0, 20.0), l2=(5.0, 50.0))
+    grid = DialPlan(k=(5.0, 50.0), l1=(5.0, 20.0), l2=(5.0, 50.0))
     return turn_dial(Bench(parts.training), parts.validation, grid, metric="ndcg@20")
 
 
@@ -96,7 +96,7 @@ def test_the_ends_have_all_and_nothing_from_tags(parts: Split) -> None:
 
 
 def test_every_point_is_what_a_fit_alone_gives(dial: list[Setting], parts: Split) -> None:
-    assert len(dial) == Grid(k=(5.0, 50.0), l1=(5.0, 20.0), l2=(5.0, 50.0)).size == 16
+    assert len(dial) == DialPlan(k=(5.0, 50.0), l1=(5.0, 20.0), l2=(5.0, 50.0)).size == 16
     kinds = [s.kind for s in dial]
     assert (kinds.count("TEASER"), kinds.count("remainder"), kinds.count("EASE")) == (4, 8, 4)
     for setting in dial:
@@ -123,7 +123,7 @@ def test_dearer_remainders_leave_more_to_tags(dial: list[Setting]) -> None:
 
 
 def test_equal_ridges_are_one_ease(parts: Split) -> None:
-    grid = Grid(k=(10.0, 20.0), l1=(10.0, 20.0), l2=(5.0,))
+    grid = DialPlan(k=(10.0, 20.0), l1=(10.0, 20.0), l2=(5.0,))
     told: list[tuple[int, int, str]] = []
     found = turn_dial(
         Bench(parts.training), parts.validation, grid, callback=lambda *said: told.append(said)
@@ -163,15 +163,15 @@ def test_the_most_tags_near_the_best_are_recommended() -> None:
 )
 def test_a_senseless_grid_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
-        Grid(**given)
+        DialPlan(**given)
 
 
 def test_a_quick_grid_is_a_part_of_the_whole() -> None:
-    assert Grid().thinned() == Grid(k=(300.0, 10000.0), l1=(200.0,), l2=(1000.0,))
+    assert DialPlan().thinned() == DialPlan(k=(300.0, 10000.0), l1=(200.0,), l2=(1000.0,))
 
 
 def test_a_study_is_tuned_on_its_validation_people(study: Path, tmp_path: Path) -> None:
-    grid = Grid(k=(30.0, 300.0), l1=(20.0,), l2=(50.0,))
+    grid = DialPlan(k=(30.0, 300.0), l1=(20.0,), l2=(50.0,))
     told: list[str] = []
     found = tune_study(
         Study.read(study), data=tmp_path, out=tmp_path / "out", grid=grid,
@@ -223,7 +223,7 @@ def test_the_report_shows_the_dial_beside_the_results(study: Path, tmp_path: Pat
     run_study(Study.read(study), data=tmp_path, out=out)
     plain = write_report([out], tmp_path / "plain").read_text()
     assert "tiny-dial" not in plain
-    grid = Grid(k=(30.0,), l1=(20.0,), l2=(50.0,))
+    grid = DialPlan(k=(30.0,), l1=(20.0,), l2=(50.0,))
     tune_study(Study.read(study), data=tmp_path, out=out, grid=grid)
     page = write_report([out], tmp_path / "report").read_text()
     assert "The dial between tags and viewed items" in page

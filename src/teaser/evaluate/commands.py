@@ -67,11 +67,11 @@ def tune(
     """Turn the dial between TEASER and EASE: accuracy against the share of scores from tags."""
     from teaser.evaluate.report.write import write_dial
     from teaser.evaluate.study import Study
-    from teaser.evaluate.tune import Grid, tune_study
+    from teaser.evaluate.tune import tune_study
 
     plan = Study.read(study)
     given = {"k": k, "l1": l1, "l2": l2}
-    grid = Grid(**{name: tuple(values) for name, values in given.items() if values})
+    grid = replace(plan.dial, **{name: tuple(v) for name, v in given.items() if v})
     place = folder or study.parent / "results"
     with _bars() as progress:
         dial = tune_study(

@@ -1,8 +1,9 @@
 """A study as a TOML file describes it: data, split, models with their grids, simulated feedback."""
 
+import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,35 @@ class SimulationPlan:
 
 
 @dataclass(frozen=True)
+class DialPlan:
+    """The penalties to turn the dial over: on the remainder (k), weights (l1), the encoder (l2)."""
+
+    k: tuple[float, ...] = (300.0, 1000.0, 3000.0, 10000.0)
+    l1: tuple[float, ...] = (50.0, 200.0)
+    l2: tuple[float, ...] = (300.0, 1000.0, 3000.0)
+
+    def __post_init__(self) -> None:
+        for name, values in asdict(self).items():
+            if not values:
+                raise ParameterError(f"The dial needs at least one {name} to try.")
+            for value in values:
+                if not isinstance(value, int | float) or not 0 < value < math.inf:
+                    raise ParameterError(f"{name} must be numbers above 0, found {value!r}.")
+
+    @property
+    def size(self) -> int:
+        """How many fits there are: with a remainder, TEASER, and EASE of each ridge."""
+        ridges = {l1 + k for l1 in self.l1 for k in self.k}
+        return (len(self.k) + 1) * len(self.l1) * len(self.l2) + len(ridges)
+
+    def thinned(self) -> "DialPlan":
+        """Return fewer to try, for a quick run: the ends of k, one l1, and one l2."""
+        middle = len(self.l2) // 2
+        ends = self.k[:: max(1, len(self.k) - 1)]
+        return DialPlan(k=ends, l1=self.l1[-1:], l2=self.l2[middle : middle + 1])
+
+
+@dataclass(frozen=True)
 class Study:
     """An experiment from data to tables; see experiments/README.md for the format.
 
@@ -101,6 +131,7 @@ class Study:
     models: tuple[ModelPlan, ...]
     search: SearchPlan = SearchPlan()
     simulate: SimulationPlan | None = None
+    dial: DialPlan = DialPlan()
     paper: str | None = None
     note: str = ""
     tag_cuts: tuple[int, ...] = ()
@@ -159,6 +190,7 @@ def _study(given: dict[str, Any], path: Path) -> Study:
         models=tuple(_model(key, value) for key, value in given["models"].items()),
         search=search,
         simulate=None if simulate is None else _table(SimulationPlan, simulate, "[simulate]"),
+        dial=_table(DialPlan, given.get("dial", {}), "[dial]"),
         paper=given.get("paper"),
         note=str(given.get("note", "")),
         tag_cuts=tuple(given.get("tag_cuts", ())),

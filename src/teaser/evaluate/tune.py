@@ -15,7 +15,7 @@ from teaser.evaluate.data import describe, read_data
 from teaser.evaluate.experiment import Progress, Run, circumstances, write_json
 from teaser.evaluate.protocol import BATCH_MEMORY, batches, evaluate
 from teaser.evaluate.search import Bench, make
-from teaser.evaluate.study import Study
+from teaser.evaluate.study import DialPlan, Study
 from teaser.model.aspect import AspectModel
 from teaser.model.base import Model
 from teaser.profile import Steering
@@ -25,35 +25,6 @@ Callback = Callable[[int, int, str], None]
 
 SHOWN = 20
 WITHIN = 0.01
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The penalties to try: on the remainder (k), on weights (l1) and on the encoder (l2)."""
-
-    k: tuple[float, ...] = (300.0, 1000.0, 3000.0, 10000.0)
-    l1: tuple[float, ...] = (50.0, 200.0)
-    l2: tuple[float, ...] = (300.0, 1000.0, 3000.0)
-
-    def __post_init__(self) -> None:
-        for name, values in asdict(self).items():
-            if not values:
-                raise ParameterError(f"The dial needs at least one {name} to try.")
-            for value in values:
-                if not isinstance(value, int | float) or not 0 < value < np.inf:
-                    raise ParameterError(f"{name} must be numbers above 0, found {value!r}.")
-
-    @property
-    def size(self) -> int:
-        """How many fits there are: with a remainder, TEASER, and EASE of each ridge."""
-        ridges = {l1 + k for l1 in self.l1 for k in self.k}
-        return (len(self.k) + 1) * len(self.l1) * len(self.l2) + len(ridges)
-
-    def thinned(self) -> "Grid":
-        """Return fewer to try, for a quick run: the ends of k, one l1, and one l2."""
-        middle = len(self.l2) // 2
-        ends = self.k[:: max(1, len(self.k) - 1)]
-        return Grid(k=ends, l1=self.l1[-1:], l2=self.l2[middle : middle + 1])
 
 
 @dataclass(frozen=True)
@@ -116,7 +87,7 @@ def tag_share(
 def turn_dial(
     bench: Bench,
     fold: Fold,
-    grid: Grid,
+    grid: DialPlan,
     *,
     metric: str = "ndcg@100",
     fixed: Mapping[str, Any] | None = None,
@@ -189,7 +160,7 @@ def tune_study(
     *,
     data: Path,
     out: Path,
-    grid: Grid | None = None,
+    grid: DialPlan | None = None,
     within: float = WITHIN,
     quick: bool = False,
     progress: Progress | None = None,
@@ -199,14 +170,14 @@ def tune_study(
     Parameters
     ----------
     grid
-        What to try; the study's own data, split and metric are used. Further parameters are
-        those that the study fixes for its first Teaser.
+        What to try, unless it is what the study's [dial] says; its data, split and metric are
+        used. Further parameters are those that the study fixes for its first Teaser.
     within
         How near to the best value the recommended setting must be.
 
     For the others see `run_study`.
     """
-    grid = grid or Grid()
+    grid = grid or study.dial
     name = f"{study.name}-quick" if quick else study.name
     if quick:
         study, grid = study.smaller(), grid.thinned()
