@@ -19,7 +19,7 @@ from teaser.evaluate.protocol import compare, evaluate
 
 METRIC = "ndcg@100"
 SHARES = (1.0, 0.99, 0.95, 0.9, 0.8, 0.5)
-PENALTIES = {"l2_weights": 300.0, "l2_encoder": 1000.0, "l2_remainder": 300.0}
+PENALTIES: dict[str, Any] = {"l2_weights": 300.0, "l2_encoder": 1000.0, "l2_remainder": 300.0}
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from teaser.errors import ParameterError
-from teaser.evaluate.study import Study
+from teaser.evaluate.study import DialPlan, Study
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,6 +23,9 @@ test = 0.1
 
 [simulate]
 tags = [1]
+
+[dial]
+k = [7, 70]
 
 [models.EASE]
 kind = "EASE"
@@ -58,6 +61,7 @@ def test_a_study_is_read_as_it_stands(tmp_path: Path) -> None:
     assert study.simulate is not None
     assert study.simulate.tags == (1,)
     assert study.simulate.scales == ("robust", "paper")
+    assert study.dial == DialPlan(k=(7, 70))
     assert study.search.metric == "ndcg@100"
 
 
@@ -90,6 +94,9 @@ def test_the_quick_version_has_fewer_people_cells_and_draws(tmp_path: Path) -> N
         ('"TEASER", "EASE"]', '"TEASER"]\ngrid = { a = [1] }', "optima of its parts"),
         ("[split]", "[spilt]", "no entry 'spilt'.*split"),
         ("tags = [1]", "scales = ['robst']", "'robst'.*robust"),
+        ("k = [7, 70]", "k = [7, -70]", "k must be numbers above 0, found -70"),
+        ("k = [7, 70]", "k = []", "at least one k"),
+        ("k = [7, 70]", "k = 7", r"\[dial\] is not whole"),
         ("cells = 3", "cell = 3", "no entry 'cell'.*cells"),
         ("[simulate]", "[search]\nmetric = 'ndgc@100'\n[simulate]", "Unknown metric"),
         ("[simulate]", "[search]\nsampler = 'best'\n[simulate]", "sampler must be one of"),

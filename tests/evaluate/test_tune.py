@@ -15,10 +15,9 @@ from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.report import write_report
 from teaser.evaluate.search import Bench
-from teaser.evaluate.study import Study
+from teaser.evaluate.study import DialPlan, Study
 from teaser.evaluate.tune import (
     SHOWN,
-    DialPlan,
     Setting,
     choose_setting,
     tag_share,

@@ -24,10 +24,25 @@ from teaser.model.plain import check_number
 from teaser.model.preconditioner import Preconditioner
 from teaser.model.solve import build_gram
 from teaser.model.solver import Callback, Solution, solve_equation
-from teaser.model.system import System, blocks, chunk_height, rowdot
+from teaser.model.system import RANK, System, blocks, chunk_height, leading_eigenpairs, rowdot
 from teaser.model.viewed import Remainder, sparsify
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Inverse(System):
+    """The system of C = (G + ridge I)^-1 in the place of G; shared where l1 + k is the ridge.
+
+    `U` and `mu` are eigenpairs of G.
+    """
+
+    ridge: float = 0.0
+
+    @property
+    def inverse(self) -> Array:
+        """C as an array, items x items."""
+        return np.asarray(self.gram.G, like=self.g)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +56,7 @@ class RemainderProblem:
     The system is one of C in the place of G.
     """
 
-    system: System
+    system: Inverse
     k: float
     l2: float
 
@@ -69,23 +84,16 @@ class RemainderProblem:
         return np.asarray(self.k * (system.DV - spread @ system.V), like=system.g)
 
     def preconditioner(self) -> Preconditioner:
-        """Return that of TEASER for the diagonal of k (I - k C), in the place of the Gram's."""
-        system = self.system
-        diagonal = np.maximum(self.k * (1 - self.k * system.g), 0.0).astype(system.g.dtype)
-        flat = replace(system, g=diagonal, U=system.U[:, :0], mu=system.mu[:0])
-        return Preconditioner.build(flat, l1=0.0, l2=self.l2)
+        """Return that of TEASER for k (I - k C) in the place of the Gram.
 
-
-@dataclass(frozen=True, eq=False)
-class Inverse(System):
-    """The system of C = (G + ridge I)^-1 in the place of G; shared where l1 + k is the ridge."""
-
-    ridge: float = 0.0
-
-    @property
-    def inverse(self) -> Array:
-        """C as an array, items x items."""
-        return np.asarray(self.gram.G, like=self.g)  # type: ignore[attr-defined]
+        It has the Gram's eigenvectors. What most of the diagonal gives along them anyway is taken
+        out of the eigenvalues.
+        """
+        system, k = self.system, self.k
+        diagonal = np.maximum(k * (1 - k * system.g), 0.0).astype(system.g.dtype)
+        leading = k * (1 - k / (system.mu + system.ridge)) - np.median(diagonal)
+        alike = replace(system, g=diagonal, mu=np.maximum(leading, 0.0))
+        return Preconditioner.build(alike, l1=0.0, l2=self.l2)
 
 
 def prepare_inverse(
@@ -122,7 +130,9 @@ def prepare_inverse(
         content_weight=content_weight,
         device=device,
     )
-    return prepare_remainder(invert_gram(operator, ridge, overwrite=not given), D, ridge)
+    U, mu = leading_eigenpairs(operator, RANK, np.random.default_rng(0))
+    system = prepare_remainder(invert_gram(operator, ridge, overwrite=not given), D, ridge)
+    return replace(system, U=U, mu=mu)
 
 
 def invert_gram(gram: Gram, ridge: float, *, overwrite: bool = False) -> Array:
@@ -278,7 +288,7 @@ def estimate_remainder(found: Estimate, n_items: int, dtype: str, share: float) 
 
 
 def remainder_encoder(
-    system: System,
+    system: Inverse,
     *,
     k: float,
     l2: float,
