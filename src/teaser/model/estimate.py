@@ -89,9 +89,10 @@ def estimate(
         choice = "dense"
     elif choice == "auto":
         choice = choose_gram(X, n_tags, dtype)
-    iterations = max(4, math.ceil(-3 * math.log10(tol) - 2)) * (3 if solver == "admm" else 1)
+    iterations = max(4, math.ceil(-4 * math.log10(tol) - 2)) * (3 if solver == "admm" else 1)
     work = _work(X, n_tags, choice, solver, iterations)
-    seconds = _seconds(work, *_measured_rates(dtype.name))
+    sparse_rate = _measured_sparse_rate(dtype.name, _round_up(int(X.shape[1])))
+    seconds = _seconds(work, dense_rate(dtype.name), sparse_rate)
     return Estimate(choice, _memory(X, n_tags, choice, solver, dtype), seconds, iterations)
 
 
@@ -131,9 +132,11 @@ def telling_of_memory(what: str) -> Iterator[None]:
         ) from error
 
 
+@cache
 def dense_rate(dtype: str) -> float:
     """Return this machine's operations a second in products of arrays, as measured."""
-    return _measured_rates(dtype)[0]
+    square = np.random.default_rng(0).random((768, 768)).astype(dtype)
+    return 2 * 768**3 / _best_time(lambda: square @ square)
 
 
 def say_bytes(size: float) -> str:
@@ -247,18 +250,22 @@ def _pair_count(X: sp.csr_array) -> float:
     return float(np.square(np.diff(X.indptr).astype(np.float64)).sum())
 
 
+def _round_up(n_items: int) -> int:
+    """Return a size to measure at: the next power of two, within limits."""
+    return int(min(2**16, 2 ** math.ceil(math.log2(max(4000, n_items)))))
+
+
 @cache
-def _measured_rates(dtype: str) -> tuple[float, float]:
-    """Return this machine's operations a second in dense products, and entries in sparse ones."""
+def _measured_sparse_rate(dtype: str, n_items: int) -> float:
+    """Return this machine's entries a second in sparse products, slower where items are many."""
     rng = np.random.default_rng(0)
-    square = rng.random((768, 768)).astype(dtype)
-    dense = _best_time(lambda: square @ square)
-    X = sp.random_array((4000, 4000), density=0.005, format="csr", rng=rng)
-    X.data[:] = 1
+    # Popular items are met more often, so that they are in the cache more often.
+    count = 20 * n_items
+    items = (n_items * rng.random(count) ** 2).astype(np.int32)
+    X = sp.csr_array((np.ones(count), items, np.arange(0, count + 1, 20)), shape=(n_items, n_items))
     gram = SparseGram(X, np.dtype(dtype))
-    block = rng.random((4000, 128)).astype(dtype)
-    sparse = _best_time(lambda: gram.apply(block))
-    return 2 * 768**3 / dense, 2 * X.nnz * 128 / sparse
+    block = rng.random((n_items, 128)).astype(dtype)
+    return 2 * count * 128 / _best_time(lambda: gram.apply(block))
 
 
 def _best_time(work: Callable[[], object]) -> float:
