@@ -24,6 +24,7 @@ ORDER = [
     "terminal",
     "demo",
     "options",
+    "fitting",
     "app",
     "cli",
 ]

@@ -16,7 +16,7 @@ import shutil
 import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,7 @@ def write(
         If the folder holds something else, or cannot be written; what it held is still there.
     """
     folder = Path(os.path.abspath(folder))
+    is_new = not os.path.lexists(folder)
     try:
         check_target(folder, kind)
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,6 +84,9 @@ def write(
             finally:
                 _sweep(folder)
     except (OSError, ValueError, SafetensorError, pl.exceptions.PolarsError) as error:
+        if is_new:
+            with suppress(OSError, ValueError):
+                folder.rmdir()
         raise ArtifactError(f"{folder} could not be written: {error}.") from error
 
 

@@ -1,10 +1,9 @@
 """The command line: parse, one library call, print. Results go to stdout, the rest to stderr."""
 
 import io
-import json
 import shlex
+import signal
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from teaser import artifact, terminal
+from teaser import artifact, fitting, terminal
 from teaser import demo as demonstration
 from teaser._version import __version__
 from teaser.app import commands
@@ -22,42 +21,22 @@ from teaser.data.partitioner import write_partitions
 from teaser.errors import ParameterError, TeaserError
 from teaser.evaluate import commands as experiments
 from teaser.model import load
-from teaser.model.placement import placed
 from teaser.model.teaser import Teaser
 from teaser.options import (
     AsJson,
     Balance,
-    ContentWeight,
-    DataFolder,
-    DecoderName,
-    Density,
-    Device,
-    Dtype,
     Folder,
-    GramName,
     History,
-    L2Decoder,
-    L2Encoder,
-    L2Remainder,
-    L2Weights,
-    LearnPeople,
     LocalCluster,
-    MaxIter,
-    MemoryLimit,
     ModelFolder,
     Out,
     Person,
     Press,
-    RemainderShare,
-    Rounds,
     Scale,
     Scheduler,
     Seed,
-    SolverName,
-    Tol,
     UserRules,
     Users,
-    read_decoder,
     read_history,
     read_presses,
 )
@@ -147,7 +126,7 @@ def prepare(
             n_workers=local_cluster,
         )
     if as_json:
-        _print_json(dataset.describe())
+        terminal.print_json(dataset.describe())
         return
     for line in dataset.lines():
         out.print(line, highlight=False, soft_wrap=True)
@@ -156,7 +135,7 @@ def prepare(
         out.print(dataset.rules.to_toml(), markup=False, highlight=False, soft_wrap=True)
     if dataset.people is not None and user_rules is None:
         out.print(f"\n[bold]The rules of users[/], also in {folder / USER_RULES}", soft_wrap=True)
-    _next(f"teaser fit {shlex.quote(str(folder))} --out MODEL")
+    terminal.say_next(out, f"teaser fit {shlex.quote(str(folder))} --out MODEL")
 
 
 @app.command()
@@ -175,90 +154,16 @@ def partition(
         written = write_partitions(interactions, folder, user=user, item=item, parts=parts)
     for line in written.lines():
         out.print(line, highlight=False, soft_wrap=True)
-    _next(f"teaser prepare {shlex.quote(str(folder))} ITEMS --out DATA")
-
-
-@app.command()
-def fit(
-    dataset: DataFolder,
-    *,
-    folder: Out,
-    l2_weights: L2Weights = 200.0,
-    l2_encoder: L2Encoder = 500.0,
-    content_weight: ContentWeight = 0.0,
-    decoder: DecoderName = "tags",
-    l2_decoder: L2Decoder = None,
-    rounds: Rounds = None,
-    density: Density = None,
-    l2_remainder: L2Remainder = None,
-    remainder_share: RemainderShare = 1.0,
-    people: LearnPeople = True,
-    solver: SolverName = "cg",
-    gram: GramName = "auto",
-    tol: Tol = 1e-3,
-    max_iter: MaxIter = 200,
-    dtype: Dtype = "float32",
-    device: Device = "cpu",
-    seed: Seed = 0,
-    scheduler: Scheduler = None,
-    local_cluster: LocalCluster = None,
-    memory_limit: MemoryLimit = None,
-    as_json: AsJson = False,
-) -> None:
-    """Fit a model to a data set, after saying what it will take."""
-    artifact.check_target(folder, "Teaser")
-    data = Dataset.load(dataset)
-    model = Teaser(
-        l2_weights=l2_weights,
-        l2_encoder=l2_encoder,
-        content_weight=content_weight,
-        **read_decoder(decoder, l2_decoder, rounds),
-        density=density,
-        l2_remainder=l2_remainder,
-        remainder_share=remainder_share,
-        people=people,
-        solver=solver,
-        gram=gram,
-        tol=tol,
-        max_iter=max_iter,
-        dtype=dtype,
-        device=device,
-        rng=seed,
+    named = "".join(
+        f" --{option} {shlex.quote(column)}"
+        for option, column in (("user", user), ("item", item))
+        if column != f"{option}_id"
     )
-    model.estimate(data)  # a setting that makes no sense is refused before a cluster is reached
-    where: dict[str, Any] = {
-        "scheduler": scheduler,
-        "n_workers": local_cluster,
-        "memory_limit": memory_limit,
-    }
-    with placed(data, gram, dtype=dtype, **where) as model.gram:
-        terminal.fit_visibly(model, data, err)
-    model.save(folder)
-    if as_json:
-        _print_json(model.describe())
-        return
-    out.print(f"{model.iterations_} iterations, residual {model.residual_:.1e}", highlight=False)
-    _next(f"teaser recommend {shlex.quote(str(folder))} --history ITEM")
+    terminal.say_next(out, f"teaser prepare {shlex.quote(str(folder))} ITEMS --out DATA{named}")
 
 
-@app.command()
-def estimate(
-    dataset: DataFolder,
-    *,
-    solver: SolverName = "cg",
-    gram: GramName = "auto",
-    tol: Tol = 1e-3,
-    dtype: Dtype = "float32",
-    as_json: AsJson = False,
-) -> None:
-    """Say what a fit will take in memory and time, without doing it."""
-    data = Dataset.load(dataset)
-    expected = Teaser(solver=solver, gram=gram, tol=tol, dtype=dtype).estimate(data)
-    if as_json:
-        _print_json({**asdict(expected), "total_memory": expected.total_memory})
-        return
-    for line in expected.lines():
-        out.print(line, highlight=False, soft_wrap=True)
+app.command()(fitting.fit)
+app.command()(fitting.estimate)
 
 
 @app.command()
@@ -277,7 +182,7 @@ def profile(
     seen, presses = read_history(fitted.items_, history), read_presses(press)
     found = fitted.profile(seen, presses, people=person, steering=Steering(scale=scale))
     if as_json:
-        _print_json(
+        terminal.print_json(
             {
                 "history": found.history,
                 "presses": {str(tag): n for tag, n in found.presses.items()},
@@ -317,7 +222,7 @@ def recommend(
         steering=Steering(scale=scale, balance=balance),
     )
     if as_json:
-        _print_json([terminal.as_recommendation(r) for r in found])
+        terminal.print_json([terminal.as_recommendation(r) for r in found])
         return
     out.print(terminal.draw_recommendations(found))
 
@@ -346,14 +251,14 @@ def explain(
         refuse_unused("--tag: presses do not change where an affinity comes from", press=press)
         origins = fitted.origins(tag, seen, people=person)
         if as_json:
-            _print_json([terminal.as_origin(name, part) for name, part in origins.items()])
+            terminal.print_json([terminal.as_origin(name, part) for name, part in origins.items()])
             return
         out.print(terminal.draw_origins(origins, terminal.origin_titles(fitted, origins)))
         return
     steering = Steering(scale=scale, balance=balance)
     found = fitted.explain(str(item), seen, read_presses(press), people=person, steering=steering)
     if as_json:
-        _print_json(terminal.as_explanation(found))
+        terminal.print_json(terminal.as_explanation(found))
         return
     out.print(f"[bold]{escape(found.title or str(found.item_id))}[/]", highlight=False)
     out.print(terminal.draw_explanation(found))
@@ -390,7 +295,7 @@ def info(
             "tags": [str(t) for t in tags if wanted in str(t).casefold()],
         }
     if as_json:
-        _print_json(about)
+        terminal.print_json(about)
         return
     for line in terminal.about_lines(about):
         out.print(line, soft_wrap=True)
@@ -424,17 +329,12 @@ app.add_typer(commands.keys, name="keys")
 
 
 def main() -> None:
-    """Run the command line; a terminal that cannot show a letter shows a question mark."""
+    """Run the command line; a terminal that cannot show a letter shows a question mark.
+
+    A process that is told to end leaves no scratch files behind.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     app()
-
-
-def _next(command: str) -> None:
-    out.print(f"Next: {command}", soft_wrap=True, highlight=False, markup=False)
-
-
-def _print_json(value: Any) -> None:
-    plain = "utf" not in (sys.stdout.encoding or "").lower()
-    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=plain, default=str) + "\n")

@@ -1,5 +1,6 @@
 """Profiles, lists, explanations and the progress of a fit, drawn for a terminal."""
 
+import json
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,9 +24,27 @@ LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
 _HALF = 10
 
 
-def fit_visibly(model: Teaser, dataset: Dataset, console: Console) -> None:
+def say_next(console: Console, command: str) -> None:
+    """Say which command makes sense after this one."""
+    console.print(f"Next: {command}", soft_wrap=True, highlight=False, markup=False)
+
+
+def print_json(value: Any) -> None:
+    """Write a value for a program to read."""
+    plain = "utf" not in (sys.stdout.encoding or "").lower()
+    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=plain, default=str) + "\n")
+
+
+def fit_visibly(
+    model: Teaser,
+    dataset: Dataset,
+    console: Console,
+    *,
+    start: Teaser | None = None,
+    limit: int | None = None,
+) -> None:
     """Say what the fit will take, and make it under a progress bar; warnings become lines."""
-    for line in model.estimate(dataset).lines():
+    for line in model.estimate(dataset).lines(limit):
         console.print(line, highlight=False, soft_wrap=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with (
@@ -41,7 +60,7 @@ def fit_visibly(model: Teaser, dataset: Dataset, console: Console) -> None:
             said = f"iteration {iteration}, residual {residual:.1e}"
             bar.update(task, description=said, total=1.0, completed=min(1.0, done))
 
-        model.fit(dataset, callback=report)
+        model.fit(dataset, start=start, callback=report)
     for warning in caught:
         console.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
 

@@ -62,6 +62,8 @@ def write_partitions(
         How many; enough for about a million rows each when not given.
     """
     target = Path(folder).absolute()
+    if user == item:
+        raise ParameterError(f"Users and items cannot be the same column, found {user!r} for both.")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise DataError(f"{target} holds other files; nothing was written. Name a new folder.")
     frame = _scan(interactions)

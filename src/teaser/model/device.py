@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.errors import ResourceError
+from teaser.data.partitions import Interactions
+from teaser.errors import ParameterError, ResourceError
 from teaser.model.gram import Gram, Matrix
 from teaser.model.system import sparse_like
 
@@ -50,6 +51,18 @@ def is_available() -> bool:
     except ResourceError:
         return False
     return True
+
+
+def check_device(device: str, X: Any) -> None:
+    """Raise where a GPU was asked for and there is none, or none for interactions held like X."""
+    if device != "cuda":
+        return
+    if isinstance(X, Interactions):
+        raise ParameterError(
+            "Interactions in partitions are fitted on processors, found device='cuda'. Use "
+            "device='cpu', or a data set made with Dataset.from_tables."
+        )
+    cupy()
 
 
 def free_memory() -> int:

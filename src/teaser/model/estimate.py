@@ -59,10 +59,10 @@ class Estimate:
         """Bytes in all."""
         return sum(self.memory.values())
 
-    def lines(self) -> list[str]:
-        """Return the estimate as sentences."""
+    def lines(self, limit: int | None = None) -> list[str]:
+        """Return the estimate as sentences, beside the machine's memory or a limit."""
         parts = ", ".join(f"{name} {say_bytes(size)}" for name, size in self.memory.items())
-        have = memory_of_machine()
+        have = memory_of_machine() if limit is None else limit
         return [
             f"memory {say_bytes(self.total_memory)} of {say_bytes(have)}: {parts}",
             f"time {say_seconds(self.seconds)}: {self.gram} Gram, {self.iterations} iterations",
@@ -71,7 +71,7 @@ class Estimate:
 
 def choose_gram(X: sp.csr_array, n_tags: int, dtype: np.dtype[Any]) -> str:
     """Return `"dense"` where that is expected to be faster and fits, else `"sparse"`."""
-    if sum(_memory(X, n_tags, "dense", "cg", dtype).values()) > memory_of_machine():
+    if sum(memory_of_fit(X, n_tags, "dense", "cg", dtype).values()) > memory_of_machine():
         return "sparse"
     seconds = {}
     for gram in ("dense", "sparse"):
@@ -93,18 +93,38 @@ def estimate(
     work = _work(X, n_tags, choice, solver, iterations)
     sparse_rate = _measured_sparse_rate(dtype.name, _round_up(int(X.shape[1])))
     seconds = _seconds(work, dense_rate(dtype.name), sparse_rate)
-    return Estimate(choice, _memory(X, n_tags, choice, solver, dtype), seconds, iterations)
+    return Estimate(choice, memory_of_fit(X, n_tags, choice, solver, dtype), seconds, iterations)
 
 
 def check_memory(
-    X: sp.csr_array, n_tags: int, *, solver: str, gram: str, dtype: np.dtype[Any]
+    X: Any,
+    n_tags: int,
+    *,
+    solver: str,
+    gram: str,
+    dtype: np.dtype[Any],
+    interactions: int | None = None,
+    limit: int | None = None,
 ) -> None:
-    """Raise `ResourceError`, with the numbers and what else to do, for a fit that cannot fit."""
-    memory = _memory(X, n_tags, gram, solver, dtype)
-    need, have = sum(memory.values()), memory_of_machine()
+    """Raise `ResourceError`, with the numbers and what else to do, for a fit that cannot fit.
+
+    Parameters
+    ----------
+    interactions
+        The bytes of them that have to be in memory, where that is not all.
+    limit
+        What there is, where that is less than the machine's memory.
+    """
+
+    def needed(gram: str, solver: str) -> dict[str, int]:
+        memory = memory_of_fit(X, n_tags, gram, solver, dtype)
+        return memory if interactions is None else {**memory, "interactions": interactions}
+
+    memory = needed(gram, solver)
+    need, have = sum(memory.values()), memory_of_machine() if limit is None else limit
     if need <= have:
         return
-    other = sum(_memory(X, n_tags, "sparse", "cg", dtype).values())
+    other = sum(needed("sparse", "cg").values())
     ways = ["fewer tags"]
     if gram == "dense" and other <= have:
         settings = "solver='cg' and gram='sparse'" if solver == "admm" else "gram='sparse'"
@@ -112,10 +132,12 @@ def check_memory(
     elif dtype == np.float64:
         ways.insert(0, "dtype='float32'")
     parts = ", ".join(f"{name} {say_bytes(size)}" for name, size in memory.items())
+    there = f"this machine has {say_bytes(have)}"
     raise ResourceError(
         f"A fit of {X.shape[1]:,} items and {n_tags:,} tags with a {gram} Gram needs "
-        f"{say_bytes(need)} ({parts}), and this machine has {say_bytes(have)}. "
-        f"Use {', '.join(ways)} or a larger machine."
+        f"{say_bytes(need)} ({parts}), and "
+        f"{there if limit is None else f'the memory limit is {say_bytes(have)}'}. "
+        f"Use {', '.join(ways)} or {'a larger machine' if limit is None else 'a higher limit'}."
     )
 
 
@@ -187,10 +209,10 @@ def _limits(root: Path, own: Path) -> list[int]:
     return found
 
 
-def _memory(
-    X: sp.csr_array, n_tags: int, gram: str, solver: str, dtype: np.dtype[Any]
+def memory_of_fit(
+    X: Any, n_tags: int, gram: str, solver: str, dtype: np.dtype[Any]
 ) -> dict[str, int]:
-    """Return the bytes at the peak, by part."""
+    """Return the bytes at the peak, by part; of X only the shape and `nnz` are asked."""
     n_items, size = int(X.shape[1]), dtype.itemsize
     copies = 3 if gram == "sparse" and kernels() is None else 2
     array = n_items * n_tags * size

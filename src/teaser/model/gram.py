@@ -138,6 +138,9 @@ class SparseGram:
 
     def __init__(self, X: sp.csr_array, dtype: np.dtype[Any]) -> None:
         X = sp.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         self._n_users, self.n_items = (int(size) for size in X.shape)
         self.dtype = np.dtype(dtype)
         self._parts = _parts(X, self.dtype)
@@ -187,7 +190,7 @@ class SparseGram:
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return G W and the diagonal of G F DV', in one reading of the interactions."""
         out = np.empty_like(F)
-        width = _block_width(2 * out.shape[1]) // 2
+        width = _WIDEST // 2  # however many cores: the diagonals are added by block
         starts = range(0, out.shape[1], width)
         diagonals = np.zeros((len(starts), self.n_items), dtype=np.float64)
 

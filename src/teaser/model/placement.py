@@ -11,8 +11,8 @@ from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.cluster import Cluster
 from teaser.model.distributed import DaskGram
-from teaser.model.solve import GRAMS
-from teaser.model.streamed import as_bytes, choose_held, hold_partitions
+from teaser.model.solve import DTYPES, GRAMS
+from teaser.model.streamed import as_bytes, check_held, choose_held, hold_partitions
 
 
 @contextmanager
@@ -28,6 +28,8 @@ def reached(scheduler: str | None, n_workers: int | None) -> Iterator[Cluster | 
     """
     if scheduler is not None and n_workers is not None:
         raise ParameterError("Name a scheduler or a local cluster, not both.")
+    if scheduler is not None and not scheduler.strip():
+        raise ParameterError("The address of the scheduler is empty: tcp://HOST:PORT is one.")
     if scheduler is None and n_workers is None:
         yield None
         return
@@ -41,6 +43,7 @@ def placed(
     gram: str,
     *,
     dtype: str = "float32",
+    solver: str = "cg",
     scheduler: str | None = None,
     n_workers: int | None = None,
     memory_limit: int | str | None = None,
@@ -53,6 +56,8 @@ def placed(
         `"auto"`, `"dense"` or `"sparse"`; returned as it is for a data set in memory.
     dtype
         Of the products.
+    solver
+        Which the fit will use: what it needs beside G must fit too.
     scheduler, n_workers
         As for `reached`.
     memory_limit
@@ -60,6 +65,8 @@ def placed(
     """
     if gram not in GRAMS:
         raise ParameterError(f"gram must be one of {', '.join(GRAMS)}, found {gram!r}.")
+    if dtype not in DTYPES:
+        raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
     X, elsewhere = dataset.X, scheduler is not None or n_workers is not None
     limit = None if memory_limit is None else as_bytes(memory_limit)
     if not isinstance(X, Interactions):
@@ -71,13 +78,23 @@ def placed(
             )
         yield gram
         return
-    kind, n_tags = np.dtype(dtype), dataset.n_tags + 1
+    how: dict[str, Any] = {
+        "n_tags": dataset.n_tags + 1,
+        "dtype": np.dtype(dtype),
+        "solver": solver,
+    }
     if not elsewhere:
-        yield hold_partitions(X, gram, n_tags=n_tags, dtype=kind, memory_limit=limit)
+        yield hold_partitions(X, gram, memory_limit=limit, **how)
         return
-    choice = choose_held(X, gram, n_tags=n_tags, dtype=kind, memory_limit=limit)
+    if limit is not None:
+        raise ParameterError(
+            "A memory limit is for a fit on this machine alone, and a cluster was named too. Its "
+            "workers have limits of their own (dask worker --memory-limit)."
+        )
+    choice = choose_held(X, gram, **how)
+    check_held(X, choice, reading=False, **how)
     with reached(scheduler, n_workers) as cluster:
         if cluster is None:
             raise ParameterError("A cluster was asked for and none was named.")
-        held = DaskGram(X, cluster, kind)
+        held = DaskGram(X, cluster, np.dtype(dtype))
         yield held.counted() if choice == "dense" else held

@@ -147,13 +147,8 @@ def build_gram(
 ) -> Gram:
     """Return X'X as an operator, with `content_weight` times content content' added to it."""
     operator: Gram
-    if isinstance(X, Interactions) and device == "cuda":
-        raise ParameterError(
-            "Interactions in partitions are fitted on processors, found device='cuda'. Use "
-            "device='cpu', or a data set made with Dataset.from_tables."
-        )
     if isinstance(X, Interactions) and isinstance(gram, str):
-        operator = hold_partitions(X, gram, n_tags=n_tags, dtype=dtype)
+        operator = hold_partitions(X, gram, n_tags=n_tags, dtype=dtype, solver=solver)
     elif device == "cuda":
         operator = build_device_gram(X, gram, n_tags=n_tags, dtype=dtype)
     elif isinstance(gram, str):

@@ -19,8 +19,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.partitions import Interactions
-from teaser.errors import ParameterError
-from teaser.model.estimate import Estimate, choose_gram, estimate, memory_of_machine, say_bytes
+from teaser.errors import ParameterError, ResourceError
+from teaser.model.estimate import (
+    Estimate,
+    check_memory,
+    choose_gram,
+    estimate,
+    memory_of_fit,
+    memory_of_machine,
+    say_bytes,
+)
 from teaser.model.gram import DenseGram, Gram, Matrix, SparseGram, _add_counts, gram_bytes
 
 # What decoding a row takes for a moment, measured with ids that are texts.
@@ -106,7 +114,13 @@ class StreamedGram:
         if path.exists():
             return sp.load_npz(path)
         X = self.X.matrix(k)
-        sp.save_npz(path, X, compressed=False)
+        try:
+            sp.save_npz(path, X, compressed=False)
+        except OSError as error:
+            raise ResourceError(
+                f"{self.X.parts[k].name} could not be kept in {self._scratch}: {error}. Make room "
+                "there, name another folder in the variable TMPDIR, or raise the memory limit."
+            ) from error
         return X
 
 
@@ -138,6 +152,7 @@ def hold_partitions(
     *,
     n_tags: int,
     dtype: np.dtype[Any],
+    solver: str = "cg",
     memory_limit: int | str | None = None,
 ) -> Gram:
     """Return G on this machine: dense where that is faster and fits, else streamed.
@@ -152,11 +167,10 @@ def hold_partitions(
         For the whole fit: what the solver's own arrays leave of it is for the interactions.
     """
     limit = None if memory_limit is None else as_bytes(memory_limit)
-    choice = choose_held(X, gram, n_tags=n_tags, dtype=dtype, memory_limit=limit)
-    if choice == "dense":
-        return count_gram(X, dtype)
-    if limit is None:
-        return StreamedGram(X, dtype)
+    choice = choose_held(X, gram, n_tags=n_tags, dtype=dtype, solver=solver, memory_limit=limit)
+    if choice == "dense" or limit is None:
+        check_held(X, choice, n_tags=n_tags, dtype=dtype, solver=solver, memory_limit=limit)
+        return count_gram(X, dtype) if choice == "dense" else StreamedGram(X, dtype)
     others = _solver_bytes(X, n_tags, "sparse", dtype)
     if others >= limit:
         raise ParameterError(
@@ -167,10 +181,46 @@ def hold_partitions(
     return StreamedGram(X, dtype, memory_limit=limit - others)
 
 
+def check_held(
+    X: Interactions,
+    gram: str,
+    *,
+    n_tags: int,
+    dtype: np.dtype[Any],
+    solver: str = "cg",
+    memory_limit: int | None = None,
+    reading: bool = True,
+) -> None:
+    """Raise `ResourceError` where a fit does not fit, even with one partition read at a time.
+
+    Parameters
+    ----------
+    reading
+        Whether this machine reads the partitions.
+    """
+    check_memory(
+        _Sizes.of(X),
+        n_tags,
+        solver=solver,
+        gram=gram,
+        dtype=dtype,
+        interactions=read_bytes(X) if reading else 0,
+        limit=memory_limit,
+    )
+
+
 def choose_held(
-    X: Interactions, gram: str, *, n_tags: int, dtype: np.dtype[Any], memory_limit: int | None
+    X: Interactions,
+    gram: str,
+    *,
+    n_tags: int,
+    dtype: np.dtype[Any],
+    solver: str = "cg",
+    memory_limit: int | None = None,
 ) -> str:
     """Return `"dense"` where that is expected to be faster and fits the limit, else `"sparse"`."""
+    if solver == "admm":  # it decomposes G as one array
+        return "dense"
     if gram != "auto":
         return gram
     if memory_limit is not None and _solver_bytes(X, n_tags, "dense", dtype) > memory_limit:
@@ -183,7 +233,7 @@ def estimate_partitions(
 ) -> Estimate:
     """Return what a fit on this machine will take, or on a client if `gram` is of a cluster."""
     name = gram if isinstance(gram, str) else "dense" if isinstance(gram, DenseGram) else "sparse"
-    choice = choose_held(X, name, n_tags=n_tags, dtype=dtype, memory_limit=None)
+    choice = choose_held(X, name, n_tags=n_tags, dtype=dtype, solver=solver)
     found = estimate(_Sizes.of(X), n_tags, solver=solver, gram=choice, tol=tol, dtype=dtype)
     limit = gram.limit if isinstance(gram, StreamedGram) else _SHARE_OF_MEMORY * memory_of_machine()
     held = min(int(limit), sum(kept_bytes(X, k) for k in range(len(X.parts))) + read_bytes(X))
@@ -243,5 +293,5 @@ def _choose_kept(X: Interactions, limit: int) -> list[bool]:
 
 def _solver_bytes(X: Interactions, n_tags: int, gram: str, dtype: np.dtype[Any]) -> int:
     """Return what a fit takes beside the interactions."""
-    found = estimate(_Sizes.of(X), n_tags, solver="cg", gram=gram, tol=1e-3, dtype=dtype)
-    return found.total_memory - found.memory["interactions"]
+    memory = memory_of_fit(_Sizes.of(X), n_tags, gram, "cg", dtype)
+    return sum(memory.values()) - memory["interactions"]

@@ -23,6 +23,7 @@ from teaser.model.decoder import (
     more_rounds,
     tag_means,
 )
+from teaser.model.device import check_device
 from teaser.model.encoder import EncoderModel
 from teaser.model.estimate import Estimate, estimate, telling_of_memory
 from teaser.model.people import (
@@ -219,8 +220,7 @@ class Teaser(EncoderModel):
         system: System | None,
         callback: Callback | None,
     ) -> None:
-        self._check()
-        self._check_dataset(dataset)
+        self._check_with(dataset)
         if self.decoder == "learned":
             check_carriers(dataset.S)
         people = learnt_people(self, dataset)
@@ -246,6 +246,11 @@ class Teaser(EncoderModel):
         self.residual_ = solution.residual
         self.converged_ = solution.converged
 
+    def _check_with(self, dataset: Dataset) -> None:
+        self._check()
+        self._check_dataset(dataset)
+        check_device(self.device, dataset.X)
+
     @property
     def ridge(self) -> float | None:
         """l2_weights + l2_remainder, the ridge of the inverse that a remainder is found with."""
@@ -263,8 +268,7 @@ class Teaser(EncoderModel):
         it holds the inverse of X'X + (l2_weights + l2_remainder) I in the place of the Gram, and
         the sum of the two must be the same; `EASE` of that penalty takes its `inverse` too.
         """
-        self._check()
-        self._check_dataset(dataset)
+        self._check_with(dataset)
         return self._prepare(dataset, keep=True)
 
     def _prepare(self, dataset: Dataset, *, keep: bool) -> System:
@@ -286,14 +290,13 @@ class Teaser(EncoderModel):
 
     def estimate(self, dataset: Dataset) -> Estimate:
         """Return what fitting this data set will take, before anything large is allocated."""
-        self._check()
-        self._check_dataset(dataset)
+        self._check_with(dataset)
         expect = estimate_partitions if isinstance(dataset.X, Interactions) else estimate
         found = expect(
             stack_interactions(dataset, learnt_people(self, dataset)),
             dataset.n_tags + 1,
             solver=self.solver,
-            gram=self.gram if self.ridge is None or not isinstance(self.gram, str) else "dense",
+            gram=self.gram if self.ridge is None else "dense",
             tol=self.tol,
             dtype=np.dtype(self.dtype),
         )
