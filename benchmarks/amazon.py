@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
+import others
 from apart import clocked, measure_apart, parse, run_part, warm_up
 from generated import named
+from others import als, ease
 from report import report
 
 from teaser import Dataset, Teaser
@@ -49,36 +49,16 @@ def admm(chosen: argparse.Namespace) -> dict[str, Any]:
     return fit_teaser(chosen, solver="admm", dtype="float64", tol=1e-2)
 
 
-def ease(chosen: argparse.Namespace) -> dict[str, Any]:
-    X = data(chosen).X.astype(np.float64)
-
-    def work() -> None:
-        G = (X.T @ X).toarray()
-        G[np.diag_indices_from(G)] += L1
-        half = scipy.linalg.cho_factor(G, overwrite_a=True, check_finite=False)
-        C = scipy.linalg.cho_solve(half, np.eye(len(G)), overwrite_b=True, check_finite=False)
-        C /= -C.diagonal()
-        C[np.diag_indices_from(C)] = 0
-
-    return clocked(work)[1]
-
-
-def als(chosen: argparse.Namespace) -> dict[str, Any]:
-    from implicit.als import AlternatingLeastSquares
-
-    X = sp.csr_matrix(data(chosen).X.copy())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = AlternatingLeastSquares(factors=128, iterations=15, random_state=0)
-        return clocked(lambda: model.fit(X, show_progress=False))[1]
-
-
-PARTS = {"cg": cg, "admm": admm, "ease": ease, "als": als}
+PARTS = {
+    "cg": cg,
+    "admm": admm,
+    "ease": lambda chosen: ease(data(chosen), L1),
+    "als": lambda chosen: als(data(chosen)),
+}
 SAID = {
     "cg": "TEASER, conjugate gradients",
     "admm": "TEASER, the paper's ADMM in double precision",
-    "ease": "EASE by LAPACK in double precision",
-    "als": "implicit's ALS, 128 factors, 15 rounds",
+    **others.SAID,
 }
 
 
