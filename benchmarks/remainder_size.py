@@ -4,13 +4,12 @@ MovieLens 1M where it is found, else generated; nDCG@100 of 1,000 people who wer
 with the paired difference from keeping all.
 """
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from apart import parse
 from generated import named
-from report import report
+from report import report, saved_mb
 from solvers import movielens, shared_folder
 
 from teaser import Teaser
@@ -37,14 +36,11 @@ def main() -> None:
         found = evaluate(model, people.test, metrics=[METRIC], name=f"{share:g}")
         whole = whole or found
         change = compare(whole, found, rng=0)[METRIC]
-        with tempfile.TemporaryDirectory() as scratch:
-            model.save(Path(scratch) / "model")
-            size = sum(f.stat().st_size for f in Path(scratch).rglob("*") if f.is_file())
         rows.append(
             {
                 "share of squares": share,
                 "entries": model.describe()["remainder"]["entries"],
-                "file MB": size / 1e6,
+                "file MB": saved_mb(model),
                 METRIC: found.summary()[METRIC].mean,
                 "change": change.mean,
                 "low": change.low,

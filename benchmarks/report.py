@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -43,6 +44,13 @@ def times(work: Callable[[int], object], repeat: int) -> dict[str, float]:
         work(i)
         measured.append(1000 * (time.perf_counter() - start))
     return {"median ms": float(np.median(measured)), "p95 ms": float(np.percentile(measured, 95))}
+
+
+def saved_mb(model: Any) -> float:
+    """Return the megabytes of a model's folder."""
+    with tempfile.TemporaryDirectory() as scratch:
+        model.save(Path(scratch) / "model")
+        return sum(f.stat().st_size for f in Path(scratch).rglob("*") if f.is_file()) / 1e6
 
 
 def machine() -> dict[str, Any]:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from teaser import artifact, terminal
 from teaser.data.dataset import Dataset
+from teaser.errors import ResourceError
 from teaser.model import load
 from teaser.model.placement import placed
 from teaser.model.streamed import as_bytes
@@ -95,13 +96,19 @@ def fit(
         device=device,
         rng=seed,
     )
-    model.estimate(data)  # a setting that makes no sense is refused before a cluster is reached
+    # A setting that makes no sense is refused before a cluster is reached.
+    expected = model.estimate(data)
     where: dict[str, Any] = {
         "scheduler": scheduler,
         "n_workers": local_cluster,
         "memory_limit": memory_limit,
     }
     limit = None if memory_limit is None else as_bytes(memory_limit)
+    if limit is not None and l2_remainder is not None and expected.total_memory > limit:
+        raise ResourceError(
+            f"A fit with a remainder takes {expected.lines(limit)[0].removeprefix('memory ')}. "
+            "Raise the limit, or leave the remainder out."
+        )
     with placed(data, gram, dtype=dtype, solver=solver, **where) as model.gram:
         terminal.fit_visibly(model, data, err, start=earlier, limit=limit)
     model.save(folder)

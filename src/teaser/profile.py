@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ class Steering:
         if not callable(self.certainty):
             raise ParameterError("certainty must be a function of the length of a history.")
         balance = self.balance
-        is_number = isinstance(balance, int | float) and not isinstance(balance, bool)
+        is_number = isinstance(balance, Real) and not isinstance(balance, bool)
         if not is_number or not 0 <= balance <= 1:
             raise ParameterError(f"balance must be a number from 0 to 1, found {balance!r}.")
 

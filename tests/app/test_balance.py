@@ -198,6 +198,9 @@ class TestSite:
         said = visitor.get(f"/lift/{last}").text
         assert "no press moves the list" in said
         assert 'name="presses"' not in said
+        pressed = visitor.post("/act", data={"press": "-1 type=film"}).text
+        assert listed(pressed) == listed(page)
+        assert "no press moves the list" in pressed
 
     def test_a_shared_profile_tells_them_too_and_offers_nothing(self, visitor: TestClient) -> None:
         own = listed(move(visitor, 0.9))

@@ -80,3 +80,18 @@ def test_a_counted_gram_may_be_overwritten(dataset: Dataset) -> None:
         assert G.flags.writeable
         assert G.flags.c_contiguous
         assert G is not gram
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 40, 65])
+def test_a_large_array_is_inverted_by_blocks(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "_LARGE", 0)
+    monkeypatch.setattr(dense, "_PIVOT", 8)
+    A = np.random.default_rng(n).random((n, 5))
+    A = A @ A.T + np.eye(n)
+    wanted = np.linalg.inv(A)
+    found = invert(A)
+    assert_allclose(found, wanted, atol=1e-12)
+    assert_array_equal(found, found.T)
+    assert np.shares_memory(found, A)
+    with pytest.raises(SolverError, match="singular"):
+        invert(np.ones((n + 2, n + 2)))

@@ -566,3 +566,42 @@ def test_it_recommends_better_than_tags_alone_where_tags_say_little() -> None:
 
     tags, with_it = Teaser(**settings).fit(data), Teaser(**settings, l2_remainder=10.0).fit(data)
     assert hits(with_it) > hits(tags) + 5
+
+
+def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(
+    dataset: Dataset,
+) -> None:
+    with pytest.raises(ParameterError, match=r"l2_remainder=1e\+08 is more than 1,000 times"):
+        Teaser(l2_remainder=1e8).fit(dataset)
+    plain = Teaser(dtype="float64", tol=1e-9).fit(dataset)
+    large = Teaser(l2_remainder=1e8, dtype="float64", tol=1e-9).fit(dataset)
+    assert_allclose(large.encoder_, plain.encoder_, atol=1e-5 * np.abs(plain.encoder_).max())
+
+
+def test_room_is_wanted_for_what_is_kept_too(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need = dataset.n_items**2 * 4
+    rest = 7 * dataset.n_items * (dataset.n_tags + 1) * 4 + 3 * (dataset.n_tags + 1) ** 2 * 8
+    monkeypatch.setattr(module, "memory_of_machine", lambda: need + rest)
+    Teaser(l2_remainder=50.0).fit(dataset)
+    with pytest.raises(ResourceError, match="A remainder of"):
+        Teaser(l2_remainder=50.0, remainder_share=0.999).fit(dataset)
+
+
+def test_what_is_kept_takes_eight_bytes_and_stays_on_disk(dataset: Dataset, tmp_path: Path) -> None:
+    model = Teaser(l2_remainder=50.0, remainder_share=0.5).fit(dataset)
+    kept: Any = model.remainder_
+    assert kept.indices.dtype == kept.indptr.dtype == np.int32
+    model.save(tmp_path / "m")
+    loaded: Any = teaser.load(tmp_path / "m", Teaser).remainder_
+    assert not loaded.data.flags.owndata
+    assert not loaded.indices.flags.owndata
+    assert (loaded != kept).nnz == 0
+
+
+def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
+    system: Any = Teaser(l2_weights=20.0, l2_remainder=480.0).prepare(dataset)
+    EASE(l2=500.0).fit(dataset, inverse=system.inverse)
+    with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I.*l2_remainder"):
+        EASE(l2=77.0).fit(dataset, inverse=system.inverse)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from teaser.app.catalogue import Catalogue
 from teaser.app.change import Change, compare, say_action, say_effect
-from teaser.app.pressing import LIMIT, settled
+from teaser.app.pressing import DEAF, LIMIT, settled
 from teaser.app.services import catalogue_of, services_of
 from teaser.app.session import Session
 from teaser.app.state import Event, State, fold
@@ -80,6 +80,8 @@ class Moment:
         ):
             is_done = self.before.n_events != self.state.n_events
             return Told(action, self.texts(LIMIT), change, is_done)
+        if self.event.kind == "press" and self.session.profile.tags_weight == 0:
+            return Told(action, self.texts(DEAF), change)
         return Told(action, say_effect(change, self.texts), change)
 
 

@@ -14,6 +14,10 @@ from teaser.profile import MAX_PRESSES, check_press
 from teaser.profile import press as moved
 
 LIMIT = "that is as far as it goes."
+DEAF = (
+    "Only people like you count now, so no press moves the list. "
+    "Move the slider towards your tags first."
+)
 
 
 def effective(session: Session, presses: Mapping[Tag, int]) -> dict[Tag, int]:

@@ -144,8 +144,7 @@ def choose_setting(settings: Sequence[Setting], *, within: float = WITHIN) -> Se
 
     Of equals the more accurate one; EASE, which has no tags, is never chosen.
     """
-    if not isinstance(within, int | float) or not 0 <= within < 1:
-        raise ParameterError(f"within must be from 0 to below 1, found {within!r}.")
+    _check_within(within)
     best = max(setting.value for setting in settings)
     near = [s for s in settings if s.value >= (1 - within) * best and s.kind != "EASE"]
     if not near:
@@ -177,6 +176,7 @@ def tune_study(
 
     For the others see `run_study`.
     """
+    _check_within(within)
     grid = grid or study.dial
     name = f"{study.name}-quick" if quick else study.name
     if quick:
@@ -220,3 +220,8 @@ def _fixed(study: Study) -> dict[str, Any]:
     given = {k: v for k, v in plan.parameters.items() if k not in turned} if plan else {}
     # No remainder is learnt beside features of people: both ends of the dial go without.
     return {**given, "people": False}
+
+
+def _check_within(within: Any) -> None:
+    if not isinstance(within, int | float) or not 0 <= within < 1:
+        raise ParameterError(f"within must be from 0 to below 1, found {within!r}.")

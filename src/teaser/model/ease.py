@@ -72,6 +72,7 @@ class EASE(PlainModel):
                 f"The inverse is {np.shape(inverse)}, and there are {dataset.n_items:,} items."
             )
         else:
+            _check_inverse(inverse, dataset.X, self.l2)
             weights = item_weights(np.array(inverse, dtype=self.dtype, copy=True))
         self._take_catalogue(dataset)
         self.weights_ = weights
@@ -96,3 +97,17 @@ class EASE(PlainModel):
         n_items = len(self.items_)
         if self.weights_.shape != (n_items, n_items):
             raise ValueError("its weights are not items x items")
+
+
+def _check_inverse(C: Array, X: Any, l2: float) -> None:
+    """Raise `ParameterError` if this is the inverse of something else, by one of its rows."""
+    counts = np.bincount(X.indices, minlength=X.shape[1])
+    item = int(counts.argmax())
+    column = np.asarray(X.T @ X[:, [item]].toarray(), dtype=np.float64).ravel()
+    column[item] += l2
+    unit = float(np.asarray(C[item], dtype=np.float64) @ column)
+    if not abs(unit - 1) < 0.01:
+        raise ParameterError(
+            f"The inverse is not that of X'X + {l2:g} I: its row for the most popular item gives "
+            f"{unit:.3g} where 1 should be. Is l2 the sum of l2_weights and l2_remainder?"
+        )

@@ -201,7 +201,7 @@ def check_dataset(dataset: Any) -> None:
 def check_number(name: str, value: Any, *, least: float = 0.0, most: float = 1e300) -> None:
     """Raise `ParameterError` unless the value is a number above `least` and below `most`."""
     is_real = isinstance(value, int | float | np.integer | np.floating)
-    if not is_real or isinstance(value, bool) or not least < value < most:
+    if not is_real or isinstance(value, bool) or not least < float(value) < most:
         below = f" and below {most:g}" if most < 1e300 else ""
         raise ParameterError(
             f"{name} must be a finite number above {least:g}{below}, found {value!r}."

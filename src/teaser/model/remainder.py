@@ -9,6 +9,7 @@ is minimised by an equation in E alone and a closed form for R. See docs/model.m
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, cast
 
 import numpy as np
@@ -28,6 +29,9 @@ from teaser.model.system import RANK, System, blocks, chunk_height, leading_eige
 from teaser.model.viewed import Remainder, sparsify
 
 Array = NDArray[Any]
+
+# Beyond so many times what it is added to, single precision has lost three digits and more.
+_LARGEST_K = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +111,7 @@ def prepare_inverse(
     content_weight: float = 0.0,
     device: str = "cpu",
     keep: bool = True,
+    share: float = 1.0,
 ) -> Inverse:
     """Return the inverse and what follows from the decoder, for any penalty on the encoder.
 
@@ -116,11 +121,14 @@ def prepare_inverse(
         l1 + k.
     keep
         Whether the inverse stays while the remainder is made beside it.
+    share
+        What is kept of the remainder, which must fit too.
 
     For the others see `build_gram`. A Gram that was given is left as it is.
     """
     given = not isinstance(gram, str)
-    check_room(X.shape[1], D.shape[1], dtype, arrays=1 + keep + given, device=device)
+    arrays = 1 + keep + given
+    check_room(X.shape[1], D.shape[1], dtype, arrays=arrays, device=device, share=share)
     operator = build_gram(
         X,
         gram if given else "dense",
@@ -216,7 +224,11 @@ def check_remainder(k: Any, share: Any, *, solver: str, gram: Any, others: Seque
     others
         What else was asked for that cannot be had beside a remainder, in words.
     """
-    check_number("remainder_share", share, most=1 + 1e-12)
+    is_number = isinstance(share, Real) and not isinstance(share, bool)
+    if not is_number or not 0 < float(share) <= 1:
+        raise ParameterError(
+            f"remainder_share must be a number above 0 and at most 1, found {share!r}."
+        )
     if k is None:
         if share != 1:
             raise ParameterError(
@@ -256,13 +268,26 @@ def check_system(system: System, shape: tuple[int, int], ridge: float | None) ->
 
 
 def check_room(
-    n_items: int, n_tags: int, dtype: np.dtype[Any], *, arrays: int, device: str = "cpu"
+    n_items: int,
+    n_tags: int,
+    dtype: np.dtype[Any],
+    *,
+    arrays: int,
+    device: str = "cpu",
+    share: float = 1.0,
 ) -> None:
-    """Raise `ResourceError`, with the numbers and advice, where items x items arrays do not fit."""
+    """Raise `ResourceError`, with the numbers and advice, where items x items arrays do not fit.
+
+    Parameters
+    ----------
+    share
+        Below 1, what is kept of the remainder in a sparse matrix comes beside the array.
+    """
     # The GPU's inverse is made beside its argument and an identity.
     arrays += 2 if device == "cuda" else 0
     square = n_items**2 * dtype.itemsize
     rest = 7 * n_items * n_tags * dtype.itemsize + 3 * n_tags**2 * 8
+    rest += _kept_bytes(n_items, dtype, share)
     have = free_memory() if device == "cuda" else memory_of_machine()
     if arrays * square + rest <= have:
         return
@@ -275,6 +300,22 @@ def check_room(
     )
 
 
+def _kept_bytes(n_items: int, dtype: np.dtype[Any], share: float) -> int:
+    """Return at most what a sparse remainder takes; one that is whole is the array itself."""
+    return int(share * n_items**2 * (dtype.itemsize + 4)) if share < 1 else 0
+
+
+def check_precision(k: float | None, l1: float, X: Any, dtype: str) -> None:
+    """Raise `ParameterError` where k is so large that rounding decides what it leaves of R."""
+    count = X.nnz / X.shape[1]
+    if k is not None and dtype == "float32" and k > _LARGEST_K * (l1 + count):
+        raise ParameterError(
+            f"l2_remainder={k:g} is more than {_LARGEST_K:,} times l2_weights={l1:g} and the mean "
+            f"count of an item ({count:.3g}): in float32 rounding would decide. Use a smaller one, "
+            "dtype='float64', or no remainder, which is nearly the same."
+        )
+
+
 def estimate_remainder(found: Estimate, n_items: int, dtype: str, share: float) -> Estimate:
     """Return what a fit with a remainder takes, from what one with a dense Gram does.
 
@@ -283,7 +324,7 @@ def estimate_remainder(found: Estimate, n_items: int, dtype: str, share: float) 
     """
     memory = dict(found.memory)
     if share < 1:
-        memory["sparse remainder"] = int(share * n_items**2 * (np.dtype(dtype).itemsize + 4))
+        memory["sparse remainder"] = _kept_bytes(n_items, np.dtype(dtype), share)
     return replace(found, memory=memory, seconds=found.seconds + n_items**3 / dense_rate(dtype))
 
 

@@ -296,20 +296,23 @@ def pack_encoder(encoder: Encoder) -> dict[str, Array]:
 
 def unpack_encoder(arrays: Mapping[str, Array], n_tags: int) -> Encoder:
     """Return the encoder that `pack_encoder` took apart; what was mapped from disk stays there."""
-    if "encoder" in arrays:
-        return arrays["encoder"]
+    return arrays["encoder"] if "encoder" in arrays else unpack_mapped("encoder", arrays, n_tags)
+
+
+def unpack_mapped(name: str, arrays: Mapping[str, Array], n_columns: int) -> sp.csr_array:
+    """Return a sparse matrix of its saved parts; what was mapped from disk stays there."""
     try:
-        indices, indptr = arrays["encoder.indices"], arrays["encoder.indptr"]
-        data = arrays.get("encoder.data")
+        indices, indptr = arrays[f"{name}.indices"], arrays[f"{name}.indptr"]
+        data = arrays.get(f"{name}.data")
         values = np.ones(len(indices), np.float32) if data is None else data
-        shape = (len(indptr) - 1, n_tags)
+        shape = (len(indptr) - 1, n_columns)
         sp.csr_array((values, indices, indptr), shape=shape).check_format(full_check=True)
     except (KeyError, ValueError) as error:
-        raise ArtifactError(f"The saved encoder is not whole: {error}. Make it again.") from error
+        raise ArtifactError(f"The saved {name} is not whole: {error}. Make it again.") from error
     # Made of parts, it would copy those that are views of a larger array, as mapped ones are.
-    encoder = sp.csr_array(shape, dtype=values.dtype)
-    encoder.data, encoder.indices, encoder.indptr = values, indices, indptr
-    return encoder
+    matrix = sp.csr_array(shape, dtype=values.dtype)
+    matrix.data, matrix.indices, matrix.indptr = values, indices, indptr
+    return matrix
 
 
 def _tag_squares(system: System) -> Array:

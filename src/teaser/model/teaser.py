@@ -39,6 +39,7 @@ from teaser.model.people import (
 from teaser.model.plain import check_number
 from teaser.model.remainder import (
     Inverse,
+    check_precision,
     check_remainder,
     check_system,
     estimate_remainder,
@@ -210,46 +211,38 @@ class Teaser(EncoderModel):
             Told the iteration and its relative residual.
         """
         with telling_of_memory("The fit"):
-            self._fit(dataset, start, system, callback)
+            self._check_with(dataset)
+            if self.decoder == "learned":
+                check_carriers(dataset.S)
+            people = learnt_people(self, dataset)
+            begin = None if start is None else _matched(start, dataset, people)
+            own = system is None
+            if system is None:
+                system = self._prepare(dataset, keep=False)
+            n_rows = dataset.n_items + (0 if people is None else len(people.tags))
+            check_system(system, (n_rows, dataset.n_tags + 1), self.ridge)
+            weights, remainder = None, None
+            if isinstance(system, Inverse):
+                solution, remainder = self._solve_remainder(system, begin, callback, own)
+            else:
+                solution, weights = self._solve(system, dataset, begin, callback)
+            self._take_catalogue(dataset)
+            if weights is not None:
+                self.decoder_ = weights
+                self._index()
+            self.encoder_ = solution.encoder[: dataset.n_items]
+            self.people_rows_ = learn_people(people, dataset, solution.encoder, system, self)
+            self.remainder_ = remainder
+            self.iterations_ = solution.iterations
+            self.residual_ = solution.residual
+            self.converged_ = solution.converged
         return self
-
-    def _fit(
-        self,
-        dataset: Dataset,
-        start: "Teaser | None",
-        system: System | None,
-        callback: Callback | None,
-    ) -> None:
-        self._check_with(dataset)
-        if self.decoder == "learned":
-            check_carriers(dataset.S)
-        people = learnt_people(self, dataset)
-        begin = None if start is None else _matched(start, dataset, people)
-        own = system is None
-        if system is None:
-            system = self._prepare(dataset, keep=False)
-        n_rows = dataset.n_items + (0 if people is None else len(people.tags))
-        check_system(system, (n_rows, dataset.n_tags + 1), self.ridge)
-        weights, remainder = None, None
-        if isinstance(system, Inverse):
-            solution, remainder = self._solve_remainder(system, begin, callback, own)
-        else:
-            solution, weights = self._solve(system, dataset, begin, callback)
-        self._take_catalogue(dataset)
-        if weights is not None:
-            self.decoder_ = weights
-            self._index()
-        self.encoder_ = solution.encoder[: dataset.n_items]
-        self.people_rows_ = learn_people(people, dataset, solution.encoder, system, self)
-        self.remainder_ = remainder
-        self.iterations_ = solution.iterations
-        self.residual_ = solution.residual
-        self.converged_ = solution.converged
 
     def _check_with(self, dataset: Dataset) -> None:
         self._check()
         self._check_dataset(dataset)
         check_device(self.device, dataset.X)
+        check_precision(self.l2_remainder, self.l2_weights, dataset.X, self.dtype)
 
     @property
     def ridge(self) -> float | None:
@@ -283,7 +276,8 @@ class Teaser(EncoderModel):
             "device": self.device,
         }
         if self.ridge is not None:
-            return prepare_inverse(dataset.X, self.gram, D, ridge=self.ridge, keep=keep, **how)
+            how |= {"ridge": self.ridge, "keep": keep, "share": self.remainder_share}
+            return prepare_inverse(dataset.X, self.gram, D, **how)
         X = stack_interactions(dataset, people)
         gram = build_gram(X, self.gram, n_tags=dataset.n_tags + 1, solver=self.solver, **how)
         return prepare(gram, D, solver=self.solver, rng=self.rng)

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.dataset import pack, unpack
+from teaser.data.dataset import pack
+from teaser.model.sparse import unpack_mapped
 
 Array = NDArray[Any]
 Remainder: TypeAlias = Any  # items x items, a dense array or a csr one
@@ -103,6 +104,8 @@ def sparsify(R: Array, share: float) -> sp.csr_array:
         indices.append(np.nonzero(keep)[1].astype(np.int32))
         data.append(block[keep])
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    # Places beyond two billion would make the columns twice as wide too.
+    indptr = indptr.astype(np.int32 if indptr[-1] < 2**31 else np.int64)
     return sp.csr_array((np.concatenate(data), np.concatenate(indices), indptr), shape=R.shape)
 
 
@@ -129,10 +132,10 @@ def pack_remainder(R: Remainder | None) -> dict[str, Array]:
 
 
 def unpack_remainder(arrays: Mapping[str, Array], learnt: int) -> Remainder | None:
-    """Return what `pack_remainder` took apart; an array stays on disk until it is used."""
+    """Return what `pack_remainder` took apart; it stays on disk until it is used."""
     R: Remainder | None = arrays.get("remainder")
     if R is None and "remainder.indptr" in arrays:
-        R = unpack("remainder", arrays, (learnt, learnt))
+        R = unpack_mapped("remainder", arrays, learnt)
     if R is not None and R.shape != (learnt, learnt):
         raise ValueError("its remainder is not of the items that were there at the fit")
     return R
