@@ -5,14 +5,11 @@ each tested on 1,000 others; nDCG@100 with paired bootstrap intervals against fi
 """
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from apart import parse
-from generated import named
+from films import parse_films, read_films
 from report import report
-from solvers import movielens, shared_folder
 
 from teaser import Dataset, Teaser
 from teaser.data.split import split
@@ -35,12 +32,8 @@ def learnt(l1: float, l2: float, penalty: float | None) -> Teaser:
 
 
 def main() -> None:
-    parser = parse(__doc__)
-    parser.add_argument("--data", type=Path, help="folder of MovieLens 1M")
-    chosen = parser.parse_args()
-    folder = chosen.data or shared_folder() / "ml-1m"
-    real = folder.is_dir() and not chosen.quick
-    dataset = common(movielens(folder) if real else named("small"), 8)
+    dataset, said, suffix = read_films(parse_films(__doc__).parse_args())
+    dataset = common(dataset, 8)
     people = split(dataset, n_validation=750, n_test=1000, rng=0)
     fixed: dict[str, Evaluation] = {}
     rows: list[dict[str, Any]] = []
@@ -62,8 +55,8 @@ def main() -> None:
                 f"{name} - fixed": f"{change.mean:+.4f} [{change.low:+.4f}, {change.high:+.4f}]",
             }
         rows.append({**row, "validation": reached[best], "l1": best[0], "l2": best[1]})
-    name = "decoder" if real else "decoder-quick"
-    report(name, rows, data="MovieLens 1M" if real else "generated", tags=dataset.n_tags)
+    name = f"decoder{suffix}"
+    report(name, rows, data=said, tags=dataset.n_tags)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,11 @@
 MovieLens 1M where it is found, else generated; default penalties.
 """
 
-from pathlib import Path
 from typing import Any
 
-from apart import clocked, parse, warm_up
-from generated import named
+from apart import clocked, warm_up
+from films import parse_films, read_films
 from report import report, saved_mb
-from solvers import movielens, shared_folder
 
 from teaser import Teaser
 from teaser.data.split import split
@@ -20,12 +18,7 @@ DENSITIES = (None, 0.1, 0.05, 0.02)
 
 
 def main() -> None:
-    parser = parse(__doc__)
-    parser.add_argument("--data", type=Path, help="folder of MovieLens 1M")
-    chosen = parser.parse_args()
-    folder = chosen.data or shared_folder() / "ml-1m"
-    real = folder.is_dir() and not chosen.quick
-    dataset = movielens(folder) if real else named("small")
+    dataset, said, suffix = read_films(parse_films(__doc__).parse_args())
     people = split(dataset, n_validation=0, n_test=1000, rng=0)
     warm_up()
     rows: list[dict[str, Any]] = []
@@ -47,8 +40,8 @@ def main() -> None:
                 "seconds": took["seconds"],
             }
         )
-    name = "density" if real else "density-quick"
-    report(name, rows, data="MovieLens 1M" if real else "generated")
+    name = f"density{suffix}"
+    report(name, rows, data=said)
 
 
 if __name__ == "__main__":

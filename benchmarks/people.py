@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from films import movielens, shared_folder
 from report import report
-from solvers import shared_folder
 
-from teaser import Dataset, Teaser
+from teaser import Teaser
 from teaser.data.people import People
-from teaser.data.sources import read_source
 from teaser.data.split import Fold, split
 from teaser.data.tags import Tag
 from teaser.evaluate.protocol import Evaluation, compare, evaluate
@@ -28,15 +27,6 @@ from teaser.model.popularity import Popularity
 
 METRIC = "ndcg@100"
 SHOWN = (0, 1, 2, 3, 5, 10, 20, 1000)
-
-
-def movielens(folder: Path) -> Dataset:
-    source = read_source("ml-1m", folder)
-    return Dataset.from_tables(
-        source.interactions, source.items, user=source.user, item=source.item,
-        rules=source.rules, positive=source.positive, users=source.users,
-        user_rules=source.user_rules,
-    )  # fmt: skip
 
 
 def measured(model: Any, fold: Fold, name: str, **how: Any) -> Evaluation:
@@ -78,7 +68,7 @@ def main() -> None:
     parser.add_argument("--test", type=int, default=1500, help="people to test on")
     parser.add_argument("--rng", type=int, default=0, help="seed of split and histories")
     chosen = parser.parse_args()
-    dataset = movielens(chosen.data or shared_folder() / "ml-1m")
+    dataset = movielens(chosen.data or shared_folder() / "ml-1m", people=True)
     parts = split(dataset, n_validation=0, n_test=chosen.test, rng=chosen.rng)
     popular = Popularity().fit(parts.training)
     plain, known = Teaser(people=False).fit(parts.training), Teaser().fit(parts.training)

@@ -5,15 +5,13 @@ something, and begins at yesterday's encoder. MovieLens 1M where it is found, el
 """
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from apart import clocked, parse, warm_up
-from generated import named
+from apart import clocked, warm_up
+from films import parse_films, read_films
 from report import report
-from solvers import movielens, shared_folder
 
 from teaser import Dataset, Teaser
 from teaser.model.gram import DenseGram
@@ -51,21 +49,16 @@ def counted(X: sp.csr_array) -> DenseGram:
 
 
 def main() -> None:
-    parser = parse(__doc__)
-    parser.add_argument("--data", type=Path, help="folder of MovieLens 1M")
-    chosen = parser.parse_args()
-    folder = chosen.data or shared_folder() / "ml-1m"
-    real = folder.is_dir() and not chosen.quick
-    dataset = movielens(folder) if real else named("small")
+    dataset, said, suffix = read_films(parse_films(__doc__).parse_args())
     warm_up()
     before = yesterday(dataset, 0.01)
     updated = counted(before)
     fresh, counting = clocked(lambda: counted(dataset.X))
     _, updating = clocked(lambda: updated.update(before, dataset.X))
     report(
-        "refit" if real else "refit-quick",
+        f"refit{suffix}",
         [refit(dataset, before, updated, tol) for tol in TOLERANCES],
-        data="MovieLens 1M" if real else "generated",
+        data=said,
         new_share=1 - before.nnz / dataset.X.nnz,
         counting_the_gram_s=counting["seconds"],
         updating_it_s=updating["seconds"],

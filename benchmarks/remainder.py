@@ -4,13 +4,11 @@ MovieLens 1M where it is found, else generated; each is fitted twice, and the fa
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from apart import clocked, parse, warm_up
-from generated import named
+from apart import clocked, warm_up
+from films import parse_films, read_films
 from report import report
-from solvers import movielens, shared_folder
 
 from teaser import Dataset, Teaser
 from teaser.model import EASE
@@ -35,19 +33,14 @@ def measure(name: str, dataset: Dataset) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = parse(__doc__)
-    parser.add_argument("--data", type=Path, help="folder of MovieLens 1M")
-    chosen = parser.parse_args()
-    folder = chosen.data or shared_folder() / "ml-1m"
-    real = folder.is_dir() and not chosen.quick
-    dataset = movielens(folder) if real else named("small")
+    dataset, said, suffix = read_films(parse_films(__doc__).parse_args())
     warm_up()
     rows = [measure(name, dataset) for name in MODELS]
     ease, teaser, remainder = (row["seconds"] for row in rows)
     report(
-        "remainder" if real else "remainder-quick",
+        f"remainder{suffix}",
         rows,
-        data="MovieLens 1M" if real else "generated",
+        data=said,
         l1=L1,
         l2=L2,
         k=K,

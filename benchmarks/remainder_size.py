@@ -4,13 +4,10 @@ MovieLens 1M where it is found, else generated; nDCG@100 of 1,000 people who wer
 with the paired difference from keeping all.
 """
 
-from pathlib import Path
 from typing import Any
 
-from apart import parse
-from generated import named
+from films import parse_films, read_films
 from report import report, saved_mb
-from solvers import movielens, shared_folder
 
 from teaser import Teaser
 from teaser.data.split import split
@@ -22,12 +19,7 @@ PENALTIES: dict[str, Any] = {"l2_weights": 300.0, "l2_encoder": 1000.0, "l2_rema
 
 
 def main() -> None:
-    parser = parse(__doc__)
-    parser.add_argument("--data", type=Path, help="folder of MovieLens 1M")
-    chosen = parser.parse_args()
-    folder = chosen.data or shared_folder() / "ml-1m"
-    real = folder.is_dir() and not chosen.quick
-    dataset = movielens(folder) if real else named("small")
+    dataset, said, suffix = read_films(parse_films(__doc__).parse_args())
     people = split(dataset, n_validation=0, n_test=1000, rng=0)
     rows: list[dict[str, Any]] = []
     whole = None
@@ -47,8 +39,8 @@ def main() -> None:
                 "high": change.high,
             }
         )
-    name = "remainder-size" if real else "remainder-size-quick"
-    report(name, rows, data="MovieLens 1M" if real else "generated", **PENALTIES)
+    name = f"remainder-size{suffix}"
+    report(name, rows, data=said, **PENALTIES)
 
 
 if __name__ == "__main__":

@@ -4,31 +4,17 @@ All solvers run one after the other on the same data, in one process; the ratio 
 """
 
 import argparse
-import os
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from films import movielens, shared_folder
 from generated import generated
 from report import report
 
 from teaser import Dataset, Teaser
-from teaser.data.sources import read_source
-
-
-def shared_folder() -> Path:
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    return Path(os.environ.get("TEASER_DATA", beside))
-
-
-def movielens(folder: Path) -> Dataset:
-    source = read_source("ml-1m", folder)
-    return Dataset.from_tables(
-        source.interactions, source.items, user=source.user, item=source.item,
-        rules=source.rules, positive=source.positive,
-    )  # fmt: skip
 
 
 def measure(dataset: Dataset, tol: float, **settings: Any) -> dict[str, Any]:
