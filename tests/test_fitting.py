@@ -109,10 +109,10 @@ def test_partitions_and_a_gpu_are_refused_at_once(parted: Path, tmp_path: Path) 
     assert "Interactions in partitions are fitted on processors" in heard
 
 
-def test_an_empty_address_is_called_so(parted: Path, tmp_path: Path) -> None:
-    assert "address of the scheduler is empty" in refused(
-        "fit", parted, "-o", tmp_path / "m", "--scheduler", ""
-    )
+@pytest.mark.parametrize("address", ["", "nonsense", "http://127.0.0.1:80", "tcp://"])
+def test_what_is_no_address_is_refused_at_once(address: str, parted: Path, tmp_path: Path) -> None:
+    heard = refused("fit", parted, "-o", tmp_path / "m", "--scheduler", address)
+    assert "is not the address of a scheduler, such as tcp://HOST:PORT" in heard
 
 
 def test_the_next_command_names_the_columns_too(

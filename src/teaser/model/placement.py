@@ -1,5 +1,6 @@
 """Where a fit of interactions in partitions takes place: on this machine or a cluster."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,9 @@ from teaser.model.solve import DTYPES, GRAMS
 from teaser.model.streamed import as_bytes, check_held, choose_held, hold_partitions
 
 
+_ADDRESS = re.compile(r"((tcp|tls|ucx|wss?)://)?[^/]+:\d+/?|inproc://.+")
+
+
 @contextmanager
 def reached(scheduler: str | None, n_workers: int | None) -> Iterator[Cluster | None]:
     """Lend the cluster that was asked for, if any.
@@ -28,8 +32,10 @@ def reached(scheduler: str | None, n_workers: int | None) -> Iterator[Cluster | 
     """
     if scheduler is not None and n_workers is not None:
         raise ParameterError("Name a scheduler or a local cluster, not both.")
-    if scheduler is not None and not scheduler.strip():
-        raise ParameterError("The address of the scheduler is empty: tcp://HOST:PORT is one.")
+    if scheduler is not None and not _ADDRESS.fullmatch(scheduler.strip()):
+        raise ParameterError(
+            f"{scheduler!r} is not the address of a scheduler, such as tcp://HOST:PORT."
+        )
     if scheduler is None and n_workers is None:
         yield None
         return
