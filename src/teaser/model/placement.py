@@ -15,7 +15,6 @@ from teaser.model.distributed import DaskGram
 from teaser.model.solve import DTYPES, GRAMS
 from teaser.model.streamed import as_bytes, check_held, choose_held, hold_partitions
 
-
 _ADDRESS = re.compile(r"((tcp|tls|ucx|wss?)://)?[^/]+:\d+/?|inproc://.+")
 
 
