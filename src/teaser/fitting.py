@@ -1,5 +1,6 @@
 """The commands that learn: fit a model, and say beforehand what that will take."""
 
+import logging
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -110,6 +111,8 @@ def fit(
             "Raise the limit, or leave the remainder out."
         )
     with placed(data, gram, dtype=dtype, solver=solver, **where) as model.gram:
+        # What Dask logs of a scheduler that is gone, our own error says.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         terminal.fit_visibly(model, data, err, start=earlier, limit=limit)
     model.save(folder)
     if as_json:
