@@ -9,7 +9,7 @@ from scipy.linalg import get_lapack_funcs
 
 from teaser.errors import ParameterError, ResourceError, SolverError
 from teaser.model.estimate import memory_of_machine, say_bytes
-from teaser.model.gram import DenseGram, Gram
+from teaser.model.gram import DenseGram, Gram, SparseGram
 from teaser.model.solve import DTYPES, build_gram
 
 Array = NDArray[Any]
@@ -62,6 +62,8 @@ def as_array(operator: Gram) -> Array:
         # What was given as an array may be held as it is.
         return np.array(operator.G, order="C", copy=True)
     n, kind = operator.n_items, operator.dtype
+    if isinstance(operator, SparseGram):
+        return operator.rows(0, n)
     G = np.empty((n, n), dtype=kind)
     for first in range(0, n, _BLOCK):
         unit = np.zeros((n, min(_BLOCK, n - first)), dtype=kind)
