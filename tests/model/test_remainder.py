@@ -1,6 +1,7 @@
 """TEASER with a remainder: exact against brute force over both unknowns, and at its two ends."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from oracles import Array, exact_encoder, random_problem, without_diagonal
 
 import teaser
 from teaser import Dataset, Steering, Teaser
+from teaser.data import events
 from teaser.errors import ArtifactError, ParameterError, ResourceError, SolverError
 from teaser.explain import Reason, ViewedReason
 from teaser.model import remainder as module
@@ -605,3 +607,16 @@ def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
     EASE(l2=500.0).fit(dataset, inverse=system.inverse)
     with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I.*l2_remainder"):
         EASE(l2=77.0).fit(dataset, inverse=system.inverse)
+
+
+@pytest.mark.parametrize("k", [300.0, 10_000.0])
+def test_the_grams_eigenvectors_save_iterations(k: float) -> None:
+    data = events.dataset(n_events=300, n_people=1500)
+    model = Teaser(l2_weights=20.0, l2_encoder=500.0, l2_remainder=k)
+    system: Any = model.prepare(data)
+    how: dict[str, Any] = {"k": k, "l2": 500.0, "tol": 1e-4, "max_iter": 200}
+    bare = replace(system, U=system.U[:, :0], mu=system.mu[:0])
+    found = module.remainder_encoder(system, **how)
+    without = module.remainder_encoder(bare, **how)
+    assert found.iterations < without.iterations
+    assert found.iterations <= 12

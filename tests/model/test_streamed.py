@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from teaser import Dataset, Teaser
 from teaser.data.partitioner import write_partitions
 from teaser.data.partitions import Interactions
-from teaser.errors import ParameterError
+from teaser.errors import ParameterError, ResourceError
 from teaser.model import streamed
 from teaser.model.gram import DenseGram, SparseGram
 from teaser.model.streamed import (
@@ -159,6 +159,15 @@ class TestMemory:
         del gram
         gc.collect()
         assert not list(tmp_path.iterdir())
+
+    def test_a_scratch_folder_that_cannot_be_written_is_named(
+        self, parted: Dataset, tmp_path: Path
+    ) -> None:
+        gram = StreamedGram(parted.X, F64, memory_limit=tight(parted.X), scratch=tmp_path)
+        (folder,) = tmp_path.iterdir()
+        folder.rmdir()
+        with pytest.raises(ResourceError, match=rf"could not be kept in {folder}.*TMPDIR"):
+            gram.apply(np.ones((40, 3)))
 
     def test_nothing_is_written_where_all_fits(self, parted: Dataset, tmp_path: Path) -> None:
         gram = StreamedGram(parted.X, F64, scratch=tmp_path)

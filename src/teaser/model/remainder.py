@@ -287,7 +287,8 @@ def check_room(
     arrays += 2 if device == "cuda" else 0
     square = n_items**2 * dtype.itemsize
     rest = 7 * n_items * n_tags * dtype.itemsize + 3 * n_tags**2 * 8
-    rest += _kept_bytes(n_items, dtype, share)
+    if device == "cpu":  # on a GPU it is kept of what has come back
+        rest += _kept_bytes(n_items, dtype, share)
     have = free_memory() if device == "cuda" else memory_of_machine()
     if arrays * square + rest <= have:
         return
