@@ -18,10 +18,10 @@ from others import als, ease
 from report import report
 
 from teaser import Dataset, Teaser
-from teaser.model.aspect import decoder, popularity
-from teaser.model.gram import SparseGram
-from teaser.model.solver import Problem
-from teaser.model.system import System, dot
+from teaser.model.gram.operator import SparseGram
+from teaser.model.solver.conjugate_gradients import Problem
+from teaser.model.solver.system import System, dot
+from teaser.model.tagged import decoder, popularity
 
 L1, L2 = 200.0, 500.0
 

@@ -9,7 +9,7 @@ from apart import parse
 from generated import named
 
 from teaser import Dataset
-from teaser.data.sources import read_source
+from teaser.data.sources.source import read_source
 
 
 def shared_folder() -> Path:
@@ -18,11 +18,11 @@ def shared_folder() -> Path:
     return Path(os.environ.get("TEASER_DATA", beside))
 
 
-def movielens(folder: Path, *, people: bool = False) -> Dataset:
+def movielens(folder: Path, *, user_features: bool = False) -> Dataset:
     """Return MovieLens 1M, with what it knows of users if asked."""
     source = read_source("ml-1m", folder)
     known: dict[str, Any] = (
-        {"users": source.users, "user_rules": source.user_rules} if people else {}
+        {"users": source.users, "user_rules": source.user_rules} if user_features else {}
     )
     return Dataset.from_tables(
         source.interactions, source.items, user=source.user, item=source.item,

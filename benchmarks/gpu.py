@@ -9,9 +9,9 @@ from generated import SIZES, named
 from report import report
 
 from teaser import Teaser
-from teaser.model.aspect import decoder, popularity
-from teaser.model.device import build_device_gram, cupy, to_host
-from teaser.model.solve import dispatch, prepare
+from teaser.model.gram.gpu import build_device_gram, cupy, to_host
+from teaser.model.solver.solve import dispatch, prepare
+from teaser.model.tagged import decoder, popularity
 
 
 def measure(work: Any) -> tuple[float, Any]:

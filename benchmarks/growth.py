@@ -13,11 +13,11 @@ from apart import parse, warm_up
 from generated import generated
 from report import RESULTS, report
 
-from teaser.model.aspect import decoder, popularity
-from teaser.model.gram import SparseGram
-from teaser.model.preconditioner import Preconditioner
-from teaser.model.solver import Problem
-from teaser.model.system import System
+from teaser.model.gram.operator import SparseGram
+from teaser.model.solver.conjugate_gradients import Problem
+from teaser.model.solver.preconditioner import Preconditioner
+from teaser.model.solver.system import System
+from teaser.model.tagged import decoder, popularity
 
 INTERACTIONS = (1_000_000, 2_000_000, 4_000_000, 8_000_000)
 

@@ -13,12 +13,12 @@ from apart import parse
 from generated import SIZES, named
 from report import report
 
-from teaser.model.aspect import decoder, popularity
-from teaser.model.estimate import choose_gram
-from teaser.model.gram import DenseGram, Gram, SparseGram
-from teaser.model.preconditioner import Preconditioner
-from teaser.model.solver import Problem, _step, _turn
-from teaser.model.system import System, dot, norm
+from teaser.model.gram.cost import choose_gram
+from teaser.model.gram.operator import DenseGram, Gram, SparseGram
+from teaser.model.solver.conjugate_gradients import Problem, _step, _turn
+from teaser.model.solver.preconditioner import Preconditioner
+from teaser.model.solver.system import System, dot, norm
+from teaser.model.tagged import decoder, popularity
 
 
 def best(work: Callable[[], object], repeat: int) -> dict[str, float]:

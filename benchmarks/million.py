@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from report import report, times
 
 from teaser import ListOf, Rules, Tag, Teaser
-from teaser.data.dataset import Ids
-from teaser.evaluate.meter import peak_memory
-from teaser.model.aspect import decoder
+from teaser.data.ids import Ids
+from teaser.evaluate.study.meter import peak_memory
+from teaser.model.tagged import decoder
 from teaser.profile import POPULARITY
 
 

@@ -14,9 +14,9 @@ from generated import generated
 from report import report
 
 from teaser import Dataset, ListOf, Rules, Teaser
-from teaser.data.partitioner import write_partitions
-from teaser.model.placement import placed
-from teaser.model.streamed import kept_bytes, read_bytes
+from teaser.data.reading.partition_writer import write_partitions
+from teaser.model.gram.open import placed
+from teaser.model.gram.partitioned import kept_bytes, read_bytes
 
 TOL = 1e-3
 

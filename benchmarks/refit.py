@@ -14,7 +14,7 @@ from films import parse_films, read_films
 from report import report
 
 from teaser import Dataset, Teaser
-from teaser.model.gram import DenseGram
+from teaser.model.gram.operator import DenseGram
 
 TOLERANCES = (Teaser().tol, 3e-4, 1e-4)
 

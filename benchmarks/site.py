@@ -18,7 +18,7 @@ from generated import generated
 from report import report
 
 from teaser import Dataset, Teaser
-from teaser.app.run import free_port
+from teaser.app.process import free_port
 from teaser.data import events
 
 

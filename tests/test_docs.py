@@ -10,7 +10,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import teaser
-from teaser.cli import app
+from teaser.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

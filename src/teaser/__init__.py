@@ -2,13 +2,13 @@
 
 from teaser._version import __version__
 from teaser.data.dataset import Dataset
-from teaser.data.rules import Category, ListOf, Number, Rules, Text, Year
-from teaser.data.tags import Tag
+from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, Year
+from teaser.data.tagging.tag import Tag
 from teaser.errors import ConvergenceWarning, TeaserError
 from teaser.explain import Explanation, Reason, Recommendation, ViewedReason
 from teaser.model import load
-from teaser.model.solve import solve
-from teaser.model.solver import Solution
+from teaser.model.solver.conjugate_gradients import Solution
+from teaser.model.solver.solve import solve
 from teaser.model.teaser import Teaser
 from teaser.profile import Presses, Profile, Steering
 

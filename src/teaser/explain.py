@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.data.tags import Tag
+from teaser.data.tagging.tag import Tag
 from teaser.profile import POPULARITY
 
 N_REASONS = 5

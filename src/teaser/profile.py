@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.data.tags import Tag, resolve_tag
+from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError
 
 POPULARITY = Tag("popularity", "popularity")
@@ -166,7 +166,7 @@ class Profile:
     presses: Mapping[Tag, int]
     tags_weight: float = 1.0
     viewed_weight: float = 0.0
-    people: tuple[Tag, ...] = ()
+    about: tuple[Tag, ...] = ()
 
     @cached_property
     def affinities(self) -> dict[Tag, float]:

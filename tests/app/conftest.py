@@ -19,9 +19,9 @@ import pytest
 from conftest import RULES
 
 from teaser import Category, Dataset, Teaser
+from teaser.app.people.store import Store
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
-from teaser.app.store import Store
 from teaser.data import events
 
 with warnings.catch_warnings():

@@ -46,7 +46,7 @@ class TestSite:
     ) -> None:
         popular = listed(client.get("/").text)
         page = tell(client, "age=young", "")
-        assert listed(page) == [r.item_id for r in people_model.recommend([], people=YOUNG, k=12)]
+        assert listed(page) == [r.item_id for r in people_model.recommend([], about=YOUNG, k=12)]
         assert listed(page) != popular
         assert "About you: <b>young</b>" in page
         assert "1 fact about you." in page
@@ -87,7 +87,7 @@ class TestSite:
         raw = people_model.origins("type=film", ["i0"], ["age=young", "sex=M"])
         assert len(rows) == len(raw) == 3
         assert sum("Age" in row or "Sex" in row for row in rows) == 2
-        learnt = people_model.profile(["i0"], people=["age=young", "sex=M"])
+        learnt = people_model.profile(["i0"], about=["age=young", "sex=M"])
         parts = [
             float(row.split("number")[1].split(">")[1].split("<")[0].replace("−", "-"))
             for row in rows
@@ -98,16 +98,16 @@ class TestSite:
 
     def test_the_pages_of_an_item_follow_it(self, client: TestClient, people_model: Teaser) -> None:
         tell(client, "age=young")
-        why = people_model.explain("i4", [], people=YOUNG)
+        why = people_model.explain("i4", [], about=YOUNG)
         total = re.search(r"<tfoot>.*?<b>([^<]+)</b>", client.get("/item/i4").text, re.S)
         assert total
         assert float(total[1].replace("−", "-")) == pytest.approx(why.score, abs=0.006)
-        found = smallest_presses(people_model, "i4", [], people=YOUNG)
+        found = smallest_presses(people_model, "i4", [], about=YOUNG)
         page = client.get("/lift/i4").text
         assert found
         assert found.total > 0
         assert f"Now it is number {found.rank_before}." in page
-        ranked = people_model.recommend([], found.presses, people=YOUNG, k=40)
+        ranked = people_model.recommend([], found.presses, about=YOUNG, k=40)
         place = [r.item_id for r in ranked].index("i4") + 1
         assert place == found.rank_after <= 10
 
@@ -127,23 +127,23 @@ class TestApi:
     ) -> None:
         asked = {"history": ["i0"], "people": YOUNG}
         found = client.post(f"{API}/recommend", json={**asked, "variety": 0.4}).json()
-        expected = varied(people_model, ["i0"], variety=0.4, people=YOUNG)
+        expected = varied(people_model, ["i0"], variety=0.4, about=YOUNG)
         assert [r["item_id"] for r in found["recommendations"]] == [r.item_id for r in expected]
         profile = client.post(f"{API}/profile", json=asked).json()
         assert profile["people"] == YOUNG
-        assert profile["certainty"] == people_model.profile(["i0"], people=YOUNG).certainty
+        assert profile["certainty"] == people_model.profile(["i0"], about=YOUNG).certainty
         origins = client.post(f"{API}/origins", json={**asked, "tag": "type=film"}).json()
         assert [o["item_id"] for o in origins["origins"]] == ["i0"]
         assert [o["tag"] for o in origins["people"]] == YOUNG
         parts = [o["part"] for o in (*origins["origins"], *origins["people"])]
         assert sum(parts) == pytest.approx(origins["raw"])
         why = client.post(f"{API}/explain", json={**asked, "item_id": "i5"}).json()
-        assert why["score"] == pytest.approx(people_model.explain("i5", ["i0"], people=YOUNG).score)
+        assert why["score"] == pytest.approx(people_model.explain("i5", ["i0"], about=YOUNG).score)
 
     def test_what_is_told_is_kept_and_equals_the_stateless(self, client: TestClient) -> None:
         person = f"{API}/people/{client.post(f'{API}/people').json()['person_id']}"
         state = client.put(f"{person}/about", json={"people": [" age = young"]}).json()
-        assert (state["people"], state["unknown_people"]) == (YOUNG, [])
+        assert (state["people"], state["unknown_about"]) == (YOUNG, [])
         kept = client.get(f"{person}/recommendations").json()
         assert kept == client.post(f"{API}/recommend", json={"people": YOUNG}).json()
         assert kept != client.post(f"{API}/recommend", json={}).json()
@@ -154,7 +154,7 @@ class TestApi:
         assert client.post(f"{person}/undo").json()["people"] == YOUNG
 
     def test_the_model_lists_what_can_be_told(self, client: TestClient) -> None:
-        found = client.get(f"{API}/model").json()["people_tags"]
+        found = client.get(f"{API}/model").json()["user_tags"]
         assert {name: sorted(values) for name, values in found.items()} == {
             "age": ["old", "young"],
             "sex": ["F", "M"],

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Teaser
-from teaser.app.catalogue import Catalogue
-from teaser.app.session import Session
-from teaser.app.state import State
-from teaser.app.texts import texts_in
-from teaser.app.waterfall import MOST_VIEWED, waterfall
+from teaser.app.i18n.texts import texts_in
+from teaser.app.people.events import State
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.personal_model import Session
+from teaser.app.site.score_steps import MOST_VIEWED, waterfall
 from teaser.explain import ViewedReason
 from teaser.profile import Steering
 
@@ -329,7 +329,7 @@ class TestApi:
         found = client.get(f"{API}/model").json()
         assert found["remainder"] == {"items": 40, "entries": 40 * 39, "sparse": False}
         plain = serve().get(f"{API}/model").json()
-        assert (plain["remainder"], plain["people_tags"]) == (None, {})
+        assert (plain["remainder"], plain["user_tags"]) == (None, {})
 
     def test_a_plain_model_takes_a_balance_and_nothing_changes(
         self, serve: Callable[..., TestClient]

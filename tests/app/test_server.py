@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from teaser import Teaser
+from teaser.app.people.store import StoreError, UnknownPersonError, UnknownShareError
 from teaser.app.server import status_of
-from teaser.app.store import StoreError, UnknownPersonError, UnknownShareError
 from teaser.errors import ArtifactError, ParameterError, UnknownItemError
 
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from teaser import artifact
-from teaser.data.dataset import Dataset, Ids, pack, unpack
-from teaser.data.rules import Category, ListOf, Number, Rules, Year
-from teaser.data.tags import Tag
+from teaser.data.dataset import Dataset, pack, unpack
+from teaser.data.ids import Ids
+from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Year
+from teaser.data.tagging.tag import Tag
 from teaser.errors import (
     ArtifactError,
     DataError,

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from teaser import Dataset, ListOf, Teaser
-from teaser.data.sources import read_movielens
+from teaser.data.sources.source import read_movielens
 from teaser.data.split import split
 from teaser.errors import ParameterError
 from teaser.evaluate.metrics import (
@@ -56,14 +56,14 @@ def measured(kind: str, lists: Array, held_out: sp.csr_array, k: int) -> Array:
 
 
 def random_case(
-    seed: int, n_people: int = 40, n_items: int = 30
+    seed: int, n_users: int = 40, n_items: int = 30
 ) -> tuple[Array, sp.csr_array, sp.csr_array]:
     """Scores without ties, histories, and held-out items that are not in them."""
     rng = np.random.default_rng(seed)
-    scores = rng.random((n_people, n_items))
-    state = rng.random((n_people, n_items))
+    scores = rng.random((n_users, n_items))
+    state = rng.random((n_users, n_items))
     state[:, 0] = 0.0
-    most = 0.8 * rng.random((n_people, 1))
+    most = 0.8 * rng.random((n_users, 1))
     history, held_out = state > 0.8, state <= most
     return scores, sp.csr_array(history.astype(float)), sp.csr_array(held_out.astype(float))
 
@@ -130,7 +130,7 @@ def against_irspack(scores: Array, history: sp.csr_array, held_out: sp.csr_array
 
 @pytest.mark.parametrize("seed", range(5))
 def test_random_scores_measure_as_in_irspack(seed: int) -> None:
-    against_irspack(*random_case(seed, n_people=80, n_items=300))
+    against_irspack(*random_case(seed, n_users=80, n_items=300))
 
 
 def test_real_scores_measure_as_in_irspack(shared_data: Path) -> None:

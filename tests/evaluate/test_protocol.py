@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
 from teaser import Dataset, Steering, Teaser
-from teaser.data.dataset import Ids
+from teaser.data.ids import Ids
 from teaser.data.split import Fold, Split, split
 from teaser.errors import DataError, NotFittedError, ParameterError, SolverError
 from teaser.evaluate.metrics import Metric, per_person
@@ -123,10 +123,10 @@ def test_batches_of_any_size_give_the_same(parts: Split, fitted: Teaser) -> None
     assert told == [(min(n, 60), 60) for n in range(7, 67, 7)]
 
 
-@given(n_people=st.integers(0, 50), n_items=st.integers(1, 10**6), memory=st.integers(1, 10**10))
-def test_batches_hold_everyone_once_within_memory(n_people: int, n_items: int, memory: int) -> None:
-    found = list(batches(n_people, n_items, memory))
-    assert [i for rows in found for i in range(rows.start, rows.stop)] == list(range(n_people))
+@given(n_users=st.integers(0, 50), n_items=st.integers(1, 10**6), memory=st.integers(1, 10**10))
+def test_batches_hold_everyone_once_within_memory(n_users: int, n_items: int, memory: int) -> None:
+    found = list(batches(n_users, n_items, memory))
+    assert [i for rows in found for i in range(rows.start, rows.stop)] == list(range(n_users))
     for rows in found:
         size = rows.stop - rows.start
         assert size == 1 or size * n_items * 8 * 4 <= memory

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from teaser import Dataset, Recommendation, Steering, Teaser
 from teaser.errors import ParameterError
 from teaser.guide import varied
-from teaser.guide.similar import rarity_rows
+from teaser.guide.similarity import rarity_rows
 from teaser.guide.variety import spread
 
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=5, unique=True)

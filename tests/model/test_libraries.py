@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from teaser import Dataset
-from teaser.data.sources import read_source
+from teaser.data.sources.source import read_source
 from teaser.model import EASE, EDLAE, ItemKNN
 
 

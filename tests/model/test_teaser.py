@@ -13,16 +13,10 @@ from oracles import exact_encoder
 
 import teaser
 from teaser import Category, Dataset, Tag, Teaser, artifact
-from teaser.data.sources import read_source
-from teaser.errors import (
-    ArtifactError,
-    NotFittedError,
-    ParameterError,
-    RuleError,
-    UnknownTagError,
-)
-from teaser.model.gram import DenseGram
-from teaser.model.system import System
+from teaser.data.sources.source import read_source
+from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleError, UnknownTagError
+from teaser.model.gram.operator import DenseGram
+from teaser.model.solver.system import System
 from teaser.profile import POPULARITY
 
 

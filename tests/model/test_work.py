@@ -10,11 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 from teaser import Category, Dataset, ListOf, Teaser
-from teaser.data.sources import read_source
-from teaser.model.gram import DenseGram, Gram, SparseGram
-from teaser.model.preconditioner import Preconditioner
-from teaser.model.solver import Problem, conjugate_gradients
-from teaser.model.system import RANK, System
+from teaser.data.sources.source import read_source
+from teaser.model.gram.operator import DenseGram, Gram, SparseGram
+from teaser.model.solver.conjugate_gradients import Problem, conjugate_gradients
+from teaser.model.solver.preconditioner import Preconditioner
+from teaser.model.solver.system import RANK, System
 
 F32 = np.dtype("float32")
 Array = np.ndarray[Any, np.dtype[Any]]

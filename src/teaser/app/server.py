@@ -19,14 +19,16 @@ from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.staticfiles import StaticFiles
 
 from teaser._version import __version__
-from teaser.app import api, fault, pages
-from teaser.app.catalogue import Holder
-from teaser.app.guard import WATCHED, Guard, Refusal, Scope
-from teaser.app.services import Services
+from teaser.app.api import routes as api
+from teaser.app.api import validation_messages as fault
+from teaser.app.dependencies import Services
+from teaser.app.http.identity import FirstCookie
+from teaser.app.http.metrics import Metrics, Rate, Tally
+from teaser.app.http.middleware import WATCHED, Guard, Refusal, Scope
+from teaser.app.people.store import Store, StoreError, UnknownPersonError, UnknownShareError
+from teaser.app.serving.catalogue import Holder
 from teaser.app.settings import Settings
-from teaser.app.store import Store, StoreError, UnknownPersonError, UnknownShareError
-from teaser.app.tally import Metrics, Rate, Tally
-from teaser.app.visitor import FirstCookie
+from teaser.app.site import home as pages
 from teaser.errors import ArtifactError, TeaserError, UnknownNameError
 
 log = logging.getLogger("teaser")
@@ -62,7 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.services = services
     app.include_router(api.router)
     app.include_router(pages.router, include_in_schema=False)
-    static = Path(__file__).parent / "static"
+    static = Path(__file__).parent / "site" / "static"
     app.mount("/static", StaticFiles(directory=static), name="static")
     _add_health(app, services)
     _add_errors(app)

@@ -1,6 +1,5 @@
 """Dataset: interactions X and tags S with the owner's names for users, items and tags."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -12,12 +11,10 @@ import polars as pl
 import scipy.sparse as sp
 
 from teaser import artifact
-from teaser.data._catalogue import describe_items
-from teaser.data._fixed import fixed
-from teaser.data.partitions import Interactions, Partitions, Run, interaction_matrix
-from teaser.data.people import People, describe_people
-from teaser.data.rules import Rule, Rules
-from teaser.data.tables import (
+from teaser.data.ids import Ids
+from teaser.data.items import describe_items
+from teaser.data.read_only import fixed
+from teaser.data.reading.interactions import (
     Positive,
     ReadReport,
     Refusal,
@@ -25,70 +22,12 @@ from teaser.data.tables import (
     need_column,
     read_table,
 )
-from teaser.data.tags import Tag, TagReport
-from teaser.errors import (
-    ArtifactError,
-    DataError,
-    ParameterError,
-    UnknownItemError,
-    closest,
-)
-
-ItemId = int | str
-_WHOLE = re.compile(r"-?[0-9]{1,19}")
-
-
-class Ids(Sequence[ItemId]):
-    """The owner's names, in order, and the position of each; `"17"` finds 17 as well."""
-
-    def __init__(self, names: Iterable[ItemId]) -> None:
-        self._names = tuple(names)
-        self._place = {name: i for i, name in enumerate(self._names)}
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._names[place]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Ids | list | tuple):
-            return NotImplemented
-        return tuple(other) == self._names
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        few = ", ".join(repr(n) for n in self._names[:3])
-        return f"Ids({len(self)}: {few}{', ...' if len(self) > 3 else ''})"
-
-    def __contains__(self, name: object) -> bool:
-        return self.find(name) is not None
-
-    def find(self, name: object) -> int | None:
-        """Return the position of a name, or None."""
-        if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
-            return None
-        place = self._place.get(name if isinstance(name, str) else int(name))
-        if place is None and not isinstance(name, str):
-            return self._place.get(str(name))
-        if place is None and _WHOLE.fullmatch(str(name).strip()):
-            return self._place.get(int(name))
-        return place
-
-    def index_of(self, name: object) -> int:
-        """Return the position of an item id, or raise `UnknownItemError` that names the closest."""
-        place = self.find(name)
-        if place is None:
-            near = closest(str(name), map(str, self._names))
-            raise UnknownItemError(
-                f"Unknown item {name!r}; the catalogue has {len(self):,} items.{near}"
-            )
-        return place
-
-    def extended(self, names: Iterable[ItemId]) -> "Ids":
-        """Return these names followed by further ones."""
-        return Ids((*self._names, *names))
+from teaser.data.reading.partitions import Interactions, Partitions, Run, interaction_matrix
+from teaser.data.tagging.one_hot import TagReport
+from teaser.data.tagging.rule_set import Rule, Rules
+from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.user_features import UserFeatures, describe_user_features
+from teaser.errors import ArtifactError, DataError, ParameterError
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,15 +70,15 @@ class Dataset:
     tag_report: TagReport = field(repr=False)
     items_without_metadata: int = 0
     items_refused: tuple[Refusal, ...] = ()
-    people: People | None = field(default=None, repr=False)
+    user_features: UserFeatures | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("S",) if isinstance(self.X, Interactions) else ("X", "S"):
             object.__setattr__(self, name, fixed(getattr(self, name)))
-        if self.people is not None and self.people.F.shape[0] != self.n_users:
+        if self.user_features is not None and self.user_features.F.shape[0] != self.n_users:
             raise DataError(
-                f"There are {self.n_users:,} users, and {self.people.F.shape[0]:,} rows of what "
-                "is known of them. Cut both: people=dataset.people.at(rows)."
+                f"There are {self.n_users:,} users and {self.user_features.F.shape[0]:,} rows of "
+                "user features. Cut both: user_features=dataset.user_features.at(rows)."
             )
 
     @classmethod
@@ -190,16 +129,16 @@ class Dataset:
         ids = catalogue["table"][item]
         pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
         names = pairs["user"].unique(maintain_order=True)
-        people = None
+        user_features = None
         if users is not None:
             known = read_table(users, what="users", encoding=encoding)
-            people = describe_people(known, names, user, user_rules)
+            user_features = describe_user_features(known, names, user, user_rules)
         return cls(
             X=interaction_matrix(pairs, names, ids),
             users=Ids(names.to_list()),
             items=Ids(ids.to_list()),
             report=report,
-            people=people,
+            user_features=user_features,
             **catalogue,
         )
 
@@ -270,12 +209,12 @@ class Dataset:
     @property
     def F(self) -> sp.csr_array | None:  # noqa: N802, a matrix keeps its letter as X and S do
         """Who has which tag of people (users x tags of people), binary; None if not known."""
-        return None if self.people is None else self.people.F
+        return None if self.user_features is None else self.user_features.F
 
     @property
-    def people_tags(self) -> tuple[Tag, ...]:
+    def user_tags(self) -> tuple[Tag, ...]:
         """The tags of people, in the order of the columns of F; none if nothing is known."""
-        return () if self.people is None else self.people.tags
+        return () if self.user_features is None else self.user_features.tags
 
     @cached_property
     def item_counts(self) -> "np.ndarray[Any, np.dtype[np.int64]]":
@@ -293,7 +232,7 @@ class Dataset:
             self,
             X=self.X[rows],
             users=Ids(self.users[i] for i in rows.tolist()),
-            people=None if self.people is None else self.people.at(rows),
+            user_features=None if self.user_features is None else self.user_features.at(rows),
         )
 
     def lines(self) -> list[str]:
@@ -305,7 +244,7 @@ class Dataset:
             f"{self.n_items:,} items: {self.items_without_metadata:,} without metadata, "
             f"{unused:,} that nobody chose",
             *self.tag_report.lines(),
-            *([] if self.people is None else self.people.report.lines()),
+            *([] if self.user_features is None else self.user_features.report.lines()),
         ]
 
     def describe(self) -> dict[str, Any]:
@@ -316,7 +255,9 @@ class Dataset:
             "items": self.n_items,
             "interactions": int(self.X.nnz),
             "tags": dict(self.tag_report.tags),
-            "people_tags": {} if self.people is None else dict(self.people.report.tags.tags),
+            "user_tags": {}
+            if self.user_features is None
+            else dict(self.user_features.report.tags.tags),
             "report": self.lines(),
             "rules": self.rules.as_dict()["tags"],
             "roles": dict(self.rules.roles),
@@ -335,7 +276,7 @@ class Dataset:
             kind="dataset",
             settings={
                 **({"partitions": parts} if parts else {}),
-                **({"people": self.people.settings()} if self.people else {}),
+                **({"people": self.user_features.settings()} if self.user_features else {}),
                 "rules": self.rules.as_dict(),
                 "skipped": dict(self.rules.skipped),
                 "report": asdict(self.report),
@@ -343,12 +284,16 @@ class Dataset:
                 "items_without_metadata": self.items_without_metadata,
                 "items_refused": [asdict(r) for r in self.items_refused],
             },
-            arrays={**X, **pack("S", self.S), **(pack("F", self.people.F) if self.people else {})},
+            arrays={
+                **X,
+                **pack("S", self.S),
+                **(pack("F", self.user_features.F) if self.user_features else {}),
+            },
             tables={
                 **({} if parts else {"users": pl.DataFrame({"user": self.users[:]})}),
                 "items": self.table,
                 "tags": tag_frame(self.tags),
-                **({"people_tags": tag_frame(self.people_tags)} if self.people else {}),
+                **({"people_tags": tag_frame(self.user_tags)} if self.user_features else {}),
             },
         )
 
@@ -389,7 +334,7 @@ class Dataset:
             ),
             items_without_metadata=s["items_without_metadata"],
             items_refused=_refusals(s["items_refused"]),
-            people=_people(content, len(users)) if "people" in s else None,
+            user_features=_people(content, len(users)) if "people" in s else None,
         )
 
 
@@ -431,10 +376,10 @@ def tags_from(frame: pl.DataFrame) -> tuple[Tag, ...]:
     return tuple(Tag(*row) for row in frame.select("feature", "value").rows())
 
 
-def _people(content: artifact.Content, n_users: int) -> People:
+def _people(content: artifact.Content, n_users: int) -> UserFeatures:
     tags = tags_from(content.tables["people_tags"])
     F = unpack("F", content.arrays, (n_users, len(tags)))
-    return People.of(content.settings["people"], F, tags)
+    return UserFeatures.of(content.settings["people"], F, tags)
 
 
 def _refusals(raw: Iterable[Mapping[str, Any]]) -> tuple[Refusal, ...]:

@@ -12,7 +12,7 @@ from teaser.data._events.label import LABELS
 from teaser.data._events.listing import DAYS, PRICE_BANDS, Event, compose_events
 from teaser.data._events.places import TOWNS
 from teaser.data.dataset import Dataset
-from teaser.data.rules import Category, ListOf, Rules
+from teaser.data.tagging.rule_set import Category, ListOf, Rules
 from teaser.errors import ParameterError
 
 __all__ = [

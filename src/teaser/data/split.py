@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.dataset import Dataset, Ids
+from teaser.data.dataset import Dataset
+from teaser.data.ids import Ids
 from teaser.errors import DataError, ParameterError
 
 Array = NDArray[Any]
@@ -34,7 +35,7 @@ class Fold:
     history: sp.csr_array = field(repr=False)
     held_out: sp.csr_array = field(repr=False)
     users: Ids
-    people: sp.csr_array | None = field(default=None, repr=False)
+    user_features: sp.csr_array | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("history", "held_out"):
@@ -45,12 +46,12 @@ class Fold:
                 f"{_said(self.history)}, the held-out part {_said(self.held_out)}, and there are "
                 f"{len(self.users):,} users."
             )
-        if self.people is not None:
-            object.__setattr__(self, "people", _fixed(self.people, "people"))
-            if self.people.shape[0] != self.n_users:
+        if self.user_features is not None:
+            object.__setattr__(self, "user_features", _fixed(self.user_features, "user_features"))
+            if self.user_features.shape[0] != self.n_users:
                 raise DataError(
                     f"A fold of {self.n_users:,} people cannot hold what is known of "
-                    f"{self.people.shape[0]:,}."
+                    f"{self.user_features.shape[0]:,}."
                 )
         both = int(self.history.multiply(self.held_out).nnz)
         none = int((np.diff(self.held_out.indptr) == 0).sum())
@@ -187,7 +188,7 @@ def _fold(dataset: Dataset, rows: Array, share: float, rng: np.random.Generator)
         history=_part(X, person, ~out),
         held_out=_part(X, person, out),
         users=_named(dataset.users, rows),
-        people=None if dataset.F is None else dataset.F[rows],
+        user_features=None if dataset.F is None else dataset.F[rows],
     )
 
 
@@ -223,17 +224,17 @@ def _count(name: str, wanted: Any, able: int) -> int:
     )
 
 
-def _check_enough(people: int, able: int, validated: int, tested: int, least: int) -> None:
+def _check_enough(n_users: int, able: int, validated: int, tested: int, least: int) -> None:
     wanted = validated + tested
     if wanted > able:
         raise DataError(
             f"{validated:,} validation and {tested:,} test users were asked for, {wanted:,} in "
-            f"all, but of {people:,} users only {able:,} have at least {least} interactions. "
+            f"all, but of {n_users:,} users only {able:,} have at least {least} interactions. "
             "Ask for fewer, or lower min_interactions."
         )
-    if wanted >= people:
+    if wanted >= n_users:
         raise DataError(
-            f"{validated:,} validation and {tested:,} test users leave none of {people:,} users "
+            f"{validated:,} validation and {tested:,} test users leave none of {n_users:,} users "
             "to learn from. Ask for fewer."
         )
 

@@ -9,7 +9,7 @@ from teaser.evaluate.protocol import (
     evaluate,
     recommend_lists,
 )
-from teaser.evaluate.simulate import Simulation, simulate
+from teaser.evaluate.simulation import Simulation, simulate
 
 __all__ = [
     "ALL_METRICS",

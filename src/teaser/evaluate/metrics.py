@@ -98,12 +98,12 @@ def hits(lists: Array, held_out: sp.csr_array) -> Array:
     held_out
         What each person chose (people x items), binary.
     """
-    n_people, n_items = held_out.shape
-    if lists.shape[0] != n_people:
-        raise ParameterError(f"There are {lists.shape[0]} lists and {n_people} held-out rows.")
-    person = np.repeat(np.arange(n_people, dtype=np.int64), np.diff(held_out.indptr))
+    n_users, n_items = held_out.shape
+    if lists.shape[0] != n_users:
+        raise ParameterError(f"There are {lists.shape[0]} lists and {n_users} held-out rows.")
+    person = np.repeat(np.arange(n_users, dtype=np.int64), np.diff(held_out.indptr))
     wanted = person * n_items + held_out.indices
-    listed = np.arange(n_people, dtype=np.int64)[:, None] * n_items + lists
+    listed = np.arange(n_users, dtype=np.int64)[:, None] * n_items + lists
     return np.isin(listed, wanted) & (lists >= 0)
 
 
@@ -306,13 +306,13 @@ def as_rows(lists: Array, n_items: int) -> sp.csr_array:
 
 def _resampled_means(gaps: Array, rng: np.random.Generator, n: int) -> Array:
     """Return the mean of every column over people drawn with replacement (n x columns)."""
-    people = len(gaps)
+    n_users = len(gaps)
     there = ~np.isnan(gaps)
     filled = np.where(there, gaps, 0.0)
     means = np.full((n, gaps.shape[1]), np.nan)
-    step = max(1, _CHUNK // max(1, people))
-    for start in range(0, n if people else 0, step):
-        drawn = rng.integers(0, people, (min(step, n - start), people))
+    step = max(1, _CHUNK // max(1, n_users))
+    for start in range(0, n if n_users else 0, step):
+        drawn = rng.integers(0, n_users, (min(step, n - start), n_users))
         for column in range(gaps.shape[1]):
             number = there[:, column][drawn].sum(axis=1)
             total = filled[:, column][drawn].sum(axis=1)

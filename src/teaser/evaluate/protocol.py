@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.dataset import Dataset, Ids
+from teaser.data.dataset import Dataset
+from teaser.data.ids import Ids
 from teaser.data.split import Fold
 from teaser.errors import DataError, ParameterError, SolverError
 from teaser.evaluate.metrics import (
@@ -21,8 +22,8 @@ from teaser.evaluate.metrics import (
     per_person,
     summarise,
 )
-from teaser.model.aspect import AspectModel
 from teaser.model.base import Model, top_k
+from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 
 Array = NDArray[Any]
@@ -82,7 +83,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     presses: Sequence[PressesLike | None] | None = None,
     steering: Steering | None = None,
-    people: bool = True,
+    about: bool = True,
     name: str | None = None,
     batch_memory: int = BATCH_MEMORY,
     callback: Callback | None = None,
@@ -121,7 +122,7 @@ def evaluate(
         k=longest,
         presses=presses,
         steering=steering,
-        people=people,
+        about=about,
         batch_memory=batch_memory,
         callback=callback,
     )
@@ -166,7 +167,7 @@ def recommend_lists(
     k: int,
     presses: Sequence[PressesLike | None] | None = None,
     steering: Steering | None = None,
-    people: bool = True,
+    about: bool = True,
     batch_memory: int = BATCH_MEMORY,
     callback: Callback | None = None,
 ) -> Array:
@@ -175,7 +176,7 @@ def recommend_lists(
     For the parameters see `evaluate`.
     """
     _check(model, fold, presses, steering)
-    known = _known(model, fold) if people else None
+    known = _known(model, fold) if about else None
     tie = np.asarray(getattr(model, "popularity_", np.zeros(fold.n_items)))
     lists = np.full((fold.n_users, k), -1, dtype=np.int32)
     for rows in batches(fold.n_users, fold.n_items, batch_memory):
@@ -226,11 +227,11 @@ def rank(scores: Array, k: int, *, exclude: sp.csr_array, tie: Array) -> Array:
     return out
 
 
-def batches(n_people: int, n_items: int, memory: int) -> Iterator[slice]:
+def batches(n_users: int, n_items: int, memory: int) -> Iterator[slice]:
     """Yield slices of people whose arrays of scores fit in about so many bytes; one at least."""
     size = max(1, int(memory) // (_ARRAYS * 8 * max(1, n_items)))
-    for start in range(0, n_people, size):
-        yield slice(start, min(start + size, n_people))
+    for start in range(0, n_users, size):
+        yield slice(start, min(start + size, n_users))
 
 
 def parse_metrics(names: Sequence[str] | None, training: Dataset | None) -> list[Metric]:
@@ -247,25 +248,25 @@ def _scores(
     history: sp.csr_array,
     presses: Sequence[PressesLike | None] | None,
     steering: Steering | None,
-    people: sp.csr_array | None,
+    about: sp.csr_array | None,
 ) -> Array:
-    if isinstance(model, AspectModel):
+    if isinstance(model, TaggedModel):
         how = steering or DEFAULT_STEERING
-        return model.score_batch(history, presses, people=people, steering=how)
+        return model.score_batch(history, presses, about=about, steering=how)
     return model.score_batch(history)
 
 
 def _known(model: Model, fold: Fold) -> sp.csr_array | None:
     """Return what is known of the people of a fold, where the model has learnt from such."""
-    learnt = model.people_tags_ if isinstance(model, AspectModel) else ()
-    if fold.people is None or not learnt:
+    learnt = model.user_tags_ if isinstance(model, TaggedModel) else ()
+    if fold.user_features is None or not learnt:
         return None
-    if fold.people.shape[1] != len(learnt):
+    if fold.user_features.shape[1] != len(learnt):
         raise ParameterError(
             f"{type(model).__name__} knows {len(learnt):,} tags of people and the fold "
-            f"{fold.people.shape[1]:,}. Fit it to the training part of the same split."
+            f"{fold.user_features.shape[1]:,}. Fit it to the training part of the same split."
         )
-    return fold.people
+    return fold.user_features
 
 
 def _check(
@@ -284,7 +285,7 @@ def _check(
             f"{name} knows {len(model.items_):,} items and the fold {fold.n_items:,}. "
             "Fit it to the training part of the same split."
         )
-    if not isinstance(model, AspectModel) and (presses is not None or steering is not None):
+    if not isinstance(model, TaggedModel) and (presses is not None or steering is not None):
         raise ParameterError(f"{name} has no tags to press; presses and steering mean nothing.")
     if presses is not None and len(presses) != fold.n_users:
         raise ParameterError(

@@ -1,9 +1,9 @@
 """GUIDE: what helps a person to steer."""
 
 from teaser.guide.lift import Lift, smallest_presses
-from teaser.guide.picks import quick_picks
-from teaser.guide.similar import Similar, similar
-from teaser.guide.statements import Statement, say, statements, undo_presses
+from teaser.guide.quick_start import quick_picks
+from teaser.guide.similarity import Similar, similar
+from teaser.guide.statement import Statement, say, statements, undo_presses
 from teaser.guide.variety import varied
 
 __all__ = [

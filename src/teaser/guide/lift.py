@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.dataset import ItemId
-from teaser.data.tags import Tag
+from teaser.data.ids import ItemId
+from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
-from teaser.model.aspect import AspectModel, History, barred_places
-from teaser.model.people import Known
+from teaser.model.extensions.user_features import About
+from teaser.model.tagged import History, TaggedModel, barred_places
 from teaser.profile import (
     DEFAULT_STEERING,
     MAX_PRESSES,
@@ -60,7 +60,7 @@ class Lift:
 
 
 def smallest_presses(
-    model: AspectModel,
+    model: TaggedModel,
     item_id: ItemId,
     history: History,
     presses: PressesLike | None = None,
@@ -68,7 +68,7 @@ def smallest_presses(
     rank: int = 10,
     limit: int = 10,
     allowed: Array | None = None,
-    people: Known | None = None,
+    about: About | None = None,
     steering: Steering = DEFAULT_STEERING,
 ) -> Lift | None:
     """Return the fewest presses that put an item into the first `rank` recommendations.
@@ -117,7 +117,7 @@ def smallest_presses(
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ParameterError(f"{name} must be a whole number of at least 1, found {value!r}.")
     barred = barred_places(allowed, len(model.items_))
-    profile = model.profile(history, people=people, steering=steering)
+    profile = model.profile(history, about=about, steering=steering)
     case = _case(model, item_id, profile, presses, barred, steering)
     if not case.may_rise:
         return None
@@ -186,7 +186,7 @@ class _Case:
 
 
 def _case(
-    model: AspectModel,
+    model: TaggedModel,
     item_id: ItemId,
     profile: Profile,
     presses: PressesLike | None,

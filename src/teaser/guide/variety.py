@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
 from teaser.explain import Recommendation
-from teaser.guide.similar import rarity_rows
-from teaser.model.aspect import AspectModel, History
+from teaser.guide.similarity import rarity_rows
 from teaser.model.base import check_k
-from teaser.model.people import Known
+from teaser.model.extensions.user_features import About
+from teaser.model.tagged import History, TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 
 Array = NDArray[Any]
 
 
 def varied(
-    model: AspectModel,
+    model: TaggedModel,
     history: History,
     presses: PressesLike | None = None,
     *,
@@ -29,7 +29,7 @@ def varied(
     exclude_history: bool = True,
     negative_reasons: bool = True,
     allowed: Array | None = None,
-    people: Known | None = None,
+    about: About | None = None,
     steering: Steering = DEFAULT_STEERING,
 ) -> list[Recommendation]:
     """Return k of the best items for a person, chosen so that they differ from each other.
@@ -54,7 +54,7 @@ def varied(
     people
         What is known of the person, as of `recommend`.
     """
-    profile = model.profile(history, presses, people=people, steering=steering)
+    profile = model.profile(history, presses, about=about, steering=steering)
     scores = model.scores(profile)
     past = profile.history if exclude_history else ()
     seen = [model.items_.index_of(item_id) for item_id in past]
@@ -63,7 +63,7 @@ def varied(
 
 
 def spread(
-    model: AspectModel,
+    model: TaggedModel,
     scores: Array,
     *,
     variety: float,

@@ -9,13 +9,13 @@ from teaser import artifact
 from teaser.artifact import Content
 from teaser.errors import ArtifactError
 from teaser.model.base import Model
-from teaser.model.ease import EASE
-from teaser.model.edlae import EDLAE
-from teaser.model.itemknn import ItemKNN
-from teaser.model.popularity import Popularity
-from teaser.model.product import Product
+from teaser.model.baselines.ease import EASE
+from teaser.model.baselines.edlae import EDLAE
+from teaser.model.baselines.itemknn import ItemKNN
+from teaser.model.baselines.popularity import Popularity
+from teaser.model.baselines.product import Product
+from teaser.model.baselines.wmf import WMF, WMFS
 from teaser.model.teaser import Teaser
-from teaser.model.wmf import WMF, WMFS
 
 __all__ = [
     "EASE",

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.dataset import Dataset, Ids
+from teaser.data.dataset import Dataset
+from teaser.data.ids import Ids
 from teaser.errors import NotFittedError, ParameterError
 
 Array = NDArray[Any]

@@ -6,13 +6,13 @@ from typing import Any
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.dataset import ItemId
-from teaser.data.tags import Tag, resolve_tag
-from teaser.model.aspect import AspectModel
-from teaser.model.device import DeviceScorer
-from teaser.model.people import Known, place_known
-from teaser.model.sparse import Encoder, sum_rows
-from teaser.model.viewed import Remainder
+from teaser.data.ids import ItemId
+from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.model.extensions.sparse_encoder import Encoder, sum_rows
+from teaser.model.extensions.user_features import About, place_about
+from teaser.model.extensions.viewed_items import Remainder
+from teaser.model.gram.gpu import DeviceScorer
+from teaser.model.tagged import TaggedModel
 
 Array = NDArray[Any]
 
@@ -20,7 +20,7 @@ Array = NDArray[Any]
 _BATCH = 32
 
 
-class EncoderModel(AspectModel):
+class EncoderModel(TaggedModel):
     """An aspect model whose raw tag scores are rows of an encoder, summed over the history.
 
     Attributes
@@ -59,7 +59,7 @@ class EncoderModel(AspectModel):
         return super().decode_viewed(rows)
 
     def origins(
-        self, tag: Tag | str, history: Iterable[ItemId], people: Known | None = None
+        self, tag: Tag | str, history: Iterable[ItemId], about: About | None = None
     ) -> dict[Any, float]:
         """Return where an affinity comes from: what each item of the history adds to the raw score.
 
@@ -72,7 +72,7 @@ class EncoderModel(AspectModel):
         parts: dict[Any, float] = {
             self.items_[i]: float(self.encoder_[i, column]) if i < learnt else 0.0 for i in places
         }
-        known = place_known(people, self._people)
+        known = place_about(about, self._people)
         if self._people is not None:
             parts |= self._people.origins(known, column, len(places))
         return parts

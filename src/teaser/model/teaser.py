@@ -12,32 +12,19 @@ from numpy.typing import NDArray
 from teaser import artifact
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.partitions import Interactions
-from teaser.data.people import People
+from teaser.data.reading.partitions import Interactions
+from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
-from teaser.model.aspect import decoder, popularity
-from teaser.model.decoder import (
+from teaser.model.baselines.base import check_number
+from teaser.model.encoder import EncoderModel
+from teaser.model.extensions.learned_decoder import (
     check_carriers,
     check_decoder,
     learn_decoder,
     more_rounds,
     tag_means,
 )
-from teaser.model.device import check_device
-from teaser.model.encoder import EncoderModel
-from teaser.model.estimate import Estimate, estimate, telling_of_memory
-from teaser.model.people import (
-    PeopleRows,
-    learn_people,
-    learnt_people,
-    match_rows,
-    pack_people,
-    pad_rows,
-    stack_interactions,
-    unpack_people,
-)
-from teaser.model.plain import check_number
-from teaser.model.remainder import (
+from teaser.model.extensions.remainder import (
     Inverse,
     check_precision,
     check_remainder,
@@ -46,22 +33,35 @@ from teaser.model.remainder import (
     fit_remainder,
     prepare_inverse,
 )
-from teaser.model.solve import build_gram, check_settings, dispatch, prepare
-from teaser.model.solver import Callback, Solution
-from teaser.model.sparse import (
+from teaser.model.extensions.sparse_encoder import (
     check_density,
     pack_encoder,
     sparsify,
     unpack_encoder,
 )
-from teaser.model.streamed import estimate_partitions
-from teaser.model.system import System
-from teaser.model.viewed import (
+from teaser.model.extensions.user_features import (
+    UserRows,
+    learn_user_rows,
+    learned_features,
+    match_rows,
+    pack_user_rows,
+    pad_rows,
+    stack_interactions,
+    unpack_user_rows,
+)
+from teaser.model.extensions.viewed_items import (
     Remainder,
     describe_remainder,
     pack_remainder,
     unpack_remainder,
 )
+from teaser.model.gram.cost import Estimate, estimate, telling_of_memory
+from teaser.model.gram.gpu import check_device
+from teaser.model.gram.partitioned import estimate_partitions
+from teaser.model.solver.conjugate_gradients import Callback, Solution
+from teaser.model.solver.solve import build_gram, check_settings, dispatch, prepare
+from teaser.model.solver.system import System
+from teaser.model.tagged import decoder, popularity
 
 Array = NDArray[Any]
 
@@ -148,7 +148,7 @@ class Teaser(EncoderModel):
     iterations_: int
     residual_: float
     converged_: bool
-    people_rows_: PeopleRows | None
+    user_rows_: UserRows | None
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class Teaser(EncoderModel):
         density: float | None = None,
         l2_remainder: float | None = None,
         remainder_share: float = 1.0,
-        people: bool = True,
+        user_features: bool = True,
         solver: str = "cg",
         gram: Any = "auto",
         tol: float = 1e-3,
@@ -180,7 +180,7 @@ class Teaser(EncoderModel):
         self.density = density
         self.l2_remainder = l2_remainder
         self.remainder_share = remainder_share
-        self.people = people
+        self.user_features = user_features
         self.solver = solver
         self.gram = gram
         self.tol = tol
@@ -214,12 +214,12 @@ class Teaser(EncoderModel):
             self._check_with(dataset)
             if self.decoder == "learned":
                 check_carriers(dataset.S)
-            people = learnt_people(self, dataset)
-            begin = None if start is None else _matched(start, dataset, people)
+            user_features = learned_features(self, dataset)
+            begin = None if start is None else _matched(start, dataset, user_features)
             own = system is None
             if system is None:
                 system = self._prepare(dataset, keep=False)
-            n_rows = dataset.n_items + (0 if people is None else len(people.tags))
+            n_rows = dataset.n_items + (0 if user_features is None else len(user_features.tags))
             check_system(system, (n_rows, dataset.n_tags + 1), self.ridge)
             weights, remainder = None, None
             if isinstance(system, Inverse):
@@ -231,7 +231,9 @@ class Teaser(EncoderModel):
                 self.decoder_ = weights
                 self._index()
             self.encoder_ = solution.encoder[: dataset.n_items]
-            self.people_rows_ = learn_people(people, dataset, solution.encoder, system, self)
+            self.user_rows_ = learn_user_rows(
+                user_features, dataset, solution.encoder, system, self
+            )
             self.remainder_ = remainder
             self.iterations_ = solution.iterations
             self.residual_ = solution.residual
@@ -267,18 +269,18 @@ class Teaser(EncoderModel):
     def _prepare(self, dataset: Dataset, *, keep: bool) -> System:
         """Return what the fit needs; `keep` tells whether it is for further fits too."""
         kind = np.dtype(self.dtype)
-        people = learnt_people(self, dataset)
-        D = pad_rows(decoder(dataset.S, popularity(dataset)).astype(kind), people)
+        user_features = learned_features(self, dataset)
+        D = pad_rows(decoder(dataset.S, popularity(dataset)).astype(kind), user_features)
         how: dict[str, Any] = {
             "dtype": kind,
-            "content": pad_rows(dataset.S, people),
+            "content": pad_rows(dataset.S, user_features),
             "content_weight": self.content_weight,
             "device": self.device,
         }
         if self.ridge is not None:
             how |= {"ridge": self.ridge, "keep": keep, "share": self.remainder_share}
             return prepare_inverse(dataset.X, self.gram, D, **how)
-        X = stack_interactions(dataset, people)
+        X = stack_interactions(dataset, user_features)
         gram = build_gram(X, self.gram, n_tags=dataset.n_tags + 1, solver=self.solver, **how)
         return prepare(gram, D, solver=self.solver, rng=self.rng)
 
@@ -287,7 +289,7 @@ class Teaser(EncoderModel):
         self._check_with(dataset)
         expect = estimate_partitions if isinstance(dataset.X, Interactions) else estimate
         found = expect(
-            stack_interactions(dataset, learnt_people(self, dataset)),
+            stack_interactions(dataset, learned_features(self, dataset)),
             dataset.n_tags + 1,
             solver=self.solver,
             gram=self.gram if self.ridge is None else "dense",
@@ -310,7 +312,7 @@ class Teaser(EncoderModel):
             "kind": "Teaser",
             "items": len(self.items_),
             "tags": dict(Counter(tag.feature for tag in self.tags_)),
-            "people_tags": dict(Counter(tag.feature for tag in self.people_tags_)),
+            "user_tags": dict(Counter(tag.feature for tag in self.user_tags_)),
             "parameters": self._plain_parameters(),
             "iterations": self.iterations_,
             "residual": self.residual_,
@@ -323,7 +325,7 @@ class Teaser(EncoderModel):
         """Write the model to a folder; `teaser.load` reads it back."""
         self.check_fitted()
         kept = self._catalogue()
-        people_arrays, people_tables = pack_people(self.people_rows_)
+        user_arrays, user_tables = pack_user_rows(self.user_rows_)
         fared = {
             "iterations": self.iterations_,
             "residual": self.residual_,
@@ -336,10 +338,10 @@ class Teaser(EncoderModel):
             arrays={
                 **pack_encoder(self.encoder_),
                 **pack_remainder(self.remainder_),
-                **people_arrays,
+                **user_arrays,
                 **kept["arrays"],
             },
-            tables={**kept["tables"], **people_tables},
+            tables={**kept["tables"], **user_tables},
         )
 
     @classmethod
@@ -351,7 +353,7 @@ class Teaser(EncoderModel):
         model.encoder_ = unpack_encoder(content.arrays, settings["shape"][1])
         learnt, width = model.encoder_.shape
         model.remainder_ = unpack_remainder(content.arrays, learnt)
-        model.people_rows_ = unpack_people(content.arrays, content.tables, width)
+        model.user_rows_ = unpack_user_rows(content.arrays, content.tables, width)
         model.iterations_ = settings["fit"]["iterations"]
         model.residual_ = settings["fit"]["residual"]
         model.converged_ = settings["fit"]["converged"]
@@ -417,8 +419,10 @@ class Teaser(EncoderModel):
         check_decoder(*(settings.pop(name) for name in ("decoder", "l2_decoder", "rounds")))
         check_density(settings.pop("density"))
         k, share = settings.pop("l2_remainder"), settings.pop("remainder_share")
-        if not isinstance(settings.pop("people"), bool):
-            raise ParameterError(f"people must be True or False, found {self.people!r}.")
+        if not isinstance(settings.pop("user_features"), bool):
+            raise ParameterError(
+                f"user_features must be True or False, found {self.user_features!r}."
+            )
         check_settings(**settings)
         others = {"decoder='learned'": self.decoder == "learned", "density": self.density}
         named = [name for name, asked in others.items() if asked]
@@ -436,9 +440,9 @@ class Teaser(EncoderModel):
         return {k: v.item() if isinstance(v, np.generic) else v for k, v in settings.items()}
 
 
-def _matched(start: Teaser, dataset: Dataset, people: People | None) -> Array:
+def _matched(start: Teaser, dataset: Dataset, user_features: UserFeatures | None) -> Array:
     """Return the encoder of a fitted model in the order of a data set, zero for what is new."""
     if not isinstance(start, Teaser):
         raise ParameterError(f"start must be a fitted Teaser, found a {type(start).__name__}.")
     start.check_fitted()
-    return match_rows(start, start.encoder_, dataset, people)
+    return match_rows(start, start.encoder_, dataset, user_features)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from teaser.evaluate.experiment import run_study
-from teaser.evaluate.study import Study
+from teaser.evaluate.study.plan import Study
+from teaser.evaluate.study.run import run_study
 
 STUDY = Path(__file__).with_name("small_run.toml")
 Content = dict[str, Any]

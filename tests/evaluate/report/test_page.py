@@ -11,7 +11,7 @@ import pytest
 
 from teaser.errors import ParameterError
 from teaser.evaluate.report.page import facts, render_page
-from teaser.evaluate.report.pictures import draw_pictures
+from teaser.evaluate.report.pictures.study import draw_pictures
 from teaser.evaluate.report.results import Results
 
 Content = dict[str, Any]

@@ -12,8 +12,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, sync_playwright
 from typer.testing import CliRunner
 
+from teaser.cli.experiment import report
 from teaser.errors import DataError
-from teaser.evaluate.commands import report
 from teaser.evaluate.report.results import Results
 from teaser.evaluate.report.write import tables_text, write_report, write_tables
 

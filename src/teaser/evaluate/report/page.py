@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from teaser.errors import ParameterError
-from teaser.evaluate.report.drawing import Picture, variables
 from teaser.evaluate.report.headlines import headlines
 from teaser.evaluate.report.paper import SOURCE
+from teaser.evaluate.report.pictures.drawing import Picture, variables
 from teaser.evaluate.report.results import Results
 from teaser.evaluate.report.table import Table, memory, seconds
 from teaser.evaluate.report.tables import cost_table, tables
@@ -56,13 +56,13 @@ def facts(study: Results) -> tuple[tuple[str, str], ...]:
     content = study.content
     split, search = content["split"], content.get("search", {})
     versions = content["versions"]
-    people = (
+    users = (
         f"{split['training_users']:,} to learn from, {split['validation_users']:,} to choose "
         f"parameters, {split['test_users']:,} to test on"
     )
     packages = ", ".join(f"{name} {text}" for name, text in versions.items() if name != "teaser")
     found = [
-        ("people", people),
+        ("people", users),
         (
             "held out",
             f"{100 * split['held_out']:.0f} % of each history" if split.get("held_out") else "",

@@ -218,8 +218,8 @@ def _feedback_notes(studies: Sequence[Results]) -> list[str]:
             for s in each.content["simulations"]
             if s.get("without_tags")
         }
-        people = f"{each.content['split']['test_users']:,}"
-        counts = "; ".join(f"{text}: {n:,} of {people}" for text, n in without.items())
+        users = f"{each.content['split']['test_users']:,}"
+        counts = "; ".join(f"{text}: {n:,} of {users}" for text, n in without.items())
         if counts:
             notes.append(
                 f"{each.title}: people who had no tag to press keep their list ({counts})."

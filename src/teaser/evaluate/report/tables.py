@@ -75,7 +75,7 @@ def beyond_table(studies: Sequence[Results]) -> Table:
 
 def cost_table(study: Results) -> Table:
     """Return the parameters that were chosen, and what fitting and scoring took."""
-    people = study.content["split"]["test_users"]
+    users = study.content["split"]["test_users"]
     rows = []
     for model in study.models:
         fit = model["fit"]
@@ -85,7 +85,7 @@ def cost_table(study: Results) -> Table:
             Cell(seconds(fit["seconds"])),
             Cell(memory(fit["peak_memory"])),
             Cell(f"{fit['iterations']}" if fit.get("iterations") is not None else NONE),
-            Cell(f"{1000 * model.get('scoring_seconds', 0) / max(1, people):.2f}"),
+            Cell(f"{1000 * model.get('scoring_seconds', 0) / max(1, users):.2f}"),
         )
         rows.append(Row(study.labels[model["name"]], cells))
     heads = ("parameters chosen", "cells tried", "fit", "memory", "iterations", "ms a person")

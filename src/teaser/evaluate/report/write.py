@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from teaser.errors import ParameterError
-from teaser.evaluate.report.dial import draw_dial
-from teaser.evaluate.report.drawing import style
 from teaser.evaluate.report.page import TITLES, render_page
-from teaser.evaluate.report.pictures import draw_pictures
+from teaser.evaluate.report.pictures.dial import draw_dial
+from teaser.evaluate.report.pictures.drawing import style
+from teaser.evaluate.report.pictures.study import draw_pictures
 from teaser.evaluate.report.results import Results, Source, read_all
 from teaser.evaluate.report.table import to_markdown
 from teaser.evaluate.report.tables import cost_table, tables

@@ -1,0 +1,296 @@
+"""What the API is asked, as typed JSON; names equal those of the library."""
+
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from typing_extensions import TypeAliasType
+
+from teaser.app.people.events import AS_FITTED
+from teaser.data.tagging.tag import Tag
+from teaser.profile import MAX_PRESSES, check_press
+
+MAX_K = 500
+MAX_HISTORY = 1_000
+MAX_TAGS = 200
+MAX_TEXT = 200
+_LARGEST = 2**63 - 1
+
+
+def _not_zero(steps: int) -> int:
+    if steps == 0:
+        raise ValueError("must not be 0")
+    return steps
+
+
+def _whole(value: Any) -> Any:
+    """Take 3.0 for 3, as JSON does; true is no number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not true or false")
+    return value
+
+
+# One name for the two kinds of id, so that generated clients have one type for it.
+ItemId = TypeAliasType(
+    "ItemId",
+    Annotated[
+        Annotated[int, Field(strict=True, ge=-_LARGEST - 1, le=_LARGEST), BeforeValidator(_whole)]
+        | Annotated[str, Field(min_length=1, max_length=MAX_TEXT)],
+        Field(
+            description="The owner's name for an item, as in the data; '17' finds 17 too.",
+            examples=["e0001"],
+        ),
+    ],
+)
+TagText = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_TEXT,
+        description="A tag as feature=value.",
+        examples=["town=Ghent"],
+    ),
+]
+Steps = Annotated[int, Field(strict=True, ge=-MAX_PRESSES, le=MAX_PRESSES), BeforeValidator(_whole)]
+K = Annotated[
+    int, Field(ge=1, le=MAX_K, description="How many items, at most."), BeforeValidator(_number)
+]
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]
+Scale = Annotated[
+    Literal["robust", "paper"],
+    Field(description="How raw scores become affinities; robust unless you compare with a paper."),
+]
+
+
+Balance = Annotated[
+    Share,
+    Field(
+        description="Where viewed items count beside their tags: 0 is tags alone, 0.5 the model as "
+        "it was fitted, 1 viewed items alone. It changes nothing for other models.",
+    ),
+]
+OwnBalance = Annotated[
+    Balance | None, Field(description="Instead of the person's own; see `PUT .../balance`.")
+]
+AboutTags = Annotated[
+    list[TagText],
+    Field(
+        max_length=MAX_TAGS,
+        description="What is known of the person, as feature=value of the model's `user_tags`; "
+        "a model that has none refuses any.",
+    ),
+]
+
+
+class _Request(BaseModel):
+    """What is asked; a misspelt name is refused instead of ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def example(**values: Any) -> ConfigDict:
+    """Return a configuration that shows one example in the API's document."""
+    return ConfigDict(json_schema_extra={"examples": [values]})
+
+
+_TASTE = {
+    "history": ["e0001", "e0002", "e0003"],
+    "presses": [{"tag": "town=Ghent", "steps": 3}],
+}
+
+
+class Press(_Request):
+    """Net presses on one tag: + is positive, - is negative."""
+
+    model_config = example(tag="town=Ghent", steps=3)
+
+    tag: TagText
+    steps: Steps
+
+
+class NewPress(_Request):
+    """Press + (positive) or - (negative) on a tag, so many times."""
+
+    model_config = example(tag="town=Ghent", steps=1)
+
+    tag: TagText
+    steps: Annotated[
+        Steps, AfterValidator(_not_zero), Field(json_schema_extra={"not": {"const": 0}})
+    ] = 1
+
+
+class ItemChoice(_Request):
+    """One item."""
+
+    model_config = example(item_id="e0001")
+
+    item_id: ItemId
+
+
+class Variety(_Request):
+    """How much lists are varied: 0 is the plain ranking, 1 the most."""
+
+    model_config = example(variety=0.3)
+
+    variety: Share
+
+
+class NewBalance(_Request):
+    """How much tags count, and how much viewed items do beside them."""
+
+    model_config = example(balance=0.3)
+
+    balance: Balance
+
+
+class About(_Request):
+    """What is known of a person, instead of what was known before; an empty list forgets it."""
+
+    model_config = example(about=[])
+
+    about: AboutTags
+
+
+class Taste(_Request):
+    """What a person viewed and pressed, and what is known of them."""
+
+    model_config = example(**_TASTE)
+
+    history: Annotated[list[ItemId], Field(max_length=MAX_HISTORY)] = []
+    presses: Annotated[
+        list[Press],
+        Field(max_length=MAX_TAGS, description="A tag that occurs twice counts together."),
+    ] = []
+    scale: Scale = "robust"
+    balance: Balance = AS_FITTED
+    about: AboutTags = []
+
+    def net_presses(self) -> dict[Tag, int]:
+        """Return the presses by tag, those on one tag added up and checked."""
+        net: dict[Tag, int] = {}
+        for press in self.presses:
+            tag = Tag.parse(press.tag)
+            net[tag] = check_press(tag, net.get(tag, 0) + press.steps)
+        return net
+
+
+class ListOptions(_Request):
+    """Which list is wanted."""
+
+    k: K = 20
+    exclude_history: Annotated[bool, Field(description="Leave out what was viewed.")] = True
+    negative_reasons: Annotated[bool, Field(description="Also say what speaks against.")] = True
+    only_tags: Annotated[
+        list[TagText],
+        Field(
+            max_length=MAX_TAGS,
+            description="Only items that carry one of these tags, of each feature named.",
+        ),
+    ] = []
+    first_date: Annotated[date | None, Field(description="No item before this day.")] = None
+    last_date: Annotated[date | None, Field(description="No item after this day.")] = None
+
+
+class RecommendRequest(Taste, ListOptions):
+    """A list for whoever viewed and pressed this."""
+
+    model_config = example(
+        **_TASTE, k=5, variety=0.3, balance=0.4, only_tags=["town=Ghent", "town=Bruges"]
+    )
+
+    variety: Share = 0.0
+
+
+class PersonListOptions(ListOptions):
+    """Which list is wanted of a person whose state is kept."""
+
+    variety: Annotated[Share | None, Field(description="Instead of the person's own.")] = None
+    scale: Scale = "robust"
+    balance: OwnBalance = None
+
+
+class ProfileOptions(_Request):
+    """Which part of a profile is wanted."""
+
+    top: Annotated[K, Field(description="Tags of each feature, at most.")] = 10
+    features: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]],
+        Field(max_length=MAX_TAGS, description="Only these features; all if empty."),
+    ] = []
+
+
+class PersonProfileOptions(ProfileOptions):
+    """Which part of the profile of a person whose state is kept is wanted."""
+
+    scale: Scale = "robust"
+    balance: OwnBalance = None
+
+
+class ProfileRequest(Taste, ProfileOptions):
+    """The profile of whoever viewed and pressed this."""
+
+    model_config = example(**_TASTE, top=3, features=["type", "town"])
+
+
+class ItemOptions(_Request):
+    """Which item is meant; here and not in the path, where '..' would mean something else."""
+
+    item_id: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_TEXT,
+            description="The owner's name for an item; 17 finds the number and the text.",
+            examples=["e0001"],
+        ),
+    ]
+
+
+class PersonExplainOptions(ItemOptions):
+    """The score of which item a person whose state is kept wants explained."""
+
+    scale: Scale = "robust"
+    balance: OwnBalance = None
+
+
+class PersonOriginsOptions(_Request):
+    """Where the affinity of a person whose state is kept with one tag comes from."""
+
+    tag: TagText
+    scale: Scale = "robust"
+
+
+class ExplainRequest(Taste):
+    """The whole score of one item for whoever viewed and pressed this."""
+
+    model_config = example(**_TASTE, item_id="e0004")
+
+    item_id: ItemId
+
+
+class OriginsRequest(Taste):
+    """Where the affinity with one tag comes from."""
+
+    model_config = example(**_TASTE, tag="type=Concert")
+
+    tag: TagText
+
+
+class SimilarRequest(_Request):
+    """Items that resemble one."""
+
+    model_config = example(item_id="e0001", k=5)
+
+    item_id: ItemId
+    k: K = 10
+
+
+class SearchOptions(_Request):
+    """What to look for."""
+
+    q: Annotated[str, Field(min_length=1, max_length=MAX_TEXT, examples=["ghent"])]
+    limit: Annotated[K, Field(description="Items, and tags, at most.")] = 20

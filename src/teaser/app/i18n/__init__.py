@@ -1,0 +1,1 @@
+"""Texts and error messages in English, Dutch and French."""

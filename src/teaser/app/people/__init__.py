@@ -1,0 +1,1 @@
+"""What people did, stored: events, their fold into state, the database."""

@@ -1,0 +1,107 @@
+"""One person in front of one catalogue: the state made into a profile and a list that follow it.
+
+Names that this model does not know are kept in the state and left out here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teaser.app.people.events import State
+from teaser.app.serving.catalogue import Catalogue
+from teaser.data.ids import ItemId
+from teaser.data.tagging.tag import Tag
+from teaser.explain import Recommendation
+from teaser.guide.variety import spread
+from teaser.profile import Profile, Steering
+
+
+@dataclass(frozen=True)
+class Session:
+    """A state, seen through a catalogue."""
+
+    catalogue: Catalogue
+    state: State
+
+    @cached_property
+    def history(self) -> list[ItemId]:
+        """The viewed items that the model knows, the latest last."""
+        items = self.catalogue.model.items_
+        return [items[items.index_of(i)] for i in self.state.history if i in items]
+
+    @cached_property
+    def presses(self) -> Mapping[Tag, int]:
+        """The presses on tags that the model knows."""
+        known = self.catalogue.tag_index
+        parsed = {Tag.parse(text): steps for text, steps in self.state.presses.items()}
+        return {tag: steps for tag, steps in parsed.items() if tag in known}
+
+    @cached_property
+    def about(self) -> list[Tag]:
+        """What the person told about themselves that the model knows."""
+        known = self.catalogue.user_tag_index
+        parsed = [Tag.parse(text) for text in self.state.about] if known else []
+        return [tag for tag in parsed if tag in known]
+
+    @cached_property
+    def steering(self) -> Steering:
+        """How the state wants scores to be made."""
+        return Steering(balance=self.state.balance)
+
+    @cached_property
+    def profile(self) -> Profile:
+        """What the model believes of the person."""
+        return self.catalogue.model.profile(
+            self.history, self.presses, about=self.about, steering=self.steering
+        )
+
+    @cached_property
+    def learnt(self) -> Profile:
+        """What the model would believe without any press."""
+        if not self.presses:
+            return self.profile
+        return self.catalogue.model.profile(self.history, about=self.about, steering=self.steering)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing is known of the person, so that a list says only what is popular."""
+        return not (self.history or self.presses or self.about)
+
+    @property
+    def can_balance(self) -> bool:
+        """Whether there is something to balance: viewed items that count beside their tags."""
+        return self.catalogue.model.has_remainder and bool(self.history)
+
+    @cached_property
+    def scores(self) -> NDArray[np.float64]:
+        """The score of every item."""
+        return self.catalogue.model.scores(self.profile)
+
+    def shown(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+        """Tell which items may be recommended: allowed by the filters, and not hidden."""
+        items = self.catalogue.model.items_
+        mask = np.ones(len(items), dtype=bool) if allowed is None else allowed.copy()
+        mask[[items.index_of(i) for i in self.state.hidden if i in items]] = False
+        return mask
+
+    def rank(self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """Return the positions of the items of the list that `recommend` explains."""
+        items = self.catalogue.model.items_
+        return spread(
+            self.catalogue.model,
+            self.scores,
+            variety=self.state.variety,
+            k=k,
+            seen=[items.index_of(i) for i in self.history],
+            allowed=self.shown(allowed) if self.state.hidden else allowed,
+        )
+
+    def recommend(
+        self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None
+    ) -> list[Recommendation]:
+        """Return the list, varied as the state says, among what may be shown."""
+        places = self.rank(k=k, allowed=allowed)
+        return self.catalogue.model.entries(places, self.profile, self.scores)

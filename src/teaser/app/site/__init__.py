@@ -1,0 +1,1 @@
+"""The web site: pages rendered on the server."""

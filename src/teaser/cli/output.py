@@ -1,0 +1,275 @@
+"""Profiles, lists, explanations and the progress of a fit, drawn for a terminal."""
+
+import json
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from math import log10
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from teaser.data.dataset import Dataset
+from teaser.data.tagging.tag import Tag
+from teaser.explain import AnyReason, Explanation, Reason, Recommendation, ViewedReason
+from teaser.model.teaser import Teaser
+from teaser.profile import Profile
+
+LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
+_HALF = 10
+
+
+def say_next(console: Console, command: str) -> None:
+    """Say which command makes sense after this one."""
+    console.print(f"Next: {command}", soft_wrap=True, highlight=False, markup=False)
+
+
+def print_json(value: Any) -> None:
+    """Write a value for a program to read."""
+    plain = "utf" not in (sys.stdout.encoding or "").lower()
+    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=plain, default=str) + "\n")
+
+
+def fit_visibly(
+    model: Teaser,
+    dataset: Dataset,
+    console: Console,
+    *,
+    start: Teaser | None = None,
+    limit: int | None = None,
+) -> None:
+    """Say what the fit will take, and make it under a progress bar; warnings become lines."""
+    for line in model.estimate(dataset).lines(limit):
+        console.print(line, highlight=False, soft_wrap=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with (
+        Progress(*columns, console=console, transient=True) as bar,
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        task = bar.add_task("preparing", total=None)
+
+        def report(iteration: int, residual: float) -> None:
+            # The way to the tolerance is measured in orders of magnitude.
+            done = log10(min(residual, 1.0)) / log10(model.tol)
+            said = f"iteration {iteration}, residual {residual:.1e}"
+            bar.update(task, description=said, total=1.0, completed=min(1.0, done))
+
+        model.fit(dataset, start=start, callback=report)
+    for warning in caught:
+        console.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
+
+
+def about_lines(about: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield what a folder holds: a heading for each name, and its entries below."""
+    for name, value in about.items():
+        shown = value if isinstance(value, dict | list) else [value]
+        pairs = shown.items() if isinstance(shown, dict) else [("", v) for v in shown]
+        yield Text(name, style="bold")
+        for key, entry in pairs:
+            yield Text(f"  {key}{'  ' if key else ''}{entry}")
+
+
+def draw_profile(profile: Profile, *, per_feature: int = 4) -> RenderableType:
+    """Draw features by impact, and under each its strongest tags as signed bars."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(min_width=26, overflow="fold")
+    table.add_column(width=2 * _HALF + 1)
+    table.add_column(justify="right")
+    table.add_column(justify="right", style="bold")
+    for feature, impact in sorted(profile.impacts.items(), key=lambda pair: -pair[1]):
+        bar = Text(_block() * round(impact * 2 * _HALF), style=QUIET)
+        table.add_row(Text(_label(feature), style="bold"), bar, f"{100 * impact:.0f} %", "")
+        for tag, affinity in profile.top(per_feature, feature=feature):
+            pressed = profile.presses.get(tag, 0)
+            table.add_row(
+                Text(f"  {tag.value}"),
+                _signed_bar(affinity),
+                Text(f"{affinity:+.2f}", style=_colour(affinity)),
+                f"{pressed:+d}" if pressed else "",
+            )
+    sure = Text(_say_certainty(profile), style=QUIET)
+    return Group(table, sure)
+
+
+def draw_recommendations(
+    recommendations: Sequence[Recommendation], *, before: Sequence[Recommendation] | None = None
+) -> RenderableType:
+    """Draw a list with signed reasons, and how each item moved if an earlier list is given."""
+    ranks = {r.item_id: place for place, r in enumerate(before or (), 1)}
+    table = Table(box=None, padding=(0, 1), pad_edge=False)
+    table.add_column("", justify="right")
+    if before is not None:
+        table.add_column("", justify="right")
+    table.add_column("match", justify="right")
+    table.add_column("item", overflow="fold", ratio=2)
+    table.add_column("reasons", overflow="fold", ratio=3)
+    for place, r in enumerate(recommendations, 1):
+        moved = [] if before is None else [_moved(ranks.get(r.item_id), place)]
+        name = Text.assemble((f"{r.title}  " if r.title else "", "bold"), (str(r.item_id), QUIET))
+        reasons = Text("  ").join(_reason(reason) for reason in r.reasons)
+        table.add_row(str(place), *moved, f"{100 * r.match:.0f} %", name, reasons)
+    return table
+
+
+def draw_explanation(explanation: Explanation) -> RenderableType:
+    """Draw the whole score of an item: every contribution, and their sum."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    table.add_column(justify="right")
+    table.add_column(justify="right")
+    table.add_column(justify="right")
+    table.add_row(*(Text(h, style=QUIET) for h in ("feature", "tag", "affinity", "adds", "share")))
+    for r in explanation.reasons:
+        style = _colour(r.contribution)
+        if isinstance(r, Reason):
+            named = (_label(r.tag.feature), r.tag.value, f"{r.affinity:+.3f}")
+        else:
+            named = ("Viewed", _viewed(r), "")
+        table.add_row(
+            *(Text(text) for text in named),
+            Text(f"{r.contribution:+.3f}", style=style),
+            Text(f"{100 * r.share:+.0f} %", style=style),
+        )
+    total = Text(f"{explanation.score:+.3f}", style="bold")
+    table.add_row(
+        Text("score", style="bold"), "", "", total, f"match {100 * explanation.match:.0f} %"
+    )
+    return table
+
+
+def as_reason(reason: AnyReason) -> dict[str, Any]:
+    """Return a reason of either kind for json, with its sentence."""
+    return {**asdict(reason), "sentence": reason.sentence()}
+
+
+def as_recommendation(found: Recommendation) -> dict[str, Any]:
+    """Return one place of a list for json."""
+    return {**asdict(found), "reasons": [as_reason(r) for r in found.reasons]}
+
+
+def as_explanation(found: Explanation) -> dict[str, Any]:
+    """Return a whole explanation for json; `viewed` is there where viewed items have a part."""
+    viewed = {"viewed": dict(found.viewed)} if found.viewed else {}
+    return {
+        "item_id": found.item_id,
+        "title": found.title,
+        "score": found.score,
+        "match": found.match,
+        "contributions": {str(t): c for t, c in found.contributions.items()},
+        **viewed,
+        "reasons": [as_reason(r) for r in found.reasons],
+    }
+
+
+def as_origin(name: int | str | Tag, part: float) -> dict[str, Any]:
+    """Return one origin for json: an item of the history, or a feature of the person."""
+    if isinstance(name, Tag):
+        return {"person": str(name), "part": part}
+    return {"item_id": name, "part": part}
+
+
+def origin_titles(model: Teaser, origins: Iterable[int | str | Tag]) -> dict[int | str | Tag, str]:
+    """Return the titles of the items among origins, where they have one."""
+    items = [name for name in origins if not isinstance(name, Tag)]
+    titles = {name: model.title(model.items_.index_of(name)) for name in items}
+    return {name: title for name, title in titles.items() if title}
+
+
+def draw_origins(
+    origins: Mapping[Any, float], titles: Mapping[int | str | Tag, str]
+) -> RenderableType:
+    """Draw what each item and feature of a person adds to a tag's raw score, and the sum."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold")
+    table.add_column(justify="right")
+    for item_id, part in sorted(origins.items(), key=lambda pair: -abs(pair[1])):
+        name = f"{titles[item_id]}  {item_id}" if item_id in titles else str(item_id)
+        if isinstance(item_id, Tag):
+            name = f"your {_label(item_id.feature).lower()}: {item_id.value}"
+        table.add_row(Text(name), Text(f"{part:+.5f}", style=_colour(part)))
+    table.add_row(Text("raw score", style="bold"), f"{sum(origins.values()):+.5f}")
+    return table
+
+
+def say_change(before: Sequence[Recommendation], after: Sequence[Recommendation]) -> str:
+    """Say in a sentence what a press did to a list."""
+    ranks = {r.item_id: place for place, r in enumerate(before)}
+    old = [(ranks[r.item_id], place) for place, r in enumerate(after) if r.item_id in ranks]
+    rose = sum(now < then for then, now in old)
+    new = len(after) - len(old)
+    return f"{rose} items rose, {new} are new on this list, {len(before) - len(old)} left it."
+
+
+def _signed_bar(value: float) -> Text:
+    """Draw a bar from the middle, to the right for a liking; full at 1 and -1."""
+    length = min(_HALF, round(abs(value) * _HALF))
+    if value >= 0:
+        return Text.assemble(" " * _HALF, (_axis(), QUIET), (_block() * length, LIKES))
+    return Text.assemble(" " * (_HALF - length), (_block() * length, DISLIKES), (_axis(), QUIET))
+
+
+def _block() -> str:
+    return "▬" if _shows("▬") else "="
+
+
+def _axis() -> str:
+    return "│" if _shows("│") else "|"
+
+
+def _shows(letter: str) -> bool:
+    """Tell whether the terminal's encoding has a letter."""
+    try:
+        letter.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _reason(reason: AnyReason) -> Text:
+    share = f"{100 * reason.share:+.0f} %"
+    named = reason.tag.value if isinstance(reason, Reason) else f"viewed {_viewed(reason)}"
+    return Text.assemble((share, _colour(reason.share)), f" {named}")
+
+
+def _viewed(reason: ViewedReason) -> str:
+    return str(reason.item_id) if reason.title is None else reason.title
+
+
+def _moved(before: int | None, now: int) -> Text:
+    if before is None:
+        return Text("new", style=LIKES)
+    if before == now:
+        return Text("=", style=QUIET)
+    up, down = ("▲", "▼") if _shows("▲") else ("+", "-")
+    if now < before:
+        return Text(f"{up}{before - now}", LIKES)
+    return Text(f"{down}{now - before}", DISLIKES)
+
+
+def _colour(value: float) -> str:
+    return LIKES if value >= 0 else DISLIKES
+
+
+def _label(feature: str) -> str:
+    return feature.replace("_", " ").capitalize()
+
+
+def _say_certainty(profile: Profile) -> str:
+    words = (
+        "not sure yet"
+        if profile.certainty < 0.5
+        else "fairly sure"
+        if profile.certainty < 0.75
+        else "sure"
+    )
+    seen, pressed = len(profile.history), sum(map(abs, profile.presses.values()))
+    known = f", {len(profile.about)} features known" if profile.about else ""
+    said = f"{words}: certainty {profile.certainty:.1f}, {seen} items seen, {pressed} presses"
+    return said + known

@@ -1,0 +1,65 @@
+"""The owner's ids, in order, and the position of each."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from teaser.errors import UnknownItemError, closest
+
+ItemId = int | str
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+
+
+class Ids(Sequence[ItemId]):
+    """The owner's names, in order, and the position of each; `"17"` finds 17 as well."""
+
+    def __init__(self, names: Iterable[ItemId]) -> None:
+        self._names = tuple(names)
+        self._place = {name: i for i, name in enumerate(self._names)}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._names[place]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ids | list | tuple):
+            return NotImplemented
+        return tuple(other) == self._names
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        few = ", ".join(repr(n) for n in self._names[:3])
+        return f"Ids({len(self)}: {few}{', ...' if len(self) > 3 else ''})"
+
+    def __contains__(self, name: object) -> bool:
+        return self.find(name) is not None
+
+    def find(self, name: object) -> int | None:
+        """Return the position of a name, or None."""
+        if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
+            return None
+        place = self._place.get(name if isinstance(name, str) else int(name))
+        if place is None and not isinstance(name, str):
+            return self._place.get(str(name))
+        if place is None and _WHOLE.fullmatch(str(name).strip()):
+            return self._place.get(int(name))
+        return place
+
+    def index_of(self, name: object) -> int:
+        """Return the position of an item id, or raise `UnknownItemError` that names the closest."""
+        place = self.find(name)
+        if place is None:
+            near = closest(str(name), map(str, self._names))
+            raise UnknownItemError(
+                f"Unknown item {name!r}; the catalogue has {len(self):,} items.{near}"
+            )
+        return place
+
+    def extended(self, names: Iterable[ItemId]) -> "Ids":
+        """Return these names followed by further ones."""
+        return Ids((*self._names, *names))

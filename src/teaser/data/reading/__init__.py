@@ -1,0 +1,1 @@
+"""Files and frames become checked tables of interactions and items."""

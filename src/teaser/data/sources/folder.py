@@ -1,0 +1,141 @@
+"""Files of a downloaded folder: found by name, read by line, bad lines counted and named."""
+
+import gzip
+import logging
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from teaser.data.reading.interactions import need_column, read_table
+from teaser.errors import TableError
+
+LOG = logging.getLogger("teaser")
+MAX_BAD_SHARE = 0.01
+_NAMED = 5
+_LISTED = 20
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder whose files are looked for by name, gzipped or not."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        if not self.path.is_dir():
+            what = "is a file, not a folder" if self.path.exists() else "does not exist"
+            raise TableError(f"{self.path} {what}. Give the folder that the data were unpacked to.")
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the files, sorted."""
+        return sorted(p.name for p in self.path.iterdir() if p.is_file())
+
+    def find(self, *names: str) -> Path | None:
+        """Return the first of the files that is there, or None."""
+        for name in names:
+            for path in (self.path / name, self.path / f"{name}.gz"):
+                if path.is_file():
+                    return path
+        return None
+
+    def need(self, what: str, *names: str) -> Path:
+        """Return the first of the files that is there, or say what was looked for and found."""
+        path = self.find(*names)
+        if path is None:
+            raise TableError(
+                f"The {what} are missing: looked for {' or '.join(names)} (also .gz) "
+                f"in {self.path}. Found: {self.listing()}."
+            )
+        return path
+
+    def listing(self) -> str:
+        """Return the names of the files as one phrase."""
+        names = self.names
+        more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+        return ", ".join(names[:_LISTED]) + more if names else "no file at all"
+
+
+def read_columns(path: Path, what: str, types: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Read a csv that must have these columns; one with a cell that does not fit stays text."""
+    try:
+        frame = pl.read_csv(path, schema_overrides=dict(types))
+    except (pl.exceptions.PolarsError, OSError):
+        frame = read_table(path, what=what)
+    for column in types:
+        need_column(frame, column, f"the {what} of {path}")
+    if frame.height == 0:
+        raise TableError(f"The {what} in {path} have no rows.")
+    return frame
+
+
+def read_dat(path: Path, columns: Sequence[str], *, wide: str) -> pl.DataFrame:
+    """Read lines of fields with `::` between them, all as text.
+
+    Parameters
+    ----------
+    path
+        Of a file in UTF-8 or, where it is not that, in Latin-1.
+    columns
+        The names of the fields.
+    wide
+        The one field that may hold `::` itself.
+    """
+    text = decode(b"".join(read_lines(path)))
+    lines = pl.Series("line", [text]).str.split("\n").explode().str.strip_chars_end("\r")
+    frame = lines.to_frame().with_row_index("number", offset=1).filter(pl.col("line") != "")
+    if frame.height == 0:
+        raise TableError(f"{path} is empty.")
+    frame = frame.with_columns(parts=pl.col("line").str.split("::"))
+    short = pl.col("parts").list.len() < len(columns)
+    bad = frame.filter(short)["number"].to_list()
+    report_bad(
+        path, bad, frame.height, f"have fewer than {len(columns)} fields with '::' between them"
+    )
+    before = columns.index(wide)
+    after = len(columns) - before - 1
+    parts, width = pl.col("parts"), pl.col("parts").list.len().cast(pl.Int64)
+    cells = {name: parts.list.get(i) for i, name in enumerate(columns[:before])}
+    cells[wide] = parts.list.slice(before, width - before - after).list.join("::")
+    cells |= {name: parts.list.get(i - after) for i, name in enumerate(columns[before + 1 :])}
+    return frame.filter(~short).select(cell.str.strip_chars().alias(n) for n, cell in cells.items())
+
+
+def as_numbers(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Turn text columns into whole numbers, where every cell is one."""
+    for column in columns:
+        whole = frame[column].cast(pl.Int64, strict=False)
+        if whole.null_count() == frame[column].null_count():
+            frame = frame.with_columns(whole)
+    return frame
+
+
+def decode(raw: bytes) -> str:
+    """Read bytes as UTF-8 or, where they are not that, as Latin-1."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, gzipped or not, one at a time."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield from file
+    except (OSError, EOFError, zlib.error) as error:
+        raise TableError(f"{path} could not be read: {error}. Is the download complete?") from error
+
+
+def report_bad(path: Path, bad: Sequence[int], total: int, why: str) -> None:
+    """Warn of lines that were left out, or refuse the file when they are more than a few."""
+    if not bad:
+        return
+    named = ", ".join(f"line {number}" for number in bad[:_NAMED])
+    said = f"{len(bad):,} of {total:,} lines of {path} {why}: {named}"
+    if len(bad) > MAX_BAD_SHARE * total:
+        raise TableError(f"{said}. At most {MAX_BAD_SHARE:.0%} may be bad: is this the right file?")
+    LOG.warning("%s; they were left out.", said)

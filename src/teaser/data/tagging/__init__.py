@@ -1,0 +1,1 @@
+"""Metadata columns become tags, by rules that are inferred or declared."""

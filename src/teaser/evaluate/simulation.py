@@ -1,0 +1,230 @@
+"""Simulated feedback: people press tags of what they will choose, and are measured again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.dataset import Dataset
+from teaser.data.split import Fold, as_generator
+from teaser.data.tagging.tag import Tag
+from teaser.errors import ParameterError
+from teaser.evaluate.metrics import Summary, as_rows
+from teaser.evaluate.protocol import BATCH_MEMORY, Callback, Evaluation, evaluate, recommend_lists
+from teaser.model.base import check_k
+from teaser.model.tagged import TaggedModel
+from teaser.profile import DEFAULT_STEERING, POPULARITY, Steering, check_press
+
+Array = NDArray[Any]
+Draw = tuple[Mapping[Tag, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """What presses drawn at random did to one model.
+
+    Attributes
+    ----------
+    evaluation
+        Each person's mean over the draws; compare it with an evaluation without presses.
+    draws
+        The evaluation of every draw.
+    presses
+        What everyone pressed in every draw, in the order of the fold.
+    n_tags, strength
+        How many tags each person was to press, and how often (negative: on -).
+    without_tags
+        People who had no tag to press. They are part of the evaluation, with the list that
+        they had before.
+    fewer_tags
+        People who had tags, but fewer than `n_tags`; they pressed those.
+    """
+
+    evaluation: Evaluation
+    draws: tuple[Evaluation, ...] = field(repr=False)
+    presses: tuple[Draw, ...] = field(repr=False)
+    n_tags: int
+    strength: int
+    without_tags: int
+    fewer_tags: int
+
+
+def simulate(
+    model: TaggedModel,
+    fold: Fold,
+    *,
+    n_tags: int = 1,
+    strength: int = 3,
+    draws: int = 3,
+    rng: int | np.random.Generator,
+    steering: Steering = DEFAULT_STEERING,
+    training: Dataset | None = None,
+    metrics: Sequence[str] | None = None,
+    shown: int = 100,
+    name: str | None = None,
+    batch_memory: int = BATCH_MEMORY,
+    callback: Callback | None = None,
+) -> Simulation:
+    """Let everyone press tags, recommend again, and average over several draws of tags.
+
+    Presses of + are on tags of the held-out items, drawn without replacement with weights
+    proportional to how many of these items carry them, as in the paper. With the same seed, fold
+    and tags, every model gets the same presses, and the first tag is the same for any `n_tags`.
+
+    Presses of - (negative `strength`) are on tags that a person sees but does not want: those of
+    the `shown` items now recommended, weighted by how many of these carry them, less every tag
+    that a held-out item carries. They depend on the model's lists. Popularity is never pressed.
+
+    Parameters
+    ----------
+    n_tags
+        How many distinct tags each person presses.
+    strength
+        How often each of them is pressed, from -5 to 5 but 0.
+    draws
+        How many times tags are drawn.
+    rng
+        Seed or generator of the draws.
+    shown
+        How long a list people look at before they press -.
+    training, metrics, steering, name, batch_memory, callback
+        See `evaluate`.
+    """
+    _check(model, n_tags, strength, draws)
+    generator = as_generator(rng)
+    weights = tag_weights(model, fold)
+    if strength < 0:
+        k = check_k(shown)
+        lists = recommend_lists(model, fold, k=k, steering=steering, batch_memory=batch_memory)
+        weights = unwanted_weights(model, weights, lists)
+    rounds, pressed = [], []
+    for _ in range(draws):
+        presses = draw_presses(weights, model.tags_, n_tags, strength, generator)
+        pressed.append(presses)
+        rounds.append(
+            evaluate(
+                model,
+                fold,
+                training=training,
+                metrics=metrics,
+                presses=presses,
+                steering=steering,
+                name=name,
+                batch_memory=batch_memory,
+                callback=callback,
+            )
+        )
+    available = np.diff(weights.indptr)
+    return Simulation(
+        evaluation=average(rounds),
+        draws=tuple(rounds),
+        presses=tuple(pressed),
+        n_tags=n_tags,
+        strength=strength,
+        without_tags=int((available == 0).sum()),
+        fewer_tags=int(((available > 0) & (available < n_tags)).sum()),
+    )
+
+
+def tag_weights(model: TaggedModel, fold: Fold) -> sp.csr_array:
+    """Return how many held-out items of each person carry each tag but popularity."""
+    return _counts(fold.held_out, model)
+
+
+def unwanted_weights(model: TaggedModel, held_out: sp.csr_array, lists: Array) -> sp.csr_array:
+    """Return how many listed items carry each tag that no held-out item of the person carries.
+
+    Parameters
+    ----------
+    held_out
+        Of `tag_weights` (people x tags).
+    lists
+        Positions of the items that each person sees (people x k).
+    """
+    seen = _counts(as_rows(lists, len(model.items_)), model)
+    wanted = held_out.copy()
+    wanted.data[:] = 1
+    return _tidy(seen - seen.multiply(wanted))
+
+
+def draw_presses(
+    weights: sp.csr_array,
+    tags: Sequence[Tag],
+    n_tags: int,
+    strength: int,
+    rng: np.random.Generator,
+) -> Draw:
+    """Return distinct tags for everyone, drawn one after the other with the weights of their row.
+
+    Parameters
+    ----------
+    weights
+        People x tags; a tag of weight zero is never drawn.
+    """
+    person = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    # The order of exponential times with these rates is that of weighted draws in sequence.
+    time = rng.exponential(size=weights.nnz) / weights.data
+    order = np.lexsort((time, person))
+    first = np.arange(weights.nnz) - weights.indptr[person] < n_tags
+    presses: list[dict[Tag, int]] = [{} for _ in range(weights.shape[0])]
+    chosen = order[first]
+    for row, column in zip(person[chosen].tolist(), weights.indices[chosen].tolist(), strict=True):
+        presses[row][tags[column]] = strength
+    return tuple(presses)
+
+
+def average(rounds: Sequence[Evaluation]) -> Evaluation:
+    """Return the mean of evaluations of the same people, person by person.
+
+    The error of a metric of the catalogue is the mean of theirs: more draws are not more people.
+    """
+    one = rounds[0]
+    return Evaluation(
+        model=one.model,
+        users=one.users,
+        values={
+            name: np.mean([each.values[name] for each in rounds], axis=0) for name in one.values
+        },
+        catalogue={
+            name: Summary(
+                float(np.mean([each.catalogue[name].mean for each in rounds])),
+                float(np.mean([each.catalogue[name].error for each in rounds])),
+                summary.n,
+            )
+            for name, summary in one.catalogue.items()
+        },
+        lists=np.concatenate([each.lists for each in rounds]),
+    )
+
+
+def _counts(rows: sp.csr_array, model: TaggedModel) -> sp.csr_array:
+    """Return how many items of each row carry each tag (rows x tags); popularity counts nothing."""
+    carried = sp.csr_array(model.decoder_, copy=True)
+    carried.data = (carried.data != 0).astype(np.float64)
+    for column in np.flatnonzero([tag == POPULARITY for tag in model.tags_]).tolist():
+        carried.data[carried.indices == column] = 0
+    return _tidy(rows.astype(np.float64) @ carried)
+
+
+def _tidy(matrix: Any) -> sp.csr_array:
+    rows = sp.csr_array(matrix)
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    return rows
+
+
+def _check(model: Any, n_tags: Any, strength: Any, draws: Any) -> None:
+    if not isinstance(model, TaggedModel):
+        raise ParameterError(
+            f"{type(model).__name__} has no tags to press; feedback needs an aspect model."
+        )
+    model.check_fitted()
+    check_press("a tag", strength)
+    if strength == 0:
+        raise ParameterError("strength 0 presses nothing; use 1 to 5 or -5 to -1.")
+    for name, value in (("n_tags", n_tags), ("draws", draws)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ParameterError(f"{name} must be a whole number of at least 1, found {value!r}.")

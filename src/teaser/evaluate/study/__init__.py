@@ -1,0 +1,1 @@
+"""A study: a TOML plan, its data, grid search, run and results."""

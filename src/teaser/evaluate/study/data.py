@@ -1,0 +1,74 @@
+"""The data set of a study: read, cut down, described."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from teaser.data import events
+from teaser.data.dataset import Dataset
+from teaser.data.sources.source import read_source
+from teaser.errors import DataError, ParameterError
+from teaser.evaluate.study.plan import DataPlan
+
+
+def read_data(plan: DataPlan, data: Path, *, beside: Path) -> Dataset:
+    """Return the data set of a study."""
+    rules = beside / plan.rules if plan.rules else None
+    if plan.source == "events":
+        dataset = events.dataset(rules=rules, **plan.options)
+    else:
+        folder = data / plan.folder
+        if not folder.is_dir():
+            raise DataError(
+                f"The study reads {plan.source} from {folder}, and there is no such folder. "
+                "Say where the data sets are with --data or TEASER_DATA."
+            )
+        found = read_source(plan.source, folder, **_placed(plan.options, data))
+        dataset = Dataset.from_tables(
+            found.interactions,
+            found.items,
+            user=found.user,
+            item=found.item,
+            rules=found.rules if rules is None else rules,
+            positive=plan.positive or found.positive,
+        )
+    return dataset if plan.min_items is None else with_common_tags(dataset, plan.min_items)
+
+
+def with_common_tags(dataset: Dataset, least: int) -> Dataset:
+    """Return a data set with only the tags that at least so many items carry."""
+    carried = np.bincount(dataset.S.indices, minlength=dataset.n_tags)
+    kept = np.flatnonzero(carried >= least)
+    if not len(kept):
+        raise ParameterError(f"No tag is carried by {least} items or more.")
+    return replace(dataset, S=dataset.S[:, kept], tags=tuple(dataset.tags[j] for j in kept))
+
+
+def describe(dataset: Dataset) -> dict[str, Any]:
+    """Return the properties of the data that the tables show."""
+    features: dict[str, int] = {}
+    for tag in dataset.tags:
+        features[tag.feature] = features.get(tag.feature, 0) + 1
+    return {
+        "users": dataset.n_users,
+        "items": dataset.n_items,
+        "tags": dataset.n_tags,
+        "interactions": int(dataset.X.nnz),
+        "interaction_density": dataset.X.nnz / (dataset.n_users * dataset.n_items),
+        "tag_density": dataset.S.nnz / (dataset.n_items * dataset.n_tags),
+        "features": features,
+    }
+
+
+def _placed(options: Any, data: Path) -> dict[str, Any]:
+    """Return the options of a reader, folders and files among them looked up in the data folder."""
+    paths = ("imdb", "reviews", "meta")
+    return {k: data / v if k in paths else v for k, v in options.items()}
+
+
+def first_users(training: Dataset, most: int) -> Dataset:
+    """Return a data set of at most so many people, the first ones."""
+    rows = np.arange(min(most, training.n_users))
+    return training.at(rows)

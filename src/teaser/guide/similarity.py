@@ -1,0 +1,89 @@
+"""Items that share tags: the rarer a tag, the more it counts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.ids import ItemId
+from teaser.data.tagging.tag import Tag
+from teaser.model.base import check_k, top_k
+from teaser.model.tagged import TaggedModel
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Similar:
+    """An item that resembles another.
+
+    Attributes
+    ----------
+    similarity
+        From 0, no tag in common, to 1, the same tags.
+    shared
+        The tags that both carry, each with its share of the similarity, largest first; the
+        shares sum to 1.
+    """
+
+    item_id: ItemId
+    similarity: float
+    shared: tuple[tuple[Tag, float], ...]
+    title: str | None = None
+
+
+def similar(model: TaggedModel, item_id: ItemId, *, k: int = 10) -> list[Similar]:
+    """Return the k items most similar to one by their tags, popularity left out.
+
+    The similarity is the cosine of the angle between rows of tags weighted by their rarity.
+    Ties are ordered by popularity, then by place in the catalogue. Items that share nothing are
+    left out, so an item without tags has none.
+    """
+    model.check_fitted()
+    k = check_k(k)
+    item = model.items_.index_of(item_id)
+    V = rarity_rows(model)
+    own = V[[item]].toarray().ravel()
+    # Equal rows may differ by a rounding; the twelfth digit must not decide before popularity.
+    similarity = np.round(np.clip(V @ own, 0, 1), 12)
+    best = top_k(similarity, k, exclude=np.array([item]), tie=model.popularity_)
+    return [
+        Similar(
+            item_id=model.items_[i],
+            similarity=float(similarity[i]),
+            shared=_shared(model, V, i, own),
+            title=model.title(i),
+        )
+        for i in best[similarity[best] > 0].tolist()
+    ]
+
+
+def rarity_rows(model: TaggedModel, places: Array | None = None) -> sp.csr_array:
+    """Return the items' tags weighted by log(1 + items / carriers), in rows of length 1 or 0.
+
+    The columns are those of the decoder, that of popularity is 0; the rows are those of all
+    items, or of the ones at the places named.
+    """
+    n_items, n_tags = model.decoder_.shape
+    carriers = np.bincount(model.decoder_.indices, minlength=n_tags)
+    rarity = np.log1p(n_items / np.maximum(1, carriers))
+    rarity[-1] = 0.0
+    D = model.decoder_ if places is None else model.decoder_[places]
+    data = D.data * rarity[D.indices]
+    owner = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
+    length = np.sqrt(np.bincount(owner, weights=data**2, minlength=D.shape[0]))
+    data /= np.where(length > 0, length, 1.0)[owner]
+    return sp.csr_array((data, D.indices, D.indptr), shape=D.shape)
+
+
+def _shared(
+    model: TaggedModel, V: sp.csr_array, i: int, own: Array
+) -> tuple[tuple[Tag, float], ...]:
+    row = slice(V.indptr[i], V.indptr[i + 1])
+    places = V.indices[row]
+    parts = V.data[row] * own[places]
+    parts = parts / parts.sum()
+    order = np.argsort(-parts, kind="stable")
+    return tuple((model.tags_[places[o]], float(parts[o])) for o in order if parts[o] > 0)

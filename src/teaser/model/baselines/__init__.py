@@ -1,0 +1,1 @@
+"""The models that TEASER is compared with."""

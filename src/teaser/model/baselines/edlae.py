@@ -1,0 +1,317 @@
+"""EDLAE: an autoencoder of low rank, or of full rank in closed form, without its diagonal."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from teaser.data.dataset import Dataset
+from teaser.errors import ConvergenceWarning, ParameterError, SolverError
+from teaser.model.baselines.base import (
+    PlainModel,
+    check_count,
+    check_dataset,
+    check_number,
+    check_rng,
+)
+from teaser.model.solver.inverse import (
+    check_dense_settings,
+    check_room,
+    dense_gram,
+    invert,
+    item_weights,
+)
+
+Array = NDArray[Any]
+Callback = Callable[[int, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """What the alternating directions found: E and D (items x rank), and how it went."""
+
+    encoder: Array
+    decoder: Array
+    objective: tuple[float, ...]
+    converged: bool
+
+
+class EDLAE(PlainModel):
+    """Emphasised denoising linear autoencoder: weights of low rank, their diagonal left out.
+
+    It minimises
+
+        |X - X P(E D')|^2 + |L^(1/2) P(E D')|^2,    L = l2 I + dropout / (1 - dropout) dM(X'X)
+
+    over E and D (items x rank), where P sets the diagonal to zero. TEASER is this model with
+    the decoder fixed to the tags.
+
+    Parameters
+    ----------
+    l2
+        lambda, the penalty on item-to-item weights: larger trusts only what many people share.
+    dropout
+        p, the share of a history that is hidden in learning: more shrinks the weights of items
+        that many people chose. The paper's model has none.
+    rank
+        The number of columns of E and D; `"tags"` for the number of tags of the data set,
+        popularity among them; `"full"` or None for the closed form.
+    gram
+        X'X: `"auto"` to count it, or a precomputed array or operator, which is left as it is.
+    tol
+        Relative change of the objective at which the iterations stop.
+    max_iter
+        Iterations after which it gives up, with a `ConvergenceWarning`.
+    dtype
+        `"float32"` or `"float64"`.
+    rng
+        Seed or generator for the decoder's start.
+
+    Attributes
+    ----------
+    encoder_, decoder_
+        E and D, items x rank; of the closed form the weights P(E D') (items x items) and a
+        decoder without columns.
+    own_
+        diag(E D'), what is taken away again.
+    objective_
+        The objective after each iteration; empty for the closed form.
+    converged_
+        Whether the iterations reached the tolerance.
+
+    References
+    ----------
+    Steck: Autoencoders that don't overfit towards the Identity. 2020.
+    """
+
+    encoder_: Array
+    decoder_: Array
+    own_: Array
+    objective_: tuple[float, ...]
+    converged_: bool
+
+    _learnt = ("encoder", "decoder", "own")
+
+    def __init__(
+        self,
+        *,
+        l2: float = 200.0,
+        dropout: float = 0.0,
+        rank: int | str | None = "tags",
+        gram: Any = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 50,
+        dtype: str = "float32",
+        rng: int | np.random.Generator | None = 0,
+    ) -> None:
+        self.l2 = l2
+        self.dropout = dropout
+        self.rank = rank
+        self.gram = gram
+        self.tol = tol
+        self.max_iter = max_iter
+        self.dtype = dtype
+        self.rng = rng
+
+    def fit(self, dataset: Dataset, *, callback: Callback | None = None) -> Self:
+        """Learn the weights.
+
+        Parameters
+        ----------
+        callback
+            Told the iteration and the relative change of the objective.
+        """
+        self._check(dataset)
+        rank = self._rank(dataset)
+        check_room("EDLAE", dataset.n_items, self.dtype, arrays=1 if rank is None else 2)
+        G = dense_gram(dataset.X, self.gram, self.dtype)
+        penalty = self.l2 + self.dropout / (1 - self.dropout) * G.diagonal()
+        if rank is None:
+            G.flat[:: len(G) + 1] += penalty
+            weights = item_weights(invert(G))
+            found = Factors(weights, weights[:, :0], (), True)
+        else:
+            rng = np.random.default_rng(self.rng)
+            found = alternate(G, penalty, rank, self.tol, self.max_iter, rng, callback)
+        self._take_catalogue(dataset)
+        self.encoder_, self.decoder_ = found.encoder, found.decoder
+        self.own_ = np.zeros(len(G)) if rank is None else _rowdot(found.encoder, found.decoder)
+        self.objective_, self.converged_ = found.objective, found.converged
+        return self
+
+    def memory_estimate(self, dataset: Dataset) -> int:
+        """Return the bytes that fitting this data set will take at the peak."""
+        self._check(dataset)
+        rank, n = self._rank(dataset), dataset.n_items
+        cells = n * n if rank is None else 2 * n * n + _ARRAYS * n * rank
+        return cells * np.dtype(self.dtype).itemsize
+
+    def score_batch(self, X: Any) -> Array:
+        """Return the score of every item for every row of histories (people x items)."""
+        rows = self._histories(X)
+        scores = np.asarray(rows.astype(self.encoder_.dtype) @ self.encoder_)
+        if not self.decoder_.shape[1]:
+            return scores
+        scores = scores @ self.decoder_.T
+        # x_i (E D')_ii, what an item says about itself, is no part of the model.
+        person = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        scores[person, rows.indices] -= self.own_[rows.indices].astype(scores.dtype)
+        return scores
+
+    def _rank(self, dataset: Dataset) -> int | None:
+        """Return the rank that is meant, or None where it is full."""
+        if self.rank is None or self.rank == "full":
+            return None
+        rank = dataset.n_tags + 1 if isinstance(self.rank, str) else int(self.rank)
+        return rank if rank < dataset.n_items else None
+
+    def _check(self, dataset: Dataset) -> None:
+        check_number("l2", self.l2)
+        if self.dropout != 0 or isinstance(self.dropout, bool):
+            check_number("dropout", self.dropout, most=1.0)
+        if isinstance(self.rank, str) and self.rank not in ("tags", "full"):
+            raise ParameterError(
+                f"rank must be a whole number, 'tags', 'full' or None, found {self.rank!r}."
+            )
+        if not isinstance(self.rank, str) and self.rank is not None:
+            check_count("rank", self.rank)
+        check_number("tol", self.tol, most=1.0)
+        check_count("max_iter", self.max_iter)
+        check_rng(self.rng)
+        check_dense_settings(self.gram, self.dtype)
+        check_dataset(dataset)
+
+    def _fit_settings(self) -> dict[str, Any]:
+        return {"objective": list(self.objective_), "converged": self.converged_}
+
+    def _take_fit_settings(self, settings: Mapping[str, Any]) -> None:
+        self.objective_ = tuple(settings["objective"])
+        self.converged_ = settings["converged"]
+
+    def _check_whole(self) -> None:
+        n_items, rank = len(self.items_), self.decoder_.shape[1]
+        if self.encoder_.shape != (n_items, rank or n_items) or len(self.decoder_) != n_items:
+            raise ValueError("its factors do not fit its items")
+        if self.own_.shape != (n_items,):
+            raise ValueError("its diagonal does not fit its items")
+
+
+# Arrays of items x rank alive at once: E, D, H E, and two products on their way.
+_ARRAYS = 6
+
+
+def alternate(
+    G: Array,
+    penalty: Array,
+    rank: int,
+    tol: float,
+    max_iter: int,
+    rng: np.random.Generator,
+    callback: Callback | None = None,
+) -> Factors:
+    """Find E and D (items x rank) by alternating directions with multipliers.
+
+    With H = G + dM(penalty), C = H^-1, W = E D' - dM(b) and the constraint b = diag(E D'), the
+    Lagrangian is tr(W'HW) - 2 tr(GW) + 2 g'(b - diag(E D')). Were it not for the rank, it would
+    be least at E D' = M = dM(b) + C (G + dM(g)); so E and D are in turn the least squares
+
+        E = M D (D'D)^-1,    D = M'H E (E'H E)^-1,
+
+    in which C G = I - C dM(penalty) and M'H = dM(b) H + G + dM(g). Then b follows in closed form,
+    and g moves by the constraint's error over diag(C): at full rank the first g is exact.
+    """
+    g_items = G.diagonal().astype(np.float64)
+    h_items = g_items + penalty
+    D = _leading_subspace(G, rank, rng)
+    inner = D.T @ D
+    C = G.copy()
+    C.flat[:: len(C) + 1] += penalty
+    C = invert(C)
+    weight = 1.0 / C.diagonal().astype(np.float64)
+    b, g = np.zeros(len(G)), penalty - weight
+    objective: list[float] = []
+    change = np.inf
+    for iteration in range(1, max_iter + 1):
+        E = _encode(C, D, inner, 1 + b, g - penalty)
+        HE, D, outer = _decode(G, E, penalty, b, g)
+        inner = D.T @ D
+        own, pull = _rowdot(E, D), _rowdot(HE, D)
+        # tr G - 2 tr(GW) + tr(W'HW) with W = P(E D')
+        fit = g_items.sum() - 2 * (pull - h_items * own).sum()
+        objective.append(float(fit + _sum(inner, outer) + ((h_items * own - 2 * pull) * own).sum()))
+        if not np.isfinite(objective[-1]):
+            raise SolverError("The objective of EDLAE is no longer finite. Raise l2.")
+        if iteration > 1:
+            change = abs(objective[-2] - objective[-1]) / abs(objective[-1])
+        if callback is not None:
+            callback(iteration, change)
+        if change <= tol:
+            break
+        b = (pull - g_items - g) / h_items
+        g = g + weight * (b - own)
+    else:
+        _warn(max_iter, change, tol)
+    return Factors(E, D, tuple(objective), bool(change <= tol))
+
+
+def _encode(C: Array, D: Array, inner: Array, stay: Array, move: Array) -> Array:
+    """Return E = M D (D'D)^-1, where M D = dM(stay) D + C dM(move) D."""
+    right = C @ (D * _column(move, D))
+    right += D * _column(stay, D)
+    return _divide(right, inner)
+
+
+def _decode(G: Array, E: Array, penalty: Array, b: Array, g: Array) -> tuple[Array, Array, Array]:
+    """Return H E, D = M'H E (E'H E)^-1 and E'H E."""
+    HE = G @ E
+    right = HE + E * _column(g, E)
+    HE += E * _column(penalty, E)
+    right += HE * _column(b, E)
+    outer = E.T @ HE
+    return HE, _divide(right, outer), outer
+
+
+def _leading_subspace(G: Array, rank: int, rng: np.random.Generator) -> Array:
+    """Return an orthonormal basis near the leading eigenvectors of G (items x rank)."""
+    basis = rng.standard_normal((len(G), rank), dtype=G.dtype)
+    for _ in range(2):
+        basis = np.linalg.qr(G @ basis)[0]
+    return basis
+
+
+def _divide(right: Array, square: Array) -> Array:
+    """Return right times the inverse of a symmetric square, factored in double precision."""
+    A = square.astype(np.float64)
+    A = (A + A.T) / 2
+    # Columns that say nothing, where the rank exceeds what the data hold, stay at zero.
+    A.flat[:: len(A) + 1] += np.finfo(right.dtype).eps * max(float(np.trace(A)) / len(A), 1e-30)
+    try:
+        inverse = cho_solve(cho_factor(A, lower=True), np.eye(len(A)))
+    except np.linalg.LinAlgError:
+        inverse = np.linalg.pinv(A, hermitian=True)
+    return np.asarray(right @ inverse.astype(right.dtype))
+
+
+def _rowdot(A: Array, B: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", A, B, dtype=np.float64))
+
+
+def _sum(A: Array, B: Array) -> float:
+    return float(np.einsum("ij,ij->", A, B, dtype=np.float64))
+
+
+def _column(values: Array, like: Array) -> Array:
+    return np.asarray(values.astype(like.dtype)[:, None])
+
+
+def _warn(iterations: int, change: float, tol: float) -> None:
+    warnings.warn(
+        f"EDLAE stopped after {iterations} iterations at a change of {change:.1e}, above "
+        f"tol={tol:.1e}. Raise max_iter, or accept a larger tol.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,105 @@
+"""ItemKNN: items like those of the history, by the cosine of who chose them."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.dataset import Dataset, pack, unpack
+from teaser.model.baselines.base import PlainModel, check_count, check_dataset
+
+Array = NDArray[Any]
+
+
+class ItemKNN(PlainModel):
+    """Nearest neighbours: each item of a history speaks for the k items most like it.
+
+    The likeness of two items is the cosine of their columns of X, how many people chose both /
+    the root of the product of how many chose each. An item's score is the sum of its likeness
+    to those items of the history that count it among their neighbours.
+
+    Parameters
+    ----------
+    k
+        How many neighbours an item has, itself not among them. Between equally similar items the
+        more popular one, then the earlier one in the catalogue, is taken.
+
+    Attributes
+    ----------
+    similarity_
+        Sparse, items x items: the neighbours of each item in its row.
+
+    References
+    ----------
+    Deshpande, Karypis: Item-based top-N recommendation algorithms. 2004.
+    """
+
+    similarity_: sp.csr_array
+
+    def __init__(self, *, k: int = 200) -> None:
+        self.k = k
+
+    def fit(self, dataset: Dataset) -> Self:
+        """Find the neighbours of every item."""
+        check_count("k", self.k)
+        check_dataset(dataset)
+        similarity = neighbours(dataset.X, dataset.item_counts, int(self.k))
+        self._take_catalogue(dataset)
+        self.similarity_ = similarity
+        return self
+
+    def score_batch(self, X: Any) -> Array:
+        """Return the score of every item for every row of histories (people x items)."""
+        rows = self._histories(X)
+        return np.asarray((rows.astype(np.float64) @ self.similarity_).toarray())
+
+    def _arrays(self) -> dict[str, Array]:
+        return pack("similarity", self.similarity_)
+
+    def _take_arrays(self, arrays: Mapping[str, Array]) -> None:
+        shape = (len(self.items_), len(self.items_))
+        self.similarity_ = unpack("similarity", arrays, shape).astype(np.float64)
+
+    def _check_whole(self) -> None:
+        if not np.isfinite(self.similarity_.data).all():
+            raise ValueError("its similarities are not finite")
+
+
+# A block of counts is a sparse matrix that may be nearly full: keep it near 50 MB.
+_CELLS = 2**22
+
+
+def neighbours(X: sp.csr_array, counts: Array, k: int) -> sp.csr_array:
+    """Return the cosines of each item with the k items most like it (items x items, sparse)."""
+    X = sp.csr_array(X, dtype=np.float64)
+    Xt = X.T.tocsr()
+    n_items = X.shape[1]
+    width = max(1, _CELLS // max(1, n_items))
+    found: list[tuple[Array, Array]] = []
+    for first in range(0, n_items, width):
+        both = sp.csr_array(Xt[first : first + width] @ X)
+        for row in range(both.shape[0]):
+            part = slice(both.indptr[row], both.indptr[row + 1])
+            found.append(_nearest(first + row, both.indices[part], both.data[part], counts, k))
+    starts = np.cumsum([0, *(len(places) for places, _ in found)])
+    places = np.concatenate([np.zeros(0, np.int64), *(places for places, _ in found)])
+    values = np.concatenate([np.zeros(0), *(values for _, values in found)])
+    return sp.csr_array((values, places, starts), shape=(n_items, n_items))
+
+
+def _nearest(item: int, places: Array, both: Array, counts: Array, k: int) -> tuple[Array, Array]:
+    """Return the positions and cosines of the k nearest of some items, in order of position."""
+    others = places != item
+    places, both = places[others].astype(np.int64), both[others]
+    # One root of one product, so that equal counts give equal cosines to the last bit.
+    cosines = both / np.sqrt(counts[places].astype(np.float64) * counts[item])
+    if len(places) > k:
+        least = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
+        near = np.flatnonzero(cosines >= least)
+        order = np.lexsort((places[near], -counts[places[near]], -cosines[near]))
+        chosen = near[order[:k]]
+        places, cosines = places[chosen], cosines[chosen]
+    order = np.argsort(places)
+    return places[order], cosines[order]

@@ -1,0 +1,203 @@
+"""How much each tag matters for each item: the decoder's weights, learned in turn with the encoder.
+
+The weights D keep the places of the tags and are drawn towards S, the fixed decoder:
+
+    f(E, D) = |X - X P(E D')|^2 + l1 |P(E D')|^2 + l2 |E|^2 + l2_decoder |D - S|^2
+
+For one of the two given, the other is the solution of a linear equation: for D a small one for
+each item. See docs/model.md.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.errors import ParameterError
+from teaser.model.gram.cost import Estimate
+from teaser.model.gram.gpu import to_host
+from teaser.model.gram.operator import Gram
+from teaser.model.solver.conjugate_gradients import Solution
+from teaser.model.solver.system import System, chunk_height
+
+log = logging.getLogger("teaser")
+
+Array = NDArray[Any]
+Solve = Callable[[System, Array | None], Solution]
+
+DECODERS = ("tags", "learned")
+
+_CHUNK_BYTES = 2**26
+
+
+def learn_decoder(
+    system: System,
+    S: sp.csr_array,
+    *,
+    l1: float,
+    l2_decoder: float,
+    rounds: int,
+    solve: Solve,
+    start: Array | None = None,
+) -> tuple[Solution, System, sp.csr_array]:
+    """Return an encoder and weights for it, the encoder being that of exactly these weights.
+
+    Parameters
+    ----------
+    system
+        Prepared for the fixed decoder.
+    S
+        The fixed decoder in double precision, towards which the weights are drawn.
+    l1, l2_decoder
+        The penalties on item-to-item weights and on the distance to S.
+    rounds
+        How often the weights are learned, each time for the encoder of the last ones.
+    solve
+        Finds the encoder of a system, from a start near it.
+    start
+        An encoder to begin from.
+
+    Returns
+    -------
+    The solution, its iterations those of all rounds; the system of the weights; the weights.
+    """
+    solution = solve(system, start)
+    iterations, weights = solution.iterations, S
+    unchosen = to_host(system.g) == 0
+    for left in reversed(range(rounds)):
+        weights = update_decoder(system.gram, solution.encoder, S, l1=l1, l2_decoder=l2_decoder)
+        if not left:
+            weights = with_tag_means(weights, unchosen)
+        system = system.with_decoder(weights.astype(system.gram.dtype))
+        solution = solve(system, solution.encoder)
+        iterations += solution.iterations
+    return replace(solution, iterations=iterations), system, weights
+
+
+def update_decoder(
+    gram: Gram, encoder: Array, S: sp.csr_array, *, l1: float, l2_decoder: float
+) -> sp.csr_array:
+    """Return the weights that minimise the objective for an encoder.
+
+    For item i with tags T, column i of P(E D') is E_jT d over all other items j, so d is the
+    ridge regression of x_i on Z = (X E - x_i E_i)_T. With e = E_iT and h = (G E)_iT,
+
+        (M_TT - h e' - e h' + (g_i - l1) e e' + l2_decoder I) d = h - g_i e + l2_decoder S_iT
+
+    where M = E'(G + l1 I) E is shared by all items.
+    """
+    E = np.asarray(encoder, dtype=gram.dtype, like=gram.diagonal())
+    GE = gram.apply(E)
+    M = _inner(E, GE) + l1 * _inner(E, E)
+    g = to_host(gram.diagonal()).astype(np.float64)
+    owner = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+    e, h = (_entries(A, owner, S.indices) for A in (E, GE))
+    target = h - g[owner] * e + l2_decoder * S.data
+    weights = np.zeros(S.nnz)
+    for items, places in _batches(S.indptr):
+        tags, own, seen = S.indices[places], e[places], h[places]
+        A = M[tags[:, :, None], tags[:, None, :]]
+        cross = seen[:, :, None] * own[:, None, :]
+        A -= cross
+        A -= cross.transpose(0, 2, 1)
+        A += (g[items] - l1)[:, None, None] * own[:, :, None] * own[:, None, :]
+        A += l2_decoder * np.eye(places.shape[1])
+        weights[places] = np.linalg.solve(A, target[places][:, :, None])[:, :, 0]
+    return sp.csr_array((weights, S.indices, S.indptr), shape=S.shape)
+
+
+def tag_means(weights: sp.csr_array) -> Array:
+    """Return the mean weight of each tag over the items that carry it; 1 where none does."""
+    carriers = np.bincount(weights.indices, minlength=weights.shape[1])
+    sums = np.bincount(weights.indices, weights.data, minlength=weights.shape[1])
+    return np.asarray(np.where(carriers > 0, sums / np.maximum(carriers, 1), 1.0))
+
+
+def with_tag_means(weights: sp.csr_array, rows: Array) -> sp.csr_array:
+    """Return weights in which some items have the mean weights of their tags over the others.
+
+    Items that nobody chose yet have shown nothing about themselves: the regression would take
+    their tags away from them.
+
+    Parameters
+    ----------
+    rows
+        Which items: true or false for each.
+    """
+    means = tag_means(sp.csr_array(weights[np.flatnonzero(~rows)]))
+    is_theirs = np.repeat(rows, np.diff(weights.indptr))
+    data = np.where(is_theirs, means[weights.indices], weights.data)
+    return sp.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
+
+
+def check_decoder(decoder: Any, l2_decoder: Any, rounds: Any) -> None:
+    """Raise `ParameterError` for settings of the decoder that make no sense."""
+    if decoder not in DECODERS:
+        raise ParameterError(f"decoder must be one of {', '.join(DECODERS)}, found {decoder!r}.")
+    is_real = isinstance(l2_decoder, int | float | np.integer | np.floating)
+    if isinstance(l2_decoder, bool) or not is_real or not 0 < l2_decoder < 1e300:
+        raise ParameterError(f"l2_decoder must be a finite number above 0, found {l2_decoder!r}.")
+    if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 1:
+        raise ParameterError(
+            f"rounds must be a whole number of at least 1, found {rounds!r}. "
+            "Without any there is decoder='tags'."
+        )
+
+
+def check_carriers(S: sp.csr_array) -> None:
+    """Raise `ParameterError` where no item carries a tag; tell of those that carry none.
+
+    Such items have popularity alone, whose weight is learned, and keep an empty row without it.
+    """
+    blank = int((np.diff(S.indptr) == 0).sum())
+    if blank == S.shape[0]:
+        raise ParameterError(
+            "No item carries a tag, so that there are no weights to learn. Use decoder='tags', or "
+            "rules that find tags."
+        )
+    if blank:
+        log.warning(
+            "%d of %d items carry no tag: for them only popularity has a weight to learn",
+            *(blank, S.shape[0]),
+        )
+
+
+def more_rounds(expected: Estimate, *, rounds: int, is_sparse: bool) -> Estimate:
+    """Return what a fit takes that is made so many more times; its memory is the same.
+
+    To find a sparse encoder takes about as long as two more dense ones.
+    """
+    times = rounds + 1 + 2 * is_sparse
+    return replace(
+        expected, seconds=times * expected.seconds, iterations=times * expected.iterations
+    )
+
+
+def _batches(indptr: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield items with equally many tags, and the places of their entries (items x tags)."""
+    sizes = np.diff(indptr)
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        items = np.flatnonzero(sizes == size)
+        height = max(1, _CHUNK_BYTES // (8 * size * size))
+        for first in range(0, len(items), height):
+            some = items[first : first + height]
+            yield some, indptr[some][:, None] + np.arange(size)
+
+
+def _inner(A: Array, B: Array) -> Array:
+    """Return A'B, blocks of rows added in double precision."""
+    total = np.zeros((A.shape[1], B.shape[1]))
+    for first in range(0, len(A), height := chunk_height(A)):
+        rows = slice(first, first + height)
+        total += to_host(A[rows].T @ B[rows])
+    return total
+
+
+def _entries(A: Array, rows: Array, columns: Array) -> Array:
+    """Return the named entries in main memory, in double precision."""
+    where = (np.asarray(rows, like=A), np.asarray(columns, like=A))
+    return to_host(A[where]).astype(np.float64)

@@ -1,0 +1,267 @@
+"""What is known of people, beside their history: further rows of the encoder, learnt and used.
+
+With p features of users in a binary matrix Q (users x p), the encoder gets p more rows, and
+
+    |X - [X Q] P(E D')|^2 + l1 |P(E D')|^2 + l2 |E|^2
+
+is the objective of TEASER for the interactions [X Q] and a decoder with p rows of zeros below:
+only rows of items have a diagonal to lose. These rows say what a feature *adds to a history*.
+Of a person without one they say too little, since a history was always there when they were
+learnt. What a feature says *on its own* minimises the same without X on the right,
+
+    |X - Q N D'|^2 + l1 |N D'|^2 + l2 |N|^2,    (Q'Q + l1 I) N D'D + l2 N = Q'X D,
+
+which the eigenvectors of Q'Q and D'D solve at once. A profile goes from N to E as its history
+grows.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.dataset import Dataset, tag_frame, tags_from
+from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.tagging.user_features import UserFeatures
+from teaser.errors import ParameterError
+from teaser.model.catalogue import decoder, popularity
+from teaser.model.extensions.sparse_encoder import as_dense
+from teaser.model.extensions.warm_start import match_encoder
+from teaser.model.gram.gpu import to_host
+from teaser.model.solver.system import System
+from teaser.profile import POPULARITY
+
+Array = NDArray[Any]
+About = Iterable[Tag | str]  # what is known of one person
+ManyAbout: TypeAlias = Any  # a list of what is known for each person, or a binary matrix
+
+
+@dataclass(frozen=True, eq=False)
+class UserRows:
+    """What a model learnt of the tags of people.
+
+    Attributes
+    ----------
+    tags
+        The tags of people, in the order of the rows.
+    encoder
+        What each adds to the raw scores of a person with a history (tags of people x tags).
+    alone
+        What each says of a person of whom nothing else is known (tags of people x tags).
+    """
+
+    tags: tuple[Tag, ...]
+    encoder: Array = field(repr=False)
+    alone: Array = field(repr=False)
+
+    @cached_property
+    def index(self) -> dict[Tag, int]:
+        """The row of each tag of people."""
+        return {tag: i for i, tag in enumerate(self.tags)}
+
+    def encode(self, known: sp.csr_array, lengths: Array) -> Array:
+        """Return what features add to the raw scores of people with histories of such lengths."""
+        share = alone_share(lengths)[:, None]
+        together = known.astype(np.float64)
+        return np.asarray(share * (together @ self.alone) + (1 - share) * (together @ self.encoder))
+
+    def origins(self, known: Sequence[int], column: int, length: int) -> dict[Tag, float]:
+        """Return what each feature adds to the raw score of one tag."""
+        share = float(alone_share(np.array(length)))
+        parts = share * self.alone[:, column].astype(np.float64)
+        parts += (1 - share) * self.encoder[:, column].astype(np.float64)
+        return {self.tags[i]: float(parts[i]) for i in known}
+
+
+def alone_share(lengths: Array) -> Array:
+    """Return how far features speak on their own: 1 without history, 2/3, 1/3, 2/11, ... with."""
+    return np.asarray(2.0 / (2.0 + np.square(lengths, dtype=np.float64)))
+
+
+def learned_features(model: Any, dataset: Dataset) -> UserFeatures | None:
+    """Return what is known of the users of a data set, where a Teaser is to learn from it."""
+    if dataset.user_features is None or not model.user_features:
+        return None
+    others = {"decoder='learned'": model.decoder == "learned", "density": model.density}
+    others["l2_remainder"] = model.l2_remainder
+    for name in (name for name, asked in others.items() if asked):
+        raise ParameterError(
+            f"The data set knows features of people, which cannot be learnt from with {name}. "
+            "Leave that out, or the features, with user_features=False."
+        )
+    return dataset.user_features
+
+
+def learn_user_rows(
+    features: UserFeatures | None, dataset: Dataset, encoder: Array, system: System, model: Any
+) -> UserRows | None:
+    """Return the rows of the tags of people: those below the items' and those of their own.
+
+    Parameters
+    ----------
+    encoder
+        E of all rows, those of the tags of people last.
+    system
+        What was solved.
+    model
+        Whose penalties, `l2_weights` and `l2_encoder`, count.
+    """
+    if features is None:
+        return None
+    alone = learn_alone(
+        features.F,
+        dataset.X,
+        decoder(dataset.S, popularity(dataset)),
+        basis=(to_host(system.V), to_host(system.eta)),
+        l1=float(model.l2_weights),
+        l2=float(model.l2_encoder),
+    )
+    together = encoder[dataset.n_items :].copy()
+    return UserRows(features.tags, together, alone.astype(encoder.dtype))
+
+
+def learn_alone(
+    known: sp.csr_array,
+    X: sp.csr_array,
+    D: sp.csr_array,
+    *,
+    basis: tuple[Array, Array],
+    l1: float,
+    l2: float,
+) -> Array:
+    """Return N, what each tag of people says on its own (tags of people x tags).
+
+    Parameters
+    ----------
+    known
+        Q, who has which tag of people (users x tags of people).
+    basis
+        V and eta, the eigenvectors and eigenvalues of D'D.
+    """
+    Q = known.astype(np.float64)
+    V, eta = (np.asarray(part, dtype=np.float64) for part in basis)
+    mu, U = np.linalg.eigh((Q.T @ Q).toarray())
+    right = ((Q.T @ X) @ D).toarray()
+    found = (U.T @ right @ V) / ((mu[:, None] + l1) * eta + l2)
+    return np.asarray(U @ found @ V.T)
+
+
+def stack_interactions(dataset: Dataset, features: UserFeatures | None) -> Any:
+    """Return [X Q], or X where nothing is known of people."""
+    if features is None:
+        return dataset.X
+    return sp.csr_array(sp.hstack([dataset.X, features.F], format="csr"))
+
+
+def pad_rows(matrix: sp.csr_array, features: UserFeatures | None) -> sp.csr_array:
+    """Return a matrix of items with a row of zeros for each tag of people below."""
+    if features is None:
+        return matrix
+    return sp.csr_array(
+        (matrix.data, matrix.indices, np.pad(matrix.indptr, (0, len(features.tags)), mode="edge")),
+        shape=(matrix.shape[0] + len(features.tags), matrix.shape[1]),
+    )
+
+
+def match_rows(start: Any, encoder: Any, dataset: Dataset, features: UserFeatures | None) -> Array:
+    """Return the encoder of a model in the order of a data set and its tags of people.
+
+    Parameters
+    ----------
+    start
+        A fitted model, and `encoder` the rows of its items.
+    """
+    rows = as_dense(encoder)
+    names: list[Any] = list(start.items_[: len(rows)])
+    if start.user_encoder_ is not None:
+        rows = np.vstack([rows, start.user_encoder_])
+        names += start.user_tags_
+    wanted: list[Any] = [*dataset.items, *(() if features is None else features.tags)]
+    return match_encoder(
+        rows,
+        items=names,
+        tags=start.tags_,
+        new_items=wanted,
+        new_tags=(*dataset.tags, POPULARITY),
+    )
+
+
+def place_many_about(given: Any, rows: UserRows | None, n_users: int) -> sp.csr_array | None:
+    """Return what is known of people (people x tags of people), or None if that is nothing.
+
+    Parameters
+    ----------
+    given
+        For each person a list of tags of people, or None; or a binary matrix.
+    """
+    if given is None:
+        return None
+    width = 0 if rows is None else len(rows.tags)
+    if sp.issparse(given) or isinstance(given, np.ndarray):
+        return _checked_matrix(given, (n_users, width))
+    if isinstance(given, str | Mapping | Tag) or not isinstance(given, Sequence):
+        raise ParameterError(
+            "What is known of several people is a list, one list of tags for each; "
+            f"found {given!r}."
+        )
+    if len(given) != n_users:
+        raise ParameterError(f"There are {n_users} histories, and features of {len(given)} people.")
+    places = [place_about(known, rows) for known in given]
+    indptr = np.cumsum([0, *map(len, places)])
+    indices = np.array([i for row in places for i in row], dtype=np.int64)
+    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(n_users, width))
+
+
+def place_about(known: Any, rows: UserRows | None) -> list[int]:
+    """Return the rows of what is known of one person, each once, in order."""
+    if known is None:
+        return []
+    if isinstance(known, str | bytes | Mapping | Tag) or not isinstance(known, Iterable):
+        raise ParameterError(
+            f"What is known of a person is a list of tags such as 'age=25-34', found {known!r}."
+        )
+    wanted = list(known)
+    if wanted and rows is None:
+        raise ParameterError(
+            f"This model knows nothing of people, so that {wanted[0]} has no meaning. Fit it to a "
+            "data set made with users=, or leave the features out."
+        )
+    return sorted({resolve_tag(tag, rows.index) for tag in wanted}) if rows is not None else []
+
+
+def pack_user_rows(rows: UserRows | None) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the arrays and the tables to be saved."""
+    if rows is None:
+        return {}, {}
+    arrays = {"people_encoder": rows.encoder, "people_alone": rows.alone}
+    return arrays, {"people_tags": tag_frame(rows.tags)}
+
+
+def unpack_user_rows(
+    arrays: Mapping[str, Array], tables: Mapping[str, Any], n_tags: int
+) -> UserRows | None:
+    """Return what `pack_user_rows` took apart."""
+    if "people_tags" not in tables:
+        return None
+    tags = tags_from(tables["people_tags"])
+    rows = UserRows(tags, np.array(arrays["people_encoder"]), np.array(arrays["people_alone"]))
+    if {rows.encoder.shape, rows.alone.shape} != {(len(tags), n_tags)}:
+        raise ValueError("its rows of people are of different sizes")
+    return rows
+
+
+def _checked_matrix(given: Any, shape: tuple[int, int]) -> sp.csr_array:
+    matrix = sp.csr_array(given if sp.issparse(given) else np.atleast_2d(given), copy=True)
+    if matrix.shape != shape:
+        raise ParameterError(
+            f"Features of people have the shape {matrix.shape}; there are {shape[0]:,} histories "
+            f"and the model knows {shape[1]:,} tags of people."
+        )
+    if not np.isin(matrix.data, (0, 1)).all():
+        raise ParameterError("Features of people must hold only 0 and 1.")
+    matrix.eliminate_zeros()
+    return matrix

@@ -1,0 +1,1 @@
+"""The Gram matrix G = X'X as an operator: in memory, on a GPU, in partitions, on a cluster."""

@@ -1,0 +1,300 @@
+"""What a fit will take, in memory and time, before anything large is allocated."""
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from teaser.errors import ResourceError
+from teaser.model.gram.operator import SparseGram, kernels, product_bytes
+from teaser.model.solver.system import RANK
+
+# Nominal speeds of a core, for the choice between dense and sparse only: fixed, so that the same
+# data take the same path, and give the same numbers, on every machine. Operations of dense
+# products, entries gathered or spread by sparse ones (with numba, without), pairs counted.
+_DENSE_RATE = 100e9
+_SPARSE_RATE = 8e9
+_SCIPY_RATE = 1.4e9
+_COUNT_RATE = 0.2e9
+
+# Arrays of items x tags alive at once, counted in solver.py: F, R, P, DV and the operator's
+# result or the preconditioner's; the dense Gram's product with a sparse matrix is one more.
+_CG_ARRAYS = 5
+_ADMM_ARRAYS = 10
+_CHUNK = 2**26
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a fit is expected to take.
+
+    Attributes
+    ----------
+    gram
+        `"dense"` or `"sparse"`.
+    memory
+        Bytes by part, at the peak.
+    seconds
+        Expected time on this machine, from speeds measured in a fraction of a second.
+    iterations
+        How many iterations were assumed for it.
+    """
+
+    gram: str
+    memory: dict[str, int]
+    seconds: float
+    iterations: int
+
+    @property
+    def total_memory(self) -> int:
+        """Bytes in all."""
+        return sum(self.memory.values())
+
+    def lines(self, limit: int | None = None) -> list[str]:
+        """Return the estimate as sentences, beside the machine's memory or a limit."""
+        parts = ", ".join(f"{name} {say_bytes(size)}" for name, size in self.memory.items())
+        have = memory_of_machine() if limit is None else limit
+        return [
+            f"memory {say_bytes(self.total_memory)} of {say_bytes(have)}: {parts}",
+            f"time {say_seconds(self.seconds)}: {self.gram} Gram, {self.iterations} iterations",
+        ]
+
+
+def choose_gram(X: sp.csr_array, n_tags: int, dtype: np.dtype[Any]) -> str:
+    """Return `"dense"` where that is expected to be faster and fits, else `"sparse"`."""
+    if sum(memory_of_fit(X, n_tags, "dense", "cg", dtype).values()) > memory_of_machine():
+        return "sparse"
+    seconds = {}
+    for gram in ("dense", "sparse"):
+        work = _work(X, n_tags, gram, "cg", iterations=12)
+        seconds[gram] = _seconds(work, _DENSE_RATE, _sparse_rate())
+    return "dense" if seconds["dense"] <= seconds["sparse"] else "sparse"
+
+
+def estimate(
+    X: sp.csr_array, n_tags: int, *, solver: str, gram: Any, tol: float, dtype: np.dtype[Any]
+) -> Estimate:
+    """Return what fitting X (users x items) with `n_tags` columns in the decoder will take."""
+    choice = gram if isinstance(gram, str) else "dense"
+    if solver == "admm":
+        choice = "dense"
+    elif choice == "auto":
+        choice = choose_gram(X, n_tags, dtype)
+    iterations = max(4, math.ceil(-4 * math.log10(tol) - 2)) * (3 if solver == "admm" else 1)
+    work = _work(X, n_tags, choice, solver, iterations)
+    sparse_rate = _measured_sparse_rate(dtype.name, _round_up(int(X.shape[1])))
+    seconds = _seconds(work, dense_rate(dtype.name), sparse_rate)
+    return Estimate(choice, memory_of_fit(X, n_tags, choice, solver, dtype), seconds, iterations)
+
+
+def check_memory(
+    X: Any,
+    n_tags: int,
+    *,
+    solver: str,
+    gram: str,
+    dtype: np.dtype[Any],
+    interactions: int | None = None,
+    limit: int | None = None,
+) -> None:
+    """Raise `ResourceError`, with the numbers and what else to do, for a fit that cannot fit.
+
+    Parameters
+    ----------
+    interactions
+        The bytes of them that have to be in memory, where that is not all.
+    limit
+        What there is, where that is less than the machine's memory.
+    """
+
+    def needed(gram: str, solver: str) -> dict[str, int]:
+        memory = memory_of_fit(X, n_tags, gram, solver, dtype)
+        return memory if interactions is None else {**memory, "interactions": interactions}
+
+    memory = needed(gram, solver)
+    need, have = sum(memory.values()), memory_of_machine() if limit is None else limit
+    if need <= have:
+        return
+    other = sum(needed("sparse", "cg").values())
+    ways = ["fewer tags"]
+    if gram == "dense" and other <= have:
+        settings = "solver='cg' and gram='sparse'" if solver == "admm" else "gram='sparse'"
+        ways.insert(0, f"{settings} ({say_bytes(other)})")
+    elif dtype == np.float64:
+        ways.insert(0, "dtype='float32'")
+    parts = ", ".join(f"{name} {say_bytes(size)}" for name, size in memory.items())
+    there = f"this machine has {say_bytes(have)}"
+    raise ResourceError(
+        f"A fit of {X.shape[1]:,} items and {n_tags:,} tags with a {gram} Gram needs "
+        f"{say_bytes(need)} ({parts}), and "
+        f"{there if limit is None else f'the memory limit is {say_bytes(have)}'}. "
+        f"Use {', '.join(ways)} or {'a larger machine' if limit is None else 'a higher limit'}."
+    )
+
+
+@contextmanager
+def telling_of_memory(what: str) -> Iterator[None]:
+    """Say clearly where memory ran out after all, on the host or on a GPU."""
+    try:
+        yield
+    except MemoryError as error:
+        raise ResourceError(
+            f"{what} ran out of memory ({error or 'no more is to be had'}). Others may use some of "
+            "it: `estimate` says what a fit takes. Use gram='sparse', dtype='float32', fewer tags, "
+            "on a GPU also device='cpu', or a larger machine."
+        ) from error
+
+
+@cache
+def dense_rate(dtype: str) -> float:
+    """Return this machine's operations a second in products of arrays, as measured."""
+    square = np.random.default_rng(0).random((768, 768)).astype(dtype)
+    return 2 * 768**3 / _best_time(lambda: square @ square)
+
+
+def say_bytes(size: float) -> str:
+    """Write a number of bytes for people."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def say_seconds(seconds: float) -> str:
+    """Write a duration for people."""
+    if seconds < 1:
+        return "1 s or less"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def memory_of_machine() -> int:
+    """Return the bytes of main memory that this process may use: the machine's or its limit's."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([physical, *_limits(_CGROUP, Path("/proc/self/cgroup"))])
+
+
+def _limits(root: Path, own: Path) -> list[int]:
+    """Return the limits on memory of the control groups that this process is in."""
+    try:
+        lines = own.read_text().splitlines()
+    except OSError:
+        lines = []
+    files = []
+    for line in ["0::/", ":memory:/", *lines]:
+        number, kinds, group = line.split(":", 2)
+        inner = Path(group.strip("/"))
+        if number == "0":
+            files += [root / folder / "memory.max" for folder in (inner, *inner.parents)]
+        elif "memory" in kinds.split(","):
+            folders = [root / "memory" / folder for folder in (inner, *inner.parents)]
+            files += [folder / "memory.limit_in_bytes" for folder in folders]
+    found = []
+    for file in files:
+        try:
+            found.append(int(file.read_text()))
+        except (OSError, ValueError):  # there is no such file, or it says "max"
+            continue
+    return found
+
+
+def memory_of_fit(
+    X: Any, n_tags: int, gram: str, solver: str, dtype: np.dtype[Any]
+) -> dict[str, int]:
+    """Return the bytes at the peak, by part; of X only the shape and `nnz` are asked."""
+    n_items, size = int(X.shape[1]), dtype.itemsize
+    copies = 3 if gram == "sparse" and kernels() is None else 2
+    array = n_items * n_tags * size
+    memory = {
+        "interactions": copies * int(X.nnz) * (size + 4),
+        "items x tags": _CG_ARRAYS * array + min(array, _CHUNK),
+        "tags x tags": n_tags**2 * size,
+    }
+    if solver == "admm":
+        memory["items x tags"] = _ADMM_ARRAYS * array
+    else:
+        memory["preconditioner"] = RANK**2 * n_tags * size
+        # It is built before P and AP are there, in blocks of tags and partly in double precision.
+        building = RANK**2 * (n_tags * size // 2 + 3 * min(n_tags, 256) * 8)
+        memory["preconditioner"] += max(0, building - 2 * array - min(array, _CHUNK))
+    if gram == "dense":
+        memory["items x items"] = (4 if solver == "admm" else 1) * n_items**2 * size
+        memory["items x tags"] += array if solver == "cg" else 0
+    else:
+        memory["blocks"] = product_bytes(int(X.shape[0]), n_items, 2 * n_tags, size)
+    # The eigenvectors of D'D are found before the rest is there, in double precision.
+    early = n_tags**2 * 40 - memory["items x tags"] - memory.get("preconditioner", 0)
+    memory["tags x tags"] += max(0, early)
+    return memory
+
+
+def _work(
+    X: sp.csr_array, n_tags: int, gram: str, solver: str, iterations: int
+) -> dict[str, float]:
+    """Return how much there is to do of each kind."""
+    n_items = float(X.shape[1])
+    basis = 2 * n_items * n_tags**2
+    # An eigendecomposition of n x n takes about 22 n^3 operations, at half the speed in double.
+    work = {"dense": 4 * basis + 22.0 * n_tags**3, "sparse": 0.0, "count": 0.0}
+    if solver == "admm":
+        work["dense"] += 22.0 * n_items**3 + 6 * n_items**2 * n_tags * iterations
+    if gram == "dense":
+        work["dense"] += (2 * n_items**2 * n_tags + basis) * iterations
+        work["count"] = _pair_count(X)
+    else:
+        # Two products an iteration, each of which gathers and spreads.
+        work["sparse"] = 4.0 * X.nnz * n_tags * (iterations + 1)
+    return work
+
+
+def _seconds(work: dict[str, float], dense_rate: float, sparse_rate: float) -> float:
+    counting = _COUNT_RATE * sparse_rate / _sparse_rate()
+    return work["dense"] / dense_rate + work["sparse"] / sparse_rate + work["count"] / counting
+
+
+def _sparse_rate() -> float:
+    return _SCIPY_RATE if kernels() is None else _SPARSE_RATE
+
+
+def _pair_count(X: sp.csr_array) -> float:
+    """Return how many co-occurrences the Gram counts: the sum of squared history lengths."""
+    return float(np.square(np.diff(X.indptr).astype(np.float64)).sum())
+
+
+def _round_up(n_items: int) -> int:
+    """Return a size to measure at: the next power of two, within limits."""
+    return int(min(2**16, 2 ** math.ceil(math.log2(max(4000, n_items)))))
+
+
+@cache
+def _measured_sparse_rate(dtype: str, n_items: int) -> float:
+    """Return this machine's entries a second in sparse products, slower where items are many."""
+    rng = np.random.default_rng(0)
+    # Popular items are met more often, so that they are in the cache more often.
+    count = 20 * n_items
+    items = (n_items * rng.random(count) ** 2).astype(np.int32)
+    X = sp.csr_array((np.ones(count), items, np.arange(0, count + 1, 20)), shape=(n_items, n_items))
+    gram = SparseGram(X, np.dtype(dtype))
+    block = rng.random((n_items, 128)).astype(dtype)
+    return 2 * count * 128 / _best_time(lambda: gram.apply(block))
+
+
+def _best_time(work: Callable[[], object]) -> float:
+    work()
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)

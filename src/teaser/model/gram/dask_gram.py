@@ -1,0 +1,166 @@
+"""G of interactions in partitions, over the workers of a Dask cluster.
+
+Each partition is decoded by a worker and stays there. For a product, a block of columns of M goes
+from worker to worker, X_p'(X_p M) is made where X_p is, and the results are added pair by pair in
+the order of the partitions, whoever made them: the same numbers, however many workers there are
+and whichever of them die.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.reading.partitions import Interactions, PartSize, Reader
+from teaser.errors import ClusterError
+from teaser.model.gram.dask_cluster import Cluster, LostError
+from teaser.model.gram.operator import DenseGram, Matrix, SparseGram
+from teaser.model.gram.partitioned import column_blocks
+
+Array = NDArray[Any]
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class _Loader:
+    """What a worker needs to decode one part, but for the item ids."""
+
+    reader: Reader
+    size: PartSize
+    dtype: np.dtype[Any]
+
+    def __call__(self, ids: pl.Series, name: str, source: Any) -> SparseGram:
+        return SparseGram(self.reader.matrix(ids, self.size, name, source), self.dtype)
+
+
+class DaskGram:
+    """G as a sum over partitions that live on workers.
+
+    A worker that dies is survived: its partitions are read again by others. Interactions never
+    come to this process.
+
+    Parameters
+    ----------
+    X
+        Interactions in partitions that the workers can read.
+    cluster
+        The cluster.
+    dtype
+        Of the products.
+    """
+
+    def __init__(self, X: Interactions, cluster: Cluster, dtype: np.dtype[Any]) -> None:
+        self.X = X
+        self.cluster = cluster
+        self.dtype = np.dtype(dtype)
+        self.n_items = int(X.shape[1])
+        self._grams: list[Any] = []
+
+    def apply(self, matrix: Matrix) -> Array:
+        """Return the sum of X_p'(X_p M)."""
+        matrix = matrix.tocsc() if sp.issparse(matrix) else matrix
+        out = np.empty((self.n_items, int(matrix.shape[1])), dtype=self.dtype)
+        for columns in column_blocks(out.shape[1], self.n_items, self.dtype):
+            block = matrix[:, columns]
+            sent = block if sp.issparse(block) else np.ascontiguousarray(block)
+            out[:, columns] = self._total(_apply, sent)
+        return out
+
+    def apply_pair(self, F: Array, DV: Array, eta: Array, beta: Array) -> tuple[Array, Array]:
+        """Return G W and the diagonal of G F DV', as `PairGram` says."""
+        out = np.empty_like(F)
+        diagonal = np.zeros(self.n_items, dtype=np.float64)
+        for columns in column_blocks(out.shape[1], 2 * self.n_items, self.dtype):
+            sent = (*(np.ascontiguousarray(A[:, columns]) for A in (F, DV)), eta[columns], beta)
+            both = self._total(_apply_pair, sent)
+            out[:, columns] = both[:, :-1]
+            diagonal += both[:, -1]
+        return out, diagonal.astype(self.dtype)
+
+    def diagonal(self) -> Array:
+        """Return diag(G), which was counted when the data set was made."""
+        return self.X.item_counts.astype(self.dtype)
+
+    def counted(self) -> DenseGram:
+        """Return G as one array in this process, counted by the workers."""
+        G = np.empty((self.n_items, self.n_items), dtype=self.dtype)
+        for rows in column_blocks(self.n_items, self.n_items, self.dtype):
+            G[:, rows] = self._total(_count, (rows.start, rows.stop))
+        return DenseGram(G)
+
+    def _total(self, work: Callable[..., Array], sent: Any) -> Array:
+        """Return the sum over partitions of what `work` makes of them and of `sent`."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                if not self._grams:
+                    self._grams = self._load()
+                shared = self.cluster.send(_Box(sent))
+                futures = [
+                    self.cluster.submit(work, gram, shared, of=part)
+                    for part, gram in zip(self.X.parts, self._grams, strict=True)
+                ]
+                return np.asarray(self.cluster.result(self._reduce(futures)))
+            except LostError:
+                # What was sent lived on workers only: begin this block again with all of it,
+                # once the scheduler has noticed who is gone.
+                self._grams = []
+                time.sleep(attempt)
+        raise ClusterError(
+            f"Workers were lost in {_ATTEMPTS} attempts at the same step. Look at their logs; "
+            "most likely they are out of memory."
+        )
+
+    def _load(self) -> list[Any]:
+        """Let neighbouring partitions be decoded by the same worker, about as many by each."""
+        workers, parts = self.cluster.workers(), self.X.parts
+        ids = self.cluster.send(self.X.ids)
+        ends = np.cumsum([size.interactions for size in self.X.sizes])
+        share = (ends - 1) * len(workers) // max(1, ends[-1])
+        grams = []
+        for k, part in enumerate(parts):
+            loader = _Loader(self.X.partitions.reader, self.X.sizes[k], self.dtype)
+            home = [workers[int(share[k])]] if workers else None
+            where = {"workers": home, "allow_other_workers": True} if home else {}
+            source = self.cluster.source(part)
+            grams.append(self.cluster.submit(loader, ids, part.name, source, of=part, **where))
+        return grams
+
+    def _reduce(self, futures: list[Any]) -> Any:
+        """Add neighbours until one is left: the shape of the tree depends on their number only."""
+        while len(futures) > 1:
+            pairs = [futures[k : k + 2] for k in range(0, len(futures), 2)]
+            futures = [
+                self.cluster.submit(_add, *pair, of=self.X.parts[0]) if len(pair) == 2 else pair[0]
+                for pair in pairs
+            ]
+        return futures[0]
+
+
+class _Box:
+    """Holds what is sent as one thing: Dask would send the parts of a tuple one by one."""
+
+    def __init__(self, content: Any) -> None:
+        self.content = content
+
+
+def _apply(gram: SparseGram, box: _Box) -> Array:
+    return gram.apply(box.content)
+
+
+def _apply_pair(gram: SparseGram, box: _Box) -> Array:
+    product, diagonal = gram.apply_pair(*box.content)
+    return np.column_stack([product, diagonal])
+
+
+def _count(gram: SparseGram, box: _Box) -> Array:
+    first, last = box.content
+    return gram.rows(first, last).T
+
+
+def _add(one: Array, other: Array) -> Array:
+    return one + other

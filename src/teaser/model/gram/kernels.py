@@ -1,0 +1,88 @@
+"""The loops over interactions, compiled by numba: imported only where numba is installed.
+
+They release the interpreter's lock and start no threads of their own: `gram.py` does. `values`
+is None where every interaction counts as one.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def compiled(function: Callable[..., None]) -> Callable[..., None]:
+    """Return the function compiled at its first use, and kept on disk where a place is found."""
+    try:
+        return njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # neither this folder nor the user's own can be written to
+        return njit(nogil=True)(function)
+
+
+def _gather(
+    indptr: Array, indices: Array, values: Any, block: Array, out: Array, add: bool
+) -> None:
+    """Make row r of `out` the sum of the rows of `block` that sparse row r names.
+
+    With `add`, the sum begins at what is there. Columns do not mix: each is the same sum, in the
+    same order, however they are grouped.
+    """
+    width = block.shape[1]
+    row = np.zeros(width, block.dtype)
+    one = block.dtype.type(1)
+    for r in range(indptr.size - 1):
+        at, last = indptr[r], indptr[r + 1]
+        if add and at == last:
+            continue
+        for k in range(width):
+            row[k] = out[r, k] if add else 0
+        # Four rows a turn, so that the sum is read and written once for all of them.
+        while values is None and at + 4 <= last:
+            a, b, c, d = indices[at], indices[at + 1], indices[at + 2], indices[at + 3]
+            for k in range(width):
+                row[k] += (block[a, k] + block[b, k]) + (block[c, k] + block[d, k])
+            at += 4
+        while at < last:
+            weight = one if values is None else values[at]
+            named = indices[at]
+            for k in range(width):
+                row[k] += weight * block[named, k]
+            at += 1
+        for k in range(width):
+            out[r, k] = row[k]
+
+
+def _count(
+    users_from: Array,
+    users: Array,
+    user_values: Any,
+    items_from: Array,
+    items: Array,
+    item_values: Any,
+    sign: float,
+    first: int,
+    last: int,
+    G: Array,
+) -> None:
+    """Add rows `first` to `last` of sign X'X to G, each of them counted in double precision.
+
+    The first three are the arrays of X by item, the next three those of X by user.
+    """
+    row = np.zeros(G.shape[1], np.float64)
+    for item in range(first, last):
+        row[:] = 0
+        for at in range(users_from[item], users_from[item + 1]):
+            user = users[at]
+            weight = sign if user_values is None else sign * user_values[at]
+            for place in range(items_from[user], items_from[user + 1]):
+                value = 1.0 if item_values is None else item_values[place]
+                row[items[place]] += weight * value
+        for k in range(row.size):
+            G[item, k] += row[k]
+
+
+gather = compiled(_gather)
+count = compiled(_count)

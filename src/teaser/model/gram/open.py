@@ -1,0 +1,105 @@
+"""Where a fit of interactions in partitions takes place: on this machine or a cluster."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from teaser.data.dataset import Dataset
+from teaser.data.reading.partitions import Interactions
+from teaser.errors import ParameterError
+from teaser.model.gram.dask_cluster import Cluster
+from teaser.model.gram.dask_gram import DaskGram
+from teaser.model.gram.partitioned import as_bytes, check_held, choose_held, hold_partitions
+from teaser.model.solver.solve import DTYPES, GRAMS
+
+_ADDRESS = re.compile(r"((tcp|tls|ucx|wss?)://)?[^/]+:\d+/?|inproc://.+")
+
+
+@contextmanager
+def reached(scheduler: str | None, n_workers: int | None) -> Iterator[Cluster | None]:
+    """Lend the cluster that was asked for, if any.
+
+    Parameters
+    ----------
+    scheduler
+        The address of a running scheduler.
+    n_workers
+        How many processes of a cluster on this machine, which ends with the block.
+    """
+    if scheduler is not None and n_workers is not None:
+        raise ParameterError("Name a scheduler or a local cluster, not both.")
+    if scheduler is not None and not _ADDRESS.fullmatch(scheduler.strip()):
+        raise ParameterError(
+            f"{scheduler!r} is not the address of a scheduler, such as tcp://HOST:PORT."
+        )
+    if scheduler is None and n_workers is None:
+        yield None
+        return
+    with Cluster.connect(scheduler) if scheduler else Cluster.local(n_workers or 0) as cluster:
+        yield cluster
+
+
+@contextmanager
+def placed(
+    dataset: Dataset,
+    gram: str,
+    *,
+    dtype: str = "float32",
+    solver: str = "cg",
+    scheduler: str | None = None,
+    n_workers: int | None = None,
+    memory_limit: int | str | None = None,
+) -> Iterator[Any]:
+    """Lend G for `Teaser(gram=...)`, held where it was asked for.
+
+    Parameters
+    ----------
+    gram
+        `"auto"`, `"dense"` or `"sparse"`; returned as it is for a data set in memory.
+    dtype
+        Of the products.
+    solver
+        Which the fit will use: what it needs beside G must fit too.
+    scheduler, n_workers
+        As for `reached`.
+    memory_limit
+        Of a fit on this machine, in bytes or such as `"2GB"`.
+    """
+    if gram not in GRAMS:
+        raise ParameterError(f"gram must be one of {', '.join(GRAMS)}, found {gram!r}.")
+    if dtype not in DTYPES:
+        raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
+    X, elsewhere = dataset.X, scheduler is not None or n_workers is not None
+    limit = None if memory_limit is None else as_bytes(memory_limit)
+    if not isinstance(X, Interactions):
+        if elsewhere or limit is not None:
+            raise ParameterError(
+                "A memory limit and a cluster are for interactions in partitions, and this data "
+                "set holds them in one matrix. Write them with teaser partition, and prepare "
+                "the data set of that folder."
+            )
+        yield gram
+        return
+    how: dict[str, Any] = {
+        "n_tags": dataset.n_tags + 1,
+        "dtype": np.dtype(dtype),
+        "solver": solver,
+    }
+    if not elsewhere:
+        yield hold_partitions(X, gram, memory_limit=limit, **how)
+        return
+    if limit is not None:
+        raise ParameterError(
+            "A memory limit is for a fit on this machine alone, and a cluster was named too. Its "
+            "workers have limits of their own (dask worker --memory-limit)."
+        )
+    choice = choose_held(X, gram, **how)
+    check_held(X, choice, reading=False, **how)
+    with reached(scheduler, n_workers) as cluster:
+        if cluster is None:
+            raise ParameterError("A cluster was asked for and none was named.")
+        held = DaskGram(X, cluster, np.dtype(dtype))
+        yield held.counted() if choice == "dense" else held

@@ -1,0 +1,353 @@
+"""G = X'X as an operator: dense, or sparse interactions used twice, with content added if asked.
+
+The solver sees no more of G than `n_items`, `dtype`, `apply(matrix)` and `diagonal()`, so that
+any other way of holding it can take the place of these. One that also has `apply_pair` saves the
+solver its other products.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.errors import ParameterError
+
+Matrix: TypeAlias = Any  # a dense array or a scipy sparse one
+# The arrays of a sparse matrix: where rows begin, their columns, values unless all are one.
+_Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
+
+_EXACT_COUNTS = 2**24
+# So many columns make a good row; the sums of a band of users, of whom there are fewer than
+# 65,536, stay in a core's share of the cache.
+_WIDEST = 64
+_BAND_BYTES = 2**23
+_ROWS = 128
+
+
+class Gram(Protocol):
+    """A symmetric positive semidefinite items x items operator."""
+
+    n_items: int
+    dtype: np.dtype[Any]
+
+    def apply(self, matrix: Matrix) -> NDArray[Any]:
+        """Return G times a matrix (items x anything), dense."""
+        ...
+
+    def diagonal(self) -> NDArray[Any]:
+        """Return diag(G), how often each item was chosen."""
+        ...
+
+
+@runtime_checkable
+class PairGram(Gram, Protocol):
+    """A Gram for which a second dense product is cheaper than one of items x tags x tags."""
+
+    def apply_pair(
+        self, F: NDArray[Any], DV: NDArray[Any], eta: NDArray[Any], beta: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return G W, and the diagonal of G F DV', where W = F diag(eta) - diag(beta) DV."""
+        ...
+
+
+class DenseGram:
+    """G held as one items x items array: fast when there are many interactions per item.
+
+    Parameters
+    ----------
+    G
+        Symmetric, items x items.
+    """
+
+    def __init__(self, G: NDArray[Any]) -> None:
+        self.G = G
+        self.n_items = int(G.shape[0])
+        self.dtype = G.dtype
+
+    @classmethod
+    def from_interactions(cls, X: sp.csr_array, dtype: np.dtype[Any]) -> "DenseGram":
+        """Count co-occurrences, a block of items at a time, in a type that cannot wrap around."""
+        gram = cls(np.zeros((X.shape[1], X.shape[1]), dtype=dtype))
+        _add_counts(gram.G, X, 1.0)
+        return gram
+
+    def update(self, before: sp.csr_array, after: sp.csr_array) -> None:
+        """Bring G up to date by counting only the users whose rows differ.
+
+        Parameters
+        ----------
+        before, after
+            Interactions (users x items) that G was counted from, and those that it is to be
+            of. Users and items keep their places; new ones follow after the old.
+        """
+        before, after = sp.csr_array(before), sp.csr_array(after)
+        if before.shape[1] != self.n_items or any(np.less(after.shape, before.shape)):
+            raise ParameterError(
+                f"G is of {self.n_items:,} items, the interactions before are {before.shape} and "
+                f"after {after.shape}. Keep users and items in their places, new ones at the end."
+            )
+        if after.shape[1] > self.n_items:
+            G = np.zeros((after.shape[1], after.shape[1]), dtype=self.dtype)
+            G[: self.n_items, : self.n_items] = self.G
+            self.G, self.n_items = G, int(after.shape[1])
+        before = sp.csr_array((before.data, before.indices, before.indptr), shape=before.shape)
+        before.resize(after.shape)
+        changed = np.flatnonzero(np.diff((after != before).indptr))
+        _add_counts(self.G, before[changed], -1.0)
+        _add_counts(self.G, after[changed], 1.0)
+
+    def apply(self, matrix: Matrix) -> NDArray[Any]:
+        """Return G times a matrix; of a sparse one, a block of rows a thread."""
+        if not sp.issparse(matrix):
+            return np.asarray(self.G @ matrix)
+        # G is symmetric, so (M'G)' = G M, with the sparse factor on the left.
+        left = matrix.T.tocsr()
+        out = np.empty((self.n_items, matrix.shape[1]), dtype=self.dtype)
+
+        def work(first: int) -> None:
+            rows = slice(first, first + _ROWS)
+            out[rows] = (left @ self.G[:, rows]).T
+
+        in_threads(work, range(0, self.n_items, _ROWS))
+        return out
+
+    def diagonal(self) -> NDArray[Any]:
+        """Return diag(G)."""
+        return self.G.diagonal().copy()
+
+
+class SparseGram:
+    """G as X'(X M): no items x items array ever exists, nor a whole one of users x columns.
+
+    A few columns at a time, in as many threads as there are cores, and of these some users at a
+    time: their rows of X M stay in the cache until they are added up again, item by item. Each
+    column is the same sum in the same order however they are grouped, so the result does not
+    depend on the number of threads.
+
+    Parameters
+    ----------
+    X
+        Interactions, users x items; not copied where every one of them is a one.
+    """
+
+    def __init__(self, X: sp.csr_array, dtype: np.dtype[Any]) -> None:
+        X = sp.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self._n_users, self.n_items = (int(size) for size in X.shape)
+        self.dtype = np.dtype(dtype)
+        self._parts = _parts(X, self.dtype)
+
+    @cached_property
+    def _both_ways(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """X and its transpose in the type of the Gram, for products without numba."""
+        X = self._matrix(self.dtype)
+        return X, X.T.tocsr()
+
+    @cached_property
+    def _bands(self) -> list[tuple[_Parts, _Parts]]:
+        """The interactions of some users at a time, by user and by item."""
+        indptr, indices, values = self._parts
+        height = _band_height(self.dtype.itemsize)
+        bands = []
+        for first in range(0, self._n_users, height):
+            starts = indptr[first : first + height + 1]
+            here = slice(starts[0], starts[-1])
+            weights = np.ones(here.stop - here.start, bool) if values is None else values[here]
+            shape = (len(starts) - 1, self.n_items)
+            turned = sp.csr_array((weights, indices[here], starts - starts[0]), shape=shape).tocsc()
+            by_item = (
+                turned.indptr,
+                turned.indices.astype(np.uint16),
+                None if values is None else turned.data,
+            )
+            bands.append(((starts, indices, values), by_item))
+        return bands
+
+    def apply(self, matrix: Matrix) -> NDArray[Any]:
+        """Return X'(X M)."""
+        out = np.empty((self.n_items, int(matrix.shape[1])), dtype=self.dtype)
+        matrix = matrix.tocsc() if sp.issparse(matrix) else matrix
+        width = _block_width(out.shape[1])
+
+        def work(first: int) -> None:
+            columns = slice(first, first + width)
+            block = matrix[:, columns]
+            out[:, columns] = self._multiply(block.toarray() if sp.issparse(block) else block)
+
+        self._in_threads(work, range(0, out.shape[1], width))
+        return out
+
+    def apply_pair(
+        self, F: NDArray[Any], DV: NDArray[Any], eta: NDArray[Any], beta: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return G W and the diagonal of G F DV', in one reading of the interactions."""
+        out = np.empty_like(F)
+        width = _WIDEST // 2  # however many cores: the diagonals are added by block
+        starts = range(0, out.shape[1], width)
+        diagonals = np.zeros((len(starts), self.n_items), dtype=np.float64)
+
+        def work(place: int) -> None:
+            columns = slice(starts[place], starts[place] + width)
+            here = DV[:, columns]
+            both = np.empty((self.n_items, 2 * here.shape[1]), dtype=self.dtype)
+            left, right = both[:, : here.shape[1]], both[:, here.shape[1] :]
+            left[:] = F[:, columns]
+            np.multiply(beta[:, None], here, out=right)
+            np.subtract(left * eta[columns], right, out=right)
+            both = self._multiply(both)
+            out[:, columns] = both[:, here.shape[1] :]
+            diagonals[place] = np.einsum("ij,ij->i", both[:, : here.shape[1]], here)
+
+        self._in_threads(work, range(len(starts)))
+        return out, diagonals.sum(axis=0).astype(self.dtype)
+
+    def rows(self, first: int, last: int) -> NDArray[Any]:
+        """Return rows `first` to `last` of G, counted."""
+        out = np.zeros((last - first, self.n_items), dtype=self.dtype)
+        _add_counts(out, self._matrix(np.dtype(np.int8)), 1.0, first=first)
+        return out
+
+    def diagonal(self) -> NDArray[Any]:
+        """Return diag(G) = the column sums of X squared."""
+        _, indices, values = self._parts
+        weights = None if values is None else np.square(values, dtype=np.float64)
+        return np.bincount(indices, weights, minlength=self.n_items).astype(self.dtype)
+
+    def _matrix(self, dtype: np.dtype[Any]) -> sp.csr_array:
+        """Return X, its ones in a type, its values as they are."""
+        indptr, indices, values = self._parts
+        values = np.ones(len(indices), dtype) if values is None else values
+        return sp.csr_array((values, indices, indptr), shape=(self._n_users, self.n_items))
+
+    def _in_threads(self, work: Callable[[int], None], pieces: Iterable[int]) -> None:
+        """Do the pieces of a product; what they share is made before the threads are."""
+        _ = self._both_ways if kernels() is None else self._bands
+        in_threads(work, pieces)
+
+    def _multiply(self, block: NDArray[Any]) -> NDArray[Any]:
+        """Return X'(X M) for a few columns."""
+        block = np.ascontiguousarray(block, dtype=self.dtype)
+        fast = kernels()
+        if fast is None:
+            X, Xt = self._both_ways
+            return np.asarray(Xt @ (X @ block))
+        out = np.zeros_like(block)
+        height = min(self._n_users, _band_height(self.dtype.itemsize))
+        sums = np.empty((height, block.shape[1]), dtype=self.dtype)
+        for by_user, by_item in self._bands:
+            fast.gather(*by_user, block, sums, False)
+            fast.gather(*by_item, sums, out, True)
+        return out
+
+
+class ContentGram:
+    """G + weight S S': items also count as alike because they share tags (the paper's delta)."""
+
+    def __init__(self, gram: Gram, S: sp.csr_array, weight: float) -> None:
+        self.gram = gram
+        self.S = sp.csr_array(S, dtype=gram.dtype)
+        self.St = self.S.T.tocsr()
+        self.weight = gram.dtype.type(weight)
+        self.n_items = gram.n_items
+        self.dtype = gram.dtype
+
+    def apply(self, matrix: Matrix) -> NDArray[Any]:
+        """Return (G + weight S S') times a matrix."""
+        content = self.S @ (self.St @ matrix)
+        dense = content.toarray() if sp.issparse(content) else np.asarray(content)
+        return np.asarray(self.gram.apply(matrix) + self.weight * dense)
+
+    def diagonal(self) -> NDArray[Any]:
+        """Return the diagonal of the sum."""
+        content = np.asarray(self.S.multiply(self.S).sum(axis=1)).ravel()
+        return np.asarray(self.gram.diagonal() + self.weight * content)
+
+
+@cache
+def kernels() -> ModuleType | None:
+    """Return the compiled loops, or None where numba is not installed: scipy's are used then."""
+    try:
+        from teaser.model.gram import kernels as fast
+    except ImportError:
+        return None
+    return fast
+
+
+def gram_bytes(n_users: int, n_items: int, n_interactions: int) -> int:
+    """Return what a `SparseGram` holds of interactions that are all ones, by user and by item."""
+    bands = 1 + n_users // _band_height(8)
+    return 6 * n_interactions + 8 * n_users + 4 * bands * n_items
+
+
+def product_bytes(n_users: int, n_items: int, n_columns: int, itemsize: int) -> int:
+    """Return what the threads of a product of `SparseGram` hold beside its result."""
+    width = min(n_columns, _WIDEST)
+    # A block of columns, what becomes of it, and their parts; and the sums of some users.
+    rows = 3 * n_items + min(n_users, _band_height(itemsize))
+    return n_cores() * width * itemsize * rows
+
+
+def _block_width(n_columns: int) -> int:
+    """Return how many columns to take at once, so that all cores have some."""
+    return max(16, min(_WIDEST, -(-n_columns // n_cores() // 16) * 16))
+
+
+def _band_height(itemsize: int) -> int:
+    """Return of how many users to hold the sums at once, so that they stay in the cache."""
+    return _BAND_BYTES // (_WIDEST * itemsize)
+
+
+def n_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(work: Callable[[int], None], pieces: Iterable[int]) -> None:
+    """Do the pieces of work in as many threads as there are cores; the first error is raised."""
+    with ThreadPoolExecutor(max_workers=n_cores()) as pool:
+        for done in [pool.submit(work, piece) for piece in pieces]:
+            done.result()
+
+
+def counting_dtype(X: sp.csr_array, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a type in which every count up to the number of users is exact."""
+    return (
+        np.dtype(np.float64) if X.shape[0] > _EXACT_COUNTS else np.promote_types(dtype, np.float32)
+    )
+
+
+def _parts(X: sp.csr_array, dtype: np.dtype[Any]) -> _Parts:
+    """Return the arrays of a sparse matrix, without the values where all of them are one."""
+    values = None if (X.data == 1).all() else X.data.astype(dtype)
+    return X.indptr, X.indices, values
+
+
+def _add_counts(G: NDArray[Any], X: sp.csr_array, sign: float, *, first: int = 0) -> None:
+    """Add sign X'X to G, in place; G holds its rows from `first` on."""
+    fast = kernels()
+    if fast is not None:
+        some = X if len(G) == X.shape[1] else X[:, first : first + len(G)]
+        users = sp.csr_array(some.T)
+        by_user, by_item = (_parts(M, np.dtype(np.float64)) for M in (X, users))
+        height = max(1, len(G) // 256)
+
+        def work(start: int) -> None:
+            fast.count(*by_item, *by_user, sign, start, min(start + height, len(G)), G)
+
+        in_threads(work, range(0, len(G), height))
+        return
+    X = sp.csr_array(X, dtype=counting_dtype(X, G.dtype))
+    Xt = X.T.tocsr()
+    # A block's product is a sparse matrix that may be nearly full: keep it near 50 MB.
+    height = max(1, 2**22 // max(1, G.shape[1]))
+    for start in range(0, len(G), height):
+        rows = slice(start, min(start + height, len(G)))
+        G[rows] += sign * (Xt[first + rows.start : first + rows.stop] @ X).toarray()

@@ -1,0 +1,297 @@
+"""G of interactions in partitions, on one machine and within a memory limit.
+
+G M is the sum over partitions of X_p'(X_p M). A partition is decoded once; what it holds is then
+kept in memory as far as the limit allows, the rest on disk, from where one partition at a time
+is read for each product.
+"""
+
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.reading.partitions import Interactions
+from teaser.errors import ParameterError, ResourceError
+from teaser.model.gram.cost import (
+    Estimate,
+    check_memory,
+    choose_gram,
+    estimate,
+    memory_of_fit,
+    memory_of_machine,
+    say_bytes,
+)
+from teaser.model.gram.operator import DenseGram, Gram, Matrix, SparseGram, _add_counts, gram_bytes
+
+# What decoding a row takes for a moment, measured with ids that are texts.
+_READ_BYTES = 400
+_BLOCK_BYTES = 2**26
+_SHARE_OF_MEMORY = 0.6
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+class StreamedGram:
+    """G as a sum over partitions, of which few are in memory at once.
+
+    Parameters
+    ----------
+    X
+        Interactions in partitions.
+    dtype
+        Of the products.
+    memory_limit
+        Bytes that interactions may take, or a text such as `"2GB"`; six tenths of the machine's
+        memory when not given.
+    scratch
+        A folder for what does not fit, emptied with this object; the system's when not given.
+    """
+
+    def __init__(
+        self,
+        X: Interactions,
+        dtype: np.dtype[Any],
+        *,
+        memory_limit: int | str | None = None,
+        scratch: str | Path | None = None,
+    ) -> None:
+        self.X = X
+        self.dtype = np.dtype(dtype)
+        self.n_items = int(X.shape[1])
+        limit = _SHARE_OF_MEMORY * memory_of_machine()
+        self.limit = int(limit) if memory_limit is None else as_bytes(memory_limit)
+        self._kept: dict[int, SparseGram] = {}
+        self._is_kept = _choose_kept(X, self.limit)
+        self._scratch = _scratch_folder(self, scratch) if not all(self._is_kept) else None
+
+    def apply(self, matrix: Matrix) -> NDArray[Any]:
+        """Return the sum of X_p'(X_p M), partitions in their order, some columns at a time."""
+        matrix = matrix.tocsc() if sp.issparse(matrix) else matrix
+        out = np.zeros((self.n_items, int(matrix.shape[1])), dtype=self.dtype)
+        for gram in self._grams():
+            for columns in column_blocks(out.shape[1], self.n_items, self.dtype):
+                out[:, columns] += gram.apply(matrix[:, columns])
+        return out
+
+    def apply_pair(
+        self, F: NDArray[Any], DV: NDArray[Any], eta: NDArray[Any], beta: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return G W and the diagonal of G F DV', as `PairGram` says, in one pass."""
+        out = np.zeros_like(F)
+        diagonal = np.zeros(self.n_items, dtype=np.float64)
+        for gram in self._grams():
+            for columns in column_blocks(out.shape[1], self.n_items, self.dtype):
+                product, part = gram.apply_pair(F[:, columns], DV[:, columns], eta[columns], beta)
+                out[:, columns] += product
+                diagonal += part
+        return out, diagonal.astype(self.dtype)
+
+    def diagonal(self) -> NDArray[Any]:
+        """Return diag(G), which was counted when the data set was made."""
+        return self.X.item_counts.astype(self.dtype)
+
+    def _grams(self) -> Iterator[SparseGram]:
+        for k in range(len(self.X.parts)):
+            gram = self._kept.get(k)
+            if gram is None:
+                gram = SparseGram(self._matrix(k), self.dtype)
+            if self._is_kept[k]:
+                self._kept[k] = gram
+            yield gram
+
+    def _matrix(self, k: int) -> sp.csr_array:
+        """Return a part: decoded at the first time, from the scratch folder later."""
+        if self._is_kept[k] or self._scratch is None:
+            return self.X.matrix(k)
+        path = self._scratch / f"{k}.npz"
+        if path.exists():
+            return sp.load_npz(path)
+        X = self.X.matrix(k)
+        try:
+            sp.save_npz(path, X, compressed=False)
+        except OSError as error:
+            raise ResourceError(
+                f"{self.X.parts[k].name} could not be kept in {self._scratch}: {error}. Make room "
+                "there, name another folder in the variable TMPDIR, or raise the memory limit."
+            ) from error
+        return X
+
+
+def count_gram(X: Interactions, dtype: np.dtype[Any]) -> DenseGram:
+    """Return G as one array, counted in one pass over the partitions."""
+    G = np.zeros((X.shape[1], X.shape[1]), dtype=dtype)
+    for k in range(len(X.parts)):
+        _add_counts(G, X.matrix(k), 1.0)
+    return DenseGram(G)
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """What an estimate asks of a matrix, said of partitions."""
+
+    shape: tuple[int, int]
+    nnz: int
+    indptr: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: Interactions) -> "_Sizes":
+        # One history with the sum of all squared lengths: the number of co-occurrences is the same.
+        return cls(X.shape, X.nnz, np.array([0.0, np.sqrt(X.squares)]))
+
+
+def hold_partitions(
+    X: Interactions,
+    gram: str,
+    *,
+    n_tags: int,
+    dtype: np.dtype[Any],
+    solver: str = "cg",
+    memory_limit: int | str | None = None,
+) -> Gram:
+    """Return G on this machine: dense where that is faster and fits, else streamed.
+
+    Parameters
+    ----------
+    gram
+        `"dense"`, `"sparse"` or `"auto"`.
+    n_tags
+        Columns of the decoder.
+    memory_limit
+        For the whole fit: what the solver's own arrays leave of it is for the interactions.
+    """
+    limit = None if memory_limit is None else as_bytes(memory_limit)
+    choice = choose_held(X, gram, n_tags=n_tags, dtype=dtype, solver=solver, memory_limit=limit)
+    if choice == "dense" or limit is None:
+        check_held(X, choice, n_tags=n_tags, dtype=dtype, solver=solver, memory_limit=limit)
+        return count_gram(X, dtype) if choice == "dense" else StreamedGram(X, dtype)
+    others = _solver_bytes(X, n_tags, "sparse", dtype)
+    if others >= limit:
+        raise ParameterError(
+            f"The solver's own arrays take {say_bytes(others)} ({X.shape[1]:,} items x "
+            f"{n_tags:,} tags), and the memory limit is {say_bytes(limit)}. Raise the limit, or "
+            "have fewer tags."
+        )
+    return StreamedGram(X, dtype, memory_limit=limit - others)
+
+
+def check_held(
+    X: Interactions,
+    gram: str,
+    *,
+    n_tags: int,
+    dtype: np.dtype[Any],
+    solver: str = "cg",
+    memory_limit: int | None = None,
+    reading: bool = True,
+) -> None:
+    """Raise `ResourceError` where a fit does not fit, even with one partition read at a time.
+
+    Parameters
+    ----------
+    reading
+        Whether this machine reads the partitions.
+    """
+    check_memory(
+        _Sizes.of(X),
+        n_tags,
+        solver=solver,
+        gram=gram,
+        dtype=dtype,
+        interactions=read_bytes(X) if reading else 0,
+        limit=memory_limit,
+    )
+
+
+def choose_held(
+    X: Interactions,
+    gram: str,
+    *,
+    n_tags: int,
+    dtype: np.dtype[Any],
+    solver: str = "cg",
+    memory_limit: int | None = None,
+) -> str:
+    """Return `"dense"` where that is expected to be faster and fits the limit, else `"sparse"`."""
+    if solver == "admm":  # it decomposes G as one array
+        return "dense"
+    if gram != "auto":
+        return gram
+    if memory_limit is not None and _solver_bytes(X, n_tags, "dense", dtype) > memory_limit:
+        return "sparse"
+    return choose_gram(_Sizes.of(X), n_tags, dtype)
+
+
+def estimate_partitions(
+    X: Interactions, n_tags: int, *, solver: str, gram: Any, tol: float, dtype: np.dtype[Any]
+) -> Estimate:
+    """Return what a fit on this machine will take, or on a client if `gram` is of a cluster."""
+    name = gram if isinstance(gram, str) else "dense" if isinstance(gram, DenseGram) else "sparse"
+    choice = choose_held(X, name, n_tags=n_tags, dtype=dtype, solver=solver)
+    found = estimate(_Sizes.of(X), n_tags, solver=solver, gram=choice, tol=tol, dtype=dtype)
+    limit = gram.limit if isinstance(gram, StreamedGram) else _SHARE_OF_MEMORY * memory_of_machine()
+    held = min(int(limit), sum(kept_bytes(X, k) for k in range(len(X.parts))) + read_bytes(X))
+    if not isinstance(gram, str | StreamedGram):
+        held = 0
+    return replace(found, memory={**found.memory, "interactions": held})
+
+
+def column_blocks(columns: int, n_items: int, dtype: np.dtype[Any]) -> Iterator[slice]:
+    """Cut columns into blocks of about 64 MB of items x columns."""
+    width = max(64, _BLOCK_BYTES // (n_items * dtype.itemsize))
+    for first in range(0, columns, width):
+        yield slice(first, min(first + width, columns))
+
+
+def as_bytes(size: int | str) -> int:
+    """Read a size such as `2GB`, `500 MB` or a number of bytes."""
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)i?b?\s*", str(size).lower())
+    number = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    if not found or number < 1:
+        raise ParameterError(f"A memory limit is such as 2GB or 500MB, found {size!r}.")
+    return int(number)
+
+
+def kept_bytes(X: Interactions, k: int) -> int:
+    """Return what part k takes in memory once it is decoded."""
+    size = X.sizes[k]
+    return gram_bytes(size.users, int(X.shape[1]), size.interactions)
+
+
+def read_bytes(X: Interactions) -> int:
+    """Return what decoding the largest part takes for a moment."""
+    return max(_READ_BYTES * size.rows for size in X.sizes)
+
+
+def _scratch_folder(owner: object, where: str | Path | None) -> Path:
+    """Make a folder that goes with its owner, or with the process."""
+    folder = tempfile.mkdtemp(prefix="teaser-", dir=where)
+    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _choose_kept(X: Interactions, limit: int) -> list[bool]:
+    """Say which parts stay in memory: as many of the first as leave room to decode the largest."""
+    room = limit - read_bytes(X)
+    if room < 0:
+        worst = max(range(len(X.parts)), key=lambda k: X.sizes[k].rows)
+        raise ParameterError(
+            f"{X.parts[worst].name} has {X.sizes[worst].rows:,} rows, which take about "
+            f"{say_bytes(read_bytes(X))} to decode; {say_bytes(limit)} are there for "
+            "interactions. Write smaller partitions (teaser partition --parts), or raise the "
+            "memory limit."
+        )
+    total = np.cumsum([kept_bytes(X, k) for k in range(len(X.parts))])
+    return [bool(size <= room) for size in total]
+
+
+def _solver_bytes(X: Interactions, n_tags: int, gram: str, dtype: np.dtype[Any]) -> int:
+    """Return what a fit takes beside the interactions."""
+    memory = memory_of_fit(_Sizes.of(X), n_tags, gram, "cg", dtype)
+    return sum(memory.values()) - memory["interactions"]

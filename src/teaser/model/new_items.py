@@ -1,0 +1,109 @@
+"""Items that come after the fit: their ids checked, and their tags as rows of the decoder."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from teaser.data.ids import Ids, ItemId
+from teaser.data.reading.interactions import check_items, read_table
+from teaser.data.tagging.one_hot import encode_tags
+from teaser.data.tagging.rule_set import Rules
+from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.errors import DataError, ParameterError
+
+log = logging.getLogger("teaser")
+
+
+@dataclass(frozen=True, eq=False)
+class Newcomers:
+    """New items: their ids, their tags without popularity (items x tags), and their metadata."""
+
+    ids: list[ItemId]
+    S: sp.csr_array
+    table: pl.DataFrame
+
+
+def read_newcomers(
+    items: Any, known: Ids, table: pl.DataFrame, tags: tuple[Tag, ...], rules: Rules
+) -> Newcomers:
+    """Return new items, none of which is known, with what they lack logged.
+
+    Parameters
+    ----------
+    items
+        A table (file or frame), or a mapping from item id to tags.
+    known, table, tags, rules
+        The catalogue that they are to join; popularity is the last of its tags.
+    """
+    id_column, kind = table.columns[0], table.dtypes[0]
+    unknown = list[Tag]()
+    if isinstance(items, Mapping):
+        ids = new_ids(items, known, kind)
+        S = tag_rows(items, tags)
+        rows = pl.DataFrame({id_column: ids}, schema={id_column: kind})
+    else:
+        rows, refused = check_items(read_table(items, what="items"), item=id_column)
+        if refused:
+            raise DataError(f"Nothing was added: {'; '.join(map(str, refused))}.")
+        ids = new_ids(rows[id_column].to_list(), known, kind)
+        rows = rows.with_columns(pl.Series(id_column, ids, dtype=kind))
+        S, unknown = encode_tags(rows, rules.tags, tags[:-1])
+    if unknown:
+        few = ", ".join(map(str, unknown[:3]))
+        log.warning("%d tags of the new items are new to the model: %s", len(unknown), few)
+    blank = int((np.diff(S.indptr) == 0).sum())
+    if blank:
+        log.warning("%d of %d new items carry no tag that the model knows", blank, len(ids))
+    return Newcomers(ids, S, _joined(table, rows))
+
+
+def new_ids(given: Iterable[Any], known: Ids, kind: Any) -> list[ItemId]:
+    """Return ids of the catalogue's kind, none of which is there already or twice."""
+    whole = kind.is_integer()
+    ids: list[ItemId] = []
+    for name in given:
+        plain = int(name) if isinstance(name, np.integer) else name
+        if isinstance(plain, str) and whole and plain.strip().lstrip("-").isdecimal():
+            plain = int(plain)
+        if isinstance(plain, int) and not isinstance(plain, bool) and not whole:
+            plain = str(plain)
+        if not isinstance(plain, int if whole else str) or isinstance(plain, bool):
+            what = "whole numbers" if whole else "texts"
+            raise DataError(f"Item ids here are {what}, found {name!r}. Nothing was added.")
+        ids.append(plain)
+    there = [name for name in ids if name in known]
+    if there or len(set(ids)) < len(ids):
+        said = f"are in the catalogue already: {there[:3]}" if there else "are named twice"
+        raise DataError(
+            f"{len(there) or len(ids) - len(set(ids))} items {said}. Nothing was added."
+        )
+    return ids
+
+
+def tag_rows(items: Mapping[ItemId, Iterable[Tag | str]], tags: tuple[Tag, ...]) -> sp.csr_array:
+    """Return the named tags of items as a matrix (items x tags but popularity, the last)."""
+    index = {tag: place for place, tag in enumerate(tags)}
+    for name, named in items.items():
+        if isinstance(named, str | Tag) or not isinstance(named, Iterable):
+            raise ParameterError(f"Item {name!r} needs a list of tags, found {named!r}.")
+    places = [sorted({resolve_tag(t, index) for t in named}) for named in items.values()]
+    if any(len(tags) - 1 in row for row in places):
+        raise ParameterError("Popularity is counted, not given: leave it out of a new item's tags.")
+    indptr = np.cumsum([0, *(len(row) for row in places)])
+    indices = np.array([j for row in places for j in row], dtype=np.int64)
+    return sp.csr_array(
+        (np.ones(len(indices)), indices, indptr), shape=(len(places), len(tags) - 1)
+    )
+
+
+def _joined(table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the catalogue's table with further rows."""
+    try:
+        return pl.concat([table, rows], how="diagonal_relaxed").select(table.columns)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"The new items do not fit the catalogue's columns: {error}.") from error

@@ -1,0 +1,1 @@
+"""The equation for the encoder and the solvers that solve it."""

@@ -1,0 +1,90 @@
+"""The alternating directions of the paper's appendix, for fidelity and as a yardstick."""
+
+import numpy as np
+import scipy.linalg
+
+from teaser.errors import SolverError
+from teaser.model.gram.operator import DenseGram
+from teaser.model.solver.conjugate_gradients import (
+    Callback,
+    Problem,
+    Solution,
+    lost,
+    warn_not_converged,
+)
+from teaser.model.solver.system import System, norm, rowdot
+
+
+def admm(
+    system: System,
+    *,
+    l1: float,
+    l2: float,
+    tol: float,
+    max_iter: int,
+    rho: float | None = None,
+    callback: Callback | None = None,
+) -> Solution:
+    """Solve for the encoder by the alternating directions of the paper's appendix.
+
+    Needs the full eigendecomposition of G, so several items x items arrays. The multiplier moves
+    by gamma += beta - diag(E D'), as the Lagrangian demands; beta is not clipped.
+
+    Parameters
+    ----------
+    rho
+        Penalty of the augmented Lagrangian to begin with; the mean of diag(G) + l1 unless given.
+        Where the residual grows, it is made smaller and the search begins again.
+    """
+    problem, gram = Problem(system, l1, l2), system.gram
+    B = system.right_hand_side()
+    goal = norm(B)
+    if goal == 0.0:
+        return Solution(np.zeros_like(B), 0, 0.0, True, 0.0)
+    G = (
+        gram.G
+        if isinstance(gram, DenseGram)
+        else gram.apply(np.eye(gram.n_items, dtype=gram.dtype))
+    )
+    mu, U = scipy.linalg.eigh(G, check_finite=False, driver="evd")
+    mu = np.maximum(mu, 0.0)[:, None]
+    g = system.g
+    rho = float(np.mean(g) + l1) if rho is None else rho
+    inverse = 1.0 / ((mu + l1) * system.eta + l2)
+    GD = gram.apply(system.D)
+    beta = np.zeros_like(g)
+    gamma = np.zeros_like(g)
+    F, true, iteration, best = np.zeros_like(B), np.inf, 0, np.inf
+    for iteration in range(1, max_iter + 1):
+        right = (
+            GD + gram.apply(system.scaled(beta)) + system.scaled(rho * (gamma + beta) + l1 * beta)
+        )
+        Y = (U.T @ (np.asarray(right) @ system.V)) * inverse
+        F = U @ Y
+        diagonal = rowdot(F, system.DV)
+        g_diagonal = rowdot(U @ (mu * Y), system.DV)  # diag(G E D')
+        beta_was = beta
+        beta = (g_diagonal - g - rho * gamma + (l1 + rho) * diagonal) / (g + l1 + 2 * rho)
+        # What the equation for E, solved for the earlier beta and gamma, leaves of A(E) - B.
+        alpha = g_diagonal - g * diagonal
+        apart = beta_was - diagonal
+        rest = gram.apply(system.scaled(apart))
+        rest += system.scaled(l1 * apart + rho * (gamma + beta_was) - alpha + g)
+        gamma = gamma + beta - diagonal
+        residual = norm(np.asarray(rest)) / goal
+        if callback is not None:
+            callback(iteration, residual)
+        if not residual < 10 * best and rho > 1e-6 * g.mean():
+            # The appendix drops a term of the Lagrangian, which holds for small rho only.
+            rho *= 0.3
+            beta, gamma, best = np.zeros_like(g), np.zeros_like(g), np.inf
+            continue
+        best = min(best, residual)
+        if residual <= tol and (true := norm(B - problem.operator(F)) / goal) <= tol:
+            break
+    else:
+        true = norm(B - problem.operator(F)) / goal
+        if not np.isfinite(true):
+            raise SolverError(lost(gram.dtype))
+        warn_not_converged(iteration, true, tol, gram.dtype)
+    return Solution(F @ system.V.T, iteration, true, true <= tol, 2 * true * goal)

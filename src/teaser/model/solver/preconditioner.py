@@ -1,0 +1,98 @@
+"""An approximate inverse of the solver's operator, by formulas for matrices of low rank."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teaser.model.solver.system import System, blocks, rowdot
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Preconditioner:
+    """An approximate inverse of the operator: symmetric, positive, and cheap to apply.
+
+    G is replaced by diag(t) + U diag(mu) U', a few leading eigenpairs and what they leave of the
+    diagonal. In the basis of V each column b is then a diagonal plus a low rank,
+
+        eta_b (diag(t + l1) + U diag(mu) U') + l2,
+
+    inverted by Woodbury's formula with a small matrix `core[b]`.
+
+    That an item may not explain itself changes G (x) D'D by -N G - G N + diag(g) N, where N holds
+    D_i'D_i for each row i. On the diagonal part this is -(t + l1)_i D_i'D_i. On the leading part
+    it is (g - t)_i D_i'D_i where the histories cancel, and nothing good where an item alone
+    makes up its tags, so it counts less the larger the item's leverage. Both together are one
+    more rank for each row, by the Sherman-Morrison formula: before Woodbury's where positive
+    (`sink`), beside it where negative (`lift`), which keeps the whole positive.
+    """
+
+    system: System
+    l2: float
+    t: Array
+    core: Array
+    sink: Array
+    lift: Array
+
+    @classmethod
+    def build(cls, system: System, *, l1: float, l2: float) -> "Preconditioner":
+        """Prepare the formulas for two penalties."""
+        U, mu, eta, dtype = system.U, system.mu, system.eta, system.gram.dtype
+        left = np.maximum(system.g - (np.square(U.astype(np.float64)) * mu).sum(axis=1), 0.0)
+        t = (left + l1).astype(dtype)
+        upper = np.triu_indices(len(mu))
+        inner = np.zeros((len(upper[0]), len(eta)), like=t)
+        inside, leverage = np.zeros(len(t), like=t), np.zeros(len(t), like=t)
+        for rows in blocks(t):
+            squared = np.square(system.DV[rows])
+            inverse = 1 / (np.outer(t[rows], eta) + dtype.type(l2))
+            inner += (U[rows][:, upper[0]] * U[rows][:, upper[1]]).T @ inverse
+            inside[rows] = rowdot(inverse, squared)
+            whole = system.g[rows] + dtype.type(l1)
+            leverage[rows] = whole * rowdot(1 / (np.outer(whole, eta) + dtype.type(l2)), squared)
+        core = np.empty((len(eta), len(mu), len(mu)), dtype=dtype, like=t)
+        for some in blocks(core):
+            root = np.sqrt(np.outer(eta[some], mu))
+            scale = root[:, :, None] * root[:, None, :]
+            middle = np.zeros_like(scale)
+            middle[:, upper[0], upper[1]] = inner.T[some]
+            middle[:, upper[1], upper[0]] = inner.T[some]
+            identity = np.asarray(np.eye(len(mu)), like=t)
+            core[some] = np.linalg.inv(identity + middle * scale) * scale
+        own = np.maximum(1.0 - 2.0 * leverage, 0.0) * (system.g - left) - t
+        weight = own / np.maximum(1.0 + own * inside, np.finfo(dtype).eps)
+        sink, lift = np.maximum(weight, 0.0), np.maximum(-weight, 0.0)
+        return cls(system, l2, t, core, sink.astype(dtype), lift.astype(dtype))
+
+    def apply(self, R: Array) -> Array:
+        """Return the preconditioned residual."""
+        U, DV = self.system.U, self.system.DV
+        out = np.empty_like(R)
+        seen = np.zeros((U.shape[1], R.shape[1]), dtype=R.dtype, like=R)
+        for rows in blocks(R):
+            out[rows] = self._own(R[rows], rows)
+            seen += U[rows].T @ out[rows]
+        spread = np.einsum("brs,sb->rb", self.core, seen)
+        for rows in blocks(R):
+            part = out[rows]
+            change = (self.lift[rows] * rowdot(part, DV[rows]))[:, None] * DV[rows]
+            change /= self._level(rows)
+            change -= self._own(U[rows] @ spread, rows)
+            part += change
+        return out
+
+    def _own(self, R: Array, rows: slice) -> Array:
+        """Return the inverse of the diagonal part, with the positive of the further ranks."""
+        DV, level = self.system.DV[rows], self._level(rows)
+        out = R / level
+        level[...] = DV / level
+        out -= (self.sink[rows] * rowdot(out, DV))[:, None] * level
+        return np.asarray(out, like=R)
+
+    def _level(self, rows: slice) -> Array:
+        level = np.outer(self.t[rows], self.system.eta)
+        level += self.t.dtype.type(self.l2)
+        return level

@@ -1,0 +1,148 @@
+"""What the equation for the encoder needs and no penalty changes: shared by all cells of a grid.
+
+Written against numpy's functions alone, which arrays of a GPU answer too: an array made here is
+made `like` the Gram's own.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.model.gram.operator import Gram, Matrix, PairGram, n_cores
+
+Array = NDArray[Any]
+
+RANK = 40
+_ROWS = 256
+_DEVICE_ROWS = 8192
+_CHUNK_BYTES = 2**26
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The Gram operator and the decoder, and what follows from the two.
+
+    `D` is items x tags, `g` is diag(G), `V` and `eta` are the eigenvectors and eigenvalues of
+    D'D, `DV` is D V, `U` and `mu` are leading eigenvectors and eigenvalues of G. Unknowns are
+    kept as F = E V, in which D'D is diagonal: an iteration then costs one product with G and
+    one with V.
+    """
+
+    gram: Gram
+    D: Matrix
+    row_of: Array
+    g: Array
+    V: Array
+    eta: Array
+    DV: Array
+    U: Array
+    mu: Array
+
+    @classmethod
+    def build(
+        cls, gram: Gram, D: sp.csr_array, *, rank: int = RANK, rng: np.random.Generator
+    ) -> "System":
+        """Prepare what every iteration needs; D is in the dtype of `gram`."""
+        U, mu = leading_eigenpairs(gram, rank, rng)
+        return cls(gram=gram, U=U, mu=mu, **_basis(D, gram.diagonal(), gram.dtype))
+
+    def with_decoder(self, D: sp.csr_array) -> "System":
+        """Return the system of the same Gram, whose eigenpairs are kept, and another decoder."""
+        basis = _basis(D, self.g, self.gram.dtype)
+        return System(gram=self.gram, U=self.U, mu=self.mu, **basis)
+
+    def right_hand_side(self) -> Array:
+        """Return B V = P(G) D V."""
+        if isinstance(self.gram, PairGram):
+            B = self.gram.apply(self.DV)
+            each_block(lambda rows: _subtract_scaled(B[rows], self.g[rows], self.DV[rows]), B)
+            return B
+        B = self.gram.apply(self.D)
+        B[self.row_of, self.D.indices] -= self.D.data * self.g[self.row_of]
+        return np.asarray(B @ self.V, like=self.g)
+
+    def scaled(self, weights: Array) -> Matrix:
+        """Return D with row i multiplied by weights[i]."""
+        D = self.D
+        return type(D)((D.data * weights[self.row_of], D.indices, D.indptr), shape=D.shape)
+
+
+def _basis(D: sp.csr_array, g: Array, dtype: np.dtype[Any]) -> dict[str, Any]:
+    """Return D, the row of each of its entries, g, and what follows from D'D."""
+    # Eigenvectors in double precision: their orthogonality bounds the attainable residual.
+    K = (D.T @ D).toarray().astype(np.float64)
+    eta, V = np.linalg.eigh(np.asarray(K, like=g))
+    V = V.astype(dtype, order="C")
+    eta = np.maximum(eta, 0.0).astype(dtype)
+    row_of = np.asarray(np.repeat(np.arange(D.shape[0]), np.diff(D.indptr)), like=g)
+    D = sparse_like(D, g)
+    return {"D": D, "row_of": row_of, "g": g, "V": V, "eta": eta, "DV": D @ V}
+
+
+def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return about `rank` leading eigenvectors and eigenvalues of G by subspace iteration."""
+    rank = min(rank, gram.n_items)
+    width = min(rank + 10, gram.n_items)
+    start = rng.standard_normal((gram.n_items, width)).astype(gram.dtype)
+    Q = np.asarray(start, like=gram.diagonal())
+    for _ in range(4):
+        Q = np.linalg.qr(gram.apply(Q))[0]
+    small = Q.T @ gram.apply(Q)
+    mu, W = np.linalg.eigh((small + small.T).astype(np.float64) / 2)
+    lead = slice(width - rank, None)
+    U = Q @ W[:, lead].astype(gram.dtype)
+    return U, np.maximum(mu[lead], 0.0)
+
+
+def sparse_like(matrix: sp.csr_array, like: Array) -> Matrix:
+    """Return a sparse matrix where the array `like` lives."""
+    if isinstance(like, np.ndarray):
+        return matrix
+    from cupyx.scipy.sparse import csr_matrix
+
+    return csr_matrix(sp.csr_matrix(matrix))
+
+
+def blocks(A: Array) -> Iterator[slice]:
+    """Cut rows into blocks that stay in the processor's cache from one step to the next."""
+    height = _ROWS if isinstance(A, np.ndarray) else _DEVICE_ROWS
+    for first in range(0, len(A), height):
+        yield slice(first, first + height)
+
+
+def chunk_height(A: Array) -> int:
+    """Return how many rows to multiply at once: few calls of the algebra library, little memory."""
+    return max(_ROWS, _CHUNK_BYTES // int(A.shape[1] * A.dtype.itemsize))
+
+
+def each_block(work: Callable[[slice], Any], A: Array) -> list[Any]:
+    """Do work on every block of rows, in threads on a processor; return its results in order."""
+    if not isinstance(A, np.ndarray) or len(A) <= _ROWS or n_cores() == 1:
+        return [work(rows) for rows in blocks(A)]
+    with ThreadPoolExecutor(max_workers=n_cores()) as pool:
+        return list(pool.map(work, blocks(A)))
+
+
+def rowdot(A: Array, B: Array) -> Array:
+    """Return the product of each row of A with the same row of B."""
+    return np.concatenate(each_block(lambda rows: np.einsum("ij,ij->i", A[rows], B[rows]), A))
+
+
+def dot(A: Array, B: Array) -> float:
+    """Return the sum of products, blocks of rows added in double precision."""
+    return float(sum(each_block(lambda rows: float(np.vdot(A[rows], B[rows])), A)))
+
+
+def norm(A: Array) -> float:
+    """Return the root of the sum of squares."""
+    return float(np.sqrt(dot(A, A)))
+
+
+def _subtract_scaled(out: Array, weights: Array, A: Array) -> None:
+    """Take row i of A times weights[i] out of row i."""
+    out -= weights[:, None] * A

@@ -1,0 +1,258 @@
+"""Limits of size and rate, headers on every answer, and measurements."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from app.conftest import TestClient
+
+from teaser.app.http.middleware import HEADERS
+
+EXPECTED = {name.decode(): value.decode() for name, value in HEADERS}
+BODY = b'{"history": [], "presses": []}'
+JSON = {"content-type": "application/json"}
+
+
+def chunks(size: int) -> Iterator[bytes]:
+    """Yield a body piece by piece, so that its length is not announced."""
+    yield b'{"history": ["'
+    for _ in range(size // 100):
+        yield b"x" * 100
+    yield b'"]}'
+
+
+class TestSize:
+    def test_an_announced_body_over_the_limit_is_refused(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(max_body=1000)
+        answer = client.post("/api/v1/recommend", content=b"x" * 1001, headers=JSON)
+        assert answer.status_code == 413
+        assert answer.json()["error"] == {
+            "code": "too_large",
+            "message": "The request is larger than 1,000 bytes.",
+        }
+
+    @pytest.mark.parametrize("path", ["/api/v1/recommend", "/api/v1/people/x/views"])
+    def test_a_body_that_goes_on_and_on_is_refused(
+        self, serve: Callable[..., TestClient], path: str
+    ) -> None:
+        client = serve(max_body=1000)
+        answer = client.post(path, content=chunks(5000), headers=JSON)
+        assert answer.status_code == 413
+        assert answer.json()["error"]["code"] == "too_large"
+
+    def test_a_body_within_the_limit_passes(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(max_body=len(BODY))
+        assert client.post("/api/v1/recommend", content=BODY, headers=JSON).status_code == 200
+        parts = iter([BODY[:10], BODY[10:]])
+        assert client.post("/api/v1/recommend", content=parts, headers=JSON).status_code == 200
+
+    @pytest.mark.parametrize("length", ["9" * 5000, "-1", "many", "1.5"])
+    def test_a_length_that_is_none_is_refused(
+        self, serve: Callable[..., TestClient], length: str
+    ) -> None:
+        headers = {**JSON, "content-length": length}
+        answer = serve().post("/api/v1/recommend", content=BODY, headers=headers)
+        assert answer.status_code == 413
+
+
+class TestLimits:
+    def test_too_many_requests_are_refused_in_the_one_shape(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(rate=2)
+        answers = [client.get("/api/v1/model") for _ in range(4)]
+        assert [a.status_code for a in answers] == [200, 200, 429, 429]
+        assert answers[-1].json()["error"]["code"] == "too_many_requests"
+
+    def test_requests_are_counted_by_status(self, client: TestClient) -> None:
+        for path in ("/api/v1/model", "/api/v1/model", "/api/v1/items?item_id=none"):
+            client.get(path)
+        text = client.get("/metrics").text
+        assert 'teaser_requests_total{status="200"} 2.0' in text
+        assert 'teaser_requests_total{status="404"} 1.0' in text
+        assert "teaser_request_seconds_count 3.0" in text
+
+
+class TestHead:
+    """Whoever only wants to know whether something is there gets all of GET but the body."""
+
+    @pytest.mark.parametrize(
+        "path", ["/", "/healthz", "/readyz", "/metrics", "/tour", "/api/v1/model", "/nowhere"]
+    )
+    def test_it_is_answered_as_get_without_a_body(self, client: TestClient, path: str) -> None:
+        whole, head = client.get(path), client.head(path)
+        assert head.status_code == whole.status_code
+        assert head.headers["content-type"] == whole.headers["content-type"]
+        assert int(head.headers["content-length"]) > 0
+        assert head.content == b""
+        assert all(head.headers[name] == value for name, value in EXPECTED.items())
+
+    def test_what_is_no_page_stays_none(self, client: TestClient) -> None:
+        assert client.head("/act").status_code == 405
+        assert client.head("/", headers={"host": "evil.example"}).status_code == 421
+
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-language": "nl"}
+
+
+class TestPages:
+    """Whoever looks at the site reads a page; programs read json."""
+
+    def test_too_many_requests_is_a_page_in_the_readers_language(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(rate=1)
+        client.get("/", headers=BROWSER)
+        answer = client.get("/", headers=BROWSER)
+        assert answer.status_code == 429
+        assert answer.headers["retry-after"] == "60"
+        assert answer.headers["content-type"].startswith("text/html")
+        assert '<html lang="nl"' in answer.text
+        assert "429" in answer.text
+
+    def test_a_form_that_is_too_large_is_a_page(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(max_body=100)
+        headers = {**BROWSER, "origin": "http://testserver"}
+        told = client.post("/act", content=b"x" * 101, headers=headers)
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        parts = (b"view=" + b"x" * 20 for _ in range(20))
+        untold = client.post("/act", content=parts, headers={**headers, **kind})
+        for answer in (told, untold):
+            assert answer.status_code == 413
+            assert answer.headers["content-type"].startswith("text/html")
+            assert '<html lang="nl"' in answer.text
+
+    def test_what_goes_wrong_on_our_side_is_a_page_without_secrets(
+        self, client: TestClient
+    ) -> None:
+        @client.app.get("/broken")  # type: ignore[attr-defined,untyped-decorator]
+        def broken() -> None:
+            raise ZeroDivisionError("a secret of ours")
+
+        answer = client.get("/broken", headers=BROWSER)
+        assert answer.status_code == 500
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "secret" not in answer.text
+        assert "Traceback" not in answer.text
+
+    @pytest.mark.parametrize("path", ["/nowhere", "/item/none", "/static/none"])
+    def test_what_is_not_there_is_a_page_or_json(self, client: TestClient, path: str) -> None:
+        page = client.get(path, headers=BROWSER)
+        assert page.status_code == 404
+        assert page.headers["content-type"].startswith("text/html")
+        data = client.get(path, headers={"accept": "application/json"})
+        assert data.status_code == 404
+        assert set(data.json()["error"]) == {"code", "message"}
+
+    def test_the_api_answers_json_to_browsers_too(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(rate=1)
+        assert client.get("/api/v1/items?item_id=none", headers=BROWSER).json()["error"]["code"]
+        assert client.get("/api/v1/model", headers=BROWSER).json()["error"]["code"]
+
+
+class TestHosts:
+    """A page of another site whose name leads to this machine reads nothing and changes nothing."""
+
+    @pytest.mark.parametrize(
+        "host",
+        [
+            "evil.example",
+            "evil.example:8000",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "localhost@evil.example",
+            "127.0.0.1, evil.example",
+            "evil.example#127.0.0.1",
+            "192.168.0.7",
+            "[2001:db8::1]:8000",
+            "[::1",
+            "[::1]evil.example",
+            "testserver:80:80",
+            "2130706433",
+            "",
+        ],
+    )
+    @pytest.mark.parametrize("path", ["/", "/api/v1/model", "/export", "/metrics", "/openapi.json"])
+    def test_other_names_are_refused(self, client: TestClient, host: str, path: str) -> None:
+        answer = client.get(path, headers={"host": host})
+        assert answer.status_code == 421
+        assert not re.search('data-card|"items"|"events"|teaser_requests|"paths"', answer.text)
+
+    def test_what_must_not_be_read_is_read_under_our_own_name(self, client: TestClient) -> None:
+        for path in ("/", "/api/v1/model", "/export", "/metrics", "/openapi.json"):
+            text = client.get(path).text
+            assert re.search('data-card|"items"|"events"|teaser_requests|"paths"', text), path
+
+    def test_two_names_are_refused(self, client: TestClient) -> None:
+        headers = [("host", "testserver"), ("host", "evil.example")]
+        assert client.get("/api/v1/model", headers=headers).status_code == 421
+
+    def test_nothing_is_written_under_another_name(self, client: TestClient) -> None:
+        headers = {"host": "evil.example", "origin": "http://evil.example"}
+        assert client.post("/api/v1/people", headers=headers).status_code == 421
+        assert client.post("/act", data={"view": "i1"}, headers=headers).status_code == 421
+
+    @pytest.mark.parametrize(
+        "host",
+        [
+            "localhost",
+            "LOCALHOST:8000",
+            "localhost.",
+            "127.0.0.1",
+            "127.0.0.1:8000",
+            "[::1]:8000",
+            "[0:0:0:0:0:0:0:1]",
+            "testserver",
+        ],
+    )
+    def test_our_own_pass(self, client: TestClient, host: str) -> None:
+        assert client.get("/api/v1/model", headers={"host": host}).status_code == 200
+
+    def test_the_refusal_says_what_to_do(self, client: TestClient) -> None:
+        answer = client.get("/api/v1/model", headers={"host": "my.box"})
+        assert answer.json()["error"]["code"] == "unknown_host"
+        assert "--host-name" in answer.json()["error"]["message"]
+
+
+class TestHeaders:
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/api/v1/model",
+            "/api/v1/items?item_id=none",
+            "/api/nothing",
+            "/healthz",
+            "/openapi.json",
+        ],
+    )
+    def test_they_are_on_every_answer(self, client: TestClient, path: str) -> None:
+        headers = client.get(path).headers
+        assert {name: headers.get(name) for name in EXPECTED} == EXPECTED
+
+    def test_they_are_on_what_the_guard_refuses(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(rate=1, max_body=10)
+        large = client.post("/api/v1/recommend", content=BODY, headers=JSON)
+        often = client.get("/api/v1/model")
+        assert [large.status_code, often.status_code] == [413, 429]
+        for answer in (large, often):
+            assert {name: answer.headers.get(name) for name in EXPECTED} == EXPECTED
+
+    def test_they_are_on_what_goes_wrong_on_our_side(self, client: TestClient) -> None:
+        @client.app.get("/api/broken")  # type: ignore[attr-defined,untyped-decorator]
+        def broken() -> None:
+            raise ZeroDivisionError("a secret of ours")
+
+        answer = client.get("/api/broken")
+        assert answer.status_code == 500
+        assert answer.json()["error"]["code"] == "internal"
+        assert "secret" not in answer.text
+        assert {name: answer.headers.get(name) for name in EXPECTED} == EXPECTED
+        assert 'teaser_requests_total{status="500"} 1.0' in client.get("/metrics").text
+
+    def test_scripts_come_from_ourselves_alone(self) -> None:
+        policy = EXPECTED["content-security-policy"]
+        assert policy.startswith("default-src 'self';")
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy

@@ -1,0 +1,140 @@
+"""Errors as people read them: every one that a visitor can meet, in every language."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import pytest
+from app.conftest import TestClient
+
+from teaser.app.i18n.error_messages import say_trouble
+from teaser.app.i18n.texts import LANGUAGES, texts_in
+
+OWN = {"origin": "http://testserver"}
+TRANSLATED = [code for code in LANGUAGES if code != "en"]
+
+
+def said(page: str) -> str:
+    found = re.search(r"<p data-message>([^<]+)</p>", page)
+    assert found
+    return unescape(found[1])
+
+
+# What is asked, the status, and what an English page says of it.
+MET: list[tuple[str, str, dict[str, str], int, str]] = [
+    ("GET", "/item/no such", {}, 404, "There is no item “no such” here."),
+    ("GET", "/lift/none", {}, 404, "There is no item “none” here."),
+    ("GET", "/tag?tag=type%3Dfilmm", {}, 404, "There is no tag “type=filmm” here."),
+    ("GET", "/tag?tag=film", {}, 404, "There is no tag “film” here."),
+    ("GET", "/tags?feature=colour", {}, 404, "There is no feature “colour” here."),
+    ("GET", "/nowhere", {}, 404, "There is nothing at this address."),
+    ("GET", "/s/none", {}, 404, "There is no such link. Perhaps its owner ended it."),
+    ("GET", "/act", {}, 405, "This address cannot be used in that way."),
+    ("GET", "/tags", {}, 422, "What was sent cannot be understood. Go back and try again."),
+    ("POST", "/act", {}, 422, "What was sent cannot be understood. Go back and try again."),
+    ("POST", "/act", {"view": "none"}, 404, "There is no item “none” here."),
+    ("POST", "/act", {"press": "+1 type=opera"}, 404, "There is no tag “type=opera” here."),
+    (
+        "POST",
+        "/act",
+        {"press": "+9 type=film"},
+        422,
+        "That is as far as this tag goes; it cannot be pressed further.",
+    ),
+    ("POST", "/act", {"undo": "1"}, 422, "There is nothing to undo."),
+    ("POST", "/act", {"redo": "1"}, 422, "There is nothing to redo."),
+    ("POST", "/act", {"remove": "i3"}, 422, "This is not among what you looked at any more."),
+    ("POST", "/act", {"unhide": "i3"}, 422, "This is not hidden any more."),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "data", "status", "sentence"), MET)
+def test_what_a_visitor_can_meet(
+    client: TestClient, method: str, path: str, data: dict[str, str], status: int, sentence: str
+) -> None:
+    pages = {}
+    for language in LANGUAGES:
+        headers = {**OWN, "accept-language": language}
+        response = client.request(method, path, data=data or None, headers=headers)
+        assert response.status_code == status
+        pages[language] = said(response.text)
+    assert pages["en"] == sentence
+    assert len(set(pages.values())) == len(LANGUAGES), "each language says it in its own words"
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_foreign_form(client: TestClient, language: str) -> None:
+    headers = {"origin": "https://evil.example", "accept-language": language}
+    response = client.post("/act", data={"view": "i1"}, headers=headers)
+    assert response.status_code == 403
+    sentence = "This form was sent from another site, so nothing was changed."
+    assert said(response.text) == texts_in(language)(sentence) != sentence
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_too_much_and_too_often(serve: Callable[..., TestClient], language: str) -> None:
+    client = serve(rate=2, max_body=100)
+    headers = {**OWN, "accept-language": language}
+    large = client.post("/act", data={"view": "x" * 200}, headers=headers)
+    assert large.status_code == 413
+    assert said(large.text) == texts_in(language)(
+        "That is more than can be sent at once. Nothing was changed."
+    )
+    for _ in range(2):
+        often = client.get("/", headers=headers)
+    assert often.status_code == 429
+    assert said(often.text) == texts_in(language)(
+        "Too many requests came from your address. Wait a minute and try again."
+    )
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_database_that_is_gone(
+    serve: Callable[..., TestClient], tmp_path: Path, language: str
+) -> None:
+    client = serve(database_url=f"sqlite:///{tmp_path / 'gone.db'}")
+    headers = {**OWN, "accept-language": language}
+    client.post("/act", data={"view": "i1"}, headers=headers)
+    for path in tmp_path.glob("gone.db*"):
+        path.unlink()
+    response = client.post("/act", data={"view": "i2"}, headers=headers)
+    assert response.status_code == 503
+    assert said(response.text) == texts_in(language)(
+        "This cannot be done just now. Nothing that was confirmed is lost; try again soon."
+    )
+    assert "gone.db" not in response.text
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "sentence"),
+    [
+        (500, "Unknown item 'a'; the catalogue has 1 items.", "Something went wrong on our side."),
+        (507, "full", "Something went wrong on our side."),
+        (418, "tea", "What was sent cannot be understood."),
+        (422, "100 links are in use, which is the most.", "You have as many links as can be had."),
+        (422, "10,000 actions are kept of this person", "You have done as much as can be kept."),
+    ],
+)
+def test_others(status: int, message: str, sentence: str) -> None:
+    trouble = say_trouble(status, message, texts_in("en"))
+    assert trouble.said.startswith(sentence)
+    assert trouble.details == message
+
+
+def test_names_are_cut_and_keep_their_inner_marks() -> None:
+    text = texts_in("nl")
+    long = say_trouble(404, f"Unknown item {'x' * 900!r}; the catalogue has 3 items.", text)
+    assert long.said == f"Er is hier geen item “{'x' * 120}…”."
+    odd = say_trouble(404, "Unknown tag a=b. c'. Closest: a=b.", text)
+    assert odd.said == "Er is hier geen label “a=b. c'”."
+    braces = say_trouble(404, "Unknown tag a={b}.", text)
+    assert braces.said == "Er is hier geen label “a={b}”."
+
+
+def test_details_are_the_library_s_words_and_only_if_they_add_something(client: TestClient) -> None:
+    page = client.get("/tag?tag=type%3Dfilmm", headers={"accept-language": "fr"}).text
+    assert '<p lang="en">404: Unknown tag type=filmm. Closest: type=film' in unescape(page)
+    assert "Détails" in page
+    same = say_trouble(422, "There is nothing to undo.", texts_in("en"))
+    assert same.details == ""

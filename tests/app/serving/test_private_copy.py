@@ -1,0 +1,190 @@
+"""A served model is a copy of its own: whatever happens to the folder, it stays as it was."""
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from teaser import Dataset, Teaser, artifact
+from teaser.app.serving.private_copy import ROOM, load_kept, load_private, shared_room
+from teaser.errors import ArtifactError
+
+
+@pytest.fixture
+def folder(model_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(model_folder, tmp_path / "served"))
+
+
+def spoil(folder: Path) -> None:
+    """Cut and overwrite in place, as a careless copy does."""
+    for path in folder.iterdir():
+        os.truncate(path, 10)
+
+
+def mapped(part: str) -> set[str]:
+    """Return the files that this process has mapped under a name."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    return {line.split(maxsplit=5)[5] for line in lines if part in line and "safetensors" in line}
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_folder_that_is_cut_changes_nothing(
+    folder: Path, tmp_path: Path, model: Teaser, shared: bool
+) -> None:
+    served = load_private(folder, room=tmp_path / "room" if shared else None)
+    spoil(folder)
+    np.testing.assert_array_equal(np.asarray(served.encoder_), model.encoder_)
+    assert served.recommend(["i1"], k=5) == model.recommend(["i1"], k=5)
+
+
+def test_without_a_copy_the_process_would_end(folder: Path) -> None:
+    """The danger is real: what is guarded against happens to a model that is mapped in place."""
+    script = (
+        "import os, sys, teaser\n"
+        "model = teaser.load(sys.argv[1])\n"
+        "for name in os.listdir(sys.argv[1]): os.truncate(os.path.join(sys.argv[1], name), 10)\n"
+        "float(model.encoder_.sum())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True)
+    assert done.returncode < 0
+
+
+def test_a_copy_of_ones_own_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    served = load_private(folder, base=base)
+    assert list(base.iterdir()) == []
+    assert any("(deleted)" in name for name in mapped(str(base)))
+    assert len(served.recommend(["i1"], k=5)) == 5
+
+
+def test_those_who_share_a_room_map_one_copy(folder: Path, tmp_path: Path) -> None:
+    room = tmp_path / "room"
+    one, two = (load_private(folder, room=room) for _ in range(2))
+    assert len(mapped(str(room))) == 1
+    assert len(list(room.glob("model-*"))) == 1
+    assert room.stat().st_mode & 0o077 == 0
+    assert one.recommend(["i1"]) == two.recommend(["i1"])
+
+
+def test_a_new_model_takes_the_place_of_the_old_copy(
+    folder: Path, tmp_path: Path, model: Teaser, dataset: Dataset
+) -> None:
+    room = tmp_path / "room"
+    old = load_private(folder, room=room)
+    before = old.recommend(["i1"])
+    Teaser(l2_weights=9.0, l2_encoder=5.0).fit(dataset).save(folder)
+    new = load_private(folder, room=room)
+    assert len(list(room.glob("model-*"))) == 1
+    assert old.recommend(["i1"]) == before
+    assert new.recommend(["i1"]) != before
+
+
+def test_what_cannot_be_steered_is_refused(dataset: Dataset, tmp_path: Path) -> None:
+    dataset.save(tmp_path / "data")
+    with pytest.raises(ArtifactError, match=r"data holds a \w+, and the site needs a Teaser"):
+        load_private(tmp_path / "data", base=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_copy_that_was_spoilt_is_made_again(folder: Path, tmp_path: Path, model: Teaser) -> None:
+    room = tmp_path / "room"
+    load_private(folder, room=room)
+    (copy,) = room.glob("model-*")
+    spoil(copy)
+    assert load_private(folder, room=room).recommend(["i1"]) == model.recommend(["i1"])
+
+
+def test_a_damaged_model_is_refused_and_the_kept_copy_stays(folder: Path, tmp_path: Path) -> None:
+    room = tmp_path / "room"
+    assert load_kept(room) is None
+    load_private(folder, room=room)
+    spoil(folder)
+    with pytest.raises(ArtifactError, match="served"):
+        load_private(folder, room=room)
+    assert [path.name[:6] for path in room.iterdir() if path.name != "lock"] == ["model-"]
+    kept = load_kept(room)
+    assert kept is not None
+    assert len(kept.recommend(["i1"], k=5)) == 5
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_full_disk_is_a_sentence_and_leaves_no_half(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    room = tmp_path / "room"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("teaser.artifact._copy_checked", full)
+    room.mkdir()
+    place = {"room" if shared else "base": room}
+    with pytest.raises(ArtifactError, match=r"room: No space left .* TEASER_COPIES"):
+        load_private(folder, **place)
+    assert {path.name for path in room.iterdir()} <= {"lock"}
+
+
+def test_a_place_that_is_none_is_a_sentence(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match=r"No such file.*TEASER_COPIES"):
+        load_private(folder, base=tmp_path / "none")
+    with pytest.raises(ArtifactError, match="TEASER_COPIES"), shared_room(tmp_path / "none"):
+        pass
+    (tmp_path / "file").touch()
+    with pytest.raises(ArtifactError, match="TEASER_COPIES"):
+        load_private(folder, room=tmp_path / "file" / "room")
+
+
+class TestRoom:
+    def test_it_is_private_and_goes_at_the_end(self, tmp_path: Path) -> None:
+        with shared_room(tmp_path) as room:
+            assert room.parent == tmp_path
+            assert room.stat().st_mode & 0o077 == 0
+            (room / "model-1").mkdir()
+        assert list(tmp_path.iterdir()) == []
+
+    def test_those_of_the_dead_go_and_those_of_the_living_stay(self, tmp_path: Path) -> None:
+        dead = tmp_path / f"{ROOM}dead"
+        (dead / "model-1").mkdir(parents=True)
+        other = tmp_path / "teaser-other"
+        other.mkdir()
+        with shared_room(tmp_path) as first:
+            assert not dead.exists()
+            with shared_room(tmp_path) as second:
+                assert first.exists()
+                assert second != first
+        assert other.exists()
+
+    def test_a_link_is_not_followed(self, tmp_path: Path) -> None:
+        precious = tmp_path / "precious"
+        (precious / "inner").mkdir(parents=True)
+        base = tmp_path / "base"
+        base.mkdir()
+        (base / f"{ROOM}link").symlink_to(precious)
+        with shared_room(base):
+            assert (precious / "inner").exists()
+
+
+def test_a_model_replaced_while_it_is_copied_is_still_whole(
+    folder: Path, tmp_path: Path, model: Teaser, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real: Callable[..., None] = artifact._copy_checked
+    newer = Teaser(l2_weights=9.0, l2_encoder=5.0).fit(dataset)
+    saved: list[bool] = []
+
+    def replaced_meanwhile(*given: object) -> None:
+        if not saved:
+            saved.append(True)
+            newer.save(folder)
+        real(*given)
+
+    monkeypatch.setattr("teaser.artifact._copy_checked", replaced_meanwhile)
+    served = load_private(folder, room=tmp_path / "room")
+    assert served.recommend(["i1"]) == newer.recommend(["i1"])
+    assert len(list((tmp_path / "room").glob("model-*"))) == 1

@@ -1,0 +1,47 @@
+"""The steps of a score add up, on the scale that they are drawn on too."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teaser import Teaser
+from teaser.app.i18n.texts import texts_in
+from teaser.app.people.events import State
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.personal_model import Session
+from teaser.app.site.score_steps import waterfall
+from teaser.app.site.view import TagRow
+
+
+@given(
+    history=st.lists(st.integers(0, 39), max_size=4, unique=True),
+    item=st.integers(0, 39),
+    film=st.integers(-5, 5),
+)
+def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -> None:
+    presses = {"type=film": film} if film else {}
+    state = State(history=tuple(f"i{i}" for i in history), presses=presses)
+    fall = waterfall(Session(Catalogue(model), state), f"i{item}", texts_in("en"))
+    total = fall.explanation.score
+    assert sum(s.contribution for s in fall.steps) == pytest.approx(total, abs=1e-9)
+    shown = 0.0
+    for step in fall.steps:
+        shown += step.shown
+        assert step.shown == round(step.contribution, 2)
+        assert step.running == pytest.approx(shown, abs=1e-9)
+        assert isinstance(step.row, TagRow)
+        assert step.weight is not None
+        product = round(step.row.affinity, step.digits) * round(step.weight, step.digits)
+        assert abs(product - step.shown) <= 0.005 + 1e-6
+        assert step.row.affinity * step.weight == pytest.approx(step.contribution)
+        assert -0.01 <= step.start <= step.start + step.length <= 100.02
+    assert shown + fall.rounding == pytest.approx(round(total, 2), abs=1e-9)
+    # Each bar begins or ends where the one before it ended or began.
+    edge = fall.zero
+    for step in fall.steps:
+        ends = (step.start, step.start + step.length)
+        near = min(ends, key=lambda end: abs(end - edge))
+        assert near == pytest.approx(edge, abs=0.03)
+        edge = ends[1] if near == ends[0] else ends[0]
+    if any(s.contribution for s in fall.steps):
+        assert fall.length == pytest.approx(abs(edge - fall.zero), abs=0.05)

@@ -1,0 +1,52 @@
+"""What a request finds: the catalogue of the moment, kept to the request's end."""
+
+from typing import Any
+
+from fastapi import Request
+
+from teaser.app.dependencies import catalogue_of, services_of, store_of
+
+
+def test_a_request_reaches_its_services(client: Any) -> None:
+    request = Request({"type": "http", "app": client.app, "headers": []})
+    services = services_of(request)
+    assert catalogue_of(request) is services.holder.current
+    assert services.settings.model.is_dir()
+
+
+def test_people_of_the_site_are_known_by_their_cookie_alone(client: Any) -> None:
+    request = Request({"type": "http", "app": client.app, "headers": []})
+    store = services_of(request).store
+    own = {"origin": "http://testserver"}
+    client.post("/act", data={"view": "i1"}, headers=own)
+    person_id = store.find_person(client.cookies["teaser"]) or ""
+    paths = client.get("/openapi.json").json()["paths"]
+    asked = 0
+    bodies = {
+        "views": {"item_id": "i1"},
+        "hidden": {"item_id": "i1"},
+        "presses": {"tag": "town=Ghent", "steps": 1},
+        "variety": {"variety": 0.5},
+        "balance": {"balance": 0.5},
+        "about": {"people": []},
+    }
+    query = "?item_id=i1"
+    for path, methods in paths.items():
+        if "{person_id}" not in path:
+            continue
+        last = path.rpartition("/")[2]
+        address = path.format(person_id=person_id, share_id="0" * 16)
+        address += {"explanation": query, "origins": "?tag=town=Ghent"}.get(last, "")
+        for method in methods:
+            if method == "delete" and last in ("views", "hidden"):
+                answer = client.delete(address + query)
+            elif method in ("post", "put"):
+                answer = client.request(method.upper(), address, json=bodies.get(last))
+            else:
+                answer = client.request(method.upper(), address)
+            assert answer.status_code == 404, (method, path, answer.text)
+            assert answer.json()["error"]["code"] == "unknown_person"
+            asked += 1
+    assert asked >= 20
+    assert store.state(person_id).history == ("i1",)
+    assert store_of(request).state(store_of(request).create_person()[0]).n_events == 0

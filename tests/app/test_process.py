@@ -1,0 +1,68 @@
+"""Starting a server: the demonstration's model, free ports, and folders that are no model."""
+
+import os
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+import teaser
+from teaser.app.process import demo_model, free_port, serve
+from teaser.app.settings import Settings
+from teaser.errors import ArtifactError, ParameterError
+
+
+def test_the_demonstrations_model_is_fitted_once_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = demo_model()
+    assert folder.is_relative_to(tmp_path)
+    stamp = (folder / "manifest.json").stat().st_mtime_ns
+    assert demo_model() == folder
+    assert (folder / "manifest.json").stat().st_mtime_ns == stamp
+    (folder / "manifest.json").write_text("broken")
+    assert len(teaser.load(demo_model()).items_) >= 2000
+
+
+def test_a_free_port_is_free() -> None:
+    port = free_port("127.0.0.1")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", port))
+
+
+def test_a_port_in_use_is_refused(model_folder: Path) -> None:
+    said: list[int] = []
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        with pytest.raises(ParameterError, match=f"port {port}: .*--port"):
+            serve(Settings(model=model_folder, port=port), ready=lambda _, p: said.append(p))
+    assert not said
+
+
+def test_a_folder_that_is_no_model_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError):
+        serve(Settings(model=tmp_path))
+    assert list(tmp_path.parent.glob("*.people.db")) == []
+    with pytest.raises(ParameterError, match="workers"):
+        serve(Settings(model=tmp_path), workers=0)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_damaged_model_is_refused_and_leaves_nothing_behind(
+    model_folder: Path, tmp_path: Path, workers: int
+) -> None:
+    folder, copies = tmp_path / "model", tmp_path / "copies"
+    shutil.copytree(model_folder, folder)
+    copies.mkdir()
+    os.truncate(next(folder.glob("*.safetensors")), 100)
+    settings = Settings(model=folder, port=free_port("127.0.0.1"), copies=str(copies))
+    said: list[int] = []
+    with pytest.raises(ArtifactError, match=r"model.* has 100 bytes"):
+        serve(settings, workers=workers, ready=lambda _, port: said.append(port))
+    assert not said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copies", "model"]
+    assert list(copies.iterdir()) == []

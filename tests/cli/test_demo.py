@@ -1,0 +1,94 @@
+"""The demonstration's choices, and what a fitted model must visibly learn from the events."""
+
+import numpy as np
+import pytest
+
+from teaser import Dataset, Tag, Teaser
+from teaser.cli.demo import TOWN, choose_person, choose_tag
+from teaser.data import events
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Dataset:
+    return events.dataset()
+
+
+@pytest.fixture(scope="module")
+def fitted(catalogue: Dataset) -> Teaser:
+    return Teaser().fit(catalogue)
+
+
+def test_the_catalogue_is_as_large_as_promised(catalogue: Dataset) -> None:
+    assert catalogue.n_items >= 2000
+    assert catalogue.n_users >= 8000
+    features = {
+        "type",
+        "theme",
+        "audience",
+        "region",
+        "town",
+        "day",
+        "setting",
+        "price_band",
+        "labels",
+    }
+    assert set(catalogue.tag_report.tags) == features
+    assert set(catalogue.rules.roles) == {"title", "picture", "description", "date"}
+
+
+def test_the_person_went_mostly_to_one_town(catalogue: Dataset) -> None:
+    history = choose_person(catalogue)
+    towns = [catalogue.table["town"][catalogue.items.index_of(i)] for i in history]
+    assert 5 <= len(history) <= 8
+    assert towns.count(TOWN.value) > len(towns) / 2
+
+
+def test_the_presses_change_the_list(catalogue: Dataset, fitted: Teaser) -> None:
+    history = choose_person(catalogue)
+    tag = choose_tag(fitted, history)
+    before = {r.item_id for r in fitted.recommend(history, k=10)}
+    after = {r.item_id for r in fitted.recommend(history, {tag: 3}, k=10)}
+    assert len(after - before) >= 2
+
+
+def mean_town_affinities(model: Teaser) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Towns, their distances in km, and the mean raw affinity of events in one with the others."""
+    places = model.table_.group_by("town").first().sort("town")
+    towns = places["town"].to_list()
+    latitude, longitude = (np.radians(places[c].to_numpy()) for c in ("latitude", "longitude"))
+    x = np.cos(latitude.mean()) * longitude
+    km = 6371 * np.hypot(x[:, None] - x[None, :], latitude[:, None] - latitude[None, :])
+    columns = [model.tags_.index(Tag("town", town)) for town in towns]
+    where = model.table_["town"].to_numpy()
+    mean = np.stack([model.encoder_[where == town][:, columns].mean(axis=0) for town in towns])
+    return towns, km, mean
+
+
+def test_who_likes_an_event_in_one_town_gains_affinity_with_neighbouring_towns(
+    fitted: Teaser,
+) -> None:
+    towns, km, mean = mean_town_affinities(fitted)
+    nearer = 0
+    for row in range(len(towns)):
+        order = np.argsort(km[row])[1:]
+        nearer += mean[row, order[:5]].mean() > mean[row, order[-30:]].mean()
+    assert nearer >= 0.9 * len(towns)
+    ghent = towns.index("Ghent")
+    assert mean[ghent, towns.index("Deinze")] > mean[ghent, towns.index("Liège")]
+    assert mean[ghent, towns.index("Deinze")] > 0
+
+
+def test_affinity_falls_with_distance(fitted: Teaser) -> None:
+    towns, km, mean = mean_town_affinities(fitted)
+    apart = ~np.eye(len(towns), dtype=bool)
+    near, middle, far = (
+        mean[apart & (low <= km) & (km < high)].mean()
+        for low, high in ((0, 20), (20, 35), (35, 300))
+    )
+    assert near > middle > far
+
+
+def test_shared_themes_are_learned_too(fitted: Teaser) -> None:
+    history = fitted.table_.filter(theme="Jazz")["item_id"].head(3).to_list()
+    top = [tag.value for tag, _ in fitted.profile(history).top(1, feature="theme")]
+    assert top == ["Jazz"]

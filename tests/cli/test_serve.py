@@ -1,0 +1,53 @@
+"""The commands of the application: keys are made, listed and revoked; bad input is a sentence."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from teaser.app.people.store import Store
+from teaser.cli.main import app
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, [str(w) for w in words])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'p.db'}"
+    code, key, _ = run("keys", "create", "shop", "--database", url)
+    assert code == 0
+    store = Store(url)
+    assert store.has_key(key.strip())
+    assert key.strip().encode() not in (tmp_path / "p.db").read_bytes()
+    assert "shop" in run("keys", "list", "--database", url)[1]
+    assert run("keys", "revoke", "shop", "--database", url)[0] == 0
+    assert not store.has_key(key.strip())
+    assert "revoked" in run("keys", "list", "--database", url)[1]
+    store.close()
+
+
+def test_a_name_is_used_once_and_revoked_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'p.db'}"
+    run("keys", "create", "shop", "--database", url)
+    code, _, error = run("keys", "create", "shop", "--database", url)
+    assert (code, "already" in error) == (2, True)
+    code, _, error = run("keys", "revoke", "other", "--database", url)
+    assert (code, "no key named" in error) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "url", ["nonsense", "sqlite:////proc/none/p.db", "postgresql://nobody@127.0.0.1:1/none"]
+)
+def test_a_database_that_cannot_be_used_is_one_sentence(url: str) -> None:
+    code, _, error = run("keys", "list", "--database", url)
+    assert code == 2
+    assert "database" in error
+    assert "Traceback" not in error
+
+
+def test_serving_no_model_is_one_sentence(tmp_path: Path) -> None:
+    code, _, error = run("serve", tmp_path / "none", "--port", 0)
+    assert code == 2
+    assert "does not exist" in error

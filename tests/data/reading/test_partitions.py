@@ -1,0 +1,273 @@
+"""Interactions in partitions: the same data set as from one table, and every way it can be bad."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import RULES, small_tables
+from numpy.testing import assert_array_equal
+
+from teaser import Dataset, Teaser
+from teaser.data.reading import partitions as module
+from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.reading.partitions import Interactions, Partitions
+from teaser.errors import DataError, ParameterError, TableError
+
+Tables = tuple[pl.DataFrame, pl.DataFrame]
+
+
+@pytest.fixture
+def folder(tables: Tables, tmp_path: Path) -> Path:
+    write_partitions(tables[0], tmp_path / "parts", parts=4)
+    return tmp_path / "parts"
+
+
+def whole(folder: Path) -> pl.DataFrame:
+    return pl.concat([pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))])
+
+
+def rewrite(path: Path, **changes: pl.Expr) -> None:
+    pl.read_parquet(path).with_columns(**changes).write_parquet(path)
+
+
+class TestDataset:
+    def test_it_is_that_of_the_whole_table_but_for_users(
+        self, folder: Path, tables: Tables
+    ) -> None:
+        parted = Dataset.from_partitions(folder, tables[1], rules=RULES, positive="rating >= 4")
+        local = Dataset.from_tables(whole(folder), tables[1], rules=RULES, positive="rating >= 4")
+        assert parted.items == local.items
+        assert parted.tags == local.tags
+        assert (parted.n_users, parted.n_items) == (local.n_users, local.n_items)
+        assert_array_equal(parted.item_counts, local.item_counts)
+        assert (parted.S != local.S).nnz == 0
+        assert parted.describe() == local.describe()
+        rows = np.vstack([parted.X.matrix(k).toarray() for k in range(4)])
+        assert_array_equal(rows, local.X.toarray())
+
+    def test_it_is_saved_and_loaded(self, folder: Path, tables: Tables, tmp_path: Path) -> None:
+        parted = Dataset.from_partitions(folder, tables[1], rules=RULES, positive="rating >= 4")
+        parted.save(tmp_path / "data")
+        back = Dataset.load(tmp_path / "data")
+        assert back.describe() == parted.describe()
+        assert_array_equal(back.item_counts, parted.item_counts)
+        assert back.X.sizes == parted.X.sizes
+        assert back.X.partitions == parted.X.partitions
+        assert (back.X.matrix(1) != parted.X.matrix(1)).nnz == 0
+
+    def test_items_without_metadata_are_counted_and_kept(
+        self, folder: Path, tables: Tables
+    ) -> None:
+        few = tables[1].head(25)
+        parted = Dataset.from_partitions(folder, few, rules=RULES)
+        local = Dataset.from_tables(whole(folder), few, rules=RULES)
+        assert parted.items_without_metadata == 15
+        assert parted.items == local.items
+        assert_array_equal(parted.item_counts, local.item_counts)
+        assert "15 without metadata" in " ".join(parted.lines())
+
+    def test_ids_that_are_numbers_here_and_texts_there_meet(self, tmp_path: Path) -> None:
+        pairs = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [7, 8, 7, 9]})
+        items = pl.DataFrame({"item_id": ["7", "8", "9"], "type": ["a", "a", "b"]})
+        write_partitions(pairs, tmp_path / "p", parts=2)
+        parted = Dataset.from_partitions(tmp_path / "p", items)
+        assert parted.items == ["7", "8", "9"]
+        assert parted.item_counts.tolist() == [2, 1, 1]
+        assert sum(parted.X.matrix(k).sum() for k in range(len(parted.X.parts))) == 4
+
+    def test_what_needs_one_matrix_says_that_there_is_none(
+        self, folder: Path, tables: Tables
+    ) -> None:
+        parted = Dataset.from_partitions(folder, tables[1], rules=RULES)
+        for name in ("indptr", "indices", "data"):
+            with pytest.raises(DataError, match=r"in partitions.*Dataset\.from_tables"):
+                getattr(parted.X, name)
+        with pytest.raises(DataError, match="in partitions"):
+            parted.X[0]
+
+    def test_refused_rows_are_counted_and_named_with_their_part(
+        self, folder: Path, tables: Tables
+    ) -> None:
+        path = sorted(folder.glob("*.parquet"))[2]
+        rewrite(path, item_id=pl.when(pl.int_range(pl.len()) == 5).then(None).otherwise("item_id"))
+        report = Dataset.from_partitions(folder, tables[1], rules=RULES).report
+        assert report.rows == tables[0].height == report.interactions + 1
+        assert f"item_id is missing: {path} row 6" in str(report.refused[0])
+
+    def test_a_part_without_rows_or_positives_is_no_fault(
+        self, folder: Path, tables: Tables
+    ) -> None:
+        path = sorted(folder.glob("*.parquet"))[0]
+        empty = pl.read_parquet(path).clear()
+        (folder / "partitions.json").unlink()
+        empty.write_parquet(folder / "part-none.parquet")
+        rewrite(path, rating=pl.lit(1))
+        parted = Dataset.from_partitions(folder, tables[1], rules=RULES, positive="rating >= 3")
+        assert parted.X.sizes[0].interactions == 0
+        assert parted.X.matrix(0).shape == (0, 40)
+        assert parted.X.matrix(4).shape == (0, 40)
+        Teaser(gram="sparse").fit(parted)
+
+
+class TestBadInput:
+    def test_a_user_in_two_partitions(self, folder: Path, tables: Tables) -> None:
+        one, other = sorted(folder.glob("*.parquet"))[1:3]
+        stray = pl.read_parquet(one).head(1)
+        pl.concat([pl.read_parquet(other), stray]).write_parquet(other)
+        with pytest.raises(DataError) as caught:
+            Dataset.from_partitions(folder, tables[1], rules=RULES)
+        for name in (repr(stray["user_id"][0]), str(one), str(other), "teaser partition"):
+            assert name in str(caught.value)
+
+    def test_two_users_of_one_hash_are_no_fault(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nobody can find two ids of one 64-bit hash; a hash that tells nothing apart will do."""
+        parts = Partitions.open(folder)
+        monkeypatch.setattr(
+            pl.Series, "hash", lambda ids, seed: pl.repeat(7, len(ids), dtype=pl.UInt64, eager=True)
+        )
+        assert parts.survey().report.users == 300
+
+    @pytest.mark.parametrize("column", ["user_id", "item_id"])
+    def test_ids_of_another_type(self, folder: Path, tables: Tables, column: str) -> None:
+        paths = sorted(folder.glob("*.parquet"))
+        rewrite(paths[3], **{column: pl.int_range(pl.len())})
+        with pytest.raises(DataError) as caught:
+            Dataset.from_partitions(folder, tables[1], rules=RULES)
+        assert str(paths[3]) in str(caught.value)
+        assert str(paths[0]) in str(caught.value)
+        assert "Int64" in str(caught.value)
+
+    def test_a_partition_that_is_missing_when_the_folder_is_opened(
+        self, folder: Path, tables: Tables
+    ) -> None:
+        path = sorted(folder.glob("*.parquet"))[1]
+        path.unlink()
+        with pytest.raises(TableError, match=f"{path.name} is missing: partitions.json lists 4"):
+            Dataset.from_partitions(folder, tables[1])
+
+    def test_a_partition_that_nobody_listed(self, folder: Path, tables: Tables) -> None:
+        tables[0].head(3).write_parquet(folder / "zz.parquet")
+        with pytest.raises(TableError, match=r"zz\.parquet is not in partitions\.json"):
+            Dataset.from_partitions(folder, tables[1])
+
+    @pytest.mark.parametrize("damage", ["cut", "other", "empty", "list"])
+    def test_a_corrupt_partition(self, folder: Path, tables: Tables, damage: str) -> None:
+        path = sorted(folder.glob("*.parquet"))[1]
+        content = path.read_bytes()
+        if damage == "list":
+            path = folder / "partitions.json"
+        path.write_bytes(
+            {"cut": content[:-40], "other": b"no parquet", "empty": b"", "list": b"{"}[damage]
+        )
+        with pytest.raises(TableError) as caught:
+            Dataset.from_partitions(folder, tables[1], rules=RULES)
+        assert str(path) in str(caught.value)
+
+    def test_a_partition_that_is_damaged_in_the_middle(self, folder: Path, tables: Tables) -> None:
+        path = sorted(folder.glob("*.parquet"))[1]
+        content = bytearray(path.read_bytes())
+        content[4:400] = bytes(396)
+        path.write_bytes(bytes(content))
+        with pytest.raises(TableError) as caught:
+            Dataset.from_partitions(folder, tables[1], rules=RULES)
+        assert str(path) in str(caught.value)
+
+    @pytest.mark.parametrize("change", ["gone", "fewer", "items"])
+    def test_a_partition_that_changed_after_the_data_set_was_made(
+        self, folder: Path, tables: Tables, change: str
+    ) -> None:
+        parted = Dataset.from_partitions(folder, tables[1], rules=RULES)
+        path = Path(parted.X.parts[1].source)
+        if change == "gone":
+            path.unlink()
+        elif change == "fewer":
+            pl.read_parquet(path).head(-1).write_parquet(path)
+        else:
+            rewrite(path, item_id=pl.lit("j") + pl.col("item_id").str.slice(1))
+        with pytest.raises(DataError) as caught:
+            Teaser(gram="sparse").fit(parted)
+        assert str(path) in str(caught.value)
+        assert "repare the data set again" in str(caught.value)
+
+    def test_a_column_that_one_partition_lacks(self, folder: Path, tables: Tables) -> None:
+        path = sorted(folder.glob("*.parquet"))[1]
+        pl.read_parquet(path).drop("rating").write_parquet(path)
+        with pytest.raises(TableError) as caught:
+            Dataset.from_partitions(folder, tables[1], rules=RULES, positive="rating > 3")
+        assert str(path) in str(caught.value)
+        assert "'rating'" in str(caught.value)
+        assert "user_id, item_id" in str(caught.value)
+
+    def test_a_rule_that_leaves_nothing(self, folder: Path, tables: Tables) -> None:
+        with pytest.raises(DataError, match=r"4 partitions.*1,694 rows not positive"):
+            Dataset.from_partitions(folder, tables[1], rules=RULES, positive="rating > 9")
+
+    @pytest.mark.parametrize(
+        ("source", "said"),
+        [
+            ("nowhere", "no folder nowhere"),
+            ([], "at least one partition"),
+            (["a.parquet", "a.parquet"], "each of them once"),
+            ([3], "found a int"),
+            ("nosuch://bucket/x", "nosuch://bucket/x cannot be opened"),
+        ],
+    )
+    def test_what_is_no_partitions(self, source: Any, said: str) -> None:
+        with pytest.raises((TableError, ParameterError), match=said):
+            Partitions.open(source)
+
+    def test_a_folder_without_parquet(self, tmp_path: Path) -> None:
+        with pytest.raises(TableError, match="no parquet file in"):
+            Partitions.open(tmp_path)
+
+    def test_one_column_for_both(self, folder: Path) -> None:
+        with pytest.raises(ParameterError, match="cannot both be column 'user_id'"):
+            Partitions.open(folder, item="user_id")
+
+
+class TestAddresses:
+    @pytest.mark.parametrize("kind", ["file", "memory"])
+    def test_partitions_behind_an_address(self, folder: Path, tables: Tables, kind: str) -> None:
+        fsspec = pytest.importorskip("fsspec")
+        address = f"file://{folder}"
+        if kind == "memory":
+            address = "memory://bucket/parts"
+            system = fsspec.filesystem("memory")
+            for path in folder.iterdir():
+                system.pipe_file(f"/bucket/parts/{path.name}", path.read_bytes())
+        here = Dataset.from_partitions(folder, tables[1], rules=RULES)
+        there = Dataset.from_partitions(address, tables[1], rules=RULES)
+        assert all(part.source.startswith(f"{kind}://") for part in there.X.parts)
+        assert there.X.sizes == here.X.sizes
+        assert (there.X.matrix(2) != here.X.matrix(2)).nnz == 0
+
+    def test_a_missing_file_behind_an_address(self, folder: Path, tables: Tables) -> None:
+        parted = Dataset.from_partitions(f"file://{folder}", tables[1], rules=RULES)
+        Path(parted.X.parts[1].source.removeprefix("file://")).unlink()
+        with pytest.raises(TableError, match=r"file://.*part-00001.parquet is missing"):
+            parted.X.matrix(1)
+
+
+def test_users_are_told_apart_in_any_number_of_parts() -> None:
+    """Every user in one of 30 parts, but for one in parts 7 and 23."""
+    hashes = np.random.default_rng(0).integers(0, 2**64, 30_000, dtype=np.uint64)
+    per_part = [np.sort(piece) for piece in np.split(hashes, 30)]
+    per_part[23] = np.sort(np.append(per_part[23], per_part[7][100]))
+
+    surveys: Any = [SimpleNamespace(user_hashes=part) for part in per_part]
+    found = list(module._shared_hashes(surveys))
+    assert found == [(7, 23, int(per_part[7][100]))]
+
+
+def test_the_sizes_are_those_of_the_matrix(folder: Path, tables: Tables) -> None:
+    X = Dataset.from_partitions(folder, tables[1], rules=RULES).X
+    assert isinstance(X, Interactions)
+    local = Dataset.from_tables(*small_tables(), rules=RULES).X
+    assert X.shape == local.shape
+    assert X.nnz == local.nnz
+    assert X.squares == np.square(np.diff(local.indptr)).sum()

@@ -1,0 +1,174 @@
+"""Rules guessed from a table: what each column becomes, and why others are passed over."""
+
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teaser.data.tagging.infer import infer_roles, infer_rules
+from teaser.data.tagging.one_hot import build_tags
+from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Rules, Text, Year
+
+SENTENCE = "a long story about two friends who travel to the sea"
+
+
+def guess(name: str, cells: Any) -> Rule | str:
+    """Return what one column becomes, or why it is passed over."""
+    frame = pl.DataFrame({name: cells})
+    rules = infer_rules(frame.with_row_index("item_id"), item="item_id")
+    return rules.tags[0] if rules.tags else rules.skipped[name]
+
+
+class TestColumns:
+    @pytest.mark.parametrize(
+        ("name", "cells", "rule"),
+        [
+            ("genre", ["jazz", "rock", "jazz"], Category("genre")),
+            ("genre", pl.Series(["a", "b"], dtype=pl.Categorical), Category("genre")),
+            ("free", [True, False, None], Category("free")),
+            ("stars", [1, 2, 2], Category("stars")),
+            ("genres", ["a|b", "a", "b|a"], ListOf("genres")),
+            ("genres", ["a;b", "a", "b;a"], ListOf("genres", separator=";")),
+            ("genres", ["x y, b", "x y", "b, x y"], ListOf("genres", separator=", ")),
+            ("genres", [["a"], ["a", "b"], []], ListOf("genres")),
+            ("price", [n / 2 for n in range(13)], Number("price")),
+            ("price", [str(n) + ".50" for n in range(13)], Number("price")),
+            ("year", [1990 + n for n in range(20)], Year("year")),
+            ("year", list(range(1600, 1800)), Year("year", width=10, min_items=2)),
+            ("opens", [date(2020, 1, 1), date(2021, 1, 1)], Year("opens")),
+            ("opens", [datetime(2020, 1, 1), datetime(2021, 1, 1)], Year("opens")),
+            ("story", [SENTENCE, SENTENCE + " again"], Text("story")),
+            ("description", [SENTENCE, SENTENCE + " again"], Text("description")),
+        ],
+        ids=str,
+    )
+    def test_a_column_becomes_the_rule_that_fits(self, name: str, cells: Any, rule: Rule) -> None:
+        assert guess(name, cells) == rule
+
+    @pytest.mark.parametrize(
+        ("name", "cells", "why"),
+        [
+            ("x", [None, None], "it is empty"),
+            ("x", ["", "  "], "it is empty"),
+            ("x", [float("nan"), None], "it is empty"),
+            ("x", [float("inf"), float("nan")], "it is empty"),
+            ("x", [5, 5], "every item has the same value"),
+            ("x", ["a", "a", None], "every item has the same value"),
+            ("x", [f"name {n}" for n in range(30)], "nearly every item has a value of its own"),
+            ("", [1, 2], "it has no name"),
+            (" ", ["a", "b"], "it has no name"),
+            ("title", ["A", "B"], "it is shown as the title"),
+            ("lat", [50.1, 50.2], "it is a coordinate"),
+            ("imdb_id", list(range(30)), "it looks like an identifier"),
+            ("page", ["https://a.b/c", "https://a.b/d"], "it holds addresses or pictures"),
+            ("x", [{"a": 1}, {"a": 2}], "it holds Struct({'a': Int64})"),
+            ("x", [[{"a": 1}], []], "it holds nested values"),
+            ("x", [[[1]], []], "it holds nested values"),
+            ("x", [b"\xff", b"a"], "it holds Binary"),
+            ("x", [time(8), time(9)], "it holds Time"),
+            ("x", [timedelta(1), timedelta(2)], "it holds Duration(time_unit='us')"),
+        ],
+        ids=str,
+    )
+    def test_a_column_is_passed_over_for_a_reason(self, name: str, cells: Any, why: str) -> None:
+        assert guess(name, cells) == why
+
+    def test_the_item_id_is_no_tag(self) -> None:
+        rules = infer_rules(pl.DataFrame({"item_id": [1, 2], "g": ["a", "b"]}), item="item_id")
+        assert [rule.column for rule in rules.tags] == ["g"]
+        assert "item_id" not in rules.skipped
+
+    def test_an_equal_sign_stays_out_of_the_name_of_a_feature(self) -> None:
+        assert guess("genre = kind", ["a", "b"]) == Category("genre = kind", feature="genre kind")
+
+    @pytest.mark.parametrize(("n_items", "min_items"), [(29, 1), (30, 2), (299, 2), (300, 3)])
+    def test_larger_catalogues_ask_for_more_items_a_tag(self, n_items: int, min_items: int) -> None:
+        cells = [("a", "b", "c")[place % 3] for place in range(n_items)]
+        assert guess("genre", cells) == Category("genre", min_items=min_items)
+
+
+class TestRoles:
+    def test_roles_are_found_by_name_in_any_case(self) -> None:
+        items = pl.DataFrame(
+            {"item_id": [1], "Title": ["A"], "Plot": ["p"], "poster": ["x.jpg"], "URL": ["u"]}
+        )
+        assert infer_roles(items, item="item_id") == {
+            "title": "Title",
+            "description": "Plot",
+            "picture": "poster",
+            "link": "URL",
+        }
+
+    @pytest.mark.parametrize(
+        ("cells", "is_date"),
+        [
+            ([date(2024, 1, 1)], True),
+            ([datetime(2024, 1, 1)], True),
+            (["2024-01-01", None], True),
+            (["2024-01-01", "soon"], False),
+            ([2024], False),
+        ],
+    )
+    def test_a_date_is_a_date(self, cells: list[Any], is_date: bool) -> None:
+        items = pl.DataFrame({"item_id": range(len(cells)), "start": cells})
+        assert ("date" in infer_roles(items, item="item_id")) == is_date
+
+    def test_a_column_of_numbers_is_no_title(self) -> None:
+        assert infer_roles(pl.DataFrame({"item_id": [1], "name": [3]}), item="item_id") == {}
+
+    def test_the_item_id_has_no_role(self) -> None:
+        assert infer_roles(pl.DataFrame({"name": ["a"]}), item="name") == {}
+
+
+cells = st.one_of(
+    *(
+        st.lists(st.none() | strategy, min_size=3, max_size=3)
+        for strategy in (
+            st.text(),
+            st.integers(-(2**63), 2**63 - 1),
+            st.floats(),
+            st.booleans(),
+            st.dates(),
+            st.datetimes(min_value=datetime(1700, 1, 1), max_value=datetime(2200, 1, 1)),
+            st.times(),
+            st.binary(),
+            st.lists(st.text(), max_size=3),
+            st.lists(st.floats(), max_size=3),
+            st.fixed_dictionaries({"a": st.integers(0, 3)}),
+        )
+    )
+)
+
+
+names = st.text(max_size=5).filter(lambda name: not (name[:1] == "^" and name[-1:] == "$"))
+
+
+@given(columns=st.dictionaries(names, cells, max_size=4))
+def test_whatever_is_guessed_can_be_used_and_written(
+    tmp_path_factory: pytest.TempPathFactory, columns: dict[str, list[Any]]
+) -> None:
+    items = pl.DataFrame({"item_id": [1, 2, 3], "anchor": ["a", "b", "a"], **columns})
+    rules = infer_rules(items, item="item_id")
+    assert {r.column for r in rules.tags} | set(rules.skipped) == set(items.columns) - {"item_id"}
+    table = build_tags(items, rules.tags)
+    assert len(table.tags) >= 2
+    path = tmp_path_factory.mktemp("rules") / "rules.toml"
+    rules.write(path)
+    assert Rules.read(path).tags == rules.tags
+
+
+def test_the_reasons_are_written_beside_the_rules(tmp_path: Path) -> None:
+    items = pl.DataFrame({"item_id": [1, 2], "g": ["a", "b"], "const": [1, 1]})
+    infer_rules(items, item="item_id").write(tmp_path / "r.toml")
+    assert '# "const": every item has the same value' in (tmp_path / "r.toml").read_text()
+
+
+def test_a_column_of_popularity_is_left_to_the_model() -> None:
+    items = pl.DataFrame({"id": [1, 2], "popularity": [0.1, 0.9], "type": ["a", "b"]})
+    rules = infer_rules(items, item="id")
+    assert [rule.column for rule in rules.tags] == ["type"]
+    assert "popularity" in rules.skipped

@@ -1,0 +1,235 @@
+"""Simulated feedback: which tags are drawn, how often, and what comes of them."""
+
+from collections import Counter
+from copy import copy
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from conftest import RULES, small_tables
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from teaser import Dataset, Steering, Tag, Teaser
+from teaser.data.ids import Ids
+from teaser.data.split import Fold, Split, split
+from teaser.errors import NotFittedError, ParameterError
+from teaser.evaluate.protocol import compare, evaluate, recommend_lists
+from teaser.evaluate.simulation import (
+    average,
+    draw_presses,
+    simulate,
+    tag_weights,
+    unwanted_weights,
+)
+from teaser.profile import POPULARITY
+
+Array = NDArray[Any]
+
+TAGS = tuple(Tag("t", str(j)) for j in range(4))
+
+
+@pytest.fixture(scope="module")
+def parts(dataset: Dataset) -> Split:
+    return split(dataset, n_validation=0, n_test=80, held_out=0.4, rng=5)
+
+
+@pytest.fixture(scope="module")
+def fitted(parts: Split) -> Teaser:
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5).fit(parts.training)
+
+
+def tags_of(places: Any, data: Dataset) -> Counter[Tag]:
+    """Count the tags of items the slow way."""
+    S = data.S.toarray()
+    return Counter(tag for i in places for j, tag in enumerate(data.tags) if S[i, j])
+
+
+def as_counter(row: Array, tags: tuple[Tag, ...]) -> dict[Tag, float]:
+    return {tag: row[j] for j, tag in enumerate(tags) if row[j]}
+
+
+def test_weights_count_the_held_out_items_of_each_tag(parts: Split, fitted: Teaser) -> None:
+    weights = tag_weights(fitted, parts.test).toarray()
+    for row in range(parts.test.n_users):
+        places = np.flatnonzero(parts.test.held_out.toarray()[row])
+        assert as_counter(weights[row], fitted.tags_) == tags_of(places, parts.training)
+
+
+def test_weights_count_carriers_however_much_a_tag_weighs(parts: Split, fitted: Teaser) -> None:
+    weighted = copy(fitted)
+    weighted.decoder_ = fitted.decoder_ * 0.3
+    assert_array_equal(
+        tag_weights(weighted, parts.test).toarray(), tag_weights(fitted, parts.test).toarray()
+    )
+
+
+def test_unwanted_tags_are_seen_and_not_held_out(parts: Split, fitted: Teaser) -> None:
+    held_out = tag_weights(fitted, parts.test)
+    lists = recommend_lists(fitted, parts.test, k=6)
+    weights = unwanted_weights(fitted, held_out, lists).toarray()
+    for row in range(parts.test.n_users):
+        seen = tags_of(lists[row], parts.training)
+        wanted = tags_of(np.flatnonzero(parts.test.held_out.toarray()[row]), parts.training)
+        expected = {tag: n for tag, n in seen.items() if tag not in wanted}
+        assert as_counter(weights[row], fitted.tags_) == expected
+
+
+def test_popularity_is_never_pressed(parts: Split, fitted: Teaser) -> None:
+    for strength in (5, -5):
+        found = simulate(fitted, parts.test, n_tags=50, strength=strength, rng=0, draws=1)
+        pressed = {tag for person in found.presses[0] for tag in person}
+        assert pressed
+        assert POPULARITY not in pressed
+
+
+def test_tags_are_drawn_one_after_the_other_by_weight() -> None:
+    weights = sp.csr_array(np.array([[5.0, 3.0, 0.0, 2.0]]))
+    rng = np.random.default_rng(0)
+    n = 20_000
+    pairs: Counter[frozenset[str]] = Counter()
+    singles: Counter[str] = Counter()
+    for _ in range(n):
+        pairs[frozenset(t.value for t in draw_presses(weights, TAGS, 2, 3, rng)[0])] += 1
+        singles.update(t.value for t in draw_presses(weights, TAGS, 1, 3, rng)[0])
+    # Standard errors are below 0.0036.
+    for value, share in {"0": 0.5, "1": 0.3, "3": 0.2}.items():
+        assert singles[value] / n == pytest.approx(share, abs=0.015)
+    for pair, share in {
+        "01": 0.5 * 3 / 5 + 0.3 * 5 / 7,
+        "03": 0.5 * 2 / 5 + 0.2 * 5 / 8,
+        "13": 0.3 * 2 / 7 + 0.2 * 3 / 8,
+    }.items():
+        assert pairs[frozenset(pair)] / n == pytest.approx(share, abs=0.015)
+
+
+def test_everyone_presses_distinct_tags_of_their_own() -> None:
+    weights = sp.csr_array(np.array([[1.0, 0, 0, 4], [0, 0, 0, 0], [2, 2, 2, 2], [0, 1, 0, 0]]))
+    drawn = draw_presses(weights, TAGS, 2, -3, np.random.default_rng(1))
+    assert [len(person) for person in drawn] == [2, 0, 2, 1]
+    assert set(drawn[0]) == {TAGS[0], TAGS[3]}
+    assert dict(drawn[3]) == {TAGS[1]: -3}
+    assert {steps for person in drawn for steps in person.values()} == {-3}
+
+
+def test_the_first_tag_is_the_same_for_one_and_two_tags(parts: Split, fitted: Teaser) -> None:
+    one, two = (simulate(fitted, parts.test, n_tags=n, rng=3, draws=2) for n in (1, 2))
+    for a, b in zip(one.presses, two.presses, strict=True):
+        assert all(set(mine) <= set(both) for mine, both in zip(a, b, strict=True))
+        assert any(len(both) == 2 for both in b)
+
+
+def test_it_is_the_evaluation_of_its_presses(parts: Split, fitted: Teaser) -> None:
+    steering = Steering(scale="paper", step=0.1)
+    found = simulate(
+        fitted, parts.test, rng=2, steering=steering, training=parts.training, name="ours"
+    )
+    assert (len(found.draws), found.n_tags, found.strength) == (3, 1, 3)
+    again = [
+        evaluate(fitted, parts.test, training=parts.training, presses=presses, steering=steering)
+        for presses in found.presses
+    ]
+    for mine, theirs in zip(found.draws, again, strict=True):
+        assert_array_equal(mine.lists, theirs.lists)
+    for metric, values in found.evaluation.values.items():
+        expected = np.mean([each.values[metric] for each in again], axis=0)
+        assert_allclose(values, expected, rtol=1e-15)
+    cover = [each.catalogue["coverage@20"].mean for each in again]
+    assert found.evaluation.catalogue["coverage@20"].mean == pytest.approx(np.mean(cover))
+    assert found.evaluation.lists.shape == (240, 100)
+    assert found.evaluation.model == "ours"
+
+
+def test_the_same_seed_presses_the_same_and_draws_differ(parts: Split, fitted: Teaser) -> None:
+    first, again, other = (
+        simulate(fitted, parts.test, rng=rng) for rng in (1, np.random.default_rng(1), 2)
+    )
+    assert first.presses == again.presses != other.presses
+    assert first.presses[0] != first.presses[1] != first.presses[2]
+    assert_array_equal(first.evaluation.values["ndcg@100"], again.evaluation.values["ndcg@100"])
+    assert simulate(fitted, parts.test, rng=1, draws=1).presses[0] == first.presses[0]
+
+
+def test_presses_against_follow_the_list_that_is_shown(parts: Split, fitted: Teaser) -> None:
+    steering = Steering(scale="paper")
+    for shown in (3, 15):
+        found = simulate(
+            fitted, parts.test, strength=-2, shown=shown, rng=4, draws=1, steering=steering
+        )
+        lists = recommend_lists(fitted, parts.test, k=shown, steering=steering)
+        weights = unwanted_weights(fitted, tag_weights(fitted, parts.test), lists)
+        rng = np.random.default_rng(4)
+        assert found.presses[0] == draw_presses(weights, fitted.tags_, 1, -2, rng)
+
+
+def test_another_model_of_the_same_tags_gets_the_same_presses(parts: Split, fitted: Teaser) -> None:
+    other = Teaser(l2_weights=500.0, l2_encoder=1.0).fit(parts.training)
+    assert simulate(fitted, parts.test, rng=1).presses == simulate(other, parts.test, rng=1).presses
+
+
+def test_saying_what_one_wants_helps_and_more_helps_more(parts: Split, fitted: Teaser) -> None:
+    metrics = ["ndcg@10"]
+    before = evaluate(fitted, parts.test, metrics=metrics)
+    one, two, against = (
+        simulate(fitted, parts.test, n_tags=n, strength=s, rng=0, metrics=metrics, shown=10)
+        for n, s in ((1, 3), (2, 3), (1, -3))
+    )
+    gains = [
+        compare(before, each.evaluation, rng=0)["ndcg@10"].mean for each in (one, two, against)
+    ]
+    assert 0 < gains[0] < gains[1]
+    assert gains[2] > 0
+
+
+def test_people_without_tags_are_counted_and_keep_their_list() -> None:
+    interactions, items = small_tables()
+    is_first = pl.col("item_id") == "i0"
+    bare = items.with_columns(pl.when(~is_first).then(pl.col("type", "town", "labels")))
+    data = Dataset.from_tables(interactions, bare, rules=RULES)
+    model = Teaser(l2_weights=5.0).fit(data)
+    held_out = np.eye(2, data.n_items)
+    fold = Fold(np.roll(held_out, 5, axis=1), held_out, Ids(["x", "y"]))
+    found = simulate(model, fold, n_tags=9, rng=0, draws=2, metrics=["recall@9"])
+    assert (found.without_tags, found.fewer_tags) == (1, 1)
+    assert found.presses[0][0] == {}
+    assert set(found.presses[0][1]) == set(tags_of([1], data))
+    before = evaluate(model, fold, metrics=["recall@9"])
+    assert_array_equal(found.draws[1].lists[0], before.lists[0])
+    assert len(found.evaluation.values["recall@9"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"strength": 0}, "strength 0 presses nothing"),
+        ({"strength": 6}, "out of range"),
+        ({"strength": 1.5}, "whole number"),
+        ({"n_tags": 0}, "n_tags must be"),
+        ({"n_tags": True}, "n_tags must be"),
+        ({"draws": 0}, "draws must be"),
+        ({"rng": None}, "rng must be"),
+        ({"strength": -1, "shown": 0}, "k must be"),
+        ({"steering": "paper"}, "steering must be"),
+    ],
+)
+def test_senseless_feedback_is_refused(
+    parts: Split, fitted: Teaser, wrong: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ParameterError, match=said):
+        simulate(fitted, parts.test, **({"rng": 0} | wrong))
+
+
+def test_only_fitted_models_with_tags_can_be_pressed(parts: Split) -> None:
+    with pytest.raises(NotFittedError, match="not fitted"):
+        simulate(Teaser(), parts.test, rng=0)
+    with pytest.raises(ParameterError, match="object has no tags to press"):
+        simulate(object(), parts.test, rng=0)  # type: ignore[arg-type]
+
+
+def test_the_average_keeps_the_people(parts: Split, fitted: Teaser) -> None:
+    one = evaluate(fitted, parts.test, training=parts.training)
+    twice = average([one, one])
+    assert twice.users == one.users
+    assert twice.summary() == one.summary()

@@ -1,0 +1,193 @@
+"""EDLAE: the contract, the closed form, the objective, rank, and limits."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from contract import ModelContract
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import random_problem, without_diagonal
+
+from teaser import ConvergenceWarning, Dataset
+from teaser.errors import ParameterError
+from teaser.model import EASE, EDLAE
+from teaser.model.baselines.edlae import Factors, alternate
+from teaser.model.gram.operator import DenseGram
+
+
+class TestEDLAE(ModelContract):
+    rtol = 1e-4
+
+    def make(self) -> EDLAE:
+        return EDLAE(l2=5.0, rank=4, tol=1e-3)
+
+
+class TestFullRank(ModelContract):
+    def make(self) -> EDLAE:
+        return EDLAE(l2=5.0, dropout=0.3, rank="full")
+
+
+def interactions(dataset: Dataset) -> np.ndarray:
+    return np.asarray(dataset.X.toarray(), dtype=float)
+
+
+def objective(X: np.ndarray, penalty: np.ndarray, M: np.ndarray) -> float:
+    W = without_diagonal(M)
+    return float(((X - X @ W) ** 2).sum() + (penalty[:, None] * W**2).sum())
+
+
+def closed_form(G: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+    C = np.linalg.inv(G + np.diag(penalty))
+    return np.asarray(np.eye(len(G)) - C / np.diag(C))
+
+
+def run(G: np.ndarray, penalty: np.ndarray, rank: int, **how: Any) -> Factors:
+    settings = {"tol": 1e-10, "max_iter": 5000, "rng": np.random.default_rng(0), **how}
+    return alternate(G, penalty, rank, **settings)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_the_closed_form_predicts_every_item_best_from_the_others(
+    dataset: Dataset, dropout: float
+) -> None:
+    X = interactions(dataset)
+    model = EDLAE(l2=3.0, dropout=dropout, rank="full", dtype="float64").fit(dataset)
+    G = X.T @ X
+    penalty = 3.0 + dropout / (1 - dropout) * np.diag(G)
+    for j in range(40):
+        others = np.arange(40) != j
+        A = G[np.ix_(others, others)] + np.diag(penalty[others])
+        wanted = np.linalg.solve(A, G[others, j])
+        assert_allclose(model.encoder_[others, j], wanted, atol=1e-10)
+    assert model.objective_ == ()
+    assert model.converged_
+
+
+def test_without_dropout_and_of_full_rank_it_is_ease(dataset: Dataset) -> None:
+    for rank in (None, "full", 40, 1000):
+        model = EDLAE(l2=5.0, rank=rank).fit(dataset)
+        assert_array_equal(model.encoder_, EASE(l2=5.0).fit(dataset).weights_)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_iterations_at_full_rank_are_the_closed_form(seed: int) -> None:
+    X, _ = random_problem(seed)
+    G = X.T @ X
+    penalty = 2.0 + 0.5 * np.diag(G)
+    found = run(G, penalty, len(G))
+    assert_allclose(
+        without_diagonal(found.encoder @ found.decoder.T), closed_form(G, penalty), atol=1e-6
+    )
+    assert len(found.objective) <= 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rank", [1, 3, 8])
+def test_the_objective_is_that_of_the_definition_and_falls(seed: int, rank: int) -> None:
+    X, _ = random_problem(seed)
+    G = X.T @ X
+    penalty = 2.0 + 0.5 * np.diag(G)
+    found = run(G, penalty, rank, tol=1e-7)
+    M = found.encoder @ found.decoder.T
+    assert found.objective[-1] == pytest.approx(objective(X, penalty, M), rel=1e-9)
+    assert found.objective[-1] <= min(found.objective) * (1 + 1e-6)
+    assert found.objective[-1] < objective(X, penalty, np.zeros_like(M))
+    assert found.objective[-1] >= objective(X, penalty, closed_form(G, penalty))
+    assert np.linalg.matrix_rank(M) <= rank
+    assert found.converged
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_near_is_better(seed: int) -> None:
+    X, _ = random_problem(seed)
+    G = X.T @ X
+    penalty = np.full(len(G), 3.0)
+    found = run(G, penalty, 3, tol=1e-14, max_iter=20_000)
+    E, D = found.encoder, found.decoder
+    R = (G + np.diag(penalty)) @ without_diagonal(E @ D.T) - G
+    scale = np.linalg.norm(without_diagonal(G) @ D)
+    assert np.linalg.norm(without_diagonal(R) @ D) < 2e-4 * scale
+    assert np.linalg.norm(without_diagonal(R).T @ E) < 2e-4 * np.linalg.norm(
+        without_diagonal(G) @ E
+    )
+
+
+def test_it_is_better_than_the_closed_form_cut_to_its_rank() -> None:
+    X, _ = random_problem(1, awkward=False)
+    G = X.T @ X
+    penalty = np.full(len(G), 2.0)
+    U, s, Vt = np.linalg.svd(closed_form(G, penalty))
+    cut = (U[:, :4] * s[:4]) @ Vt[:4]
+    assert run(G, penalty, 4).objective[-1] < objective(X, penalty, cut)
+
+
+def test_the_rank_is_the_number_of_tags_and_popularity(dataset: Dataset) -> None:
+    model = EDLAE(l2=5.0, tol=1e-2).fit(dataset)
+    assert model.encoder_.shape == model.decoder_.shape == (40, dataset.n_tags + 1)
+
+
+def test_an_item_says_nothing_about_itself(dataset: Dataset) -> None:
+    model = EDLAE(l2=5.0, rank=3, dtype="float64", tol=1e-6, max_iter=1000).fit(dataset)
+    W = without_diagonal(model.encoder_ @ model.decoder_.T)
+    X = interactions(dataset)
+    assert_allclose(model.score_batch(X), X @ W, atol=1e-10)
+    assert np.abs(model.own_).max() > 0.01
+
+
+def test_types_and_ways_of_holding_the_gram_agree(dataset: Dataset) -> None:
+    settings: dict[str, Any] = {"l2": 5.0, "rank": 4, "tol": 1e-6, "max_iter": 500}
+    wide = EDLAE(dtype="float64", **settings).fit(dataset)
+    held = DenseGram.from_interactions(dataset.X, np.dtype("float64"))
+    before = held.G.copy()
+    same = EDLAE(dtype="float64", gram=held, **settings).fit(dataset)
+    assert_array_equal(same.encoder_, wide.encoder_)
+    assert_array_equal(held.G, before)
+    narrow = EDLAE(l2=5.0, rank=4, tol=1e-5, max_iter=500).fit(dataset)
+    assert narrow.encoder_.dtype == np.float32
+    assert narrow.objective_[-1] == pytest.approx(wide.objective_[-1], rel=1e-3)
+
+
+def test_a_callback_is_told_every_iteration(dataset: Dataset) -> None:
+    told: list[tuple[int, float]] = []
+    model = EDLAE(l2=5.0, rank=3, tol=1e-3).fit(dataset, callback=lambda *at: told.append(at))
+    assert [i for i, _ in told] == list(range(1, len(model.objective_) + 1))
+    assert told[-1][1] <= 1e-3
+
+
+def test_stopping_early_is_said_at_the_callers_line(dataset: Dataset) -> None:
+    with pytest.warns(ConvergenceWarning, match="stopped after 2 iterations") as caught:
+        model = EDLAE(l2=5.0, rank=3, tol=1e-12, max_iter=2).fit(dataset)
+    assert caught[0].filename == __file__
+    assert not model.converged_
+
+
+def test_more_columns_than_the_data_hold_do_no_harm() -> None:
+    X = np.zeros((30, 12))
+    X[:, :3] = np.random.default_rng(0).random((30, 3)) < 0.5
+    G = X.T @ X
+    found = run(G, np.full(12, 1.0), 8)
+    M = without_diagonal(found.encoder @ found.decoder.T)
+    assert_allclose(M, closed_form(G, np.full(12, 1.0)), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"l2": 0}, {"dropout": -0.1}, {"dropout": 1.0}, {"dropout": "half"}, {"dropout": False},
+        {"rank": 0}, {"rank": "low"}, {"rank": 2.5}, {"tol": 0}, {"tol": 1.0}, {"max_iter": 0},
+        {"rng": -1}, {"dtype": "int8"}, {"gram": "dense"},
+    ],
+)  # fmt: skip
+def test_parameters_are_checked_at_fit_and_not_before(
+    dataset: Dataset, bad: dict[str, Any]
+) -> None:
+    model = EDLAE(**bad)
+    for ask in (model.fit, model.memory_estimate):
+        with pytest.raises(ParameterError, match=next(iter(bad))):
+            ask(dataset)
+
+
+def test_the_estimate_grows_with_the_rank(dataset: Dataset) -> None:
+    full = EDLAE(rank="full").memory_estimate(dataset)
+    assert full == 40 * 40 * 4
+    assert full < EDLAE(rank=2).memory_estimate(dataset) < EDLAE(rank=9).memory_estimate(dataset)

@@ -1,0 +1,80 @@
+"""ItemKNN: the contract, cosines by hand, and which neighbours are kept."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from contract import ModelContract
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from teaser import Dataset
+from teaser.errors import ParameterError
+from teaser.model import ItemKNN
+from teaser.model.baselines import itemknn
+from teaser.model.baselines.itemknn import neighbours
+
+
+class TestItemKNN(ModelContract):
+    def make(self) -> ItemKNN:
+        return ItemKNN(k=6)
+
+
+def slow(X: np.ndarray, k: int) -> np.ndarray:
+    """Every pair of items, one at a time."""
+    n = X.shape[1]
+    counts = X.sum(axis=0)
+    out = np.zeros((n, n))
+    for i in range(n):
+        both = {j: X[:, i] @ X[:, j] for j in range(n) if j != i}
+        cosine = {j: c / np.sqrt(counts[i] * counts[j]) for j, c in both.items() if c > 0}
+        for j in sorted(cosine, key=lambda j: (-cosine[j], -counts[j], j))[:k]:
+            out[i, j] = cosine[j]
+    return out
+
+
+def fast(X: np.ndarray, k: int) -> np.ndarray:
+    found = neighbours(sp.csr_array(X), X.sum(axis=0).astype(np.int64), k)
+    return np.asarray(found.toarray())
+
+
+def test_two_items_worked_by_hand() -> None:
+    X = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=float)
+    found = fast(X, 2)
+    assert found[0, 1] == pytest.approx(2 / 3)
+    assert found[0, 2] == pytest.approx(1 / np.sqrt(3))
+    assert found[1, 2] == 0.0
+    assert found[0, 0] == 0.0
+
+
+@given(st.integers(0, 1000), st.integers(1, 12), st.floats(0.05, 0.9))
+def test_neighbours_are_those_of_the_slow_way(seed: int, k: int, density: float) -> None:
+    X = (np.random.default_rng(seed).random((15, 10)) < density).astype(float)
+    assert_array_equal(fast(X, k), slow(X, k))
+
+
+def test_blocks_of_items_make_no_difference(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = neighbours(dataset.X, dataset.item_counts, 5).toarray()
+    monkeypatch.setattr(itemknn, "_CELLS", 3 * dataset.n_items)
+    assert_array_equal(neighbours(dataset.X, dataset.item_counts, 5).toarray(), whole)
+
+
+def test_scores_are_sums_over_the_history(dataset: Dataset) -> None:
+    X = dataset.X.toarray().astype(float)
+    model = ItemKNN(k=7).fit(dataset)
+    assert_allclose(model.score_batch(X), X @ slow(X, 7), atol=1e-12)
+
+
+def test_more_neighbours_than_items_are_all_of_them(dataset: Dataset) -> None:
+    X = dataset.X.toarray().astype(float)
+    assert_array_equal(ItemKNN(k=10_000).fit(dataset).similarity_.toarray(), slow(X, 40))
+
+
+@pytest.mark.parametrize("bad", [0, -3, 2.0, "all", None, True])
+def test_the_number_of_neighbours_is_checked_at_fit(dataset: Dataset, bad: Any) -> None:
+    with pytest.raises(ParameterError, match="k must be a whole number"):
+        ItemKNN(k=bad).fit(dataset)

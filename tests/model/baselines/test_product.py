@@ -1,0 +1,174 @@
+"""Product: the contract, what its reasons cover, and parts that are fitted or not."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import RULES, small_tables
+from contract import AspectContract
+from numpy.testing import assert_allclose, assert_array_equal
+
+import teaser
+from teaser import Dataset, Steering, Teaser, artifact
+from teaser.errors import ArtifactError, NotFittedError, ParameterError
+from teaser.model import EASE, EDLAE, WMFS, ItemKNN, Popularity, Product
+from teaser.model.baselines.product import Cover, multiply
+
+
+class TestProduct(AspectContract):
+    rtol = 1e-6
+
+    def make(self) -> Product:
+        return Product(Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4), EASE(l2=5.0))
+
+
+class TestProductOfOthers(AspectContract):
+    def make(self) -> Product:
+        return Product(WMFS(l2=2.0, alpha=5.0), ItemKNN(k=30))
+
+
+@pytest.fixture(scope="module")
+def fitted(dataset: Dataset) -> Product:
+    parts = Teaser(l2_weights=5.0, l2_encoder=5.0), EASE(l2=5.0, dtype="float64")
+    return Product(*parts).fit(dataset)
+
+
+def test_scores_are_products_of_positive_scores(fitted: Product, dataset: Dataset) -> None:
+    aspect, other = fitted.parts
+    X = dataset.X[:50]
+    presses = [{"town=Ghent": 2}] * 50
+    paper = Steering(scale="paper")
+    s1 = aspect.score_batch(X, presses, steering=paper)
+    s2 = other.score_batch(X)
+    found = fitted.score_batch(X, presses, steering=paper)
+    for u in range(50):
+        for i in range(40):
+            wanted = max(0.0, s1[u, i]) * max(0.0, s2[u, i])
+            assert found[u, i] == pytest.approx(wanted, rel=1e-12)
+    assert (found == 0).any()
+    assert (found > 0).any()
+
+
+def test_where_the_other_knows_nothing_the_aspect_decides() -> None:
+    found = multiply(
+        np.array([[1.0, -2.0, 3.0], [1.0, -2.0, 3.0]]), np.array([[0.0, -1.0, 0.0], [0.5, -1.0, 0]])
+    )
+    assert_array_equal(found, [[1.0, 0.0, 3.0], [0.5, 0.0, 0.0]])
+
+
+def test_presses_move_a_person_without_history(fitted: Product) -> None:
+    found = fitted.recommend([], {"type=film": 5}, k=5)
+    assert all(int(str(r.item_id)[1:]) % 2 == 1 for r in found)
+    assert found[0].cover.alone  # type: ignore[attr-defined]
+    assert "whole score" in fitted.explain("i1", []).sentences()[-1]
+
+
+def test_every_answer_says_what_its_reasons_cover(fitted: Product) -> None:
+    history = ["i1", "i5"]
+    aspect, other = fitted.parts
+    for r in fitted.recommend(history, k=5):
+        cover: Cover = r.cover  # type: ignore[attr-defined]
+        i = int(str(r.item_id)[1:])
+        assert (cover.explained_by, cover.other) == ("Teaser", "EASE")
+        assert cover.explained == pytest.approx(aspect.explain(r.item_id, history).score)
+        row = np.zeros((1, 40))
+        row[0, [1, 5]] = 1
+        assert cover.unexplained == pytest.approx(other.score_batch(row)[0, i])
+        assert r.score == pytest.approx(cover.explained * cover.unexplained)
+        assert not cover.alone
+        said = fitted.explain(r.item_id, history)
+        assert said.cover == cover
+        assert said.reasons == aspect.explain(r.item_id, history).reasons
+        assert "part of Teaser" in said.sentences()[-1]
+        assert "part of EASE" in said.sentences()[-1]
+        assert len(said.sentences()) == len(said.reasons) + 1
+
+
+def test_profiles_are_those_of_the_aspect_model(fitted: Product) -> None:
+    presses = {"town=Ghent": 2}
+    ours = fitted.profile(["i1", "i5"], presses)
+    theirs = fitted.parts[0].profile(["i1", "i5"], presses)
+    assert_array_equal(ours.values, theirs.values)
+    assert ours.impacts == theirs.impacts
+
+
+def test_two_fitted_models_need_no_fit(dataset: Dataset) -> None:
+    aspect, other = Teaser().fit(dataset), EASE().fit(dataset)
+    product = Product(aspect, other)
+    assert product.parts == (aspect, other)
+    again = Product(Teaser(), EASE()).fit(dataset)
+    assert product.recommend(["i1"]) == again.recommend(["i1"])
+    assert product.items_ == dataset.items
+
+
+def test_fitting_leaves_the_given_models_alone(dataset: Dataset) -> None:
+    aspect, other = Teaser(), EASE()
+    Product(aspect, other).fit(dataset)
+    for part in (aspect, other):
+        with pytest.raises(NotFittedError):
+            part.check_fitted()
+
+
+@pytest.mark.parametrize("fit", [0, 1])
+def test_one_fitted_part_is_not_enough(dataset: Dataset, fit: int) -> None:
+    parts: list[Any] = [Teaser(), EASE()]
+    parts[fit].fit(dataset)
+    missing = type(parts[1 - fit]).__name__
+    with pytest.raises(NotFittedError, match=f"not fitted yet: {missing} is not"):
+        Product(*parts).recommend(["i1"])
+
+
+def test_parts_of_different_items_are_refused(dataset: Dataset) -> None:
+    other = Dataset.from_tables(*small_tables(n_items=24), rules=RULES)
+    product = Product(Teaser().fit(dataset), EASE().fit(other))
+    with pytest.raises(ParameterError, match="different items, 40 and 24"):
+        product.score_batch(dataset.X)
+
+
+@pytest.mark.parametrize("parts", [(EASE(), Teaser()), (Teaser(), None), ("Teaser", EASE())])
+def test_only_models_can_be_parts(parts: Any, dataset: Dataset) -> None:
+    with pytest.raises(ParameterError, match="model with tags and another model"):
+        Product(*parts).fit(dataset)
+
+
+def test_new_items_are_refused(fitted: Product) -> None:
+    with pytest.raises(ParameterError, match="EASE knows nothing of them"):
+        fitted.add_items({"n1": ["type=film"]})
+
+
+@pytest.mark.parametrize("other", [Popularity(), EDLAE(l2=5.0, rank=3, tol=1e-2)])
+def test_any_model_can_be_the_other(other: Any, dataset: Dataset, tmp_path: Path) -> None:
+    product = Product(Teaser(), other).fit(dataset)
+    product.save(tmp_path / "m")
+    assert teaser.load(tmp_path / "m").recommend(["i3"]) == product.recommend(["i3"])
+
+
+def test_a_folder_with_parts_that_do_not_fit_is_refused(dataset: Dataset, tmp_path: Path) -> None:
+    other = Dataset.from_tables(*small_tables(n_items=24), rules=RULES)
+    for name, data in (("a", dataset), ("b", other)):
+        Product(Teaser(), EASE()).fit(data).save(tmp_path / name)
+    a, b = (artifact.read(tmp_path / name) for name in "ab")
+
+    def mixed(mine: Any, theirs: Any) -> dict[str, Any]:
+        return {k: (mine if k.startswith("aspect.") else theirs)[k] for k in mine}
+
+    artifact.write(
+        tmp_path / "a", kind="Product", settings=a.settings,
+        arrays=mixed(a.arrays, b.arrays), tables=mixed(a.tables, b.tables),
+    )  # fmt: skip
+    with pytest.raises(ArtifactError, match="different items"):
+        teaser.load(tmp_path / "a")
+
+
+def test_the_ranking_is_by_the_product_and_not_by_a_part(fitted: Product) -> None:
+    history = ["i1", "i5"]
+    ours = [r.item_id for r in fitted.recommend(history, k=10)]
+    parts: tuple[Any, Any] = fitted.parts
+    assert ours != [r.item_id for r in parts[0].recommend(history, k=10)]
+    assert ours != [r.item_id for r in parts[1].recommend(history, k=10)]
+    row = np.zeros((1, 40))
+    row[0, [1, 5]] = 1
+    scores = fitted.score_batch(row)[0]
+    assert_allclose([r.score for r in fitted.recommend(history, k=10)],
+                    np.sort(np.delete(scores, [1, 5]))[::-1][:10], rtol=1e-12)  # fmt: skip

@@ -1,0 +1,305 @@
+"""Learned weights: each half-step against brute force, what they do to a model, and its file."""
+
+import logging
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from contract import AspectContract
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import exact_encoder, objective, random_problem
+
+import teaser
+from teaser import Dataset, Tag, Teaser
+from teaser.data.sources.source import read_source
+from teaser.data.split import split
+from teaser.errors import ParameterError
+from teaser.evaluate import evaluate
+from teaser.evaluate.study.data import with_common_tags
+from teaser.model.extensions import learned_decoder as decoder
+from teaser.model.extensions.learned_decoder import (
+    learn_decoder,
+    tag_means,
+    update_decoder,
+    with_tag_means,
+)
+from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
+from teaser.model.solver.conjugate_gradients import Solution, conjugate_gradients
+from teaser.model.solver.system import System
+from teaser.profile import POPULARITY
+
+Array = Any
+L1, L2, LD = 3.0, 2.0, 4.0
+EXACT: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "dtype": "float64", "tol": 1e-10}
+
+
+class TestLearnedDecoder(AspectContract):
+    def make(self) -> Teaser:
+        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, decoder="learned", l2_decoder=5.0)
+
+
+def exact_weights(X: Array, E: Array, D: Array) -> Array:
+    """Regress every item on what the others say of its tags."""
+    found = np.zeros_like(D)
+    for i in range(len(D)):
+        tags = np.flatnonzero(D[i])
+        others = E.copy()
+        others[i] = 0
+        Z, rest = (X @ others)[:, tags], others[:, tags]
+        A = Z.T @ Z + L1 * rest.T @ rest + LD * np.eye(len(tags))
+        found[i, tags] = np.linalg.solve(A, Z.T @ X[:, i] + LD * D[i, tags])
+    return found
+
+
+def whole_objective(X: Array, S: Array, E: Array, D: Array) -> float:
+    return objective(X, D, L1, L2, E) + LD * float(((D - S) ** 2).sum())
+
+
+def solve_exactly(system: System, start: Array | None) -> Solution:
+    return conjugate_gradients(system, l1=L1, l2=L2, tol=1e-13, max_iter=500, start=start)
+
+
+def build(G: Array, D: Array) -> System:
+    return System.build(DenseGram(G), sp.csr_array(D), rank=5, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_the_weights_are_those_of_a_regression_for_each_item(seed: int, kind: str) -> None:
+    X, D = random_problem(seed)
+    E = np.random.default_rng(seed).normal(size=D.shape)
+    gram = DenseGram(X.T @ X) if kind == "dense" else SparseGram(sp.csr_array(X), np.dtype(float))
+    found = update_decoder(gram, E, sp.csr_array(D), l1=L1, l2_decoder=LD)
+    assert_allclose(found.toarray(), exact_weights(X, E, D), atol=1e-8)
+
+
+def test_small_batches_give_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, D = random_problem(1)
+    E = np.random.default_rng(1).normal(size=D.shape)
+    settings: Any = {"l1": L1, "l2_decoder": LD}
+    whole = update_decoder(DenseGram(X.T @ X), E, sp.csr_array(D), **settings)
+    monkeypatch.setattr(decoder, "_CHUNK_BYTES", 1)
+    parts = update_decoder(DenseGram(X.T @ X), E, sp.csr_array(D), **settings)
+    assert_array_equal(parts.data, whole.data)
+
+
+def test_content_counts_for_the_weights_too() -> None:
+    X, D = random_problem(2, awkward=False)
+    E = np.random.default_rng(2).normal(size=D.shape)
+    gram = ContentGram(DenseGram(X.T @ X), sp.csr_array(D), 0.5)
+    found = update_decoder(gram, E, sp.csr_array(D), l1=L1, l2_decoder=LD)
+    stacked = np.vstack([X, np.sqrt(0.5) * D.T])
+    assert_allclose(found.toarray(), exact_weights(stacked, E, D), atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_half_step_raises_the_objective_and_the_encoder_is_the_last_weights(seed: int) -> None:
+    X, S = random_problem(seed, awkward=False)
+    G = X.T @ X
+    seen: list[tuple[Array, Array]] = []
+
+    def solve(system: System, start: Array | None) -> Solution:
+        found = solve_exactly(system, start)
+        seen.append((system.D.toarray(), found.encoder))
+        return found
+
+    settings: Any = {"l1": L1, "l2_decoder": LD, "rounds": 3, "solve": solve}
+    solution, system, weights = learn_decoder(build(G, S), sp.csr_array(S), **settings)
+    values = []
+    for (D, E), after in zip(seen, [*seen[1:], None], strict=True):
+        assert_allclose(E, exact_encoder(G, D, L1, L2), atol=1e-8)
+        values.append(whole_objective(X, S, E, D))
+        if after is not None:
+            assert_allclose(after[0], exact_weights(X, E, S), atol=1e-8)
+            values.append(whole_objective(X, S, E, after[0]))
+    assert len(values) == 7
+    assert all(b <= a + 1e-9 for a, b in pairwise(values))
+    assert values[-1] < values[0] - 0.1
+    assert_allclose(weights.toarray(), system.D.toarray())
+    assert_allclose(solution.encoder, exact_encoder(G, weights.toarray(), L1, L2), atol=1e-8)
+
+
+def test_later_rounds_begin_where_the_last_one_ended() -> None:
+    X, S = random_problem(3)
+    starts: list[Array | None] = []
+    ends: list[Solution] = []
+
+    def solve(system: System, start: Array | None) -> Solution:
+        starts.append(start)
+        ends.append(solve_exactly(system, start))
+        return ends[-1]
+
+    settings: Any = {"l1": L1, "l2_decoder": LD, "rounds": 2, "solve": solve}
+    given = np.ones_like(S)
+    found, _, _ = learn_decoder(build(X.T @ X, S), sp.csr_array(S), start=given, **settings)
+    assert starts[0] is given
+    assert [id(start) for start in starts[1:]] == [id(end.encoder) for end in ends[:-1]]
+    assert found.iterations == sum(end.iterations for end in ends)
+
+
+def test_items_that_nobody_chose_have_the_mean_weights_of_their_tags() -> None:
+    X, S = random_problem(0)  # nobody chose item 5
+    settings: Any = {"l1": L1, "l2_decoder": LD, "rounds": 2, "solve": solve_exactly}
+    _, _, weights = learn_decoder(build(X.T @ X, S), sp.csr_array(S), **settings)
+    D = weights.toarray()
+    carried = S != 0
+    carried[5] = False
+    for j in np.flatnonzero(S[5]):
+        assert D[5, j] == pytest.approx(D[carried[:, j], j].mean() if carried[:, j].any() else 1.0)
+
+
+def test_the_mean_weight_of_a_tag_is_over_its_carriers() -> None:
+    weights = sp.csr_array(np.array([[0.5, 0, 0], [1.5, 2.0, 0], [0, 4.0, 0]]))
+    assert_allclose(tag_means(weights), [1.0, 3.0, 1.0])
+    unchanged = with_tag_means(weights, np.zeros(3, dtype=bool))
+    assert_array_equal(unchanged.toarray(), weights.toarray())
+    filled = with_tag_means(weights, np.array([False, True, False]))
+    assert_allclose(filled.toarray(), [[0.5, 0, 0], [0.5, 4.0, 0], [0, 4.0, 0]])
+
+
+def test_a_model_holds_the_weights_and_the_encoder_of_them(dataset: Dataset) -> None:
+    model = Teaser(decoder="learned", l2_decoder=2.0, **EXACT).fit(dataset)
+    fixed = Teaser(**EXACT).fit(dataset)
+    assert_array_equal(model.decoder_.indices, fixed.decoder_.indices)
+    assert np.abs(model.decoder_.data - fixed.decoder_.data).max() > 0.05
+    X = dataset.X.toarray().astype(float)
+    wanted = exact_encoder(X.T @ X, model.decoder_.toarray(), 5.0, 5.0)
+    assert_allclose(model.encoder_, wanted, atol=1e-7)
+    assert model.iterations_ > fixed.iterations_
+
+
+def test_a_strong_penalty_leaves_the_tags_as_they_are(dataset: Dataset) -> None:
+    model = Teaser(decoder="learned", l2_decoder=1e12, **EXACT).fit(dataset)
+    fixed = Teaser(**EXACT).fit(dataset)
+    assert_allclose(model.decoder_.toarray(), fixed.decoder_.toarray(), atol=1e-6)
+    assert_allclose(model.encoder_, fixed.encoder_, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def learned(dataset: Dataset) -> Teaser:
+    return Teaser(decoder="learned", l2_decoder=1.0, l2_weights=5.0, l2_encoder=5.0).fit(dataset)
+
+
+def test_reasons_carry_the_weight_and_sum_to_the_score(learned: Teaser) -> None:
+    more = 0
+    for item_id in learned.items_:
+        found = learned.explain(item_id, ["i2", "i6", "i9"], {"town=Ghent": 2})
+        assert sum(found.contributions.values()) == pytest.approx(found.score, abs=1e-12)
+        for reason in found.reasons:
+            assert isinstance(reason, teaser.explain.Reason)
+            assert reason.contribution == pytest.approx(reason.weight * reason.affinity)
+            said = reason.sentence().endswith(", which matters more here")
+            assert said == (reason.weight >= 1.25 and reason.tag != POPULARITY)
+            more += said
+    assert more > 0
+
+
+def test_impacts_count_weights_by_their_size(learned: Teaser) -> None:
+    turned = Teaser(decoder="learned")
+    turned.__dict__.update(learned.__dict__)
+    turned.decoder_ = -learned.decoder_
+    turned._index()
+    history = ["i2", "i6"]
+    assert turned.profile(history).impacts == pytest.approx(learned.profile(history).impacts)
+
+
+def test_new_items_start_at_the_mean_weights_of_their_tags(dataset: Dataset) -> None:
+    model = Teaser(decoder="learned", l2_decoder=1.0, l2_weights=5.0, l2_encoder=5.0).fit(dataset)
+    tags = [Tag("town", "Ghent"), Tag("labels", "late")]
+    places = [model.tags_.index(tag) for tag in tags]
+    D = model.decoder_.toarray()
+    wanted = [D[D[:, j] != 0, j].mean() for j in places]
+    assert max(abs(w - 1) for w in wanted) > 1e-3
+    model.add_items({"new": tags}).add_items({"newer": tags})
+    for place in (-2, -1):
+        row = model.decoder_.toarray()[place]
+        assert_allclose(row[places], wanted)
+        assert np.count_nonzero(row) == len(places)
+
+
+def test_weights_are_saved_and_read_back(learned: Teaser, tmp_path: Path) -> None:
+    learned.save(tmp_path / "m")
+    same = teaser.load(tmp_path / "m", Teaser)
+    assert_array_equal(same.decoder_.toarray(), learned.decoder_.toarray())
+    assert (same.decoder, same.l2_decoder, same.rounds) == ("learned", 1.0, 3)
+    ours, theirs = (m.recommend(["i2", "i7"], k=5) for m in (learned, same))
+    assert [(r.item_id, r.score) for r in ours] == [(r.item_id, r.score) for r in theirs]
+
+
+def test_the_paper_s_solver_learns_the_same_weights(dataset: Dataset) -> None:
+    settings = {**EXACT, "tol": 1e-9, "decoder": "learned", "l2_decoder": 5.0}
+    ours = Teaser(**settings).fit(dataset)
+    theirs = Teaser(**settings, solver="admm", max_iter=3000).fit(dataset)
+    assert_allclose(theirs.decoder_.toarray(), ours.decoder_.toarray(), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"decoder": "weights"}, "decoder must be one of tags, learned, found 'weights'"),
+        ({"decoder": "learned", "l2_decoder": 0}, "l2_decoder must be a finite number above 0"),
+        ({"decoder": "learned", "l2_decoder": float("nan")}, "l2_decoder"),
+        ({"decoder": "learned", "l2_decoder": "3"}, "l2_decoder"),
+        ({"decoder": "learned", "rounds": 0}, "rounds must be a whole number of at least 1"),
+        ({"decoder": "learned", "rounds": 1.5}, "rounds"),
+        ({"decoder": "learned", "rounds": True}, "rounds"),
+        ({"decoder": "learned", "l2_remainder": 100.0}, "decoder='learned'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_before_any_work(
+    dataset: Dataset, settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ParameterError, match=said):
+        Teaser(**settings).estimate(dataset)
+    with pytest.raises(ParameterError, match=said):
+        Teaser(**settings).fit(dataset)
+
+
+def test_items_without_tags_are_told_of_and_a_catalogue_of_them_refused(
+    dataset: Dataset, caplog: pytest.LogCaptureFixture
+) -> None:
+    S = dataset.S.tolil()
+    S[[3, 4]] = 0
+    some = replace(dataset, S=sp.csr_array(S))
+    with caplog.at_level(logging.WARNING, logger="teaser"):
+        model = Teaser(decoder="learned").fit(some)
+    assert "2 of 40 items carry no tag" in caplog.text
+    assert model.tags_[-1] == POPULARITY
+    assert_array_equal(model.decoder_[[3]].indices, [len(model.tags_) - 1])
+    assert set(model.explain("i3", ["i2"]).contributions) == {POPULARITY}
+    none = replace(dataset, S=sp.csr_array(dataset.S.shape))
+    with pytest.raises(ParameterError, match="No item carries a tag"):
+        Teaser(decoder="learned").fit(none)
+
+
+def test_the_estimate_counts_all_rounds(dataset: Dataset) -> None:
+    once = Teaser().estimate(dataset)
+    thrice = Teaser(decoder="learned", rounds=2).estimate(dataset)
+    assert thrice.iterations == 3 * once.iterations
+    assert thrice.memory == once.memory
+    assert Teaser(density=0.1).estimate(dataset).iterations == 3 * once.iterations
+
+
+def test_weights_help_where_tags_are_coarse(shared_data: Path) -> None:
+    found = read_source("ml-1m", shared_data / "ml-1m")
+    films = Dataset.from_tables(
+        found.interactions.filter(pl.col(found.user).cast(pl.Int64) < 2500),
+        found.items,
+        user=found.user,
+        item=found.item,
+        rules=found.rules,
+        positive="rating >= 4",
+    )
+    parts = split(with_common_tags(films, 8), n_validation=0, n_test=500, rng=0)
+    ways: list[dict[str, Any]] = [{}, {"decoder": "learned"}]
+    fixed, learned = (
+        evaluate(Teaser(**how).fit(parts.training), parts.test, metrics=["ndcg@100"])
+        for how in ways
+    )
+    gain = learned.summary()["ndcg@100"].mean / fixed.summary()["ndcg@100"].mean
+    assert gain > 1.03

@@ -1,0 +1,622 @@
+"""TEASER with a remainder: exact against brute force over both unknowns, and at its two ends."""
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import RULES, small_tables
+from contract import AspectContract
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import Array, exact_encoder, random_problem, without_diagonal
+
+import teaser
+from teaser import Dataset, Steering, Teaser
+from teaser.data import events
+from teaser.errors import ArtifactError, ParameterError, ResourceError, SolverError
+from teaser.explain import Reason, ViewedReason
+from teaser.model.baselines.ease import EASE
+from teaser.model.baselines.product import Product
+from teaser.model.extensions import remainder as module
+from teaser.model.extensions.remainder import (
+    ease_weights,
+    estimate_remainder,
+    fit_remainder,
+    invert_gram,
+    prepare_remainder,
+    remainder_encoder,
+    remainder_weights,
+)
+from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
+from teaser.profile import POPULARITY
+
+
+def half_gradients(
+    G: Array, D: Array, l1: float, l2: float, k: float, E: Array, R: Array
+) -> tuple[Array, Array]:
+    """Half the gradient of the objective in E and in R, with items x items arrays."""
+    B = without_diagonal(E @ D.T) + R
+    inner = without_diagonal((G + l1 * np.eye(len(G))) @ B - G)
+    return inner @ D + l2 * E, inner + k * R
+
+
+def brute_force(X: Array, D: Array, l1: float, l2: float, k: float) -> tuple[Array, Array]:
+    """Solve for all entries of E and of R off its diagonal at once, one unknown at a time."""
+    G, (n, t) = X.T @ X, D.shape
+    off = ~np.eye(n, dtype=bool)
+
+    def apart(unknowns: Array) -> tuple[Array, Array]:
+        R = np.zeros((n, n))
+        R[off] = unknowns[n * t :]
+        return unknowns[: n * t].reshape(n, t), R
+
+    def gradient(unknowns: Array) -> Array:
+        in_e, in_r = half_gradients(G, D, l1, l2, k, *apart(unknowns))
+        return np.concatenate([in_e.ravel(), in_r[off]])
+
+    size = n * t + n * (n - 1)
+    zero = gradient(np.zeros(size))
+    columns = np.stack([gradient(unit) - zero for unit in np.eye(size)], axis=1)
+    return apart(np.linalg.solve(columns, -zero))
+
+
+def solved(
+    X: Array, D: Array, l1: float, l2: float, k: float, *, tol: float = 1e-12
+) -> tuple[Array, Array]:
+    gram = DenseGram(X.T @ X)
+    system = prepare_remainder(invert_gram(gram, l1 + k), sp.csr_array(D), l1 + k)
+    found, R = fit_remainder(system, k=k, l2=l2, tol=tol, max_iter=500)
+    assert found.converged
+    assert not sp.issparse(R)
+    return found.encoder, R
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("l1", "l2", "k"), [(2.0, 3.0, 5.0), (0.5, 20.0, 1.0), (30.0, 0.5, 60.0)])
+def test_it_is_the_minimum_over_encoder_and_remainder(
+    seed: int, l1: float, l2: float, k: float
+) -> None:
+    X, D = random_problem(seed)
+    E, R = solved(X, D, l1, l2, k)
+    wanted_e, wanted_r = brute_force(X, D, l1, l2, k)
+    assert_allclose(E, wanted_e, atol=1e-8)
+    assert_allclose(R, wanted_r, atol=1e-8)
+    assert_array_equal(np.diag(R), 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_step_lowers_the_objective(seed: int) -> None:
+    X, D = random_problem(seed)
+    l1, l2, k = 2.0, 3.0, 5.0
+    E, R = solved(X, D, l1, l2, k)
+
+    def objective(E: Array, R: Array) -> float:
+        B = without_diagonal(E @ D.T) + R
+        sizes = ((X - X @ B) ** 2).sum() + l1 * (B**2).sum()
+        return float(sizes + l2 * (E**2).sum() + k * (R**2).sum())
+
+    rng = np.random.default_rng(seed)
+    least = objective(E, R)
+    for size in (1e-1, 1e-2, 1e-3):
+        moved = without_diagonal(rng.standard_normal(R.shape)) * size
+        assert objective(E + rng.standard_normal(E.shape) * size, R) > least
+        assert objective(E, R + moved) > least
+
+
+def test_a_dear_remainder_leaves_the_paper_s_model() -> None:
+    X, D = random_problem(1)
+    E, R = solved(X, D, 2.0, 3.0, 1e7)
+    assert_allclose(E, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-5)
+    assert np.abs(R).max() < 1e-5
+
+
+def test_a_cheap_remainder_is_ease() -> None:
+    X, D = random_problem(2)
+    l1, k = 2.0, 1e-6
+    E, R = solved(X, D, l1, 3.0, k)
+    C = np.linalg.inv(X.T @ X + (l1 + k) * np.eye(X.shape[1]))
+    assert_allclose(without_diagonal(E @ D.T) + R, -without_diagonal(C / np.diag(C)), atol=1e-5)
+    assert np.abs(E).max() < 1e-5
+
+
+def test_the_sum_of_both_is_between_the_two_ends() -> None:
+    """The tags' part shrinks and the remainder grows as the remainder becomes cheaper."""
+    X, D = random_problem(0)
+    sizes = [solved(X, D, 2.0, 3.0, k) for k in (0.1, 1.0, 10.0, 100.0)]
+    assert (np.diff([np.square(E).sum() for E, _ in sizes]) > 0).all()
+    assert (np.diff([np.square(R).sum() for _, R in sizes]) < 0).all()
+
+
+def test_single_precision_is_near_double() -> None:
+    X, D = random_problem(3)
+    E, R = solved(X, D, 2.0, 3.0, 5.0)
+    gram = DenseGram((X.T @ X).astype(np.float32))
+    system = prepare_remainder(invert_gram(gram, 7.0), sp.csr_array(D.astype(np.float32)), 7.0)
+    found, R32 = fit_remainder(system, k=5.0, l2=3.0, tol=1e-5, max_iter=100)
+    assert found.encoder.dtype == R32.dtype == np.float32
+    assert_allclose(found.encoder, E, atol=1e-4)
+    assert_allclose(R32, R, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "content"])
+def test_any_gram_can_be_inverted(kind: str) -> None:
+    X, D = random_problem(4)
+    S = sp.csr_array((D > 0.5).astype(float))
+    gram: Any = SparseGram(sp.csr_array(X), np.dtype(np.float64))
+    G = X.T @ X
+    if kind == "content":
+        gram, G = ContentGram(gram, S, 2.5), G + 2.5 * (S @ S.T).toarray()
+    C = invert_gram(gram, 4.0)
+    assert_allclose(C @ (G + 4.0 * np.eye(len(G))), np.eye(len(G)), atol=1e-10)
+
+
+def test_a_gram_is_left_as_it_is_unless_it_may_be_used() -> None:
+    X, _ = random_problem(5)
+    gram = DenseGram(X.T @ X)
+    kept = gram.G.copy()
+    C = invert_gram(gram, 3.0)
+    assert_array_equal(gram.G, kept)
+    inside = invert_gram(gram, 3.0, overwrite=True)
+    assert np.shares_memory(inside, gram.G)
+    assert_allclose(inside, C)
+
+
+def test_the_remainder_may_take_the_place_of_the_inverse() -> None:
+    X, D = random_problem(6)
+    C = invert_gram(DenseGram(X.T @ X), 7.0)
+    system = prepare_remainder(C, sp.csr_array(D), 7.0)
+    E = remainder_encoder(system, k=5.0, l2=3.0, tol=1e-10, max_iter=100).encoder
+    before = C.copy()
+    beside = remainder_weights(C, system, E, k=5.0)
+    assert_array_equal(C, before)
+    inside = remainder_weights(C, system, E, k=5.0, overwrite=True)
+    assert inside is C
+    assert_array_equal(inside, beside)
+
+
+def test_it_takes_few_iterations_and_fewer_from_a_start() -> None:
+    """The preconditioner without the rank that self-explanation takes away needs 30 and more."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((600, 120)) < 0.08).astype(float)
+    D = np.column_stack([(rng.random((120, 60)) < 0.1).astype(float), X.sum(0) / X.sum(0).max()])
+    C = invert_gram(DenseGram(X.T @ X), 30.0)
+    system = prepare_remainder(C, sp.csr_array(D), 30.0)
+    told: list[tuple[int, float]] = []
+    how: dict[str, Any] = {"k": 20.0, "tol": 1e-6, "max_iter": 100}
+    found = remainder_encoder(system, l2=10.0, **how, callback=lambda n, r: told.append((n, r)))
+    assert found.iterations <= 15
+    assert [n for n, _ in told] == list(range(1, found.iterations + 1))
+    near = remainder_encoder(system, l2=11.0, **how, start=found.encoder)
+    assert near.iterations < found.iterations
+    assert remainder_encoder(system, l2=10.0, **how, start=found.encoder).iterations <= 1
+
+
+def test_ease_of_the_same_ridge_is_a_by_product(dataset: Dataset) -> None:
+    system = Teaser(l2_weights=3.0, l2_remainder=4.0).prepare(dataset)
+    wanted = EASE(l2=7.0).fit(dataset)
+    kept = system.inverse.copy()  # type: ignore[attr-defined]
+    assert_allclose(ease_weights(kept), wanted.weights_, atol=1e-6)
+    given = EASE(l2=7.0).fit(dataset, inverse=kept)
+    assert_allclose(given.weights_, wanted.weights_, atol=1e-6)
+    assert_array_equal(system.inverse, kept)  # type: ignore[attr-defined]
+    with pytest.raises(ParameterError, match=r"inverse is \(3, 3\), and there are 40 items"):
+        EASE(l2=7.0).fit(dataset, inverse=np.eye(3))
+
+
+def test_a_singular_gram_is_named() -> None:
+    with pytest.raises(SolverError, match="singular"):
+        invert_gram(DenseGram(np.ones((5, 5))), 0.0)
+
+
+# The model
+
+
+class TestTeaserWithRemainder(AspectContract):
+    """All that an aspect model must do."""
+
+    def make(self) -> Teaser:
+        return Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0, tol=1e-5)
+
+    def test_contributions_sum_to_what_the_reasons_cover(self, fitted: Any) -> None:
+        for item in ("i2", "i9", "i20"):
+            said = fitted.explain(item, ["i1", "i5"], {"town=Ghent": 1})
+            total = sum(said.contributions.values()) + sum(said.viewed.values())
+            assert said.viewed or item == "i20"
+            assert total == pytest.approx(said.score, rel=1e-12)
+            assert sum(abs(r.share) for r in said.reasons) == pytest.approx(1.0)
+
+    def test_every_recommendation_has_reasons_of_its_own_tags(
+        self, fitted: Any, dataset: Dataset
+    ) -> None:
+        tags = (*dataset.tags, POPULARITY)
+        D = fitted.decoder_.toarray()
+        kinds = set()
+        for r in fitted.recommend(["i1", "i5"], k=5):
+            row = D[dataset.items.index_of(r.item_id)]
+            for reason in r.reasons:
+                kinds.add(type(reason))
+                if isinstance(reason, Reason):
+                    assert row[tags.index(reason.tag)] > 0
+                else:
+                    assert reason.item_id in ("i1", "i5")
+        assert kinds == {Reason, ViewedReason}
+
+
+class TestTeaserWithSparseRemainder(TestTeaserWithRemainder):
+    """The same where the remainder is kept sparse."""
+
+    def make(self) -> Teaser:
+        return Teaser(
+            l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0, remainder_share=0.9, tol=1e-5
+        )
+
+
+@pytest.fixture(scope="module")
+def both(dataset: Dataset) -> Teaser:
+    """A model with a remainder; tests that change a model make their own."""
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0, tol=1e-6).fit(dataset)
+
+
+def one_row(dataset: Dataset, *places: int) -> sp.csr_array:
+    X = np.zeros((1, dataset.n_items))
+    X[0, list(places)] = 1
+    return sp.csr_array(X)
+
+
+def test_the_fitted_model_is_the_minimum(dataset: Dataset) -> None:
+    settings: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 7.0, "l2_remainder": 20.0}
+    model = Teaser(**settings, tol=1e-12, dtype="float64", content_weight=0.5).fit(dataset)
+    S = dataset.S.toarray()
+    X = dataset.X.toarray().astype(float)
+    in_e, in_r = half_gradients(
+        X.T @ X + 0.5 * S @ S.T, model.decoder_.toarray(), 5.0, 7.0, 20.0,
+        model.encoder_, model.remainder_,
+    )  # fmt: skip
+    # Content counts in the Gram on both sides, and never in the diagonal.
+    assert np.abs(in_e).max() < 1e-7
+    assert np.abs(without_diagonal(in_r)).max() < 1e-7
+
+
+def test_without_k_there_is_no_remainder(model: Teaser, both: Teaser) -> None:
+    assert model.remainder_ is None
+    assert not model.has_remainder
+    assert both.has_remainder
+    assert model.explain("i3", ["i1"]).viewed == {}
+    assert model.explain("i3", ["i1"]).tag_share == 1.0
+    assert model.describe()["remainder"] is None
+    assert both.describe()["remainder"] == {"items": 40, "entries": 1560, "sparse": False}
+
+
+def test_scores_are_those_of_the_objective_up_to_one_factor(both: Teaser, dataset: Dataset) -> None:
+    """A history's scores are its rows of B = E D' + R, times certainty / scale."""
+    E, R, D = both.encoder_, both.remainder_, both.decoder_.toarray()
+    rows = [1, 5, 8]
+    plain = E[rows].sum(0) @ D.T + R[rows].sum(0)
+    scores = both.score_batch(one_row(dataset, *rows))[0]
+    factor = scores[0] / plain[0]
+    assert factor > 0
+    assert_allclose(scores, factor * plain, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("balance", "tags", "viewed"),
+    [(0.0, 1, 0), (0.25, 1, 0.5), (0.5, 1, 1), (0.75, 0.5, 1), (1.0, 0, 1)],
+)
+def test_the_dial_weighs_tags_against_viewed_items(
+    both: Teaser, dataset: Dataset, balance: float, tags: float, viewed: float
+) -> None:
+    history, presses = ["i1", "i5"], {"town=Ghent": 2}
+    middle = both.explain("i9", history, presses)
+    found = both.explain("i9", history, presses, steering=Steering(balance=balance))
+    for tag, part in middle.contributions.items():
+        assert found.contributions[tag] == pytest.approx(tags * part)
+    wanted = {i: viewed * part for i, part in middle.viewed.items()} if viewed else {}
+    assert found.viewed == pytest.approx(wanted)
+    assert found.score == pytest.approx(
+        sum(found.contributions.values()) + sum(found.viewed.values()), rel=1e-12
+    )
+    scores = both.score_batch(
+        one_row(dataset, 1, 5), [presses], steering=Steering(balance=balance)
+    )[0]
+    assert scores[9] == pytest.approx(found.score, rel=1e-12)
+
+
+def test_the_dial_changes_nothing_without_a_remainder_or_a_history(
+    model: Teaser, both: Teaser
+) -> None:
+    for balance in (0.0, 1.0):
+        steering = Steering(balance=balance)
+        assert model.recommend(["i1"], steering=steering) == model.recommend(["i1"])
+        pressed = {"town=Ghent": 3}
+        assert both.recommend([], pressed, steering=steering) == both.recommend([], pressed)
+
+
+def test_people_alone_are_ease_where_the_remainder_is_cheap(dataset: Dataset) -> None:
+    model = Teaser(l2_weights=5.0, l2_encoder=500.0, l2_remainder=1e-3, tol=1e-6).fit(dataset)
+    wanted = EASE(l2=5.001).fit(dataset).score_batch(dataset.X[:20])
+    found = model.score_batch(dataset.X[:20], steering=Steering(balance=1.0))
+    factor = (found * wanted).sum(axis=1) / (wanted**2).sum(axis=1)
+    assert_allclose(found, factor[:, None] * wanted, rtol=2e-2, atol=2e-2 * np.abs(found).max())
+
+
+def test_profiles_and_origins_know_nothing_of_it(both: Teaser) -> None:
+    found = both.profile(["i1", "i5"])
+    assert found.tags_weight == 1.0
+    assert found.viewed_weight > 0
+    X = np.zeros((1, 40))
+    X[0, [1, 5]] = 1
+    raw = both.encode(sp.csr_array(X))[0]
+    scale = found.values[0] / raw[0]
+    assert found.viewed_weight == pytest.approx(scale)
+    origins = both.origins("town=Ghent", ["i1", "i5"])
+    place = [str(t) for t in both.tags_].index("town=Ghent")
+    assert sum(origins.values()) == pytest.approx(raw[place])
+
+
+def test_a_viewed_reason_is_said_in_words(both: Teaser) -> None:
+    found = both.explain("i3", ["i1", "i5"])
+    said = [r for r in found.reasons if isinstance(r, ViewedReason)]
+    assert {r.item_id for r in said} == {"i1", "i5"}
+    for reason in said:
+        assert reason.title == f"Event {str(reason.item_id)[1:]}"
+        percent = round(100 * reason.share)
+        assert reason.sentence() == f"{percent} % because you viewed {reason.title}"
+        assert reason.contribution == found.viewed[reason.item_id]
+    parts = sum(map(abs, found.contributions.values()))
+    viewed = sum(map(abs, found.viewed.values()))
+    assert found.tag_share == pytest.approx(parts / (parts + viewed))
+
+
+def test_new_items_have_no_part_in_it(dataset: Dataset) -> None:
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0).fit(dataset)
+    before = model.score_batch(one_row(dataset, 1, 5))[0]
+    model.add_items({"new": ["town=Ghent", "type=concert"]})
+    X = np.zeros((1, 41))
+    X[0, [1, 5]] = 1
+    after = model.score_batch(X)[0]
+    assert_array_equal(after[:40], before)
+    assert model.explain("new", ["i1", "i5"]).viewed == {}
+    said = model.explain("i3", ["i1", "new"])
+    assert set(said.viewed) == {"i1"}
+    assert said.score == pytest.approx(
+        sum(said.contributions.values()) + sum(said.viewed.values()), rel=1e-12
+    )
+    only = model.recommend(["new"], steering=Steering(balance=1.0))
+    assert only == model.recommend(["new"])
+
+
+def test_what_was_added_is_kept_with_the_rest(dataset: Dataset, tmp_path: Path) -> None:
+    for share in (1.0, 0.8):
+        model = Teaser(l2_remainder=50.0, remainder_share=share).fit(dataset)
+        model.add_items({"new": ["town=Ghent"]})
+        model.save(tmp_path / f"m{share}")
+        loaded = teaser.load(tmp_path / f"m{share}", Teaser)
+        assert loaded.parameters()["l2_remainder"] == 50.0
+        assert sp.issparse(loaded.remainder_) == (share < 1)
+        history = ["i1", "new"]
+        assert loaded.recommend(history, k=9) == model.recommend(history, k=9)
+
+
+def test_a_dense_remainder_stays_on_disk(both: Teaser, tmp_path: Path) -> None:
+    both.save(tmp_path / "m")
+    loaded = teaser.load(tmp_path / "m", Teaser)
+    base: Any = loaded.remainder_
+    while isinstance(base.base, np.ndarray) and not isinstance(base, np.memmap):
+        base = base.base
+    assert isinstance(base, np.memmap)
+    assert not loaded.remainder_.flags.writeable
+
+
+def test_a_remainder_of_another_size_is_refused(both: Teaser, tmp_path: Path) -> None:
+    both.save(tmp_path / "m")
+    content = teaser.artifact.read(tmp_path / "m")
+    teaser.artifact.write(
+        tmp_path / "m", kind=content.kind, settings=content.settings,
+        arrays={**content.arrays, "remainder": np.zeros((3, 3))}, tables=content.tables,
+    )  # fmt: skip
+    with pytest.raises(ArtifactError, match="remainder is not of the items"):
+        teaser.load(tmp_path / "m")
+
+
+def test_a_share_keeps_fewer_entries_and_nearly_the_same_lists(
+    both: Teaser, dataset: Dataset
+) -> None:
+    settings: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "l2_remainder": 20.0}
+    few = Teaser(**settings, remainder_share=0.95, tol=1e-6).fit(dataset)
+    assert few.remainder_.nnz < 0.7 * 1560
+    assert few.remainder_.dtype == np.float32
+    assert_array_equal(few.encoder_, both.encoder_)
+    kept = few.remainder_.toarray()
+    assert_array_equal(kept[kept != 0], both.remainder_[kept != 0])
+    first, second = (m.score_batch(dataset.X[:50]).ravel() for m in (few, both))
+    assert np.corrcoef(first, second)[0, 1] > 0.98
+
+
+def test_what_is_prepared_is_shared_over_penalties_on_the_encoder(dataset: Dataset) -> None:
+    first = Teaser(l2_weights=5.0, l2_remainder=20.0, l2_encoder=5.0, tol=1e-6)
+    system = first.prepare(dataset)
+    first.fit(dataset, system=system)
+    other = Teaser(l2_weights=10.0, l2_remainder=15.0, l2_encoder=50.0, tol=1e-6)
+    other.fit(dataset, system=system, start=first)
+    alone = Teaser(l2_weights=10.0, l2_remainder=15.0, l2_encoder=50.0, tol=1e-6).fit(dataset)
+    assert_allclose(other.encoder_, alone.encoder_, atol=1e-4)
+    assert_allclose(other.remainder_, alone.remainder_, atol=1e-4)
+
+
+def test_what_was_prepared_for_another_ridge_is_refused(dataset: Dataset) -> None:
+    system = Teaser(l2_weights=5.0, l2_remainder=20.0).prepare(dataset)
+    with pytest.raises(ParameterError, match="ridge of 25 and the model has a ridge of 30"):
+        Teaser(l2_weights=5.0, l2_remainder=25.0).fit(dataset, system=system)
+    with pytest.raises(ParameterError, match="ridge of 25 and the model has no remainder"):
+        Teaser(l2_weights=5.0).fit(dataset, system=system)
+    plain = Teaser(l2_weights=5.0).prepare(dataset)
+    with pytest.raises(ParameterError, match="no remainder and the model has a ridge of 25"):
+        Teaser(l2_weights=5.0, l2_remainder=20.0).fit(dataset, system=plain)
+
+
+@pytest.mark.parametrize("k", [0, -1.0, np.inf, np.nan, True, "5"])
+def test_a_senseless_penalty_is_refused(dataset: Dataset, k: Any) -> None:
+    with pytest.raises(ParameterError, match="l2_remainder must be a finite number above 0"):
+        Teaser(l2_remainder=k).fit(dataset)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"remainder_share": 0.0}, "remainder_share must be"),
+        ({"remainder_share": 1.5}, "remainder_share must be"),
+        ({"l2_remainder": None, "remainder_share": 0.5}, "means nothing without a remainder"),
+        ({"solver": "admm"}, "by conjugate gradients, found solver='admm'"),
+        ({"gram": "sparse"}, "as an array, found gram='sparse'"),
+        ({"decoder": "learned"}, "cannot be had with decoder='learned'"),
+        ({"density": 0.5}, "cannot be had with density"),
+    ],
+)
+def test_contradictions_are_refused_before_any_work(
+    dataset: Dataset, settings: dict[str, Any], said: str
+) -> None:
+    for work in ("fit", "prepare", "estimate"):
+        with pytest.raises(ParameterError, match=said):
+            getattr(Teaser(**{"l2_remainder": 5.0, **settings}), work)(dataset)
+
+
+def test_a_given_gram_is_used_and_left_alone(dataset: Dataset, both: Teaser) -> None:
+    G = DenseGram.from_interactions(dataset.X, np.dtype(np.float32))
+    kept = G.G.copy()
+    settings: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "l2_remainder": 20.0}
+    found = Teaser(**settings, gram=G, tol=1e-6).fit(dataset)
+    assert_array_equal(G.G, kept)
+    assert_allclose(found.remainder_, both.remainder_, atol=1e-5)
+
+
+def test_what_does_not_fit_is_refused_with_the_numbers(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        pytest.fail("something was counted before the refusal")
+
+    monkeypatch.setattr(module, "memory_of_machine", lambda: 20_000)
+    monkeypatch.setattr(module, "build_gram", refuse)
+    model = Teaser(l2_remainder=5.0, dtype="float64")
+    said = r"40 items needs 26 kB for 2 items x items arrays and .* has 20 kB. Use dtype='float32'"
+    with pytest.raises(ResourceError, match=said):
+        model.prepare(dataset)
+    with pytest.raises(ResourceError, match=r"13 kB for 1 items x items array and"):
+        model.fit(dataset)
+    with pytest.raises(ResourceError, match="leave l2_remainder out"):
+        model.fit(dataset)
+
+
+def test_the_estimate_counts_the_inverse(dataset: Dataset) -> None:
+    plain = Teaser(gram="dense").estimate(dataset)
+    found = Teaser(l2_remainder=5.0).estimate(dataset)
+    assert found.gram == "dense"
+    assert found.memory["items x items"] == 40 * 40 * 4
+    assert found.total_memory == plain.total_memory
+    few = Teaser(l2_remainder=5.0, remainder_share=0.5).estimate(dataset)
+    assert few.memory["sparse remainder"] == 0.5 * 40 * 40 * 8
+    large = estimate_remainder(plain, 30_000, "float32", 1.0)
+    assert large.seconds > plain.seconds + 1
+
+
+def test_warnings_stay_warnings(dataset: Dataset) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = Teaser(l2_remainder=20.0, max_iter=1, tol=1e-9).fit(dataset)
+    assert not model.converged_
+    assert any("Stopped after 1 iterations" in str(w.message) for w in caught)
+
+
+def test_a_second_fit_without_it_forgets_it(dataset: Dataset) -> None:
+    model = Teaser(l2_remainder=20.0).fit(dataset)
+    model.l2_remainder = None
+    assert not model.fit(dataset).has_remainder
+    assert model.explain("i3", ["i1"]).viewed == {}
+
+
+def test_a_product_explains_both_kinds_of_its_part(both: Teaser, dataset: Dataset) -> None:
+    product = Product(both, EASE(l2=50.0).fit(dataset))
+    assert product.has_remainder
+    said = product.explain("i3", ["i1", "i5"])
+    assert set(said.viewed) == {"i1", "i5"}
+    total = sum(said.contributions.values()) + sum(said.viewed.values())
+    assert total == pytest.approx(said.cover.explained)
+    assert said.cover.explained == pytest.approx(both.explain("i3", ["i1", "i5"]).score)
+    kinds = {type(r) for p in product.recommend(["i1", "i5"]) for r in p.reasons}
+    assert kinds == {Reason, ViewedReason}
+    scores = product.score_batch(one_row(dataset, 1, 5))[0]
+    for place in product.recommend(["i1", "i5"], k=3):
+        assert scores[int(str(place.item_id)[1:])] == pytest.approx(place.score)
+
+
+def test_it_recommends_better_than_tags_alone_where_tags_say_little() -> None:
+    """Pairs of items that only their viewers connect: no tag tells them from the rest."""
+    rng = np.random.default_rng(0)
+    interactions, items = small_tables(n_users=400, n_items=40)
+    pair = rng.integers(20, size=200).tolist()
+    rows = [(f"v{u}", f"i{2 * p + n}", 5) for u, p in enumerate(pair) for n in (0, 1)]
+    more = type(interactions)(rows, schema=interactions.schema, orient="row")
+    data = Dataset.from_tables(interactions.vstack(more), items, rules=RULES)
+    settings: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
+    pairs = [(f"i{2 * p}", f"i{2 * p + 1}") for p in range(20)]
+
+    def hits(model: Teaser) -> int:
+        return sum(model.recommend([a], k=1)[0].item_id == b for a, b in pairs)
+
+    tags, with_it = Teaser(**settings).fit(data), Teaser(**settings, l2_remainder=10.0).fit(data)
+    assert hits(with_it) > hits(tags) + 5
+
+
+def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(
+    dataset: Dataset,
+) -> None:
+    with pytest.raises(ParameterError, match=r"l2_remainder=1e\+08 is more than 1,000 times"):
+        Teaser(l2_remainder=1e8).fit(dataset)
+    plain = Teaser(dtype="float64", tol=1e-9).fit(dataset)
+    large = Teaser(l2_remainder=1e8, dtype="float64", tol=1e-9).fit(dataset)
+    assert_allclose(large.encoder_, plain.encoder_, atol=1e-5 * np.abs(plain.encoder_).max())
+
+
+def test_room_is_wanted_for_what_is_kept_too(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need = dataset.n_items**2 * 4
+    rest = 7 * dataset.n_items * (dataset.n_tags + 1) * 4 + 3 * (dataset.n_tags + 1) ** 2 * 8
+    monkeypatch.setattr(module, "memory_of_machine", lambda: need + rest)
+    Teaser(l2_remainder=50.0).fit(dataset)
+    with pytest.raises(ResourceError, match="A remainder of"):
+        Teaser(l2_remainder=50.0, remainder_share=0.999).fit(dataset)
+
+
+def test_what_is_kept_takes_eight_bytes_and_stays_on_disk(dataset: Dataset, tmp_path: Path) -> None:
+    model = Teaser(l2_remainder=50.0, remainder_share=0.5).fit(dataset)
+    kept: Any = model.remainder_
+    assert kept.indices.dtype == kept.indptr.dtype == np.int32
+    model.save(tmp_path / "m")
+    loaded: Any = teaser.load(tmp_path / "m", Teaser).remainder_
+    assert not loaded.data.flags.owndata
+    assert not loaded.indices.flags.owndata
+    assert (loaded != kept).nnz == 0
+
+
+def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
+    system: Any = Teaser(l2_weights=20.0, l2_remainder=480.0).prepare(dataset)
+    EASE(l2=500.0).fit(dataset, inverse=system.inverse)
+    with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I.*l2_remainder"):
+        EASE(l2=77.0).fit(dataset, inverse=system.inverse)
+
+
+@pytest.mark.parametrize("k", [300.0, 10_000.0])
+def test_the_grams_eigenvectors_save_iterations(k: float) -> None:
+    data = events.dataset(n_events=300, n_people=1500)
+    model = Teaser(l2_weights=20.0, l2_encoder=500.0, l2_remainder=k)
+    system: Any = model.prepare(data)
+    how: dict[str, Any] = {"k": k, "l2": 500.0, "tol": 1e-4, "max_iter": 200}
+    bare = replace(system, U=system.U[:, :0], mu=system.mu[:0])
+    found = module.remainder_encoder(system, **how)
+    without = module.remainder_encoder(bare, **how)
+    assert found.iterations < without.iterations
+    assert found.iterations <= 12

@@ -1,0 +1,344 @@
+"""A sparse encoder: the entries chosen, their values against brute force, and how it is served."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from contract import AspectContract
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import exact_encoder, half_gradient, objective, random_problem
+
+import teaser
+from teaser import Dataset, Teaser
+from teaser.artifact import read, write
+from teaser.data.sources.source import read_source
+from teaser.data.split import split
+from teaser.errors import ArtifactError, ConvergenceWarning, ParameterError
+from teaser.evaluate import evaluate
+from teaser.evaluate.study.data import with_common_tags
+from teaser.model.extensions.sparse_encoder import (
+    SupportProblem,
+    as_dense,
+    pack_encoder,
+    saliency,
+    solve_support,
+    sparsify,
+    sum_rows,
+    support,
+    unpack_encoder,
+)
+from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
+from teaser.model.solver.conjugate_gradients import Solution
+from teaser.model.solver.system import System
+
+Array = Any
+L1, L2 = 3.0, 2.0
+
+
+class TestSparseEncoder(AspectContract):
+    def make(self) -> Teaser:
+        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, density=0.4)
+
+
+def build(gram: Any, D: Array) -> System:
+    return System.build(gram, sp.csr_array(D), rank=5, rng=np.random.default_rng(0))
+
+
+def dense_operator(G: Array, D: Array) -> tuple[Array, Array]:
+    """The operator as a matrix over all entries, and the right-hand side."""
+    zero = half_gradient(G, D, L1, L2, np.zeros(D.shape))
+    columns = [
+        (half_gradient(G, D, L1, L2, unit.reshape(D.shape)) - zero).ravel()
+        for unit in np.eye(D.size)
+    ]
+    return np.stack(columns, axis=1), -zero.ravel()
+
+
+def exact_on(G: Array, D: Array, kept: Array) -> Array:
+    """Solve for the entries kept alone."""
+    A, b = dense_operator(G, D)
+    places = np.flatnonzero(kept)
+    found = np.zeros(D.size)
+    found[places] = np.linalg.solve(A[np.ix_(places, places)], b[places])
+    return found.reshape(D.shape)
+
+
+def solution(E: Array) -> Solution:
+    return Solution(E, 3, 0.0, True, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["dense", "sparse", "content"])
+def test_the_entries_kept_are_the_best_for_the_objective(seed: int, kind: str) -> None:
+    X, D = random_problem(seed)
+    G = X.T @ X
+    gram: Any = {
+        "dense": DenseGram(G),
+        "sparse": SparseGram(sp.csr_array(X), np.dtype(float)),
+        "content": ContentGram(DenseGram(G), sp.csr_array(D), 0.5),
+    }[kind]
+    G = G + 0.5 * D @ D.T if kind == "content" else G
+    E = exact_encoder(G, D, L1, L2)
+    settings: Any = {"l1": L1, "l2": L2, "tol": 1e-12, "max_iter": 500}
+    found = sparsify(build(gram, D), solution(E), density=0.3, **settings)
+    kept = as_dense(found.encoder) != 0
+    assert sp.csr_array(found.encoder).nnz == int(0.3 * D.size)
+    assert_allclose(as_dense(found.encoder), exact_on(G, D, kept), atol=1e-8)
+    assert found.converged
+    assert found.iterations > 3
+
+
+def test_leaving_entries_out_in_stages_beats_cutting_and_one_refit() -> None:
+    apart = []
+    for seed in range(12):
+        X, D = random_problem(seed)
+        G = X.T @ X
+        E = exact_encoder(G, D, L1, L2)
+        system = build(DenseGram(G), D)
+        settings: Any = {"l1": L1, "l2": L2, "tol": 1e-10, "max_iter": 500}
+        staged = as_dense(sparsify(system, solution(E), density=0.1, **settings).encoder)
+        kept = support(saliency(system, E, l1=L1, l2=L2), 0.1).toarray() > 0
+        values = [objective(X, D, L1, L2, e) for e in (staged, exact_on(G, D, kept), E * kept)]
+        assert values[1] < values[2]
+        apart.append(values[1] - values[0])
+    assert np.mean(apart) > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_operator_is_that_of_the_dense_equation_on_any_support(seed: int) -> None:
+    X, D = random_problem(seed)
+    G = X.T @ X
+    rng = np.random.default_rng(seed)
+    kept = rng.random(D.shape) < 0.4
+    kept[2] = False
+    problem = SupportProblem.build(
+        build(DenseGram(G), D), sp.csr_array(kept.astype(float)), l1=L1, l2=L2
+    )
+    A, b = dense_operator(G, D)
+    places = np.flatnonzero(kept)
+    x = rng.normal(size=len(places))
+    assert_allclose(problem.operator(x), A[np.ix_(places, places)] @ x, atol=1e-9)
+    assert_allclose(problem.right_hand_side(), b[places], atol=1e-9)
+    assert_allclose(problem.diagonal, A.diagonal()[places], atol=1e-9)
+
+
+def test_an_entry_is_worth_what_leaving_it_out_alone_costs() -> None:
+    X, D = random_problem(2)
+    E = exact_encoder(X.T @ X, D, L1, L2)
+    found = saliency(build(DenseGram(X.T @ X), D), E, l1=L1, l2=L2)
+    least = objective(X, D, L1, L2, E)
+    for place in [(0, 0), (3, 4), (7, 2), (13, 6)]:
+        without = E.copy()
+        without[place] = 0.0
+        assert found[place] == pytest.approx(objective(X, D, L1, L2, without) - least, abs=1e-9)
+
+
+@given(st.integers(0, 1000), st.floats(0.001, 1.0))
+def test_the_largest_entries_are_kept_and_the_first_of_equals(seed: int, density: float) -> None:
+    rng = np.random.default_rng(seed)
+    worth = rng.integers(0, 6, (300, 5)).astype(float)
+    n = max(1, int(density * worth.size))
+    order = np.argsort(-worth, axis=None, kind="stable")[:n]
+    kept = support(worth, density)
+    assert_array_equal(np.flatnonzero(kept.toarray()), np.sort(order))
+    assert kept.indices.dtype == np.int32
+
+
+def test_a_search_that_is_cut_short_says_so() -> None:
+    X, D = random_problem(1)
+    problem = SupportProblem.build(
+        build(DenseGram(X.T @ X), D), sp.csr_array(np.ones(D.shape)), l1=L1, l2=L2
+    )
+    told: list[tuple[int, float]] = []
+    with pytest.warns(ConvergenceWarning, match="2 iterations"):
+        found = solve_support(
+            problem,
+            np.zeros(D.size),
+            tol=1e-10,
+            max_iter=2,
+            callback=lambda *a: told.append(a),
+        )
+    assert not found.converged
+    assert [step for step, _ in told] == [1, 2]
+    x = as_dense(found.encoder).ravel()
+    off = np.linalg.norm(problem.right_hand_side() - problem.operator(x))
+    assert found.residual == pytest.approx(off / np.linalg.norm(problem.right_hand_side()))
+    assert found.residual == pytest.approx(told[-1][1])
+
+
+def test_nothing_to_learn_is_an_encoder_of_zeros() -> None:
+    D = random_problem(0)[1]
+    found = sparsify(
+        build(DenseGram(np.zeros((14, 14))), D),
+        solution(np.zeros(D.shape)),
+        l1=L1,
+        l2=L2,
+        density=0.2,
+        tol=1e-6,
+        max_iter=10,
+    )
+    assert not as_dense(found.encoder).any()
+    assert found.converged
+
+
+def test_histories_sum_the_same_rows_sparse_or_dense() -> None:
+    rng = np.random.default_rng(0)
+    encoder = sp.random_array((9, 6), density=0.4, rng=rng, format="csr", dtype=np.float32)
+    rows = sp.csr_array((rng.random((20, 12)) < 0.4).astype(np.float32))
+    dense = as_dense(encoder)
+    assert_allclose(sum_rows(encoder, rows), rows.toarray()[:, :9] @ dense, atol=1e-6)
+    assert_allclose(sum_rows(encoder, rows), sum_rows(dense, rows), atol=1e-12)
+    assert as_dense(dense) is dense
+
+
+@pytest.fixture(scope="module")
+def thin(dataset: Dataset) -> Teaser:
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, density=0.25).fit(dataset)
+
+
+def test_a_model_is_sparse_and_works_as_its_dense_copy(thin: Teaser) -> None:
+    assert sp.issparse(thin.encoder_)
+    assert thin.encoder_.dtype == np.float32
+    n_items, n_tags = thin.encoder_.shape
+    assert thin.encoder_.nnz == int(0.25 * n_items * n_tags)
+    copy = Teaser()
+    copy.__dict__.update(thin.__dict__, encoder_=thin.encoder_.toarray())
+    history = ["i2", "i6", "i9"]
+    assert_allclose(thin.profile(history).values, copy.profile(history).values, atol=1e-12)
+    for tag in thin.tags_:
+        assert thin.origins(tag, history) == copy.origins(tag, history)
+    eye = sp.eye_array(n_items, format="csr")
+    assert_allclose(thin.score_batch(eye), copy.score_batch(eye), atol=1e-12)
+
+
+def test_the_entries_of_a_model_are_exact_on_their_support(dataset: Dataset) -> None:
+    model = Teaser(l2_weights=L1, l2_encoder=L2, density=0.3, dtype="float64", tol=1e-11).fit(
+        dataset
+    )
+    X = dataset.X.toarray().astype(float)
+    E = model.encoder_.toarray()
+    assert model.encoder_.dtype == np.float64
+    assert_allclose(E, exact_on(X.T @ X, model.decoder_.toarray(), E != 0), atol=1e-8)
+
+
+def test_weights_and_a_sparse_encoder_go_together(dataset: Dataset) -> None:
+    model = Teaser(
+        l2_weights=L1,
+        l2_encoder=L2,
+        density=0.3,
+        decoder="learned",
+        l2_decoder=3.0,
+        dtype="float64",
+        tol=1e-11,
+    ).fit(dataset)
+    X = dataset.X.toarray().astype(float)
+    E, D = model.encoder_.toarray(), model.decoder_.toarray()
+    assert not np.isin(D[:, :-1], (0, 1)).all()
+    assert_allclose(E, exact_on(X.T @ X, D, E != 0), atol=1e-8)
+
+
+def test_new_items_and_a_warm_start_work_with_a_sparse_encoder(
+    dataset: Dataset, thin: Teaser
+) -> None:
+    again = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset, start=thin)
+    cold = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset)
+    assert_allclose(again.encoder_, cold.encoder_, atol=0.01)
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0, density=0.25).fit(dataset, start=cold)
+    model.add_items({"new": ["town=Ghent"]})
+    assert model.origins("town=Ghent", ["new", "i2"])["new"] == 0.0
+    assert "new" in {r.item_id for r in model.recommend(["i2", "new"], exclude_history=False, k=99)}
+
+
+def test_the_file_holds_the_entries_kept_and_they_stay_on_disk(
+    thin: Teaser, dataset: Dataset, tmp_path: Path
+) -> None:
+    thin.save(tmp_path / "thin")
+    same = teaser.load(tmp_path / "thin", Teaser)
+    assert sp.issparse(same.encoder_)
+    assert_array_equal(same.encoder_.toarray(), thin.encoder_.toarray())
+    assert same.density == 0.25
+    assert not same.encoder_.data.flags.writeable
+    assert not same.encoder_.indices.flags.writeable
+    assert [r.item_id for r in same.recommend(["i2"])] == [
+        r.item_id for r in thin.recommend(["i2"])
+    ]
+    assert "encoder" not in read(tmp_path / "thin").arrays
+    stored = sum(a.nbytes for a in pack_encoder(thin.encoder_).values())
+    n_items, n_tags = thin.encoder_.shape
+    assert stored == 8 * thin.encoder_.nnz + 4 * (n_items + 1)
+    assert stored < 4 * n_items * n_tags
+
+
+@pytest.mark.parametrize("damage", ["missing", "column", "pointer"])
+def test_a_damaged_encoder_is_refused(thin: Teaser, tmp_path: Path, damage: str) -> None:
+    thin.save(tmp_path / "m")
+    content = read(tmp_path / "m")
+    arrays = {name: np.array(a) for name, a in content.arrays.items()}
+    if damage == "missing":
+        del arrays["encoder.indices"]
+    elif damage == "column":
+        arrays["encoder.indices"][0] = 1000
+    else:
+        arrays["encoder.indptr"][-1] += 1
+    with pytest.raises(ArtifactError, match="encoder is not whole"):
+        unpack_encoder(arrays, len(thin.tags_))
+    write(
+        tmp_path / "m",
+        kind="Teaser",
+        settings=content.settings,
+        arrays=arrays,
+        tables=content.tables,
+    )
+    with pytest.raises(ArtifactError):
+        teaser.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("density", [0, -0.1, 1.5, float("nan"), True, "5%"])
+def test_a_share_that_makes_no_sense_is_refused_before_any_work(
+    dataset: Dataset, density: Any
+) -> None:
+    for attempt in (Teaser(density=density).estimate, Teaser(density=density).fit):
+        with pytest.raises(ParameterError, match="density must be the share"):
+            attempt(dataset)
+
+
+def test_a_remainder_and_a_sparse_encoder_are_refused_together(dataset: Dataset) -> None:
+    with pytest.raises(ParameterError, match="density"):
+        Teaser(density=0.1, l2_remainder=100.0).estimate(dataset)
+
+
+def test_all_entries_are_the_dense_solution(dataset: Dataset) -> None:
+    settings: Any = {"l2_weights": L1, "l2_encoder": L2, "dtype": "float64", "tol": 1e-10}
+    whole = Teaser(density=1.0, **settings).fit(dataset)
+    assert_allclose(whole.encoder_.toarray(), Teaser(**settings).fit(dataset).encoder_, atol=1e-8)
+
+
+def test_a_twentieth_of_the_entries_says_nearly_all(shared_data: Path) -> None:
+    found = read_source("ml-1m", shared_data / "ml-1m")
+    films = Dataset.from_tables(
+        found.interactions.filter(pl.col(found.user).cast(pl.Int64) < 2500),
+        found.items,
+        user=found.user,
+        item=found.item,
+        rules=found.rules,
+        positive="rating >= 4",
+    )
+    parts = split(with_common_tags(films, 8), n_validation=0, n_test=500, rng=0)
+    dense = Teaser().fit(parts.training)
+    thin = Teaser(density=0.05).fit(parts.training)
+    cut = copy.copy(dense)
+    system = dense.prepare(parts.training)
+    kept = support(saliency(system, dense.encoder_, l1=200.0, l2=500.0), 0.05)
+    cut.encoder_ = dense.encoder_ * kept.toarray()
+    whole, again, once = (
+        evaluate(model, parts.test, metrics=["ndcg@100"]).summary()["ndcg@100"].mean
+        for model in (dense, thin, cut)
+    )
+    assert again > 0.97 * whole
+    assert once < again

@@ -1,0 +1,482 @@
+"""Tests of what is known of people in a model: its equation, profiles, origins, files."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from conftest import RULES, small_tables
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+from oracles import random_problem, without_diagonal
+
+import teaser
+from teaser import Category, Dataset, Steering, Teaser, artifact
+from teaser.data.split import split
+from teaser.data.tagging.tag import Tag
+from teaser.errors import ArtifactError, ParameterError, UnknownTagError
+from teaser.evaluate.protocol import evaluate
+from teaser.model.baselines.ease import EASE
+from teaser.model.baselines.product import Product
+from teaser.model.extensions.user_features import (
+    UserRows,
+    alone_share,
+    learn_alone,
+    match_rows,
+    pad_rows,
+    place_about,
+    place_many_about,
+)
+from teaser.model.solver.solve import solve
+from teaser.profile import POPULARITY
+
+Array = NDArray[Any]
+HISTORY = ["i1", "i4", "i6"]
+
+
+def known_tables(seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The two camps of people, most of whom say which they are of; some say nothing."""
+    interactions, items = small_tables(seed)
+    kind = dict(zip(items["item_id"], items["type"], strict=True))
+    rng = np.random.default_rng(seed)
+    rows = []
+    for (user,), chosen in interactions.group_by("user_id", maintain_order=True):
+        films = sum(kind[i] == "film" for i in chosen["item_id"])
+        camp = "cinema" if 2 * films > chosen.height else "music"
+        if rng.random() < 0.9:
+            rows.append((user, camp, int(rng.integers(18, 80))))
+    users = pl.DataFrame(rows, schema=["user_id", "camp", "age"], orient="row")
+    return interactions, items, users
+
+
+@pytest.fixture(scope="module")
+def known() -> Dataset:
+    interactions, items, users = known_tables()
+    rules = [Category("camp")]
+    return Dataset.from_tables(interactions, items, rules=RULES, users=users, user_rules=rules)
+
+
+@pytest.fixture(scope="module")
+def fitted(known: Dataset) -> Teaser:
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-9, dtype="float64").fit(known)
+
+
+def brute_force(X: Array, Q: Array, D: Array, l1: float, l2: float) -> Array:
+    """Minimise |X - [X Q] W|^2 + l1 |W|^2 + l2 |E|^2, W = E D' without the diagonal of items.
+
+    One column of the least-squares problem for each unknown.
+    """
+    Y = np.hstack([X, Q])
+    n, t = D.shape
+    rows = Y.shape[1]
+    columns = []
+    for unit in np.eye(rows * t):
+        E = unit.reshape(rows, t)
+        W = E @ D.T
+        W[:n] = without_diagonal(W[:n])
+        columns.append(
+            np.concatenate([(Y @ W).ravel(), np.sqrt(l1) * W.ravel(), np.sqrt(l2) * E.ravel()])
+        )
+    goal = np.concatenate([X.ravel(), np.zeros(rows * n + rows * t)])
+    return np.asarray(np.linalg.lstsq(np.stack(columns, axis=1), goal)[0]).reshape(rows, t)
+
+
+def problem(seed: int) -> tuple[Array, Array, Array]:
+    X, D = random_problem(seed)
+    rng = np.random.default_rng(seed + 100)
+    Q = np.zeros((len(X), 5))
+    Q[np.arange(len(X)), rng.integers(0, 3, len(X))] = 1.0  # one of three groups
+    Q[:, 3] = rng.random(len(X)) < 0.5  # a property of its own
+    Q[4] = 0.0  # a person of whom nothing is known; the last feature is nobody's
+    return X, Q, D
+
+
+class TestEquation:
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    @pytest.mark.parametrize("solver", ["cg", "admm"])
+    def test_the_rows_are_those_of_brute_force(self, seed: int, solver: str) -> None:
+        X, Q, D = problem(seed)
+        padded = np.vstack([D, np.zeros((Q.shape[1], D.shape[1]))])
+        found = solve(
+            np.hstack([X, Q]), padded, l2_weights=3.0, l2_encoder=2.0, tol=1e-12,
+            solver=solver, dtype="float64", max_iter=20_000,
+        )  # fmt: skip
+        assert_allclose(found.encoder, brute_force(X, Q, D, 3.0, 2.0), atol=1e-8)
+
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    def test_what_features_say_alone_is_that_of_brute_force(self, seed: int) -> None:
+        X, Q, D = problem(seed)
+        eta, V = np.linalg.eigh(D.T @ D)
+        found = learn_alone(
+            sp.csr_array(Q), sp.csr_array(X), sp.csr_array(D), basis=(V, np.maximum(eta, 0)),
+            l1=3.0, l2=2.0,
+        )  # fmt: skip
+        p, t = Q.shape[1], D.shape[1]
+        columns = [
+            np.concatenate([
+                (Q @ C @ D.T).ravel(), np.sqrt(3.0) * (C @ D.T).ravel(), np.sqrt(2.0) * C.ravel(),
+            ])
+            for C in np.eye(p * t).reshape(-1, p, t)
+        ]  # fmt: skip
+        goal = np.concatenate([X.ravel(), np.zeros(p * len(D) + p * t)])
+        wanted = np.linalg.lstsq(np.stack(columns, axis=1), goal)[0].reshape(p, t)
+        assert_allclose(found, wanted, atol=1e-8)
+
+    def test_a_model_solves_it(self, known: Dataset, fitted: Teaser) -> None:
+        assert known.F is not None
+        X, Q = known.X.toarray().astype(float), known.F.toarray().astype(float)
+        D = fitted.decoder_.toarray()
+        assert fitted.user_encoder_ is not None
+        both = np.vstack([fitted.encoder_, fitted.user_encoder_])
+        Y = np.hstack([X, Q])
+
+        def half_gradient(E: Array) -> Array:
+            W = E @ D.T
+            W[: len(D)] = without_diagonal(W[: len(D)])
+            M = Y.T @ (Y @ W - X) + 5.0 * W
+            M[: len(D)] = without_diagonal(M[: len(D)])
+            return np.asarray(M @ D + 5.0 * E)
+
+        size = np.abs(half_gradient(np.zeros_like(both))).max()
+        assert np.abs(half_gradient(both)).max() < 1e-7 * size
+
+    @pytest.mark.parametrize("gram", ["dense", "sparse"])
+    def test_either_gram_gives_the_same(self, known: Dataset, fitted: Teaser, gram: str) -> None:
+        other = Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-9, dtype="float64", gram=gram)
+        other.fit(known)
+        assert_allclose(other.user_encoder_, fitted.user_encoder_, atol=1e-8)  # type: ignore[arg-type]
+
+    def test_shared_tags_count_for_items_alone(self, known: Dataset) -> None:
+        model = Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-7, content_weight=4.0).fit(known)
+        assert len(model.encoder_) == known.n_items
+        assert model.user_encoder_ is not None
+        assert len(model.user_encoder_) == 2
+
+    def test_rows_of_zeros_are_put_below(self, known: Dataset) -> None:
+        people = Dataset.from_tables(
+            *known_tables()[:2], rules=RULES, users=known_tables()[2]
+        ).user_features
+        D = sp.csr_array(np.arange(6.0).reshape(3, 2))
+        assert people is not None
+        wanted = np.vstack([D.toarray(), np.zeros((len(people.tags), 2))])
+        assert_array_equal(pad_rows(D, people).toarray(), wanted)
+        assert pad_rows(D, None) is D
+
+
+class TestFit:
+    def test_it_learns_a_row_for_each_tag_of_people(self, known: Dataset, fitted: Teaser) -> None:
+        assert fitted.user_tags_ == known.user_tags == (
+            Tag("camp", "cinema"), Tag("camp", "music"),
+        )  # fmt: skip
+        assert fitted.user_encoder_ is not None
+        assert fitted.user_encoder_.shape == (2, len(fitted.tags_))
+        assert fitted.encoder_.shape == (known.n_items, len(fitted.tags_))
+        assert fitted.describe()["user_tags"] == {"camp": 2}
+
+    def test_a_data_set_without_them_makes_a_model_without(self, model: Teaser) -> None:
+        assert model.user_tags_ == ()
+        assert model.user_encoder_ is None
+        assert model.describe()["user_tags"] == {}
+
+    def test_it_can_be_told_to_leave_them_out(self, known: Dataset, dataset: Dataset) -> None:
+        plain = Teaser(tol=1e-5).fit(dataset)
+        told = Teaser(tol=1e-5, user_features=False).fit(known)
+        assert told.user_tags_ == ()
+        assert_array_equal(told.encoder_, plain.encoder_)
+
+    def test_a_second_fit_forgets_them(self, known: Dataset, dataset: Dataset) -> None:
+        model = Teaser(tol=1e-5).fit(known)
+        assert model.user_tags_
+        assert model.fit(dataset).user_tags_ == ()
+        with pytest.raises(ParameterError, match="knows nothing of people"):
+            model.profile([], about=["camp=music"])
+
+    @pytest.mark.parametrize(
+        ("how", "named"),
+        [
+            ({"l2_remainder": 100.0}, "l2_remainder"),
+            ({"density": 0.3}, "density"),
+            ({"decoder": "learned"}, "decoder='learned'"),
+        ],
+    )
+    def test_what_does_not_go_together_is_refused(
+        self, known: Dataset, how: dict[str, Any], named: str
+    ) -> None:
+        with pytest.raises(
+            ParameterError, match=f"cannot be learnt from with {named}.*people=False"
+        ):
+            Teaser(**how).fit(known)
+        with pytest.raises(ParameterError, match="user_features=False"):
+            Teaser(**how).estimate(known)
+        assert Teaser(user_features=False, tol=1e-2, **how).fit(known).user_tags_ == ()
+
+    @pytest.mark.parametrize("people", [None, "yes", 1])
+    def test_people_is_true_or_false(self, known: Dataset, people: Any) -> None:
+        with pytest.raises(ParameterError, match="user_features must be True or False, found"):
+            Teaser(user_features=people).fit(known)
+
+    def test_a_prepared_system_must_have_their_rows(self, known: Dataset) -> None:
+        system = Teaser(user_features=False).prepare(known)
+        with pytest.raises(ParameterError, match="prepared for"):
+            Teaser().fit(known, system=system)
+        shared = Teaser(tol=1e-5)
+        found = shared.fit(known, system=shared.prepare(known))
+        assert_array_equal(found.user_encoder_, Teaser(tol=1e-5).fit(known).user_encoder_)
+
+    def test_an_earlier_model_is_a_beginning(self, known: Dataset, dataset: Dataset) -> None:
+        how: dict[str, Any] = {"tol": 1e-6, "dtype": "float64"}
+        first = Teaser(**how).fit(known)
+        again = Teaser(**how).fit(known, start=first)
+        assert again.iterations_ == 0
+        assert again.user_encoder_ is not None
+        assert_allclose(again.user_encoder_, first.user_encoder_, atol=1e-12)  # type: ignore[arg-type]
+        plain = Teaser(**how).fit(dataset)
+        for start in (plain, first):
+            found = Teaser(**how).fit(known, start=start)
+            assert_allclose(found.encoder_, first.encoder_, atol=1e-5)
+        assert_allclose(Teaser(**how).fit(dataset, start=first).encoder_, plain.encoder_, atol=1e-5)
+
+    def test_rows_are_matched_by_name(self, known: Dataset, fitted: Teaser) -> None:
+        assert known.user_features is not None
+        tags = (Tag("camp", "music"), Tag("camp", "theatre"))
+        other = known.user_features.__class__(
+            known.user_features.F, tags, known.user_features.rules, known.user_features.report
+        )
+        found = match_rows(fitted, fitted.encoder_, known, other)
+        assert_array_equal(found[: known.n_items], fitted.encoder_)
+        assert fitted.user_encoder_ is not None
+        assert_array_equal(found[known.n_items], fitted.user_encoder_[1])
+        assert not found[known.n_items + 1].any()
+
+
+class TestProfile:
+    def test_raw_scores_are_history_plus_features(self, fitted: Teaser) -> None:
+        rows = fitted.user_rows_
+        assert rows is not None
+        for history, share in (([], 1.0), (["i1"], 2 / 3), (HISTORY, 2 / 11)):
+            places = [fitted.items_.index_of(i) for i in history]
+            raw = fitted.encoder_[places].sum(axis=0)
+            raw = raw + share * rows.alone[1] + (1 - share) * rows.encoder[1]
+            profile = fitted.profile(history, about=["camp=music"])
+            scale = np.percentile(np.abs(raw[:-1]), 99)
+            assert_allclose(profile.values, profile.certainty * raw / scale, rtol=1e-9)
+
+    def test_features_count_as_one_more_item_for_the_certainty(self, fitted: Teaser) -> None:
+        assert fitted.profile([]).certainty == pytest.approx(0.2)
+        assert fitted.profile([], about=["camp=music"]).certainty == pytest.approx(0.4)
+        assert fitted.profile(["i1"], about=["camp=music"]).certainty == pytest.approx(0.6)
+        assert fitted.profile(HISTORY, about=["camp=music"]).certainty == pytest.approx(0.8)
+
+    def test_it_says_what_it_was_told(self, fitted: Teaser) -> None:
+        tag = Tag("camp", "cinema")
+        assert fitted.profile([], about=[tag, "camp=cinema"]).about == (tag,)
+        assert fitted.profile([]).about == ()
+
+    def test_nothing_known_is_as_before(self, fitted: Teaser) -> None:
+        several: tuple[Any, ...] = (None, [], ())
+        for nothing in several:
+            cold = fitted.profile([], about=nothing)
+            assert cold.affinities[POPULARITY] == 0.6
+            assert np.count_nonzero(cold.values) == 1
+            assert_array_equal(
+                fitted.profile(HISTORY, about=nothing).values, fitted.profile(HISTORY).values
+            )
+
+    def test_cold_people_get_what_people_like_them_choose(self, fitted: Teaser) -> None:
+        music = fitted.profile([], about=["camp=music"]).affinities
+        cinema = fitted.profile([], about=["camp=cinema"]).affinities
+        concert = Tag("type", "concert")
+        assert music[concert] > 0 > cinema[concert]
+        best = fitted.recommend([], about=["camp=cinema"], k=5)
+        assert all(int(str(r.item_id)[1:]) % 2 == 1 for r in best)
+
+    def test_presses_move_such_a_profile_as_any(self, fitted: Teaser) -> None:
+        before = fitted.profile([], about=["camp=music"]).affinities
+        after = fitted.profile([], {"labels=free": 1}, about=["camp=music"]).affinities
+        moved = {str(tag): after[tag] - before[tag] for tag in before if before[tag] != after[tag]}
+        assert moved == {"labels=free": pytest.approx(0.2)}
+
+    def test_a_certainty_of_ones_own_sees_the_longer_history(self, fitted: Teaser) -> None:
+        steering = Steering(certainty=lambda length: length / 10)
+        assert fitted.profile(["i1"], about=["camp=music"], steering=steering).certainty == 0.2
+
+    @given(st.integers(0, 10_000))
+    def test_features_speak_less_on_their_own_with_every_item(self, length: int) -> None:
+        now, next_ = alone_share(np.array([length, length + 1]))
+        assert 0 < next_ < now <= 1
+
+    def test_without_history_they_speak_on_their_own(self) -> None:
+        assert_allclose(alone_share(np.arange(4)), [1, 2 / 3, 1 / 3, 2 / 11])
+
+
+class TestAnswers:
+    def test_contributions_sum_to_the_score(self, fitted: Teaser) -> None:
+        for history in ([], HISTORY):
+            for r in fitted.recommend(history, about=["camp=music"], k=5):
+                said = fitted.explain(r.item_id, history, about=["camp=music"])
+                assert said.score == r.score
+                assert sum(said.contributions.values()) == pytest.approx(said.score, rel=1e-9)
+
+    def test_origins_name_features_and_sum_to_the_raw_score(self, fitted: Teaser) -> None:
+        for history in ([], ["i1"], HISTORY):
+            parts = fitted.origins("type=concert", history, about=["camp=music"])
+            assert list(parts) == [*history, Tag("camp", "music")]
+            profile = fitted.profile(history, about=["camp=music"])
+            others = fitted.origins("town=Ghent", history, about=["camp=music"])
+            # Affinities are one multiple of raw scores, whatever the tag.
+            a, b = (profile.affinities[Tag.parse(t)] for t in ("type=concert", "town=Ghent"))
+            assert sum(parts.values()) * b == pytest.approx(sum(others.values()) * a, rel=1e-9)
+
+    def test_origins_of_who_says_nothing_are_items_alone(self, fitted: Teaser) -> None:
+        assert list(fitted.origins("type=concert", HISTORY)) == HISTORY
+
+    def test_a_batch_equals_its_single_people(self, fitted: Teaser) -> None:
+        histories = [HISTORY, [], ["i2"], []]
+        people = [["camp=music"], ["camp=cinema"], None, None]
+        single = [fitted.recommend(h, about=p, k=6) for h, p in zip(histories, people, strict=True)]
+        assert fitted.recommend_batch(histories, about=people, k=6) == single
+        X = np.zeros((4, len(fitted.items_)))
+        for row, history in enumerate(histories):
+            X[row, [fitted.items_.index_of(i) for i in history]] = 1
+        matrix = sp.csr_array([[0, 1], [1, 0], [0, 0], [0, 0]])
+        scores = fitted.score_batch(X, about=people)
+        assert_array_equal(fitted.score_batch(X, about=matrix), scores)
+        assert_array_equal(fitted.score_batch(X, about=matrix.toarray()), scores)
+        for row, found in enumerate(single):
+            places = [fitted.items_.index_of(r.item_id) for r in found]
+            assert_allclose(scores[row, places], [r.score for r in found], rtol=1e-9)
+            values = fitted.profile(histories[row], about=people[row]).values
+            assert_allclose(fitted.affinity_batch(X, about=people)[row], values, rtol=1e-12)
+
+    def test_saved_and_loaded_it_answers_to_the_bit(self, fitted: Teaser, tmp_path: Path) -> None:
+        fitted.save(tmp_path / "m")
+        loaded = teaser.load(tmp_path / "m", Teaser)
+        assert loaded.user_tags_ == fitted.user_tags_
+        for history in ([], HISTORY):
+            found = loaded.recommend(history, about=["camp=music"])
+            assert found == fitted.recommend(history, about=["camp=music"])
+
+    def test_a_file_with_rows_of_other_sizes_is_refused(
+        self, fitted: Teaser, tmp_path: Path
+    ) -> None:
+        fitted.save(tmp_path / "m")
+        content = artifact.read(tmp_path / "m")
+        arrays = {**content.arrays, "people_alone": np.zeros((3, 2))}
+        artifact.write(
+            tmp_path / "m", kind="Teaser", settings=content.settings, arrays=arrays,
+            tables=content.tables,
+        )  # fmt: skip
+        with pytest.raises(ArtifactError, match="does not hold a whole"):
+            teaser.load(tmp_path / "m")
+
+    def test_new_items_change_nothing_of_it(self, known: Dataset) -> None:
+        model = Teaser(tol=1e-5).fit(known)
+        before = model.profile(["i1"], about=["camp=music"]).values
+        model.add_items({"new": ["type=concert"]})
+        after = model.profile(["i1"], about=["camp=music"])
+        assert_array_equal(after.values, before)
+        assert "new" in [r.item_id for r in model.recommend([], about=["camp=music"], k=41)]
+
+    def test_a_product_hands_them_to_its_aspect_part(self, known: Dataset) -> None:
+        aspect = Teaser(tol=1e-5).fit(known)
+        both = Product(aspect, EASE(l2=10.0).fit(known))
+        assert both.user_tags_ == aspect.user_tags_
+        cold = both.recommend([], about=["camp=music"], k=5)
+        alone = aspect.recommend([], about=["camp=music"], k=5)
+        assert [r.item_id for r in cold] == [r.item_id for r in alone]
+        said = both.explain("i2", HISTORY, about=["camp=music"])
+        aspect_said = aspect.explain("i2", HISTORY, about=["camp=music"])
+        assert said.cover.explained == aspect_said.score
+        X = sp.csr_array((1, known.n_items))
+        wanted = np.maximum(aspect.score_batch(X, about=[["camp=music"]]), 0)
+        assert_allclose(both.score_batch(X, about=[["camp=music"]]), wanted, rtol=1e-9)
+        parts = both.origins("type=concert", ["i1"], about=["camp=music"])
+        assert parts == aspect.origins("type=concert", ["i1"], about=["camp=music"])
+
+
+class TestBadInput:
+    def test_an_unknown_feature_names_the_closest(self, fitted: Teaser) -> None:
+        with pytest.raises(UnknownTagError, match="Closest: camp=music"):
+            fitted.recommend([], about=["camp=musik"])
+        with pytest.raises(UnknownTagError, match="Unknown tag type=concert"):
+            fitted.recommend([], about=["type=concert"])
+
+    @pytest.mark.parametrize("people", ["camp=music", 5, {"camp": "music"}, Tag("camp", "music")])
+    def test_what_is_known_is_a_list(self, fitted: Teaser, people: Any) -> None:
+        with pytest.raises(ParameterError, match="a list of tags such as"):
+            fitted.profile([], about=people)
+
+    def test_a_model_that_knows_nothing_of_people_says_so(self, model: Teaser) -> None:
+        with pytest.raises(ParameterError, match="knows nothing of people, so that camp=music"):
+            model.recommend([], about=["camp=music"])
+        assert model.recommend([], about=[]) == model.recommend([])
+
+    @pytest.mark.parametrize("people", ["camp=music", {"camp": 1}, 7])
+    def test_several_people_are_a_list_of_lists(self, fitted: Teaser, people: Any) -> None:
+        with pytest.raises(ParameterError, match="one list of tags for each"):
+            fitted.recommend_batch([[]], about=people)
+
+    def test_everyone_needs_an_entry(self, fitted: Teaser) -> None:
+        with pytest.raises(ParameterError, match="2 histories, and features of 1 people"):
+            fitted.recommend_batch([[], []], about=[["camp=music"]])
+
+    def test_a_matrix_must_fit(self, fitted: Teaser) -> None:
+        X = np.zeros((2, len(fitted.items_)))
+        with pytest.raises(ParameterError, match=r"shape \(2, 3\).*2 tags of people"):
+            fitted.score_batch(X, about=np.zeros((2, 3)))
+        with pytest.raises(ParameterError, match="only 0 and 1"):
+            fitted.score_batch(X, about=np.full((2, 2), 0.5))
+
+    def test_places_are_each_once_and_in_order(self) -> None:
+        rows = UserRows((Tag("a", "x"), Tag("a", "y")), np.zeros((2, 3)), np.zeros((2, 3)))
+        assert place_about(["a=y", "a=x", "a=y"], rows) == [0, 1]
+        assert place_about(None, rows) == []
+        assert place_many_about(None, rows, 4) is None
+        found = place_many_about([None, ["a=y"]], rows, 2)
+        assert found is not None
+        assert_array_equal(found.toarray(), [[0, 0], [0, 1]])
+
+
+class TestEvaluation:
+    def test_a_fold_brings_what_is_known_of_its_people(self, known: Dataset) -> None:
+        parts = split(known, n_validation=10, n_test=60, rng=0)
+        model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(parts.training)
+        cold = parts.test.shortened(0, rng=0)
+        told = evaluate(model, cold, metrics=["ndcg@20"])
+        untold = evaluate(model, cold, metrics=["ndcg@20"], about=False)
+        assert told.values["ndcg@20"].mean() > untold.values["ndcg@20"].mean() + 0.1
+        assert (untold.lists == untold.lists[0]).all()
+        by_hand = model.recommend_batch(
+            [[]] * 60,
+            about=[[model.user_tags_[j] for j in row.indices] for row in _rows(cold.user_features)],
+            k=20,
+        )
+        for found, wanted in zip(told.lists, by_hand, strict=True):
+            assert [known.items[i] for i in found] == [r.item_id for r in wanted]
+
+    def test_models_without_features_are_not_told(self, known: Dataset) -> None:
+        parts = split(known, n_validation=10, n_test=20, rng=0)
+        for model in (Teaser(user_features=False).fit(parts.training), EASE().fit(parts.training)):
+            told, untold = (
+                evaluate(model, parts.test, metrics=["ndcg@20"], about=people)
+                for people in (True, False)
+            )
+            assert_array_equal(told.lists, untold.lists)
+
+    def test_features_of_another_split_are_refused(self, known: Dataset) -> None:
+        parts = split(known, n_validation=10, n_test=20, rng=0)
+        model = Teaser().fit(parts.training)
+        other = type(parts.test)(
+            parts.test.history, parts.test.held_out, parts.test.users, sp.csr_array((20, 5))
+        )
+        with pytest.raises(ParameterError, match="2 tags of people and the fold 5"):
+            evaluate(model, other)
+
+
+def _rows(matrix: sp.csr_array | None) -> list[sp.csr_array]:
+    assert matrix is not None
+    return [matrix[[i]] for i in range(matrix.shape[0])]

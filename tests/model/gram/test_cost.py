@@ -1,0 +1,179 @@
+"""Estimates made before a fit hold when it is made."""
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from teaser import Dataset, Teaser
+from teaser.errors import ResourceError
+from teaser.model.gram import cost as module
+from teaser.model.gram.cost import (
+    _limits,
+    check_memory,
+    choose_gram,
+    estimate,
+    memory_of_machine,
+    say_bytes,
+    say_seconds,
+)
+from teaser.model.gram.operator import SparseGram
+from teaser.model.solver.solve import solve
+
+F32 = np.dtype("float32")
+
+
+def generated(n_users: int, n_items: int, density: float) -> sp.csr_array:
+    X = sp.random_array(
+        (n_users, n_items), density=density, format="csr", rng=np.random.default_rng(0)
+    )
+    X.data[:] = 1
+    return X
+
+
+@pytest.mark.parametrize(("gram", "solver"), [("dense", "cg"), ("sparse", "cg"), ("dense", "admm")])
+def test_the_memory_of_a_fit_is_foreseen(gram: str, solver: str) -> None:
+    X = generated(2000, 2500, 0.01)
+    D = sp.random_array((2500, 300), density=0.02, format="csr", rng=np.random.default_rng(1))
+    expected = estimate(X, 300, solver=solver, gram=gram, tol=1e-2, dtype=F32).total_memory
+    solve(X[:20], D, l2_weights=50, l2_encoder=50, gram=gram, tol=0.5)  # compiles the loops
+    tracemalloc.start()
+    solve(X, D, l2_weights=50, l2_encoder=50, gram=gram, solver=solver, tol=1e-2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.75 * peak <= expected <= 1.33 * peak
+
+
+def test_the_parts_sum_to_the_total(dataset: Dataset) -> None:
+    found = Teaser(gram="dense").estimate(dataset)
+    assert found.total_memory == sum(found.memory.values())
+    assert found.memory["items x items"] == 4 * dataset.n_items**2
+    assert Teaser(gram="dense").memory_estimate(dataset) == found.total_memory
+
+
+def test_twice_the_precision_takes_more_memory(dataset: Dataset) -> None:
+    assert Teaser(dtype="float64").memory_estimate(dataset) > Teaser().memory_estimate(dataset)
+
+
+def test_a_gram_that_does_not_fit_is_never_chosen() -> None:
+    n_items = int((memory_of_machine() / 2) ** 0.5)
+    crowded = sp.csr_array(
+        (np.ones(4, np.float32), np.array([0, 1, 2, n_items - 1]), np.array([0, 4])),
+        shape=(1, n_items),
+    )
+    assert choose_gram(crowded, 1, F32) == "sparse"
+
+
+@pytest.mark.parametrize(
+    ("gram", "solver", "said"),
+    [
+        ("dense", "cg", r"with a dense Gram needs .* GB \(.*items x items.*gram='sparse' \("),
+        ("dense", "admm", r"Use solver='cg' and gram='sparse' \("),
+        ("sparse", "cg", r"with a sparse Gram needs .* Use fewer tags or a larger machine"),
+    ],
+)
+def test_what_cannot_fit_is_refused_with_numbers_and_a_way_out(
+    gram: str, solver: str, said: str
+) -> None:
+    n_items = int((memory_of_machine() / 3) ** 0.5)
+    X = sp.csr_array((1, n_items), dtype=np.float32)
+    n_tags = 10 if gram == "dense" else n_items
+    with pytest.raises(ResourceError, match=said):
+        check_memory(X, n_tags, solver=solver, gram=gram, dtype=F32)
+    check_memory(X, 10, solver="cg", gram="sparse", dtype=F32)
+
+
+@pytest.mark.parametrize("gram", ["dense", "auto"])
+def test_a_fit_is_refused_before_anything_is_allocated(gram: str) -> None:
+    n_items = 4 * int((memory_of_machine() / 4) ** 0.5)
+    X = sp.csr_array((2, n_items), dtype=np.float32)
+    D = sp.csr_array((n_items, 10 if gram == "dense" else n_items), dtype=np.float32)
+    tracemalloc.start()
+    with pytest.raises(ResourceError, match="larger machine"):
+        solve(X, D, l2_weights=1, l2_encoder=1, gram=gram)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
+
+
+@pytest.mark.parametrize("gram", ["sparse", "auto", "dense"])
+def test_alternating_directions_are_refused_for_their_own_arrays(gram: str) -> None:
+    n_items = int((memory_of_machine() / 8) ** 0.5)
+    X = sp.csr_array((2, n_items), dtype=np.float32)
+    D = sp.csr_array((n_items, 10), dtype=np.float32)
+    with pytest.raises(ResourceError, match="Use solver='cg' and gram='sparse'"):
+        solve(X, D, l2_weights=1, l2_encoder=1, gram=gram, solver="admm")
+
+
+def test_memory_that_runs_out_in_the_middle_is_told(dataset: Dataset) -> None:
+    class Full(SparseGram):
+        def apply(self, matrix: Any) -> Any:
+            raise MemoryError("Unable to allocate 9 GiB")
+
+    gram = Full(dataset.X, np.dtype("float32"))
+    with pytest.raises(ResourceError, match=r"fit ran out of memory \(Unable .*gram='sparse'"):
+        Teaser(gram=gram).fit(dataset)
+
+
+def test_double_precision_that_cannot_fit_is_offered_single() -> None:
+    n_items = int((memory_of_machine() / 45) ** 0.5)
+    X = sp.csr_array((1, n_items), dtype=np.float32)
+    with pytest.raises(ResourceError, match="dtype='float32'"):
+        check_memory(X, n_items, solver="cg", gram="sparse", dtype=np.dtype("float64"))
+
+
+def test_the_limit_of_a_container_is_the_memory_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own"
+    assert _limits(tmp_path, own) == []
+    own.write_text("4:cpu,memory:/a/b\n0::/pod/box\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "pod").mkdir()
+    (tmp_path / "pod" / "memory.max").write_text("3000000\n")
+    (tmp_path / "memory" / "a").mkdir(parents=True)
+    (tmp_path / "memory" / "a" / "memory.limit_in_bytes").write_text("5000000\n")
+    assert sorted(_limits(tmp_path, own)) == [3_000_000, 5_000_000]
+    physical = memory_of_machine()
+    (tmp_path / "memory.max").write_text("4000000\n")
+    monkeypatch.setattr(module, "_CGROUP", tmp_path)
+    assert memory_of_machine() == 4_000_000 < physical
+
+
+def test_the_choice_is_the_one_with_less_work() -> None:
+    """Few items that everybody chose are counted; many items that few chose are not."""
+    assert choose_gram(generated(3000, 50, 0.5), 30, F32) == "dense"
+    assert choose_gram(generated(3000, 3000, 0.001), 30, F32) == "sparse"
+
+
+def test_more_work_takes_more_time() -> None:
+    small = estimate(generated(500, 400, 0.02), 50, solver="cg", gram="dense", tol=1e-3, dtype=F32)
+    large = estimate(
+        generated(500, 4000, 0.02), 900, solver="cg", gram="dense", tol=1e-3, dtype=F32
+    )
+    assert 0 < small.seconds < large.seconds
+    tight = estimate(generated(500, 400, 0.02), 50, solver="cg", gram="dense", tol=1e-6, dtype=F32)
+    assert tight.iterations > small.iterations
+
+
+def test_it_is_said_for_people(dataset: Dataset) -> None:
+    memory, time = Teaser().estimate(dataset).lines()
+    assert "items x tags" in memory
+    assert "Gram" in time
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(12, "12 B"), (3400, "3 kB"), (2.5e7, "25 MB"), (4.71e9, "4.7 GB")]
+)
+def test_bytes_are_said_for_people(size: float, said: str) -> None:
+    assert say_bytes(size) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.2, "1 s or less"), (42.3, "42 s"), (600, "10 min"), (9000, "2.5 h")]
+)
+def test_durations_are_said_for_people(seconds: float, said: str) -> None:
+    assert say_seconds(seconds) == said

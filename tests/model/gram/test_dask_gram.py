@@ -1,0 +1,206 @@
+"""G over a real cluster of processes: equal to the local one, also when workers are killed."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import RULES, small_tables
+from numpy.testing import assert_allclose, assert_array_equal
+
+pytest.importorskip("distributed", reason="clusters need the extra dask")
+
+import dask
+from clusters import read_part
+from dask.delayed import delayed
+
+from teaser import Dataset, Teaser
+from teaser.data.reading.partition_writer import write_partitions
+from teaser.errors import ClusterError, DataError, ParameterError, TableError
+from teaser.model.gram.dask_cluster import Cluster
+from teaser.model.gram.dask_gram import DaskGram
+from teaser.model.gram.operator import SparseGram
+from teaser.model.gram.partitioned import column_blocks
+
+F64 = np.dtype("float64")
+OPTIONS: Any = {"dtype": "float64", "tol": 1e-11, "l2_weights": 5.0, "l2_encoder": 5.0}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("parts") / "p"
+    write_partitions(small_tables()[0], path, parts=5)
+    return path
+
+
+@pytest.fixture(scope="module")
+def parted(folder: Path) -> Dataset:
+    return Dataset.from_partitions(folder, small_tables()[1], rules=RULES)
+
+
+@pytest.fixture(scope="module")
+def local(folder: Path) -> Dataset:
+    whole = pl.concat([pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))])
+    return Dataset.from_tables(whole, small_tables()[1], rules=RULES)
+
+
+@pytest.fixture(scope="module")
+def wanted(local: Dataset) -> np.ndarray[Any, Any]:
+    return np.asarray(Teaser(gram="sparse", **OPTIONS).fit(local).encoder_)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster.local(2) as found:
+        yield found
+
+
+def collection(folder: Path, **options: Any) -> Any:
+    """Partitions as a Dask collection of pandas frames."""
+
+    class Collection:
+        def to_delayed(self) -> list[Any]:
+            paths = sorted(str(path) for path in folder.glob("*.parquet"))
+            return [delayed(read_part)(path, **options) for path in paths]
+
+    return Collection()
+
+
+def test_products_are_those_of_the_whole_matrix(
+    cluster: Cluster, parted: Dataset, local: Dataset
+) -> None:
+    gram = DaskGram(parted.X, cluster, F64)
+    G = (local.X.T @ local.X).toarray()
+    rng = np.random.default_rng(0)
+    M = rng.standard_normal((40, 70))
+    assert_allclose(gram.apply(M), G @ M, rtol=1e-12, atol=1e-12)
+    assert_allclose(gram.apply(local.S), G @ local.S.toarray())
+    assert_array_equal(gram.diagonal(), G.diagonal())
+    assert_array_equal(gram.counted().G, G)
+    F, DV = rng.standard_normal((2, 40, 9))
+    eta, beta = rng.random(9), rng.random(40)
+    found = gram.apply_pair(F, DV, eta, beta)
+    known = SparseGram(local.X, F64).apply_pair(F, DV, eta, beta)
+    for one, other in zip(found, known, strict=True):
+        assert_allclose(one, other, rtol=1e-12, atol=1e-10)
+
+
+def test_columns_in_several_blocks(
+    cluster: Cluster, parted: Dataset, local: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("teaser.model.streamed._BLOCK_BYTES", 1)
+    assert len(list(column_blocks(150, 40, F64))) == 3
+    M = np.random.default_rng(1).standard_normal((40, 150))
+    found = DaskGram(parted.X, cluster, F64).apply(M)
+    assert_allclose(found, local.X.T @ (local.X @ M), rtol=1e-12, atol=1e-12)
+
+
+def test_a_fit_is_that_of_the_data_in_memory_and_repeats(
+    cluster: Cluster, parted: Dataset, wanted: Any
+) -> None:
+    one, two = (
+        Teaser(gram=DaskGram(parted.X, cluster, F64), **OPTIONS).fit(parted) for _ in range(2)
+    )
+    assert_allclose(one.encoder_, wanted, rtol=0, atol=1e-9)
+    assert_array_equal(one.encoder_, two.encoder_)
+
+
+@pytest.mark.parametrize("victims", [1, 2])
+def test_workers_killed_in_the_middle_of_a_fit(
+    cluster: Cluster, parted: Dataset, wanted: Any, victims: int
+) -> None:
+    """kill -9 of one worker, and of all at once, when only workers know what was sent."""
+    killed: list[int] = []
+
+    def kill(iteration: int, residual: float) -> None:
+        if iteration == 2:
+            cluster.client.wait_for_workers(2)
+            pids = list(cluster.client.run(os.getpid).values())[:victims]
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            killed.extend(pids)
+
+    gram = DaskGram(parted.X, cluster, F64)
+    found = Teaser(gram=gram, **OPTIONS).fit(parted, callback=kill)
+    assert len(killed) == victims
+    assert found.converged_
+    assert_allclose(found.encoder_, wanted, rtol=0, atol=1e-9)
+
+
+def test_interactions_stay_on_the_workers(
+    cluster: Cluster, parted: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that comes to this process is larger than items x columns."""
+    seen = []
+    result = Cluster.result
+
+    def watched(self: Cluster, future: Any) -> Any:
+        answer = result(self, future)
+        seen.append(answer)
+        return answer
+
+    monkeypatch.setattr(Cluster, "result", watched)
+    DaskGram(parted.X, cluster, F64).apply(np.ones((40, 2)))
+    assert [answer.shape for answer in seen] == [(40, 2)]
+
+
+class TestCollections:
+    def test_a_dask_collection_is_surveyed_and_fitted(
+        self, cluster: Cluster, folder: Path, wanted: Any
+    ) -> None:
+        items = small_tables()[1]
+        parted = Dataset.from_partitions(collection(folder), items, rules=RULES, run=cluster.run)
+        found = Teaser(gram=DaskGram(parted.X, cluster, F64), **OPTIONS).fit(parted)
+        assert_allclose(found.encoder_, wanted, rtol=0, atol=1e-9)
+        with pytest.raises(DataError, match="Dask collection cannot be saved"):
+            parted.save(folder.parent / "data")
+
+    def test_a_dask_data_frame_is_one(self, cluster: Cluster, folder: Path) -> None:
+        frames = pytest.importorskip("dask.dataframe")
+        with dask.config.set({"dataframe.convert-string": False}):
+            table = frames.from_delayed(collection(folder).to_delayed())
+            parted = Dataset.from_partitions(table, small_tables()[1], rules=RULES, run=cluster.run)
+        assert parted.n_users == 300
+        assert len(parted.X.parts) == 5
+
+    def test_without_a_cluster_it_cannot_be_read(self, folder: Path) -> None:
+        with pytest.raises(ParameterError, match="Partition 0 of the Dask collection can only"):
+            Dataset.from_partitions(collection(folder), small_tables()[1])
+
+    def test_a_worker_that_the_system_kills_names_the_partition(self, folder: Path) -> None:
+        """As the out-of-memory killer does: no exception, the process is gone.
+
+        The first partition: Dask blames whatever a dead worker had queued, the first is told.
+        One death is enough here, so that the test need not wait for four.
+        """
+        source = collection(folder, victim="part-00000")
+        with (
+            dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+            Cluster.local(1) as frail,
+            pytest.raises(ClusterError) as caught,
+        ):
+            Dataset.from_partitions(source, small_tables()[1], run=frail.run)
+        assert "Partition 0 of the Dask collection" in str(caught.value)
+        assert "memory is too small" in str(caught.value)
+
+
+class TestBadParts:
+    @pytest.mark.parametrize("damage", ["gone", "cut"])
+    def test_a_partition_that_is_missing_or_corrupt_is_named(
+        self, cluster: Cluster, tmp_path: Path, damage: str
+    ) -> None:
+        interactions, items = small_tables()
+        write_partitions(interactions, tmp_path / "p", parts=3)
+        parted = Dataset.from_partitions(tmp_path / "p", items, rules=RULES, run=cluster.run)
+        path = Path(parted.X.parts[1].source)
+        content = path.read_bytes()
+        path.unlink()
+        if damage == "cut":
+            path.write_bytes(content[:-30])
+        with pytest.raises(TableError) as caught:
+            Teaser(gram=DaskGram(parted.X, cluster, F64), **OPTIONS).fit(parted)
+        assert str(path) in str(caught.value)

@@ -1,0 +1,202 @@
+"""The GPU gives what the CPU gives; where there is none, that is said."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import RULES, small_tables
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import random_problem
+
+import teaser
+from teaser import Dataset, Teaser
+from teaser.errors import ParameterError, ResourceError
+from teaser.model.extensions import remainder
+from teaser.model.gram import gpu as device
+from teaser.model.gram.operator import DenseGram
+from teaser.model.solver.system import sparse_like
+
+needs_gpu = pytest.mark.skipif(
+    not device.is_available(), reason="there is no GPU with CuPy on this machine"
+)
+
+
+@pytest.fixture(scope="module")
+def wide() -> Dataset:
+    return Dataset.from_tables(*small_tables(n_users=2500, n_items=300), rules=RULES)
+
+
+@pytest.mark.skipif(device.is_available(), reason="this machine has a GPU")
+def test_without_a_gpu_the_error_says_what_to_do(dataset: Dataset) -> None:
+    with pytest.raises(ResourceError, match=r"device='cuda' needs .*device='cpu'"):
+        Teaser(device="cuda").fit(dataset)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"device": "gpu"}, "one of cpu, cuda, found 'gpu'"),
+        ({"device": "cuda", "solver": "admm"}, "conjugate gradients alone"),
+        ({"device": "cuda", "gram": np.eye(3)}, "Gram of its own"),
+    ],
+)
+def test_contradictions_are_refused_before_any_work(
+    dataset: Dataset, settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ParameterError, match=said):
+        Teaser(**settings).fit(dataset)
+
+
+def test_the_device_is_not_part_of_the_saved_model(model: Teaser, tmp_path: Any) -> None:
+    moved = Teaser(l2_weights=5.0)
+    moved.__dict__.update(model.__dict__, device="cuda")
+    moved.save(tmp_path / "m")
+    assert teaser.load(tmp_path / "m").device == "cpu"
+
+
+@needs_gpu
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_encoder_is_that_of_the_cpu(seed: int, gram: str) -> None:
+    X, D = random_problem(seed)
+    settings: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0, "gram": gram}
+    for dtype, tol, within in (("float64", 1e-10, 1e-8), ("float32", 1e-5, 1e-4)):
+        here = teaser.solve(X, D, tol=tol, dtype=dtype, **settings)
+        there = teaser.solve(X, D, tol=tol, dtype=dtype, device="cuda", **settings)
+        assert isinstance(there.encoder, np.ndarray)
+        assert_allclose(there.encoder, here.encoder, atol=within)
+        assert there.converged
+
+
+@needs_gpu
+def test_counts_are_exact_beyond_half_precision() -> None:
+    """Two items that all of 5,000 people chose; 16-bit floats skip numbers above 2,048."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((5000, 300)) < 0.1).astype(np.float32)
+    X[:, :2] = 1
+    found = device.DeviceGram.from_interactions(sp.csr_array(X), np.dtype("float32"))
+    assert_array_equal(device.to_host(found.G), X.T @ X)
+    weights = sp.csr_array(X * 0.5)
+    found = device.DeviceGram.from_interactions(weights, np.dtype("float32"))
+    assert_allclose(device.to_host(found.G), X.T @ X / 4, rtol=1e-5)
+
+
+@needs_gpu
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+@pytest.mark.parametrize("content_weight", [0.0, 2.5])
+def test_a_model_fitted_there_is_the_model_fitted_here(
+    wide: Dataset, gram: str, content_weight: float
+) -> None:
+    settings: dict[str, Any] = {"tol": 1e-5, "gram": gram, "content_weight": content_weight}
+    here = Teaser(**settings).fit(wide)
+    there = Teaser(**settings, device="cuda").fit(wide)
+    assert_allclose(there.encoder_, here.encoder_, atol=1e-4)
+    warm = Teaser(**settings, device="cuda").fit(wide, start=there)
+    assert warm.iterations_ <= 1
+
+
+@needs_gpu
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+def test_weights_and_a_sparse_encoder_found_there_are_those_found_here(
+    wide: Dataset, gram: str
+) -> None:
+    settings: dict[str, Any] = {"tol": 1e-7, "gram": gram, "dtype": "float64"}
+    settings |= {"decoder": "learned", "density": 0.3}
+    here = Teaser(**settings).fit(wide)
+    there = Teaser(**settings, device="cuda").fit(wide)
+    assert_allclose(there.decoder_.data, here.decoder_.data, atol=1e-5)
+    assert_allclose(there.encoder_.toarray(), here.encoder_.toarray(), atol=1e-4)
+    assert_allclose(there.score_batch(wide.X[:200]), here.score_batch(wide.X[:200]), atol=1e-4)
+
+
+@needs_gpu
+def test_scores_of_batches_are_those_of_the_cpu(wide: Dataset) -> None:
+    model = Teaser(tol=1e-4, device="cuda").fit(wide)
+    here = Teaser(tol=1e-4)
+    here.__dict__.update(model.__dict__, device="cpu")
+    presses = [{"town=Ghent": 3}] * 200
+    assert_allclose(
+        model.score_batch(wide.X[:200], presses), here.score_batch(wide.X[:200], presses), atol=1e-4
+    )
+    model.add_items({"new": ["town=Ghent"]})
+    rows = sp.csr_array(np.eye(len(model.items_))[:100])
+    assert model.score_batch(rows).shape == (100, len(wide.items) + 1)
+
+
+@needs_gpu
+@pytest.mark.parametrize("content_weight", [0.0, 2.5])
+def test_a_remainder_found_there_is_that_of_the_cpu(wide: Dataset, content_weight: float) -> None:
+    settings: dict[str, Any] = {"l2_remainder": 300.0, "content_weight": content_weight}
+    for dtype, tol, within in (("float64", 1e-10, 1e-8), ("float32", 1e-5, 1e-4)):
+        here = Teaser(**settings, tol=tol, dtype=dtype).fit(wide)
+        there = Teaser(**settings, tol=tol, dtype=dtype, device="cuda").fit(wide)
+        assert isinstance(there.remainder_, np.ndarray)
+        assert there.remainder_.dtype == dtype
+        assert_allclose(there.encoder_, here.encoder_, atol=within)
+        assert_allclose(there.remainder_, here.remainder_, atol=within)
+        assert_array_equal(np.diag(there.remainder_), 0)
+
+
+@needs_gpu
+def test_what_is_prepared_there_is_shared_and_left_alone(wide: Dataset) -> None:
+    first = Teaser(l2_remainder=300.0, tol=1e-5, device="cuda")
+    system: Any = first.prepare(wide)
+    kept = device.to_host(system.inverse)
+    first.fit(wide, system=system)
+    assert_array_equal(device.to_host(system.inverse), kept)
+    again = Teaser(l2_remainder=300.0, tol=1e-5, device="cuda").fit(wide, system=system)
+    assert_allclose(again.remainder_, first.remainder_, atol=1e-6)
+
+
+@needs_gpu
+@pytest.mark.parametrize("share", [1.0, 0.9])
+def test_scores_with_a_remainder_are_those_of_the_cpu(wide: Dataset, share: float) -> None:
+    model = Teaser(l2_remainder=300.0, remainder_share=share, device="cuda").fit(wide)
+    here = Teaser(l2_remainder=300.0)
+    here.__dict__.update(model.__dict__, device="cpu")
+    presses = [{"town=Ghent": 3}] * 200
+    assert_allclose(
+        model.score_batch(wide.X[:200], presses), here.score_batch(wide.X[:200], presses), atol=1e-4
+    )
+    model.add_items({"new": ["town=Ghent"]})
+    rows = sp.csr_array(np.eye(len(model.items_))[:100])
+    assert model.score_batch(rows).shape == (100, len(wide.items) + 1)
+
+
+@needs_gpu
+def test_a_remainder_that_does_not_fit_on_the_gpu_is_refused(
+    wide: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remainder, "free_memory", lambda: 10**4)
+    with pytest.raises(ResourceError, match=r"for 3 items x items arrays .* this GPU has 10 kB"):
+        Teaser(l2_remainder=5.0, device="cuda").fit(wide)
+
+
+@needs_gpu
+def test_what_does_not_fit_on_the_gpu_is_refused_with_the_numbers(
+    wide: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "free_memory", lambda: 10**4)
+    with pytest.raises(ResourceError, match=r"GB on the GPU, which has .* device='cpu'"):
+        Teaser(device="cuda").fit(wide)
+
+
+@needs_gpu
+def test_a_gram_on_the_gpu_multiplies_as_one_in_memory() -> None:
+    rng = np.random.default_rng(1)
+    X = sp.csr_array((rng.random((400, 60)) < 0.1).astype(np.float32))
+    M = rng.standard_normal((60, 700)).astype(np.float32)
+    plain = DenseGram.from_interactions(X, np.dtype("float32"))
+    xp = device.cupy()
+    for kind in (
+        device.DeviceGram.from_interactions(X, np.dtype("float32")),
+        device.DeviceSparseGram(X, np.dtype("float32")),
+    ):
+        assert_allclose(
+            device.to_host(kind.apply(xp.asarray(M))), plain.apply(M), rtol=1e-4, atol=1e-3
+        )
+        few = sp.csr_array(np.where(M > 1.5, M, 0))
+        there = kind.apply(sparse_like(few, kind.diagonal()))
+        assert_allclose(device.to_host(there), plain.apply(few), rtol=1e-4, atol=1e-3)
+        assert_allclose(device.to_host(kind.diagonal()), plain.diagonal())

@@ -1,0 +1,182 @@
+"""The compiled loops against scipy: every shape that interactions can have, and no numba at all."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from teaser.model.gram import kernels
+from teaser.model.gram import operator as module
+from teaser.model.gram.operator import DenseGram, SparseGram
+
+KINDS: list[np.dtype[Any]] = [np.dtype("float32"), np.dtype("float64")]
+
+
+def interactions(kind: str) -> sp.csr_array:
+    """A matrix that one of the loops could stumble over."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((90, 37)) < 0.25).astype(np.float64)
+    if kind == "empty rows":
+        X[::3] = 0
+    elif kind == "empty columns":
+        X[:, ::4] = 0
+    elif kind == "one user":
+        X = X[:1]
+    elif kind == "nobody":
+        X = X[:0]
+    elif kind == "single items":
+        X = np.eye(37)[rng.integers(37, size=50)]
+    elif kind == "everything":
+        X[:] = 1
+    elif kind == "weights":
+        X *= rng.integers(1, 5, X.shape)
+    return sp.csr_array(X)
+
+
+SHAPES = [
+    "plain", "empty rows", "empty columns", "one user", "nobody", "single items", "everything",
+    "weights",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_products_and_counts_are_those_of_scipy(shape: str, dtype: np.dtype[Any]) -> None:
+    X = interactions(shape)
+    G = (X.T @ X).toarray()
+    M = np.random.default_rng(1).standard_normal((37, 70)).astype(dtype)
+    close: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-3 if dtype == np.float32 else 1e-10}
+    gram = SparseGram(X, dtype)
+    assert_allclose(gram.apply(M), G @ M, **close)
+    sparse = sp.csr_array(np.where(np.abs(M) > 1.5, M, 0))
+    assert_allclose(gram.apply(sparse), G @ sparse.toarray(), **close)
+    assert (DenseGram.from_interactions(X, dtype).G == G).all()
+    assert (gram.diagonal() == G.diagonal()).all()
+
+
+def test_only_the_rows_that_were_asked_for_are_counted() -> None:
+    X = interactions("plain")
+    Xt = sp.csr_array(X.T)
+    G = np.zeros((37, 37))
+    kernels.count(Xt.indptr, Xt.indices, None, X.indptr, X.indices, None, -1.0, 5, 9, G)
+    assert_allclose(G[5:9], -(X.T @ X).toarray()[5:9])
+    assert not G[:5].any()
+    assert not G[9:].any()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums_replace_what_is_there_or_are_added_to_it(shape: str) -> None:
+    X = interactions(shape)
+    values = X.data if shape == "weights" else None
+    block = np.random.default_rng(0).standard_normal((37, 3))
+    for add in (True, False):
+        out = np.full((X.shape[0], 3), 7.0)
+        kernels.gather(X.indptr, X.indices, values, block, out, add)
+        assert_allclose(out, 7 * add + X @ block)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rows_of_the_gram_are_counted_by_themselves(shape: str) -> None:
+    X = interactions(shape)
+    found = SparseGram(X, KINDS[1]).rows(5, 19)
+    assert (found == (X.T @ X).toarray()[5:19]).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_users_in_many_bands_give_the_same(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = interactions(shape)
+    M = np.random.default_rng(1).standard_normal((37, 70))
+    whole = SparseGram(X, KINDS[1]).apply(M)
+    monkeypatch.setattr(module, "_BAND_BYTES", 7 * 64 * 8)
+    gram = SparseGram(X, KINDS[1])
+    assert_allclose(gram.apply(M), whole, atol=1e-12)
+    assert len(gram._bands) == -(-X.shape[0] // 7)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_the_bits_do_not_depend_on_the_number_of_threads(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(2)
+    X = sp.random_array((400, 300), density=0.05, format="csr", rng=rng)
+    X.data[:] = 1
+    F, DV = rng.standard_normal((2, 300, 150)).astype(np.float32)
+    eta, beta = rng.random(150, dtype=np.float32), rng.random(300, dtype=np.float32)
+    gram = SparseGram(X, KINDS[0])
+    whole, pair = gram.apply(F), gram.apply_pair(F, DV, eta, beta)
+    monkeypatch.setattr(module, "n_cores", lambda: threads)
+    assert (gram.apply(F) == whole).all()
+    for part, other in zip(gram.apply_pair(F, DV, eta, beta), pair, strict=True):
+        assert (part == other).all()
+
+
+WITHOUT = """
+import sys
+sys.modules["numba"] = None
+import numpy as np, scipy.sparse as sp
+from teaser.model.gram.operator import DenseGram, SparseGram, kernels
+from teaser.model.gram.cost import choose_gram
+assert kernels() is None
+with np.load(sys.argv[1]) as given:
+    X, M, S = sp.csr_array(given["X"]), given["M"], sp.csr_array(given["S"])
+    gram = SparseGram(X, M.dtype)
+    beta, eta = M[:, 0].copy(), M[0].copy()
+    pair = gram.apply_pair(M, M, eta, beta)
+    np.savez(
+        sys.argv[2], dense=gram.apply(M), sparse=gram.apply(S), diagonal=gram.diagonal(),
+        count=DenseGram.from_interactions(X, M.dtype).G, pair=pair[0], alpha=pair[1],
+    )
+assert choose_gram(X, 5, M.dtype) in ("dense", "sparse")
+"""
+
+
+@pytest.mark.parametrize("shape", ["plain", "weights", "empty rows"])
+def test_without_numba_scipy_gives_the_same(shape: str, tmp_path: Path) -> None:
+    """In a process of its own, in which numba cannot be imported."""
+    X = interactions(shape)
+    M = np.random.default_rng(1).standard_normal((37, 70))
+    S = np.where(M > 1, M, 0)
+    np.savez(tmp_path / "given.npz", X=X.toarray(), M=M, S=S)
+    command = [
+        sys.executable,
+        "-c",
+        WITHOUT,
+        str(tmp_path / "given.npz"),
+        str(tmp_path / "out.npz"),
+    ]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONWARNINGS": "error"})
+    gram = SparseGram(X, M.dtype)
+    pair = gram.apply_pair(M, M, M[0].copy(), M[:, 0].copy())
+    with np.load(tmp_path / "out.npz") as found:
+        assert_allclose(found["dense"], gram.apply(M), atol=1e-9)
+        assert_allclose(found["sparse"], gram.apply(sp.csr_array(S)), atol=1e-9)
+        assert_allclose(found["diagonal"], gram.diagonal())
+        assert_allclose(found["count"], DenseGram.from_interactions(X, M.dtype).G)
+        assert_allclose(found["pair"], pair[0], atol=1e-9)
+        assert_allclose(found["alpha"], pair[1], atol=1e-9)
+
+
+NOWHERE = """
+import warnings
+warnings.simplefilter("error")
+from numba.core import caching
+def refuse(*arguments):
+    raise RuntimeError("cannot cache function: no locator available")
+caching.FunctionCache.__init__ = refuse
+import numpy as np, scipy.sparse as sp
+from teaser.model.gram.operator import SparseGram, kernels
+assert kernels() is not None
+gram = SparseGram(sp.csr_array(np.eye(3)), np.dtype("float32"))
+assert (gram.apply(np.ones((3, 2), np.float32)) == 1).all()
+"""
+
+
+def test_where_nothing_can_be_written_the_loops_are_compiled_anew() -> None:
+    """As in an installation that is read-only, of a user without a home."""
+    subprocess.run([sys.executable, "-c", NOWHERE], check=True)
