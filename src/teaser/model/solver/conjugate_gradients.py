@@ -5,7 +5,7 @@ They solve A(E) = B with
     A(E) = P((G + l1 I) P(E D')) D + l2 E,    B = P(G) D,    P(M) = M with a zero diagonal,
 
 which is half the gradient of the paper's objective set to zero. The operator is evaluated in
-items x tags form only; see docs/model.md for the derivation.
+items x tags form only; see docs/users/model.md for the derivation.
 """
 
 import inspect
