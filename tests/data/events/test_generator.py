@@ -63,7 +63,7 @@ def test_other_sizes() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"seed": -1}, {"n_events": 0}, {"n_users": 0}])
-def test_senseless_sizes_are_refused(wrong: dict[str, int]) -> None:
+def test_senseless_sizes_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         generate(**wrong)
 

@@ -1,6 +1,7 @@
 """Offers: each can be composed into events from what the other files hold."""
 
 from string import Formatter
+from typing import Any
 
 import pytest
 
@@ -44,9 +45,13 @@ def test_prices_weights_and_shares_are_sensible() -> None:
 
 @pytest.mark.parametrize("field", ["kinds", "audiences", "months"])
 def test_an_act_narrows_its_offer_to_what_there_is(field: str) -> None:
-    known = {"kinds": venue_kinds(), "audiences": audiences(), "months": range(1, 13)}[field]
+    known: dict[str, set[Any]] = {
+        "kinds": set(venue_kinds()),
+        "audiences": set(audiences()),
+        "months": set(range(1, 13)),
+    }
     for offer, act in ACTS:
-        assert set(getattr(act, field)) <= set(known), (offer.type, act.titles)
+        assert set(getattr(act, field)) <= known[field], (offer.type, act.titles)
 
 
 def test_texts_use_only_words_that_are_filled_in() -> None:
