@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from teaser.data import events
 from teaser.errors import ArtifactError, ParameterError
 from teaser.model import load
 from teaser.model.teaser import Teaser
+
+_KEPT = timedelta(weeks=1)  # the oldest events of a demonstration lie at most so far back
 
 
 def serve(
@@ -87,13 +90,15 @@ def _tell(ready: Callable[[str, int], None] | None, settings: Settings) -> None:
 
 
 def demo_model(seed: int = 0) -> Path:
-    """Return the folder of a model of the built-in events, fitted at the first call and kept."""
+    """Return the folder of a model of the built-in events, fitted again when events have passed."""
     folder = _cache() / f"events-{__version__}-{seed}"
     try:
-        load(folder)
+        dates = load(folder, Teaser).table_["date"]
+        if (dates >= date.today() - _KEPT).all():
+            return folder
     except ArtifactError:
         shutil.rmtree(folder, ignore_errors=True)
-        Teaser().fit(events.dataset(seed=seed)).save(folder)
+    Teaser().fit(events.dataset(seed=seed)).save(folder)
     return folder
 
 

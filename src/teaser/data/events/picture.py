@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from teaser.data._events.emblem import EMBLEMS, Palette
+from teaser.data.events.emblem import Palette, emblems
 
 WIDTH, HEIGHT = 320, 180
 
@@ -16,7 +16,7 @@ _ONE_WAY = ("Film", "Course", "Lecture")
 
 def draw_picture(type_: str, theme: str, rng: np.random.Generator) -> str:
     """An SVG image of 320 by 180, titled with the type and the theme."""
-    emblem = EMBLEMS[theme]
+    emblem = emblems()[theme]
     palette = emblem.palette
     x, y = int(rng.integers(252, 276)), int(rng.integers(46, 62))
     paint = (
