@@ -249,7 +249,7 @@ def _worst(places: Array, scores: Array, n: int) -> Array:
 
 @dataclass(frozen=True)
 class _Lever:
-    """A tag pressed in one direction: its effect on each rival, and the reach of 0, 1, ... presses."""
+    """A tag pressed in one direction: its effect on rivals and the reach of 0, 1, ... presses."""
 
     tag: int
     sign: int
