@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from oracles import exact_encoder, half_gradient, objective, random_problem
-from teaser.model.solve import prepare
 
 import teaser
 from teaser.errors import ConvergenceWarning, ParameterError, SolverError
-from teaser.model.gram import DenseGram
-from teaser.model.solver import LEAST_TOL, conjugate_gradients
+from teaser.model.gram.operator import DenseGram
+from teaser.model.solver.conjugate_gradients import LEAST_TOL, conjugate_gradients
+from teaser.model.solver.solve import prepare
 
 
 @pytest.mark.parametrize("gram", ["dense", "sparse"])
