@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import pack
-from teaser.errors import ArtifactError, ParameterError, SolverError
+from teaser.errors import ArtifactError, SolverError
+from teaser.model.checks import check_share
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import Matrix
 from teaser.model.solver.conjugate_gradients import Callback, Solution, lost, warn_not_converged
@@ -31,6 +32,23 @@ Encoder: TypeAlias = Any  # items x tags, a dense array or a csr one
 _STAGES = 4
 _FIRST = 0.8
 _LOOSER = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseEncoder:
+    """Options of an encoder of which only the most telling entries are kept.
+
+    Parameters
+    ----------
+    density
+        The share of the entries to keep, above 0 and at most 1.
+    """
+
+    density: float = 0.05
+
+    def check(self) -> None:
+        """Raise `ParameterError` for a share that keeps nothing or more than all."""
+        check_share("sparse.density", self.density)
 
 
 def sparsify(
@@ -252,18 +270,6 @@ def _descend(
         rz, last = _dot(R, Z), rz
         P = Z + dtype.type(rz / last) * P
     return x, iteration
-
-
-def check_density(density: Any) -> None:
-    """Raise `ParameterError` for a share that keeps nothing or more than all."""
-    if density is None:
-        return
-    is_real = isinstance(density, int | float | np.integer | np.floating)
-    if isinstance(density, bool) or not is_real or not 0 < density <= 1:
-        raise ParameterError(
-            "density must be the share of the encoder's entries to keep, above 0 and at most 1 "
-            f"such as 0.05, or None for all of them in an array; found {density!r}."
-        )
 
 
 def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
