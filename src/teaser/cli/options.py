@@ -186,7 +186,8 @@ def _parameters(kind: type[Any]) -> Mapping[str, inspect.Parameter]:
 
 def _extension(annotation: Any) -> type[Any] | None:
     """Return the class of an options object, for a parameter such as `Remainder | None`."""
-    return next((t for t in get_args(annotation) if is_dataclass(t)), None)
+    kinds = (kind for kind in get_args(annotation) if isinstance(kind, type))
+    return next((kind for kind in kinds if is_dataclass(kind)), None)
 
 
 def _plain_type(parameter: inspect.Parameter) -> type[Any]:

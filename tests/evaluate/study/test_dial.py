@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from teaser import Dataset, Remainder, Teaser
-from teaser.cli.main import app
 from teaser.data.split import Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
@@ -183,36 +181,6 @@ def test_a_study_is_tuned_on_its_validation_people(study: Path, tmp_path: Path) 
     assert written["recommended"] in written["settings"]
     assert [s["kind"] for s in written["settings"]].count("EASE") == 2
     assert all(0 <= s["tag_share"] <= 1 for s in written["settings"])
-
-
-def test_the_command_prints_the_dial_and_draws_it(study: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    told = CliRunner().invoke(
-        app,
-        ["tune", str(study), "-o", str(out), "--quick", "--k", "30", "--l1", "20", "--l2", "50"],
-        env={"COLUMNS": "120"},
-    )
-    assert told.exit_code == 0, told.output
-    assert "Recommended: Teaser(" in told.output
-    assert "within 1 % of the best" in told.output
-    found = json.loads((out / "tiny-quick.dial.json").read_text())
-    assert found["quick"]
-    assert found["people"] == 20
-    best = found["recommended"]
-    assert f"{best['value']:.4f}, {100 * best['tag_share']:.0f} % from tags" in told.output
-    assert (out / "tiny-quick.dial.svg").read_text().startswith("<svg")
-
-
-def test_a_wrong_study_or_value_is_one_sentence(study: Path, tmp_path: Path) -> None:
-    run = CliRunner().invoke
-    for given, said in (
-        ([str(tmp_path / "none.toml")], "There is no study"),
-        ([str(study), "--k", "-1"], "k must be numbers above 0"),
-    ):
-        told = run(app, ["tune", *given, "-o", str(tmp_path / "o")], env={"COLUMNS": "300"})
-        assert told.exit_code == 2
-        assert said in told.output
-        assert "Traceback" not in told.output
 
 
 def test_the_report_shows_the_dial_beside_the_results(study: Path, tmp_path: Path) -> None:
