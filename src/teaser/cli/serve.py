@@ -8,7 +8,7 @@ import typer
 
 from teaser.cli.options import ModelFolder
 from teaser.cli.output import out, print_lines
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from teaser.app.people.store import Store
@@ -112,10 +112,7 @@ def _check_packages() -> None:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        raise ParameterError(
-            f"The application needs more packages ({error.name} is missing): "
-            "pip install 'teaser[serve]'."
-        ) from None
+        raise MissingPackageError("The application", str(error.name), extra="serve") from None
 
 
 def _print_address(host: str, port: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 from teaser.evaluate.report.page import facts, render_page
 from teaser.evaluate.report.pictures.study import draw_pictures
 from teaser.evaluate.report.results import Results
@@ -140,5 +140,5 @@ def test_without_jinja_the_extra_is_named(
     content: Content, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ParameterError, match=r"teaser\[evaluate\]"):
+    with pytest.raises(MissingPackageError, match=r"recommender\[evaluate\]"):
         page(content)
