@@ -13,7 +13,7 @@ from rich.table import Table
 from teaser.cli.output import err, out, print_lines
 
 if TYPE_CHECKING:
-    from teaser.evaluate.study.run import Progress as Told
+    from teaser.evaluate.study.run import Progress as StudyProgress
 
 commands = typer.Typer()
 
@@ -108,19 +108,19 @@ def simulate(
     from teaser.evaluate.study.plan import SimulationPlan, Study
     from teaser.evaluate.study.run import simulate_study
 
-    read = Study.read(study)
-    plan = read.simulate or SimulationPlan()
+    whole = Study.read(study)
+    plan = whole.simulate or SimulationPlan()
     given: dict[str, Any] = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
     chosen: dict[str, Any] = {k: tuple(v) for k, v in given.items() if v}
     plan = replace(plan, **chosen, draws=draws, seed=seed)
     place = folder or study.parent / "results"
     with _bars() as progress:
-        rows = simulate_study(read, plan, data=data, out=place, quick=quick, progress=progress)
+        rows = simulate_study(whole, plan, data=data, out=place, quick=quick, progress=progress)
     _show_simulations(rows)
 
 
 @contextmanager
-def _bars() -> Iterator["Told"]:
+def _bars() -> Iterator["StudyProgress"]:
     """Show a bar for each stage, with the time left, on stderr."""
     columns = (
         TextColumn("{task.description:<20}"),
@@ -132,12 +132,12 @@ def _bars() -> Iterator["Told"]:
     with Progress(*columns, console=err) as bars:
         tasks: dict[str, Any] = {}
 
-        def told(stage: str, done: int, total: int, doing: str) -> None:
+        def update(stage: str, done: int, total: int, doing: str) -> None:
             if stage not in tasks:
                 tasks[stage] = bars.add_task(stage, total=total, doing=doing)
             bars.update(tasks[stage], completed=done, total=total, doing=doing)
 
-        yield told
+        yield update
 
 
 def _show_models(results: dict[str, Any]) -> None:
