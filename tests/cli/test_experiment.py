@@ -7,19 +7,10 @@ import pytest
 from commands import refused, said
 
 STUDY = """
-[data]
-source = "events"
-options = { n_events = 120, n_users = 400 }
-[split]
-validation = 50
-test = 40
-[quick]
-validation = 20
-test = 20
-training = 200
-[models.TEASER]
-kind = "Teaser"
-parameters = { tol = 1e-4, l2_weights = 7.0 }
+data = { source = "events", options = { n_events = 120, n_users = 400 } }
+split = { validation = 50, test = 40 }
+quick = { validation = 20, test = 20, training = 200 }
+models.TEASER = { kind = "Teaser", parameters = { tol = 1e-4 } }
 """
 
 

@@ -4,7 +4,6 @@ import inspect
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
-from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -96,7 +95,7 @@ ModelOptions = Annotated[
 
 # A command line has seeds; the library also takes generators.
 _FLAGS = {"rng": ("--seed",)}
-_PLAIN_TYPES = (bool, int, float, str, Path, datetime)
+_PLAIN_TYPES = (bool, int, float, str, Path)
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:

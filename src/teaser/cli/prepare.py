@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,6 +62,8 @@ class PrepareRequest:
         Folder of IMDb tables, for movielens.
     seed
         Seed of the generated events; 0 if not given.
+    start
+        First day of the generated events, as 2026-01-31; today if not given.
     """
 
     rules: Path | None = None
@@ -74,15 +76,7 @@ class PrepareRequest:
     source: str | None = None
     imdb: Path | None = None
     seed: int | None = None
-    start: Annotated[
-        datetime | None,
-        typer.Option(
-            formats=["%Y-%m-%d"],
-            metavar="YYYY-MM-DD",
-            help="First day of the generated events; today if not given.",
-            rich_help_panel="Generated events",
-        ),
-    ] = None
+    start: str | None = None
     scheduler: Scheduler = None
     local_cluster: LocalCluster = None
 
@@ -103,7 +97,7 @@ Request = Annotated[
             "Tables": ("user", "item", "encoding"),
             "User features": ("users", "user_rules"),
             "Public data sets": ("source", "imdb"),
-            "Generated events": ("seed",),
+            "Generated events": ("seed", "start"),
         }
     ),
 ]
@@ -203,7 +197,16 @@ def _is_folder(path: str | Path) -> bool:
 
 def _generate_events(request: PrepareRequest) -> Dataset:
     request.allow_only("the generated events", "source", "rules", "seed", "start")
-    return events.dataset(**request.given("seed", "start", "rules"))
+    return events.dataset(start=_read_date(request.start), **request.given("seed", "rules"))
+
+
+def _read_date(text: str | None) -> date | None:
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise ParameterError(
+            f"--start must be a date such as 2026-01-31, found {text!r}."
+        ) from None
 
 
 _OF_TABLES = ("rules", "positive", "user", "item", "encoding")
