@@ -148,10 +148,8 @@ def test_the_events_need_no_files(tmp_path: Path) -> None:
     dates = Dataset.load(tmp_path / "events").table["date"].cast(str)
     assert "2031-03-01" <= min(dates) < max(dates) <= "2032-03-01"
     for start in ("yesterday", "2026-13-01"):
-        words = ("--source", "events", "--start", start, "--out", tmp_path / "e")
-        assert f"--start must be a date such as 2026-01-31, found {start!r}" in refused(
-            "prepare", *words
-        )
+        text = refused("prepare", "--source", "events", "--start", start, "--out", tmp_path / "e")
+        assert f"--start must be a date such as 2026-01-31, found {start!r}" in text
 
 
 def test_a_public_data_set_is_recognised(tmp_path: Path) -> None:
