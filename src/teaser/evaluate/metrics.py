@@ -87,6 +87,21 @@ class Difference:
     high: float
     n: int
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return self.low > 0 or self.high < 0
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether there are mean and interval."""
+        return all(map(math.isfinite, (self.mean, self.low, self.high)))
+
+    def times(self, factor: float) -> "Difference":
+        """Return the difference in another unit, or with -1 that of a and b."""
+        low, high = sorted((factor * self.low, factor * self.high))
+        return Difference(factor * self.mean, low, high, self.n)
+
 
 def hits(lists: Array, held_out: sp.csr_array) -> Array:
     """Return which places of the lists hold a held-out item of their person (people x k).

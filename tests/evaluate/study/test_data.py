@@ -8,26 +8,30 @@ import pytest
 from teaser import Dataset
 from teaser.errors import DataError, ParameterError
 from teaser.evaluate.study.data import describe, first_users, read_data, with_common_tags
-from teaser.evaluate.study.plan import DataPlan
+from teaser.evaluate.study.plan import DataPlan, SplitPlan, Study
+
+
+def a_study(data: DataPlan) -> Study:
+    return Study("a", "A", data, SplitPlan(10, 10), ())
 
 
 def test_events_take_the_options_of_their_generator(tmp_path: Path) -> None:
     plan = DataPlan("events", options={"n_events": 60, "n_people": 90}, min_items=4)
-    found = read_data(plan, tmp_path, beside=tmp_path)
+    found = read_data(a_study(plan), tmp_path)
     assert found.n_items == 60
     assert np.bincount(found.S.indices, minlength=found.n_tags).min() >= 4
 
 
 def test_a_public_data_set_lies_in_the_data_folder(shared_data: Path) -> None:
     plan = DataPlan("goodbooks", "goodbooks-5pct", positive="rating >= 5")
-    strict = read_data(plan, shared_data, beside=Path())
-    usual = read_data(DataPlan("goodbooks", "goodbooks-5pct"), shared_data, beside=Path())
+    strict = read_data(a_study(plan), shared_data)
+    usual = read_data(a_study(DataPlan("goodbooks", "goodbooks-5pct")), shared_data)
     assert 0 < strict.X.nnz < usual.X.nnz
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"reads ml-1m from .*gone.*--data or TEASER_DATA"):
-        read_data(DataPlan("ml-1m", "gone"), tmp_path, beside=tmp_path)
+        read_data(a_study(DataPlan("ml-1m", "gone")), tmp_path)
 
 
 def test_only_common_tags_are_kept(dataset: Dataset) -> None:
@@ -41,7 +45,7 @@ def test_only_common_tags_are_kept(dataset: Dataset) -> None:
         with_common_tags(dataset, 1000)
 
 
-def test_the_first_people_keep_their_names_and_choices(dataset: Dataset) -> None:
+def test_the_first_users_keep_their_names_and_choices(dataset: Dataset) -> None:
     few = first_users(dataset, 7)
     assert list(few.users) == list(dataset.users)[:7]
     assert (dataset.X[:7] != few.X).nnz == 0
@@ -50,7 +54,7 @@ def test_the_first_people_keep_their_names_and_choices(dataset: Dataset) -> None
 
 def test_the_properties_are_those_of_the_data(dataset: Dataset) -> None:
     about = describe(dataset)
-    assert about["users"] == dataset.n_users
-    assert about["interaction_density"] == pytest.approx(dataset.X.toarray().mean())
-    assert about["tag_density"] == pytest.approx(dataset.S.toarray().mean())
-    assert sum(about["features"].values()) == dataset.n_tags
+    assert about.users == dataset.n_users
+    assert about.interaction_density == pytest.approx(dataset.X.toarray().mean())
+    assert about.tag_density == pytest.approx(dataset.S.toarray().mean())
+    assert sum(about.features.values()) == dataset.n_tags

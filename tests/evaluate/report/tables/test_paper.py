@@ -2,7 +2,7 @@
 
 import pytest
 
-from teaser.evaluate.report.paper import COLUMNS, INTERACTIVE, METRICS, STATIC
+from teaser.evaluate.report.tables.paper import COLUMNS, INTERACTIVE, METRICS, STATIC
 
 # The last column of each block of the paper's second table, in the order of its rows.
 IMPROVEMENTS = {
