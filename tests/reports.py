@@ -16,7 +16,7 @@ def reported(content: Mapping[str, Any]) -> ReportedStudy:
 
 def a_setting(kind: str, value: float, share: float) -> DialSetting:
     """Return a setting of a dial with made-up parameters."""
-    parameters = {"l2_weights": 5.0, "l2_remainder": 1e4}
+    parameters = {"l2_weights": 5.0, "remainder.l2": 1e4}
     return DialSetting(kind, parameters, value, error=0.01, tag_share=share, seconds=1.0)
 
 

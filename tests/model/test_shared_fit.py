@@ -11,9 +11,12 @@ from teaser.errors import ParameterError
 from teaser.model.baselines import ease
 from teaser.model.baselines.ease import EASE
 from teaser.model.extensions import remainder
+from teaser.model.extensions.remainder import Remainder
 from teaser.model.gram.operator import DenseGram
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.solver.system import System
+
+EXACT: dict[str, Any] = {"tol": 1e-8, "dtype": "float64"}
 
 
 def count_calls(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
@@ -34,13 +37,13 @@ def test_fits_share_the_system_and_start_from_each_other(
 ) -> None:
     built = count_calls(monkeypatch, System, "build")
     fits = SharedFits(dataset)
-    first = fits.fit(Teaser(l2_encoder=5.0, l2_weights=5.0, tol=1e-6))
-    again = fits.fit(Teaser(l2_encoder=5.5, l2_weights=5.0, tol=1e-6))
+    first = fits.fit(Teaser(l2_encoder=5.0, l2_weights=5.0, **EXACT))
+    again = fits.fit(Teaser(l2_encoder=5.5, l2_weights=5.0, **EXACT))
     assert len(built) == 1
     assert isinstance(first, Teaser)
     assert isinstance(again, Teaser)
     assert again.iterations_ < first.iterations_
-    alone = Teaser(l2_encoder=5.5, l2_weights=5.0, tol=1e-6).fit(dataset)
+    alone = Teaser(l2_encoder=5.5, l2_weights=5.0, **EXACT).fit(dataset)
     assert_allclose(again.encoder_, alone.encoder_, atol=1e-5)
     fits.clear()
     fits.fit(Teaser(tol=1e-2))
@@ -72,7 +75,7 @@ def test_one_inverse_serves_all_penalties_on_the_encoder(
     fits = SharedFits(dataset)
     pairs = [(5.0, 20.0), (10.0, 15.0), (5.0, 40.0)]
     for (l1, k), l2 in itertools.product(pairs, (5.0, 50.0)):
-        named: dict[str, Any] = {"l2_weights": l1, "l2_remainder": k, "l2_encoder": l2, "tol": 1e-6}
+        named = {"l2_weights": l1, "remainder": Remainder(l2=k), "l2_encoder": l2, **EXACT}
         found = fits.fit(Teaser(**named))
         alone = Teaser(**named).fit(dataset)
         inverted.pop()  # that of the model alone
@@ -87,13 +90,13 @@ def test_ease_of_the_same_ridge_needs_no_inverse_of_its_own(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fits = SharedFits(dataset)
-    fits.fit(Teaser(l2_weights=5.0, l2_remainder=20.0))
+    fits.fit(Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0)))
     wanted = EASE(l2=25.0).fit(dataset)
     with monkeypatch.context() as patch:
         patch.setattr(ease, "invert", lambda _: pytest.fail("an inverse was made again"))
         found = fits.fit_ease(25.0)
     other = fits.fit_ease(30.0)
-    fits.fit(Teaser(l2_weights=5.0, l2_remainder=20.0, content_weight=9.0))
+    fits.fit(Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0), content_weight=9.0))
     plain = fits.fit_ease(25.0)
     for model, expected in ((found, wanted), (plain, wanted), (other, EASE(l2=30.0).fit(dataset))):
         assert isinstance(model, EASE)
@@ -102,8 +105,8 @@ def test_ease_of_the_same_ridge_needs_no_inverse_of_its_own(
 
 def test_a_system_without_a_remainder_is_not_taken_for_one_with(dataset: Dataset) -> None:
     fits = SharedFits(dataset)
-    for k in (None, 20.0, None):
-        found = fits.fit(Teaser(l2_weights=5.0, l2_remainder=k))
+    for k in (None, Remainder(l2=20.0), None):
+        found = fits.fit(Teaser(l2_weights=5.0, remainder=k))
         assert isinstance(found, Teaser)
         assert found.has_remainder == (k is not None)
 
@@ -113,5 +116,5 @@ def test_unknown_kinds_and_parameters_are_named(dataset: Dataset) -> None:
         make_model("Teazer", {})
     with pytest.raises(ParameterError, match=r"'l3'.*l2_weights"):
         make_model("Teaser", {"l3": 1})
-    with pytest.raises(ParameterError, match="l2_remainder"):
-        SharedFits(dataset).fit(make_model("Teaser", {"l2_remainder": "five"}))
+    with pytest.raises(ParameterError, match=r"remainder\.l2"):
+        SharedFits(dataset).fit(make_model("Teaser", {"remainder.l2": "five"}))

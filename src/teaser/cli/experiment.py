@@ -160,7 +160,7 @@ def _show_dial(dial: "DialResults") -> None:
         table.add_column(name, justify="left" if name == "model" else "right")
     for each in sorted(dial.settings, key=lambda s: (-s.tag_share, -s.value)):
         given = each.parameters
-        names = ("l2_remainder", "l2_weights", "l2_encoder")
+        names = ("remainder.l2", "l2_weights", "l2_encoder")
         names = ("", "l2", "") if each.kind == "EASE" else names
         table.add_row(
             each.kind,

@@ -1,6 +1,5 @@
 """Many fits to one data set: what does not depend on the penalties is computed once."""
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -101,11 +100,5 @@ def make_model(kind: str, parameters: Mapping[str, Any], *parts: Model) -> Model
     """Return an unfitted model of a kind; `parts` are the models of a product."""
     if kind not in KINDS:
         raise ParameterError(f"Unknown kind of model {kind!r}. Known: {', '.join(KINDS)}.")
-    known = inspect.signature(KINDS[kind]).parameters
-    for name in parameters:
-        if name not in known:
-            raise ParameterError(
-                f"{kind} has no parameter {name!r}. Known: {', '.join(known) or 'none'}."
-            )
-    model: Model = KINDS[kind](*parts, **parameters)
+    model: Model = KINDS[kind].from_parameters(parameters, *parts)
     return model

@@ -110,9 +110,9 @@ def test_a_slip_is_named_with_the_file(tmp_path: Path) -> None:
 
 
 def test_parameters_of_option_objects_have_dotted_names(tmp_path: Path) -> None:
-    text = GOOD.replace("tol = 1e-2", "decoder = { rounds = 3 }")
+    text = GOOD.replace("tol = 1e-2", "decoder = { rounds = 3 }, sparse = {}")
     study = read(tmp_path, text.replace("l2_encoder = [1,", "remainder.l2 = [1,"))
-    assert study.models[1].parameters == {"decoder.rounds": 3}
+    assert study.models[1].parameters == {"decoder.rounds": 3, "sparse": {}}
     assert study.models[1].grid == {"l2_weights": (10, 100, 1000), "remainder.l2": (1, 5, 9, 13)}
 
 

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder, half_gradient, objective, random_problem
 
 import teaser
-from teaser import Dataset, Teaser
+from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Teaser
 from teaser.artifact import read, write
 from teaser.data.sources.source import read_source
 from teaser.data.split import split
@@ -43,7 +43,7 @@ L1, L2 = 3.0, 2.0
 
 class TestSparseEncoder(AspectContract):
     def make(self) -> Teaser:
-        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, density=0.4)
+        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, sparse=SparseEncoder(density=0.4))
 
 
 def build(gram: Any, D: Array) -> System:
@@ -199,7 +199,7 @@ def test_histories_sum_the_same_rows_sparse_or_dense() -> None:
 
 @pytest.fixture(scope="module")
 def thin(dataset: Dataset) -> Teaser:
-    return Teaser(l2_weights=5.0, l2_encoder=5.0, density=0.25).fit(dataset)
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, sparse=SparseEncoder(density=0.25)).fit(dataset)
 
 
 def test_a_model_is_sparse_and_works_as_its_dense_copy(thin: Teaser) -> None:
@@ -218,9 +218,9 @@ def test_a_model_is_sparse_and_works_as_its_dense_copy(thin: Teaser) -> None:
 
 
 def test_the_entries_of_a_model_are_exact_on_their_support(dataset: Dataset) -> None:
-    model = Teaser(l2_weights=L1, l2_encoder=L2, density=0.3, dtype="float64", tol=1e-11).fit(
-        dataset
-    )
+    model = Teaser(
+        l2_weights=L1, l2_encoder=L2, sparse=SparseEncoder(density=0.3), dtype="float64", tol=1e-11
+    ).fit(dataset)
     X = dataset.X.toarray().astype(float)
     E = model.encoder_.toarray()
     assert model.encoder_.dtype == np.float64
@@ -231,9 +231,8 @@ def test_weights_and_a_sparse_encoder_go_together(dataset: Dataset) -> None:
     model = Teaser(
         l2_weights=L1,
         l2_encoder=L2,
-        density=0.3,
-        decoder="learned",
-        l2_decoder=3.0,
+        sparse=SparseEncoder(density=0.3),
+        decoder=LearnedDecoder(l2=3.0),
         dtype="float64",
         tol=1e-11,
     ).fit(dataset)
@@ -249,7 +248,9 @@ def test_new_items_and_a_warm_start_work_with_a_sparse_encoder(
     again = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset, start=thin)
     cold = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset)
     assert_allclose(again.encoder_, cold.encoder_, atol=0.01)
-    model = Teaser(l2_weights=5.0, l2_encoder=5.0, density=0.25).fit(dataset, start=cold)
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0, sparse=SparseEncoder(density=0.25)).fit(
+        dataset, start=cold
+    )
     model.add_items({"new": ["town=Ghent"]})
     assert model.origins("town=Ghent", ["new", "i2"])["new"] == 0.0
     assert "new" in {r.item_id for r in model.recommend(["i2", "new"], exclude_history=False, k=99)}
@@ -262,7 +263,7 @@ def test_the_file_holds_the_entries_kept_and_they_stay_on_disk(
     same = teaser.load(tmp_path / "thin", Teaser)
     assert sp.issparse(same.encoder_)
     assert_array_equal(same.encoder_.toarray(), thin.encoder_.toarray())
-    assert same.density == 0.25
+    assert same.sparse == SparseEncoder(density=0.25)
     assert not same.encoder_.data.flags.writeable
     assert not same.encoder_.indices.flags.writeable
     assert [r.item_id for r in same.recommend(["i2"])] == [
@@ -303,19 +304,22 @@ def test_a_damaged_encoder_is_refused(thin: Teaser, tmp_path: Path, damage: str)
 def test_a_share_that_makes_no_sense_is_refused_before_any_work(
     dataset: Dataset, density: Any
 ) -> None:
-    for attempt in (Teaser(density=density).estimate, Teaser(density=density).fit):
-        with pytest.raises(ParameterError, match="density must be the share"):
+    for attempt in (
+        Teaser(sparse=SparseEncoder(density=density)).estimate,
+        Teaser(sparse=SparseEncoder(density=density)).fit,
+    ):
+        with pytest.raises(ParameterError, match=r"sparse\.density"):
             attempt(dataset)
 
 
 def test_a_remainder_and_a_sparse_encoder_are_refused_together(dataset: Dataset) -> None:
-    with pytest.raises(ParameterError, match="density"):
-        Teaser(density=0.1, l2_remainder=100.0).estimate(dataset)
+    with pytest.raises(ParameterError, match="together with sparse"):
+        Teaser(sparse=SparseEncoder(density=0.1), remainder=Remainder(l2=100.0)).estimate(dataset)
 
 
 def test_all_entries_are_the_dense_solution(dataset: Dataset) -> None:
     settings: Any = {"l2_weights": L1, "l2_encoder": L2, "dtype": "float64", "tol": 1e-10}
-    whole = Teaser(density=1.0, **settings).fit(dataset)
+    whole = Teaser(sparse=SparseEncoder(density=1.0), **settings).fit(dataset)
     assert_allclose(whole.encoder_.toarray(), Teaser(**settings).fit(dataset).encoder_, atol=1e-8)
 
 
@@ -331,7 +335,7 @@ def test_a_twentieth_of_the_entries_says_nearly_all(shared_data: Path) -> None:
     )
     parts = split(with_common_tags(films, 8), n_validation=0, n_test=500, rng=0)
     dense = Teaser().fit(parts.training)
-    thin = Teaser(density=0.05).fit(parts.training)
+    thin = Teaser(sparse=SparseEncoder(density=0.05)).fit(parts.training)
     cut = copy.copy(dense)
     system = dense.prepare(parts.training)
     kept = support(saliency(system, dense.encoder_, l1=200.0, l2=500.0), 0.05)

@@ -183,7 +183,7 @@ def _settings(grid: DialPlan) -> Iterator[tuple[str, dict[str, float]]]:
     ridges: set[float] = set()
     for l1, k in product(grid.l1, grid.k):
         for l2 in grid.l2:
-            yield "remainder", {"l2_weights": l1, "l2_encoder": l2, "l2_remainder": k}
+            yield "remainder", {"l2_weights": l1, "l2_encoder": l2, "remainder.l2": k}
         if l1 + k not in ridges:
             ridges.add(l1 + k)
             yield "EASE", {"l2": l1 + k}
@@ -192,7 +192,7 @@ def _settings(grid: DialPlan) -> Iterator[tuple[str, dict[str, float]]]:
 def _fixed_parameters(study: Study) -> dict[str, Any]:
     """Return what the study fixes for its first Teaser, without the penalties of the dial."""
     plan = study.first_teaser
-    varied = ("l2_weights", "l2_encoder", "l2_remainder")
+    varied = ("l2_weights", "l2_encoder", "remainder.l2")
     given = {k: v for k, v in plan.parameters.items() if k not in varied} if plan else {}
     # A remainder cannot be learned together with user features: both ends go without.
     return {**given, "user_features": False}

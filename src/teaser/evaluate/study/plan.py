@@ -205,15 +205,13 @@ def _completed(given: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _dotted(given: Any) -> Any:
-    """Return a table without inner tables: `{"remainder": {"l2": x}}` as `{"remainder.l2": x}`."""
+    """Return a table with dotted names for inner tables, such as `{"remainder.l2": 5}`."""
     if not isinstance(given, dict):
         return given
     flat: dict[str, Any] = {}
     for name, value in given.items():
-        inner = _dotted(value)
-        flat |= (
-            {f"{name}.{k}": v for k, v in inner.items()} if inner is not value else {name: value}
-        )
+        is_table = isinstance(value, dict) and value
+        flat |= {f"{name}.{k}": v for k, v in value.items()} if is_table else {name: value}
     return flat
 
 

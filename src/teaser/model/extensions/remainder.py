@@ -9,7 +9,6 @@ is minimised by an equation in E alone and a closed form for R. See docs/model.m
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, cast
 
 import numpy as np
@@ -17,8 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError, ResourceError, SolverError
-from teaser.model.baselines.base import check_number
-from teaser.model.extensions.viewed_items import Remainder, sparsify
+from teaser.model.checks import check_number, check_share
+from teaser.model.extensions.viewed_items import RemainderMatrix, sparsify
 from teaser.model.gram.cost import Estimate, dense_rate, memory_of_machine, say_bytes
 from teaser.model.gram.gpu import DeviceGram, free_memory, to_host
 from teaser.model.gram.operator import DenseGram, Gram
@@ -39,6 +38,30 @@ Array = NDArray[Any]
 
 # Beyond so many times what it is added to, single precision has lost three digits and more.
 _LARGEST_K = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remainder:
+    """Options of a remainder R, items x items, that is added to P(E D').
+
+    It explains what tags leave unexplained, as "because you viewed".
+
+    Parameters
+    ----------
+    l2
+        k, the penalty on R: smaller nears EASE, larger TEASER without a remainder.
+    share
+        Below 1, R is kept sparse: of each row the largest entries that carry this share of its
+        sum of squares.
+    """
+
+    l2: float = 1000.0
+    share: float = 1.0
+
+    def check(self) -> None:
+        """Raise `ParameterError` for options that make no sense."""
+        check_number("remainder.l2", self.l2)
+        check_share("remainder.share", self.share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +225,7 @@ def fit_remainder(
     overwrite: bool = False,
     start: Array | None = None,
     callback: Callback | None = None,
-) -> tuple[Solution, Remainder]:
+) -> tuple[Solution, RemainderMatrix]:
     """Return the encoder and the remainder, in main memory.
 
     Parameters
@@ -223,37 +246,25 @@ def fit_remainder(
     return solution, R if share == 1 else sparsify(R, share)
 
 
-def check_remainder(k: Any, share: Any, *, solver: str, gram: Any, others: Sequence[str]) -> None:
-    """Raise `ParameterError` for settings of a remainder that make no sense, before any work.
+def check_companions(*, solver: str, gram: Any, others: Sequence[str]) -> None:
+    """Raise `ParameterError` for other parameters that a remainder cannot be learned with.
 
     Parameters
     ----------
     others
-        What else was asked for that cannot be had beside a remainder, in words.
+        The names of the other extensions in use that exclude a remainder.
     """
-    is_number = isinstance(share, Real) and not isinstance(share, bool)
-    if not is_number or not 0 < float(share) <= 1:
-        raise ParameterError(
-            f"remainder_share must be a number above 0 and at most 1, found {share!r}."
-        )
-    if k is None:
-        if share != 1:
-            raise ParameterError(
-                f"remainder_share={share!r} means nothing without a remainder. Set l2_remainder."
-            )
-        return
-    check_number("l2_remainder", k)
     if solver != "cg":
         raise ParameterError(
-            f"A remainder is found by conjugate gradients, found solver={solver!r}. Leave it out."
+            f"A remainder needs solver='cg', conjugate gradients, found solver={solver!r}."
         )
     if isinstance(gram, str) and gram == "sparse":
         raise ParameterError(
-            "A remainder needs X'X as an array, found gram='sparse'. Leave it as it is."
+            "A remainder needs X'X as an array, found gram='sparse'. Use gram='auto'."
         )
     if others:
         raise ParameterError(
-            f"A remainder cannot be had with {' or '.join(others)}. Use one of them."
+            f"A remainder cannot be learned together with {' or '.join(others)}. Use one of them."
         )
 
 
@@ -270,7 +281,7 @@ def check_system(system: System, shape: tuple[int, int], ridge: float | None) ->
         said = ("no remainder" if r is None else f"a ridge of {r:g}" for r in (found, ridge))
         raise ParameterError(
             "The system was prepared for {} and the model has {}. With a remainder it can be "
-            "shared where l2_weights + l2_remainder is the same.".format(*said)
+            "shared where l2_weights + remainder.l2 is the same.".format(*said)
         )
 
 
@@ -304,7 +315,7 @@ def check_room(
         f"A remainder of {n_items:,} items needs {say_bytes(arrays * square)} for {arrays} items x "
         f"items array{'s' if arrays > 1 else ''} and {say_bytes(rest)} for the rest, and this "
         f"{'GPU has' if device == 'cuda' else 'machine has'} {say_bytes(have)}. Use {smaller}"
-        "fewer items or a larger machine, or leave l2_remainder out: tags alone need no such array."
+        "fewer items or a larger machine, or no remainder: tags alone need no such array."
     )
 
 
@@ -318,7 +329,7 @@ def check_precision(k: float | None, l1: float, X: Any, dtype: str) -> None:
     count = X.nnz / X.shape[1]
     if k is not None and dtype == "float32" and k > _LARGEST_K * (l1 + count):
         raise ParameterError(
-            f"l2_remainder={k:g} is more than {_LARGEST_K:,} times l2_weights={l1:g} and the mean "
+            f"remainder.l2={k:g} is more than {_LARGEST_K:,} times l2_weights={l1:g} and the mean "
             f"count of an item ({count:.3g}): in float32 rounding would decide. Use a smaller one, "
             "dtype='float64', or no remainder, which is nearly the same."
         )

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import pack
-from teaser.errors import ArtifactError, ParameterError, SolverError
+from teaser.errors import ArtifactError, SolverError
+from teaser.model.checks import check_share
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import Matrix
 from teaser.model.solver.conjugate_gradients import Callback, Solution, lost, warn_not_converged
@@ -31,6 +32,23 @@ Encoder: TypeAlias = Any  # items x tags, a dense array or a csr one
 _STAGES = 4
 _FIRST = 0.8
 _LOOSER = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseEncoder:
+    """Options of an encoder of which only the most telling entries are kept.
+
+    Parameters
+    ----------
+    density
+        The share of the entries to keep, above 0 and at most 1.
+    """
+
+    density: float = 0.05
+
+    def check(self) -> None:
+        """Raise `ParameterError` for a share that keeps nothing or more than all."""
+        check_share("sparse.density", self.density)
 
 
 def sparsify(
@@ -200,6 +218,7 @@ def solve_support(
     """Solve for the entries kept by conjugate gradients, preconditioned by the diagonal.
 
     The residual is computed anew at the end, and the search goes on for as long as that helps.
+    Where rounding allows no smaller residual, it stops before `max_iter`.
     """
     dtype = problem.system.gram.dtype
     B = problem.right_hand_side()
@@ -215,7 +234,7 @@ def solve_support(
         if residual > 0.5 * before:
             break
     if residual > tol:
-        warn_not_converged(iteration, residual, tol, dtype)
+        warn_not_converged(iteration, max_iter, residual, tol, dtype)
     kept = problem.kept
     encoder = sp.csr_array((to_host(x), kept.indices, kept.indptr), shape=kept.shape)
     return Solution(encoder, iteration, residual, residual <= tol, 2 * residual * goal)
@@ -233,6 +252,7 @@ def _descend(
 ) -> tuple[Array, int]:
     """Go from x with residual R until that is at most `least`; return where, and the iteration."""
     dtype = problem.system.gram.dtype
+    moved, rounding = goal, 0.1 * np.finfo(dtype).eps
     P = R / problem.diagonal
     rz = _dot(R, P)
     while iteration < max_iter:
@@ -243,27 +263,17 @@ def _descend(
         step = dtype.type(rz / curvature)
         x = x + step * P
         R = R - step * AP
+        moved += float(step) * _length(AP)
         iteration += 1
+        length = _length(R)
         if callback is not None:
-            callback(iteration, _length(R) / goal)
-        if _length(R) <= least:
+            callback(iteration, length / goal)
+        if length <= max(least, rounding * moved):
             break
         Z = R / problem.diagonal
         rz, last = _dot(R, Z), rz
         P = Z + dtype.type(rz / last) * P
     return x, iteration
-
-
-def check_density(density: Any) -> None:
-    """Raise `ParameterError` for a share that keeps nothing or more than all."""
-    if density is None:
-        return
-    is_real = isinstance(density, int | float | np.integer | np.floating)
-    if isinstance(density, bool) or not is_real or not 0 < density <= 1:
-        raise ParameterError(
-            "density must be the share of the encoder's entries to keep, above 0 and at most 1 "
-            f"such as 0.05, or None for all of them in an array; found {density!r}."
-        )
 
 
 def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:

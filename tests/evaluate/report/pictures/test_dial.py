@@ -24,7 +24,7 @@ def test_the_picture_says_what_it_shows() -> None:
     assert "at most 0.342 for TEASER" in found.alt
     assert "recommended is 0.423 with 60 % from tags" in found.alt
     assert "1,500 validation users" in found.caption
-    assert "l2_weights = 5, l2_remainder = 10000" in found.caption
+    assert "l2_weights = 5, remainder.l2 = 10000" in found.caption
     for text in ("TEASER with a remainder", "EASE", "items' scores from tags"):
         assert text in found.svg
     # Every fit is a mark of its kind: two of EASE, three between, one TEASER, and a ring.
