@@ -14,6 +14,7 @@ from reports import Content, reported
 from teaser.errors import DataError
 from teaser.evaluate.report.write import tables_text, write_report, write_tables
 
+RESULTS = Path(__file__).resolve().parents[3] / "experiments" / "results"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -57,6 +58,12 @@ def test_tables_are_the_same_alone(results_folder: Path, tmp_path: Path) -> None
     write_report(results, tmp_path / "report")
     alone = write_tables(results, tmp_path / "docs" / "TABLES.md")
     assert alone.read_text() == (tmp_path / "report" / "tables.md").read_text()
+
+
+def test_the_tables_that_come_along_are_those_of_the_results(tmp_path: Path) -> None:
+    studies = ("ml-1m", "amazon-video-games", "goodbooks", "events")
+    written = write_tables([RESULTS / f"{name}.json" for name in studies], tmp_path / "TABLES.md")
+    assert written.read_text() == (RESULTS / "TABLES.md").read_text()
 
 
 def test_markdown_tables_are_whole(content: Content) -> None:

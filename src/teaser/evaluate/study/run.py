@@ -159,28 +159,18 @@ class StudyRun:
         results = []
         for done, (name, scale, step, strength, n_tags) in enumerate(runs):
             self.progress("simulated feedback", done, len(runs), f"{name}, {scale}")
-            model, fold, steering = models[name], self.split.test, Steering(scale=scale, step=step)
+            given: dict[str, Any] = {"name": name, "steering": Steering(scale=scale, step=step)}
+            model, fold = models[name], self.split.test
             if (name, scale) not in without_feedback:
-                before = evaluate(model, fold, steering=steering, name=name)
-                without_feedback[name, scale] = before
-            found = simulate(
-                model,
-                fold,
-                n_tags=n_tags,
-                strength=strength,
-                draws=plan.draws,
-                rng=plan.seed,
-                steering=steering,
-                name=name,
-            )
+                without_feedback[name, scale] = evaluate(model, fold, **given)
+            pressed = {"strength": strength, "n_tags": n_tags, "draws": plan.draws}
+            found = simulate(model, fold, rng=plan.seed, **pressed, **given)
             results.append(
                 SimulationResult(
                     model=name,
                     scale=scale,
                     step=step,
-                    strength=strength,
-                    n_tags=n_tags,
-                    draws=plan.draws,
+                    **pressed,
                     seed=plan.seed,
                     without_tags=found.without_tags,
                     fewer_tags=found.fewer_tags,

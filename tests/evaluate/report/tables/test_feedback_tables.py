@@ -85,7 +85,7 @@ def test_the_papers_presses_stand_beside_those_on_its_scale(content: Content) ->
     publiq = COLUMNS["publiq"]
     for heading, (n_tags, strength, scale) in BLOCKS.items():
         for row in found[heading]:
-            figures = publiq.pressed[n_tags][row.head]
+            figures = publiq.pressed[str(n_tags)][row.head]
             expected = (
                 [f"{f:.3f}" for f in figures] if (strength, scale) == (3, "paper") else [""] * 3
             )

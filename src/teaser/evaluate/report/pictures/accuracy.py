@@ -5,17 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from teaser.evaluate.metrics import Summary
-from teaser.evaluate.report.pictures.drawing import (
-    INK,
-    SOFT,
-    Picture,
-    error_dot,
-    legend_below,
-    line_style,
-    new_figure,
-    picture,
-    simplify,
-)
+from teaser.evaluate.report.pictures import drawing
 from teaser.evaluate.report.tables.number import METRIC_TITLES, format_value
 from teaser.evaluate.report.tables.paper import METRICS
 from teaser.evaluate.report.tables.reported import ReportedStudy
@@ -28,26 +18,28 @@ _INTERVAL = 1.96
 _FULL = 0.995
 
 
-def draw_accuracy(study: ReportedStudy) -> Picture:
+def draw_accuracy(study: ReportedStudy) -> drawing.Picture:
     """Draw the accuracy of every model, with 95 % intervals."""
     models = study.models[::-1]
-    figure = new_figure(0.9 + 0.27 * len(models))
+    figure = drawing.new_figure(0.9 + 0.27 * len(models))
     panels = figure.subplots(1, len(METRICS), sharey=True, gridspec_kw={"wspace": 0.12})
     for axes, metric in zip(panels, METRICS, strict=True):
         for place, model in enumerate(models):
             found = model.value(metric)
             if found is not None:
                 half = _half_interval(found)
-                error_dot(axes, found.mean, place, (half, half), line_style(model.kind)[0])
+                drawing.error_dot(
+                    axes, found.mean, place, (half, half), drawing.line_style(model.kind)[0]
+                )
         axes.set_title(METRIC_TITLES[metric])
         axes.locator_params(axis="x", nbins=3, prune="both")
         axes.margins(x=0.12)
-        simplify(axes, grid="x")
+        drawing.simplify(axes, grid="x")
     panels[0].set_yticks(range(len(models)), [study.labels[m.name] for m in models])
     panels[0].set_ylim(-0.6, len(models) - 0.4)
     for text in panels[0].get_yticklabels():
-        text.set_color(INK)
-    return picture(
+        text.set_color(drawing.INK)
+    return drawing.picture(
         figure,
         name=f"{study.key}-accuracy",
         title="Accuracy by model",
@@ -57,32 +49,34 @@ def draw_accuracy(study: ReportedStudy) -> Picture:
     )
 
 
-def draw_tail(study: ReportedStudy) -> Picture | None:
+def draw_tail(study: ReportedStudy) -> drawing.Picture | None:
     """Draw which share of recommendations goes to the most popular items."""
     models = [m for m in study.models if m.popularity_curve]
     if not models:
         return None
-    figure = new_figure(3.9)
+    figure = drawing.new_figure(3.9)
     axes = figure.subplots()
     lines = []
     for model in models:
         curve = model.popularity_curve
-        colour, dash = line_style(model.kind)
+        colour, dash = drawing.line_style(model.kind)
         label = study.labels[model.name]
         lines += axes.plot(
             _shares(curve), [100 * y for y in curve], color=colour, linestyle=dash, label=label
         )
     end = max(_filled(m.popularity_curve) for m in models)
-    lines += axes.plot([0, end], [0, end], color=SOFT, linewidth=0.9, label="all items equally")
+    lines += axes.plot(
+        [0, end], [0, end], color=drawing.SOFT, linewidth=0.9, label="all items equally"
+    )
     axes.set(xlim=(0, end), ylim=(0, 102))
     axes.set_xlabel("most popular items, % of the catalogue")
     axes.set_ylabel("% of recommendations")
-    simplify(axes)
-    legend_below(figure, lines, columns=3)
+    drawing.simplify(axes)
+    drawing.legend_below(figure, lines, columns=3)
     shares = "; ".join(
         f"{study.labels[m.name]} {100 * _at(m.popularity_curve, 0.1):.0f} %" for m in models
     )
-    return picture(
+    return drawing.picture(
         figure,
         name=f"{study.key}-tail",
         title="The long tail",
@@ -92,7 +86,7 @@ def draw_tail(study: ReportedStudy) -> Picture | None:
     )
 
 
-def draw_by_tags(study: ReportedStudy) -> Picture | None:
+def draw_by_tags(study: ReportedStudy) -> drawing.Picture | None:
     """Draw accuracy against the number of tags, for the first Teaser."""
     model = study.results.of_kind("Teaser")
     if model is None:
@@ -106,23 +100,23 @@ def draw_by_tags(study: ReportedStudy) -> Picture | None:
     if not points or whole is None:
         return None
     points = sorted([*points, (study.results.data.tags, whole)], key=lambda point: point[0])
-    figure = new_figure(3.2)
+    figure = drawing.new_figure(3.2)
     axes = figure.subplots()
     places = [n for n, _ in points]
-    colour = line_style(model.kind)[0]
+    colour = drawing.line_style(model.kind)[0]
     label = study.labels[model.name]
     lines = axes.plot(
         places, [found.mean for _, found in points], color=colour, marker="o", label=label
     )
     for n, found in points:
         axes.errorbar(n, found.mean, yerr=_half_interval(found), color=colour, elinewidth=1.2)
-    legend_below(figure, [*lines, *_reference_line(axes, study)], columns=2)
+    drawing.legend_below(figure, [*lines, *_reference_line(axes, study)], columns=2)
     _count_axis(axes, places)
     axes.set_xlabel("number of tags")
     axes.set_ylabel(METRIC_TITLES[TARGET])
-    simplify(axes)
+    drawing.simplify(axes)
     values = ", ".join(f"{found.mean:.3f} with {n:,} tags" for n, found in points)
-    return picture(
+    return drawing.picture(
         figure,
         name=f"{study.key}-tags",
         title="Accuracy against the number of tags",
@@ -142,7 +136,7 @@ def _reference_line(axes: "Axes", study: ReportedStudy) -> list[Any]:
     found = None if ease is None else ease.value(TARGET)
     if ease is None or found is None:
         return []
-    colour, dash = line_style(ease.kind)
+    colour, dash = drawing.line_style(ease.kind)
     label = f"{study.labels[ease.name]}, which uses no tags"
     return [axes.axhline(found.mean, color=colour, linestyle=dash, linewidth=1.2, label=label)]
 

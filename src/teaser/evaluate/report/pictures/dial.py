@@ -3,16 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from teaser.evaluate.report.pictures.drawing import (
-    INK,
-    SERIES,
-    SOFT,
-    Picture,
-    legend_below,
-    new_figure,
-    picture,
-    simplify,
-)
+from teaser.evaluate.report.pictures import drawing
 from teaser.evaluate.report.tables.number import METRIC_TITLES
 from teaser.evaluate.study.results import DialResults, DialSetting
 
@@ -23,25 +14,25 @@ _MARKS = {"EASE": (1, "s"), "remainder": (0, "o"), "TEASER": (2, "^")}
 _NAMES = {"EASE": "EASE", "remainder": "TEASER with a remainder", "TEASER": "TEASER"}
 
 
-def draw_dial(dial: DialResults) -> Picture:
+def draw_dial(dial: DialResults) -> drawing.Picture:
     """Draw the settings of a dial, and a ring around the recommended one."""
     settings, chosen = dial.settings, dial.recommended
     metric = METRIC_TITLES.get(dial.metric, dial.metric)
-    figure = new_figure(3.9)
+    figure = drawing.new_figure(3.9)
     axes = figure.subplots()
     handles = [_dots(axes, settings, kind) for kind in _MARKS]
     edge = frontier(settings)
     axes.plot([100 * s.tag_share for s in edge], [s.value for s in edge],
-        color=SERIES[0], linewidth=1.2)  # fmt: skip
+        color=drawing.SERIES[0], linewidth=1.2)  # fmt: skip
     least = (1 - dial.within) * max(s.value for s in settings)
-    axes.axhline(least, color=SOFT, linewidth=0.9, linestyle=":")
+    axes.axhline(least, color=drawing.SOFT, linewidth=0.9, linestyle=":")
     axes.plot(100 * chosen.tag_share, chosen.value, marker="o", markersize=13,
-        markerfacecolor="none", markeredgecolor=INK, linestyle="none")  # fmt: skip
+        markerfacecolor="none", markeredgecolor=drawing.INK, linestyle="none")  # fmt: skip
     axes.set(xlim=(-4, 104), xlabel=f"share of the first {dial.shown} items' scores from tags, %")
     axes.set_ylabel(f"validation {metric}")
-    simplify(axes)
-    legend_below(figure, [h for h in handles if h is not None], columns=3)
-    return picture(
+    drawing.simplify(axes)
+    drawing.legend_below(figure, [h for h in handles if h is not None], columns=3)
+    return drawing.picture(
         figure,
         name=f"{dial.key}-dial",
         title="The dial between tags and viewed items",
@@ -76,7 +67,8 @@ def _dots(axes: "Axes", settings: Sequence[DialSetting], kind: str) -> Any:
     number, marker = _MARKS[kind]
     return axes.plot(
         [100 * s.tag_share for s in some], [s.value for s in some],
-        color=SERIES[number], marker=marker, markersize=5, linestyle="none", label=_NAMES[kind],
+        color=drawing.SERIES[number], marker=marker, markersize=5, linestyle="none",
+        label=_NAMES[kind],
     )[0]  # fmt: skip
 
 

@@ -20,7 +20,7 @@ INK, SOFT, LINE, GROUND = "#010203", "#020304", "#030405", "#040506"
 _VARIABLES = {INK: "ink", SOFT: "soft", LINE: "line", GROUND: "ground"}
 _SERIES = {f"#0a0b{n:02x}": f"series-{n}" for n in range(8)}
 
-# Light and dark; told apart with every common kind of colour blindness (after Okabe and Ito,
+# Light and dark; distinct with every common kind of colour blindness (after Okabe and Ito,
 # darkened or lightened to stand out from the ground).
 PALETTE: Mapping[str, tuple[str, str]] = {
     "ink": ("#18202c", "#e9edf2"),

@@ -4,18 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from teaser.evaluate.metrics import Difference
-from teaser.evaluate.report.pictures.drawing import (
-    GROUND,
-    INK,
-    SOFT,
-    Picture,
-    error_dot,
-    legend_below,
-    line_style,
-    new_figure,
-    picture,
-    simplify,
-)
+from teaser.evaluate.report.pictures import drawing
 from teaser.evaluate.report.tables.number import METRIC_TITLES, format_presses, format_signed
 from teaser.evaluate.report.tables.reported import ReportedStudy
 from teaser.evaluate.study.results import TARGET, ModelResult, Scenario
@@ -23,7 +12,7 @@ from teaser.evaluate.study.results import TARGET, ModelResult, Scenario
 _TITLE = METRIC_TITLES[TARGET]
 
 
-def draw_gain(study: ReportedStudy) -> Picture | None:
+def draw_gain(study: ReportedStudy) -> drawing.Picture | None:
     """Draw how much presses raise accuracy, by model, on both scales."""
     gains = _gains(study)
     if not gains:
@@ -37,29 +26,31 @@ def draw_gain(study: ReportedStudy) -> Picture | None:
         for group, press in enumerate(presses)
         for row, name in enumerate(names)
     }
-    figure = new_figure(1.2 + 0.25 * len(places) + 0.2 * len(presses))
+    figure = drawing.new_figure(1.2 + 0.25 * len(places) + 0.2 * len(presses))
     axes = figure.subplots()
     for model, scenario, gain in gains:
         order = scales.index(scenario.scale)
         height = places[(scenario.n_tags, scenario.strength), model.name] - 0.22 * order
         error = gain.mean - gain.low, gain.high - gain.mean
-        error_dot(axes, gain.mean, height, error, line_style(model.kind)[0], full=order == 0)
+        drawing.error_dot(
+            axes, gain.mean, height, error, drawing.line_style(model.kind)[0], full=order == 0
+        )
     for press in presses:
         axes.annotate(
             format_presses(*press), (0, places[press, names[-1]] + 0.62),
             xycoords=("axes fraction", "data"), xytext=(-4, 0), textcoords="offset points",
-            ha="right", va="center", color=SOFT,
+            ha="right", va="center", color=drawing.SOFT,
         )  # fmt: skip
-    axes.axvline(0, color=SOFT, linewidth=1)
+    axes.axvline(0, color=drawing.SOFT, linewidth=1)
     axes.set_yticks(list(places.values()), [study.labels[name] for _, name in places])
     axes.set_ylim(-0.7, max(places.values()) + 1.1)
     for tick in axes.get_yticklabels():
-        tick.set_color(INK)
+        tick.set_color(drawing.INK)
     axes.set_xlabel(f"gain in {_TITLE}")
     axes.locator_params(axis="x", nbins=5)
-    simplify(axes, grid="x")
-    legend_below(figure, _scale_marks(scales), columns=2)
-    return picture(
+    drawing.simplify(axes, grid="x")
+    drawing.legend_below(figure, _scale_marks(scales), columns=2)
+    return drawing.picture(
         figure,
         name=f"{study.key}-gain",
         title="The effect of presses",
@@ -99,8 +90,8 @@ def _scale_marks(scales: Sequence[str]) -> list[Any]:
     names = {"robust": "robust scale (default)", "paper": "the paper's scale"}
     return [
         Line2D(
-            [], [], color=INK, marker="o", linestyle="none",
-            markerfacecolor=INK if order == 0 else GROUND, label=names.get(scale, scale),
+            [], [], color=drawing.INK, marker="o", linestyle="none",
+            markerfacecolor=drawing.GROUND if order else drawing.INK, label=names.get(scale, scale),
         )
         for order, scale in enumerate(scales)
     ]  # fmt: skip

@@ -4,14 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from teaser.evaluate.report.pictures.drawing import (
-    INK,
-    SERIES,
-    Picture,
-    new_figure,
-    picture,
-    simplify,
-)
+from teaser.evaluate.report.pictures import drawing
 from teaser.evaluate.report.tables.number import METRIC_TITLES, format_parameter
 from teaser.evaluate.report.tables.reported import ReportedStudy
 from teaser.evaluate.study.results import Trial
@@ -22,7 +15,7 @@ if TYPE_CHECKING:
 _LIGHT, _DARK = "#ffffff", "#000000"
 
 
-def draw_surface(study: ReportedStudy) -> Picture | None:
+def draw_surface(study: ReportedStudy) -> drawing.Picture | None:
     """Draw the trials of the first Teaser: a heat map of two parameters, or a line of one."""
     model = study.results.of_kind("Teaser")
     trials = [t for t in model.trials if not math.isnan(t.value)] if model else []
@@ -34,7 +27,7 @@ def draw_surface(study: ReportedStudy) -> Picture | None:
     across, up = (varied[0], None) if len(varied) == 1 else (varied[1], varied[0])
     best = _best_of(trials, across, up)
     columns, rows = _values(trials, across), _values(trials, up)
-    figure = new_figure(3.0 if up is None else 1.3 + 0.42 * len(rows))
+    figure = drawing.new_figure(3.0 if up is None else 1.3 + 0.42 * len(rows))
     axes = figure.subplots()
     if up is None:
         _draw_line(axes, [best[None, x] for x in columns])
@@ -45,11 +38,11 @@ def draw_surface(study: ReportedStudy) -> Picture | None:
         axes.set_ylabel(up)
     axes.set_xticks(range(len(columns)), [format_parameter(x) for x in columns])
     axes.set_xlabel(across)
-    simplify(axes, grid="y" if up is None else None)
+    drawing.simplify(axes, grid="y" if up is None else None)
     top = max(trials, key=lambda trial: trial.value)
     chosen = ", ".join(f"{name} = {format_parameter(top.parameters[name])}" for name in varied)
     more = f" Of {', '.join(varied[2:])} the best value is shown." if len(varied) > 2 else ""
-    return picture(
+    return drawing.picture(
         figure,
         name=f"{study.key}-surface",
         title=f"The grid search for {study.labels[model.name]}",
@@ -82,11 +75,11 @@ def _best_of(trials: Sequence[Trial], across: str, up: str | None) -> dict[tuple
 
 
 def _draw_line(axes: "Axes", values: Sequence[float]) -> None:
-    axes.plot(range(len(values)), values, color=SERIES[0], marker="o", markersize=4)
+    axes.plot(range(len(values)), values, color=drawing.SERIES[0], marker="o", markersize=4)
     top = max(range(len(values)), key=lambda place: values[place])
     axes.plot(
         top, values[top], marker="s", markersize=11, markerfacecolor="none",
-        markeredgecolor=INK, linestyle="none",
+        markeredgecolor=drawing.INK, linestyle="none",
     )  # fmt: skip
 
 
@@ -109,7 +102,9 @@ def _draw_cells(
         text = _LIGHT if _brightness(colour) < 0.4 else _DARK
         axes.text(j, i, f"{value:.4f}", ha="center", va="center", color=text)
     j, i = places[max(best, key=lambda key: best[key])]
-    axes.add_patch(Rectangle((j - 0.48, i - 0.48), 0.96, 0.96, fill=False, edgecolor=INK, lw=2.2))
+    axes.add_patch(
+        Rectangle((j - 0.48, i - 0.48), 0.96, 0.96, fill=False, edgecolor=drawing.INK, lw=2.2)
+    )
     axes.set(xlim=(-0.55, len(columns) - 0.45), ylim=(-0.55, len(rows) - 0.45))
     for spine in axes.spines.values():
         spine.set_visible(False)
