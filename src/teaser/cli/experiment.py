@@ -1,6 +1,7 @@
 """The commands of the experiments: evaluate, tune, simulate, report."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,8 @@ from rich.table import Table
 from teaser.cli.output import err, out, print_lines
 
 if TYPE_CHECKING:
+    from teaser.evaluate.metrics import Summary
+    from teaser.evaluate.study.results import DialResults, SimulationResult, StudyResults
     from teaser.evaluate.study.run import Progress as StudyProgress
 
 commands = typer.Typer()
@@ -41,9 +44,9 @@ def evaluate(
     with _bars() as progress:
         results = run_study(plan, data=data, out=place, quick=quick, progress=progress)
     _show_models(results)
-    _show_simulations(results["simulations"])
+    _show_simulations(results.simulations)
     name = f"{plan.name}-quick" if quick else plan.name
-    _say(f"{results['seconds']:.0f} s; results in {place / name}.json")
+    _say(f"{results.seconds:.0f} s; results in {place / name}.json")
     _say(f"Next: teaser report {place / name}.json --out REPORT")
 
 
@@ -69,7 +72,7 @@ def tune(
 ) -> None:
     """Compare penalties on a remainder: accuracy against the share of scores from tags."""
     from teaser.evaluate.report.write import write_dial
-    from teaser.evaluate.study.dial import tune_study
+    from teaser.evaluate.study.dial import dial_study
     from teaser.evaluate.study.plan import Study
 
     plan = Study.read(study)
@@ -77,7 +80,7 @@ def tune(
     grid = replace(plan.dial, **{name: tuple(v) for name, v in given.items() if v})
     place = folder or study.parent / "results"
     with _bars() as progress:
-        dial = tune_study(
+        dial = dial_study(
             plan, data=data, out=place, grid=grid, within=within, quick=quick, progress=progress
         )
     _show_dial(dial)
@@ -140,74 +143,72 @@ def _bars() -> Iterator["StudyProgress"]:
         yield update
 
 
-def _show_models(results: dict[str, Any]) -> None:
+def _show_models(results: "StudyResults") -> None:
     metrics = ("recall@20", "recall@100", "ndcg@100", "coverage@20", "diversity@20", "long_tail@20")
-    split = results["split"]
-    table = Table(
-        title=f"{results['title']}: {split['test_users']:,} test people", title_justify="left"
-    )
+    users = results.split.test_users
+    table = Table(title=f"{results.title}: {users:,} test users", title_justify="left")
     table.add_column("model")
     for metric in metrics:
         table.add_column(metric, justify="right")
     table.add_column("fit", justify="right")
-    for model in results["models"]:
-        values = [_said(model["metrics"][metric]) for metric in metrics]
-        table.add_row(model["name"], *values, f"{model['fit']['seconds']:.1f} s")
+    for model in results.models:
+        values = [_format_summary(model.value(metric)) for metric in metrics]
+        table.add_row(model.name, *values, f"{model.fit.seconds:.1f} s")
     out.print(table)
 
 
-def _show_dial(dial: dict[str, Any]) -> None:
-    title = f"{dial['title']}: the dial, {dial['people']:,} validation people"
+def _show_dial(dial: "DialResults") -> None:
+    title = f"{dial.title}: the dial, {dial.users:,} validation users"
     table = Table(title=title, title_justify="left")
-    for name in ("model", "k", "l1", "l2", dial["metric"], "from tags", "fit"):
+    for name in ("model", "k", "l1", "l2", dial.metric, "from tags", "fit"):
         table.add_column(name, justify="left" if name == "model" else "right")
-    for each in sorted(dial["settings"], key=lambda s: (-s["tag_share"], -s["value"])):
-        given = each["parameters"]
-        is_ease = each["kind"] == "EASE"
-        names = ("", "l2", "") if is_ease else ("remainder.l2", "l2_weights", "l2_encoder")
+    for each in sorted(dial.settings, key=lambda s: (-s.tag_share, -s.value)):
+        given = each.parameters
+        names = ("remainder.l2", "l2_weights", "l2_encoder")
+        names = ("", "l2", "") if each.kind == "EASE" else names
         table.add_row(
-            each["kind"],
+            each.kind,
             *(f"{given[name]:g}" if name in given else "" for name in names),
-            f"{each['value']:.4f} ± {each['error']:.4f}",
-            f"{100 * each['tag_share']:.0f} %",
-            f"{each['seconds']:.1f} s",
-            style="bold" if each == dial["recommended"] else None,
+            f"{each.value:.4f} ± {each.error:.4f}",
+            f"{100 * each.tag_share:.0f} %",
+            f"{each.seconds:.1f} s",
+            style="bold" if each == dial.recommended else None,
         )
     out.print(table)
-    chosen = dial["recommended"]
-    said = ", ".join(f"{name}={value:g}" for name, value in chosen["parameters"].items())
+    chosen = dial.recommended
+    parameters = ", ".join(f"{name}={value:g}" for name, value in chosen.parameters.items())
     _say(
-        f"Recommended: Teaser({said}): {chosen['value']:.4f}, {100 * chosen['tag_share']:.0f} % "
-        f"from tags, the most of all within {100 * dial['within']:g} % of the best."
+        f"Recommended: Teaser({parameters}): {chosen.value:.4f}, {100 * chosen.tag_share:.0f} % "
+        f"from tags, the most of all within {100 * dial.within:g} % of the best."
     )
 
 
-def _show_simulations(rows: list[dict[str, Any]]) -> None:
-    if not rows:
+def _show_simulations(simulations: "Sequence[SimulationResult]") -> None:
+    if not simulations:
         return
     table = Table(title="Simulated feedback, nDCG@100", title_justify="left")
     for name in ("model", "scale", "step", "tags", "presses", "after", "gain", "95 % interval"):
         table.add_column(name, justify="left" if name in ("model", "scale") else "right")
-    for row in rows:
-        gain = row["gain"]["ndcg@100"]
+    for each in simulations:
+        gain = each.gain["ndcg@100"]
         table.add_row(
-            row["model"],
-            row["scale"],
-            f"{row['step']:g}",
-            str(row["n_tags"]),
-            f"{row['strength']:+d}",
-            _said(row["metrics"]["ndcg@100"]),
-            f"{gain['mean']:+.4f}",
-            f"{gain['low']:+.4f} to {gain['high']:+.4f}",
+            each.model,
+            each.scale,
+            f"{each.step:g}",
+            str(each.n_tags),
+            f"{each.strength:+d}",
+            _format_summary(each.metrics["ndcg@100"]),
+            f"{gain.mean:+.4f}",
+            f"{gain.low:+.4f} to {gain.high:+.4f}",
         )
     out.print(table)
 
 
-def _said(summary: dict[str, Any]) -> str:
-    mean, error = summary["mean"], summary["error"]
-    if mean is None or mean != mean:
+def _format_summary(summary: "Summary | None") -> str:
+    if summary is None or math.isnan(summary.mean):
         return "-"
-    return f"{mean:.4f}" if error is None or error != error else f"{mean:.4f} ± {error:.4f}"
+    error = "" if math.isnan(summary.error) else f" ± {summary.error:.4f}"
+    return f"{summary.mean:.4f}{error}"
 
 
 def _say(line: str) -> None:
