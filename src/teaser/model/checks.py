@@ -15,7 +15,7 @@ def is_number(value: Any) -> bool:
 
 def check_number(name: str, value: Any, *, least: float = 0.0, most: float = 1e300) -> None:
     """Raise `ParameterError` unless the value is a number above `least` and below `most`."""
-    if not is_number(value) or not least < float(value) < most:
+    if not is_number(value) or not least < value < most:
         below = f" and below {most:g}" if most < 1e300 else ""
         raise ParameterError(
             f"{name} must be a finite number above {least:g}{below}, found {value!r}."
@@ -24,7 +24,7 @@ def check_number(name: str, value: Any, *, least: float = 0.0, most: float = 1e3
 
 def check_share(name: str, value: Any) -> None:
     """Raise `ParameterError` unless the value is a number above 0 and at most 1."""
-    if not is_number(value) or not 0 < float(value) <= 1:
+    if not is_number(value) or not 0 < value <= 1:
         raise ParameterError(f"{name} must be a number above 0 and at most 1, found {value!r}.")
 
 

@@ -57,16 +57,17 @@ from teaser.model.extensions.user_features import (
     unpack_user_rows,
 )
 from teaser.model.extensions.viewed_items import (
-    RemainderMatrix,
     describe_remainder,
     pack_remainder,
     unpack_remainder,
 )
+from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import Estimate, estimate, telling_of_memory
 from teaser.model.gram.gpu import check_device
 from teaser.model.gram.partitioned import estimate_partitions
-from teaser.model.solver.conjugate_gradients import Callback, Solution
-from teaser.model.solver.solve import build_gram, check_settings, dispatch, prepare
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Callback, Limits, Solution
+from teaser.model.solver.solve import check_settings, dispatch, prepare
 from teaser.model.solver.system import System
 from teaser.model.tagged import decoder, popularity
 
@@ -216,8 +217,15 @@ class Teaser(EncoderModel):
             n_rows = dataset.n_items + (0 if user_features is None else len(user_features.tags))
             check_system(system, (n_rows, dataset.n_tags + 1), self.ridge)
             weights, remainder = None, None
-            if isinstance(system, Inverse):
-                solution, remainder = self._solve_remainder(system, begin, callback, own)
+            if isinstance(system, Inverse) and self.remainder is not None:
+                solution, remainder = fit_remainder(
+                    system,
+                    options=self.remainder,
+                    l2=float(self.l2_encoder),
+                    limits=self._limits(callback),
+                    start=begin,
+                    overwrite=own,
+                )
             else:
                 solution, weights = self._solve(system, dataset, begin, callback)
             self._take_catalogue(dataset)
@@ -371,44 +379,27 @@ class Teaser(EncoderModel):
         """Return the encoder, and the weights of the decoder where they are learned."""
         weights = None
         l1, l2 = float(self.l2_weights), float(self.l2_encoder)
-        how: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
+        limits = self._limits(callback)
 
         def solve(system: System, start: Array | None) -> Solution:
             return dispatch(
-                system, l2_weights=l1, l2_encoder=l2, solver=self.solver, start=start, **how
+                EncoderEquation(system, l1, l2), limits, solver=self.solver, start=start
             )
 
         if self.decoder is not None:
+            S = decoder(dataset.S, popularity(dataset))
             solution, system, weights = learn_decoder(
-                system,
-                decoder(dataset.S, popularity(dataset)),
-                l1=l1,
-                options=self.decoder,
-                solve=solve,
-                start=start,
+                system, S, l1=l1, options=self.decoder, solve=solve, start=start
             )
         else:
             solution = solve(system, start)
         if self.sparse is not None:
-            density = self.sparse.density
-            solution = sparsify(system, solution, l1=l1, l2=l2, density=density, **how)
+            equation = EncoderEquation(system, l1, l2)
+            solution = sparsify(equation, solution, density=self.sparse.density, limits=limits)
         return solution, weights
 
-    def _solve_remainder(
-        self, system: Inverse, start: Array | None, callback: Callback | None, own: bool
-    ) -> tuple[Solution, RemainderMatrix]:
-        options = self.remainder or Remainder()
-        return fit_remainder(
-            system,
-            k=float(options.l2),
-            l2=float(self.l2_encoder),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            share=float(options.share),
-            overwrite=own,
-            start=start,
-            callback=callback,
-        )
+    def _limits(self, callback: Callback | None) -> Limits:
+        return Limits(tol=self.tol, max_iter=self.max_iter, callback=callback)
 
     def _weigh(self, new: sp.csr_array) -> sp.csr_array:
         """Return the rows of new items with the mean of the weights that were learned for a tag."""

@@ -29,7 +29,9 @@ from teaser.model.extensions.learned_decoder import (
     with_tag_means,
 )
 from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
-from teaser.model.solver.conjugate_gradients import Solution, conjugate_gradients
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Limits, Solution
 from teaser.model.solver.system import System
 from teaser.profile import POPULARITY
 
@@ -61,7 +63,8 @@ def whole_objective(X: Array, S: Array, E: Array, D: Array) -> float:
 
 
 def solve_exactly(system: System, start: Array | None) -> Solution:
-    return conjugate_gradients(system, l1=L1, l2=L2, tol=1e-13, max_iter=500, start=start)
+    equation = EncoderEquation(system, L1, L2)
+    return conjugate_gradients(equation, Limits(tol=1e-13, max_iter=500), start)
 
 
 def build(G: Array, D: Array) -> System:
