@@ -4,8 +4,10 @@ import re
 import runpy
 import shlex
 from pathlib import Path
+from typing import cast
 
 import pytest
+from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -45,8 +47,7 @@ def test_rules_in_the_documentation_are_valid(page: Path, tmp_path: Path) -> Non
 
 def test_every_command_and_option_is_documented() -> None:
     text = (ROOT / "docs" / "users" / "cli.md").read_text()
-    commands = get_command(app).commands  # type: ignore[attr-defined]
-    for name, command in commands.items():
+    for name, command in cast(TyperGroup, get_command(app)).commands.items():
         assert f"`teaser {name}" in text
         for parameter in command.params:
             for option in parameter.opts:

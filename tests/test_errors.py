@@ -1,5 +1,6 @@
 """The tree of errors, and what it says of names that are nearly right."""
 
+import pickle
 import re
 
 import pytest
@@ -85,3 +86,12 @@ class TestClosest:
 
     def test_the_empty_name_is_no_trouble(self) -> None:
         assert closest("", (str(i) for i in range(20_000))) == ""
+
+
+def test_a_missing_package_tells_how_to_install_it() -> None:
+    error = errors.MissingPackageError("A cluster", "Dask", extra="dask")
+    assert (error.what, error.package, error.extra) == ("A cluster", "Dask", "dask")
+    assert "Dask" in str(error)
+    assert str(error).endswith("pip install 'teaser-recommender[dask]'")
+    assert isinstance(error, ImportError)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)  # as workers send it

@@ -4,6 +4,7 @@ TeaserError
 ├── DataError             a table, a rule or a data set does not hold what it must
 │   ├── TableError        a file or frame cannot be read, or lacks a column
 │   └── RuleError         a tag rule is not valid, or leaves no tag
+├── MissingPackageError   an optional package is needed and is not installed
 ├── ParameterError        a hyper-parameter or an argument is out of its range
 ├── UnknownNameError      a name that the model has never heard of
 │   ├── UnknownItemError
@@ -75,6 +76,37 @@ class ArtifactError(TeaserError):
 
 class ConvergenceWarning(UserWarning):
     """A solver stopped before it reached its tolerance."""
+
+
+class MissingPackageError(TeaserError, ImportError):
+    """An optional package is needed and not installed.
+
+    Parameters
+    ----------
+    what
+        What needs the package.
+    package
+        Its name.
+    extra
+        The extra of this distribution that installs it.
+    """
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(what, package, extra)
+        self.what = what
+        self.package = package
+        self.extra = extra
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what} needs {self.package}, which is not installed. "
+            f"Install it: {install_command(self.extra)}"
+        )
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs this distribution with an extra."""
+    return f"pip install 'teaser-recommender[{extra}]'"
 
 
 _MANY = 5_000

@@ -26,7 +26,7 @@ from teaser.evaluate.metrics import (
     long_tail,
     ndcg,
     paired_bootstrap,
-    per_person,
+    per_user,
     recall,
     summarise,
     tail_items,
@@ -43,7 +43,7 @@ KINDS = ("recall", "recall_uncapped", "ndcg", "ndcg_uncapped")
 
 
 def slow(kind: str, ranked: list[int], held_out: set[int], k: int) -> float:
-    """One person's value, place by place."""
+    """One user's value, place by place."""
     most = len(held_out) if kind.endswith("uncapped") else min(k, len(held_out))
     if kind.startswith("recall"):
         return sum(item in held_out for item in ranked[:k]) / most
@@ -52,7 +52,7 @@ def slow(kind: str, ranked: list[int], held_out: set[int], k: int) -> float:
 
 
 def measured(kind: str, lists: Array, held_out: sp.csr_array, k: int) -> Array:
-    return per_person([Metric(kind, k)], lists, held_out, None)[f"{kind}@{k}"]
+    return per_user([Metric(kind, k)], lists, held_out, None)[f"{kind}@{k}"]
 
 
 def random_case(
@@ -68,7 +68,7 @@ def random_case(
     return scores, sp.csr_array(history.astype(float)), sp.csr_array(held_out.astype(float))
 
 
-# One person, four items held out (2, 5, 7, 9), of which the list has 5 first and 2 third.
+# One user, four items held out (2, 5, 7, 9), of which the list has 5 first and 2 third.
 LIST = np.array([[5, 1, 2, 0, 3]])
 HELD_OUT = sp.csr_array(np.isin(np.arange(10), [2, 5, 7, 9]).astype(float)[None])
 
@@ -151,10 +151,10 @@ def test_real_scores_measure_as_in_irspack(shared_data: Path) -> None:
     against_irspack(scores, parts.test.history, parts.test.held_out)
 
 
-people = st.integers(0, 2**32).map(random_case)
+users = st.integers(0, 2**32).map(random_case)
 
 
-@given(case=people, k=st.integers(1, 40))
+@given(case=users, k=st.integers(1, 40))
 def test_accuracy_lies_between_zero_and_one_and_capping_never_lowers_it(
     case: tuple[Array, sp.csr_array, sp.csr_array], k: int
 ) -> None:
@@ -167,7 +167,7 @@ def test_accuracy_lies_between_zero_and_one_and_capping_never_lowers_it(
     assert (values["ndcg"] >= values["ndcg_uncapped"]).all()
 
 
-@given(case=people, k=st.integers(1, 40))
+@given(case=users, k=st.integers(1, 40))
 def test_a_perfect_ranking_is_one_and_the_worst_is_zero(
     case: tuple[Array, sp.csr_array, sp.csr_array], k: int
 ) -> None:
@@ -180,8 +180,8 @@ def test_a_perfect_ranking_is_one_and_the_worst_is_zero(
         assert_array_equal(measured(kind, worst, held_out, k), 0.0)
 
 
-@given(case=people, k=st.integers(1, 40), seed=st.integers(0, 99))
-def test_other_names_and_another_order_of_people_change_nothing(
+@given(case=users, k=st.integers(1, 40), seed=st.integers(0, 99))
+def test_other_names_and_another_order_of_users_change_nothing(
     case: tuple[Array, sp.csr_array, sp.csr_array], k: int, seed: int
 ) -> None:
     scores, history, held_out = case
@@ -196,7 +196,7 @@ def test_other_names_and_another_order_of_people_change_nothing(
         )
 
 
-@given(case=people)
+@given(case=users)
 def test_finding_an_item_earlier_never_lowers_ndcg(
     case: tuple[Array, sp.csr_array, sp.csr_array],
 ) -> None:
@@ -212,13 +212,13 @@ def test_finding_an_item_earlier_never_lowers_ndcg(
 
 
 def test_nobody_hits_after_the_end_of_a_list() -> None:
-    # Place -1 must not be taken for the last item, nor for the last item of the person before.
+    # Place -1 must not be taken for the last item, nor for the last item of the user before.
     held_out = sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
     found = hits(np.array([[1, -1], [-1, -1]]), held_out)
     assert_array_equal(found, [[True, False], [False, False]])
 
 
-def test_people_without_held_out_items_have_no_accuracy() -> None:
+def test_users_without_held_out_items_have_no_accuracy() -> None:
     held_out = sp.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
     for kind in KINDS:
         values = measured(kind, np.array([[1], [1]]), held_out, 1)
@@ -326,8 +326,8 @@ def test_measures_of_lists_need_the_training_data(dataset: Dataset) -> None:
     lists = np.array([[0, 1, 2], [3, 4, 5]])
     for kind in ("diversity", "long_tail"):
         with pytest.raises(ParameterError, match=f"{kind}@2 needs the training"):
-            per_person([Metric(kind, 2)], lists, held_out, None)
-    found = per_person([Metric("diversity", 2), Metric("long_tail", 3)], lists, held_out, dataset)
+            per_user([Metric(kind, 2)], lists, held_out, None)
+    found = per_user([Metric("diversity", 2), Metric("long_tail", 3)], lists, held_out, dataset)
     assert_allclose(found["diversity@2"], diversity(lists[:, :2], dataset.S))
     assert_allclose(found["long_tail@3"], long_tail(lists, tail_items(dataset.item_counts)))
 
@@ -345,17 +345,17 @@ def test_the_bootstrap_interval_holds_the_truth_as_often_as_it_says() -> None:
     assert 252 <= inside <= 285
 
 
-def test_the_bootstrap_equals_a_loop_that_draws_people() -> None:
+def test_the_bootstrap_equals_a_loop_that_draws_users() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.random(25), rng.random(25)
     found = paired_bootstrap({"x": a}, {"x": b}, rng=9, n=50)["x"]
     drawn = np.random.default_rng(9).integers(0, 25, (50, 25))
-    means = [(b[people] - a[people]).mean() for people in drawn]
+    means = [(b[users] - a[users]).mean() for users in drawn]
     assert found.mean == pytest.approx((b - a).mean())
     assert_allclose([found.low, found.high], np.quantile(means, [0.025, 0.975]))
 
 
-def test_the_bootstrap_pairs_people() -> None:
+def test_the_bootstrap_pairs_users() -> None:
     spread = np.random.default_rng(0).random(50) * 100
     found = paired_bootstrap({"x": spread}, {"x": spread + 0.5}, rng=0)["x"]
     assert_allclose([found.mean, found.low, found.high], 0.5, atol=1e-9)
@@ -392,9 +392,9 @@ def test_the_bootstrap_is_the_same_again_and_for_each_metric_alone() -> None:
 def test_senseless_bootstraps_are_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         paired_bootstrap({"x": np.ones(3)}, {"x": np.ones(3)}, **({"rng": 0} | wrong))
-    with pytest.raises(ParameterError, match="same metrics and people"):
+    with pytest.raises(ParameterError, match="same metrics and users"):
         paired_bootstrap({"x": np.ones(3)}, {"x": np.ones(4)}, rng=0)
-    with pytest.raises(ParameterError, match="same metrics and people"):
+    with pytest.raises(ParameterError, match="same metrics and users"):
         paired_bootstrap({"x": np.ones(3)}, {"y": np.ones(3)}, rng=0)
 
 

@@ -1,4 +1,4 @@
-"""The loop over people: lists as the library makes them, in any batches; evaluations compared."""
+"""The loop over users: lists as the library makes them, in any batches; evaluations compared."""
 
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from teaser import Dataset, Steering, Teaser
 from teaser.data.ids import Ids
 from teaser.data.split import Fold, Split, split
 from teaser.errors import DataError, NotFittedError, ParameterError, SolverError
-from teaser.evaluate.metrics import Metric, per_person
+from teaser.evaluate.metrics import Metric, per_user
 from teaser.evaluate.protocol import (
     ALL_METRICS,
     PAPER_METRICS,
@@ -81,7 +81,7 @@ def test_ranking_rows_equals_ranking_one(seed: int, k: int, levels: int, kind: A
     assert_array_equal(scores, before)
 
 
-def test_lists_are_those_that_people_are_shown(parts: Split, fitted: Teaser) -> None:
+def test_lists_are_those_that_users_are_shown(parts: Split, fitted: Teaser) -> None:
     lists = recommend_lists(fitted, parts.test, k=12)
     for row in range(parts.test.n_users):
         history = chosen(parts.test, fitted.items_, row)
@@ -89,7 +89,7 @@ def test_lists_are_those_that_people_are_shown(parts: Split, fitted: Teaser) -> 
         assert [fitted.items_[i] for i in lists[row].tolist()] == shown
 
 
-def test_pressed_lists_are_those_that_people_are_shown(parts: Split, fitted: Teaser) -> None:
+def test_pressed_lists_are_those_that_users_are_shown(parts: Split, fitted: Teaser) -> None:
     presses = [{"type=film": 3} if u % 2 else None for u in range(parts.test.n_users)]
     for scale in ("robust", "paper"):
         steering = Steering(scale=scale, step=0.3)
@@ -136,7 +136,7 @@ def test_values_are_those_of_the_lists(parts: Split, fitted: Teaser) -> None:
     found = evaluate(fitted, parts.test, training=parts.training)
     assert set(found.values) | set(found.catalogue) == set(ALL_METRICS)
     assert found.lists.shape == (60, 100)
-    expected = per_person(
+    expected = per_user(
         [Metric.parse(m) for m in ALL_METRICS], found.lists, parts.test.held_out, parts.training
     )
     for metric, values in expected.items():
@@ -184,7 +184,7 @@ def test_no_list_holds_its_history_and_short_catalogues_end(parts: Split, fitted
         assert (lists[row, len(listed) :] == -1).all()
 
 
-def test_people_without_history_are_recommended_to(parts: Split, fitted: Teaser) -> None:
+def test_users_without_history_are_recommended_to(parts: Split, fitted: Teaser) -> None:
     held_out = parts.test.held_out[:2].toarray()
     fold = Fold(np.zeros_like(held_out), held_out, Ids(parts.test.users[:2]))
     found = evaluate(fitted, fold, metrics=["recall@5"])
@@ -198,7 +198,7 @@ def test_scores_that_are_no_numbers_are_named(parts: Split, bad: float) -> None:
     scores[3] = bad
     model = Fixed(scores=scores).fit(parts.training)
     first = parts.test.users[0]
-    with pytest.raises(SolverError, match=f"Fixed scored .* 60 people, the first of them '{first}"):
+    with pytest.raises(SolverError, match=f"Fixed scored .* 60 users, the first of them '{first}"):
         evaluate(model, parts.test)
 
 
@@ -208,15 +208,15 @@ def test_what_cannot_be_evaluated_is_refused(parts: Split, fitted: Teaser) -> No
     plain = Fixed(scores=np.zeros(parts.test.n_items)).fit(parts.training)
     pressed: tuple[dict[str, Any], ...] = ({"presses": [None] * 60}, {"steering": Steering()})
     for wrong in pressed:
-        with pytest.raises(ParameterError, match="Fixed has no tags to press"):
+        with pytest.raises(ParameterError, match="Fixed has no tags"):
             evaluate(plain, parts.test, **wrong)
-    with pytest.raises(ParameterError, match="60 people and 3 sets"):
+    with pytest.raises(ParameterError, match="60 users and 3 sets"):
         evaluate(fitted, parts.test, presses=[None] * 3)
     short = Fixed(scores=np.zeros(3)).fit(parts.training)
     with pytest.raises(ParameterError, match=r"Fixed returned scores of shape \(60, 3\)"):
         evaluate(short, parts.test)
     empty = Fold(np.zeros((0, 40)), np.zeros((0, 40)), Ids([]))
-    with pytest.raises(DataError, match="no people"):
+    with pytest.raises(DataError, match="no users"):
         evaluate(fitted, empty)
     narrow = Fold(np.zeros((1, 3)), np.ones((1, 3)), Ids(["x"]))
     with pytest.raises(ParameterError, match="40 items and the fold 3"):
@@ -237,7 +237,7 @@ def test_a_better_model_is_better_by_comparison(parts: Split, fitted: Teaser) ->
     assert (same.mean, same.low, same.high) == (0, 0, 0)
 
 
-def test_other_people_cannot_be_compared(parts: Split, fitted: Teaser) -> None:
+def test_other_users_cannot_be_compared(parts: Split, fitted: Teaser) -> None:
     a, b = evaluate(fitted, parts.test), evaluate(fitted, parts.validation)
-    with pytest.raises(ParameterError, match=r"same people \(60 and 20\)"):
+    with pytest.raises(ParameterError, match=r"same users \(60 and 20\)"):
         compare(a, b, rng=0)

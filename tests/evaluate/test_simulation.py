@@ -2,7 +2,7 @@
 
 from collections import Counter
 from copy import copy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -80,7 +80,7 @@ def test_unwanted_tags_are_seen_and_not_held_out(parts: Split, fitted: Teaser) -
 def test_popularity_is_never_pressed(parts: Split, fitted: Teaser) -> None:
     for strength in (5, -5):
         found = simulate(fitted, parts.test, n_tags=50, strength=strength, rng=0, draws=1)
-        pressed = {tag for person in found.presses[0] for tag in person}
+        pressed = {tag for user in found.presses[0] for tag in user}
         assert pressed
         assert POPULARITY not in pressed
 
@@ -108,10 +108,10 @@ def test_tags_are_drawn_one_after_the_other_by_weight() -> None:
 def test_everyone_presses_distinct_tags_of_their_own() -> None:
     weights = sp.csr_array(np.array([[1.0, 0, 0, 4], [0, 0, 0, 0], [2, 2, 2, 2], [0, 1, 0, 0]]))
     drawn = draw_presses(weights, TAGS, 2, -3, np.random.default_rng(1))
-    assert [len(person) for person in drawn] == [2, 0, 2, 1]
+    assert [len(user) for user in drawn] == [2, 0, 2, 1]
     assert set(drawn[0]) == {TAGS[0], TAGS[3]}
     assert dict(drawn[3]) == {TAGS[1]: -3}
-    assert {steps for person in drawn for steps in person.values()} == {-3}
+    assert {steps for user in drawn for steps in user.values()} == {-3}
 
 
 def test_the_first_tag_is_the_same_for_one_and_two_tags(parts: Split, fitted: Teaser) -> None:
@@ -183,7 +183,7 @@ def test_saying_what_one_wants_helps_and_more_helps_more(parts: Split, fitted: T
     assert gains[2] > 0
 
 
-def test_people_without_tags_are_counted_and_keep_their_list() -> None:
+def test_users_without_tags_are_counted_and_keep_their_list() -> None:
     interactions, items = small_tables()
     is_first = pl.col("item_id") == "i0"
     bare = items.with_columns(pl.when(~is_first).then(pl.col("type", "town", "labels")))
@@ -225,10 +225,10 @@ def test_only_fitted_models_with_tags_can_be_pressed(parts: Split) -> None:
     with pytest.raises(NotFittedError, match="not fitted"):
         simulate(Teaser(), parts.test, rng=0)
     with pytest.raises(ParameterError, match="object has no tags to press"):
-        simulate(object(), parts.test, rng=0)  # type: ignore[arg-type]
+        simulate(cast(Any, object()), parts.test, rng=0)
 
 
-def test_the_average_keeps_the_people(parts: Split, fitted: Teaser) -> None:
+def test_the_average_keeps_the_users(parts: Split, fitted: Teaser) -> None:
     one = evaluate(fitted, parts.test, training=parts.training)
     twice = average([one, one])
     assert twice.users == one.users

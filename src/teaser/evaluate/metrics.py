@@ -1,4 +1,4 @@
-"""How good lists are: recall, nDCG, coverage, diversity, long tail; errors and comparisons."""
+"""Metrics of lists: recall, nDCG, coverage, diversity, long tail; their errors and differences."""
 
 import math
 import re
@@ -51,16 +51,16 @@ class Metric:
 
 @dataclass(frozen=True)
 class Summary:
-    """A mean over people.
+    """A mean over users.
 
     Attributes
     ----------
     mean
-        Over the people who have a value; NaN where nobody has.
+        Over the users who have a value; NaN where none has.
     error
-        The standard error of the mean; NaN with fewer than two people.
+        The standard error of the mean; NaN with fewer than two users.
     n
-        How many people have a value.
+        How many users have a value.
     """
 
     mean: float
@@ -70,7 +70,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better b is than a on the same people.
+    """How much better b is than a on the same users.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Difference:
     low, high
         The paired bootstrap interval of that mean.
     n
-        How many people have a value of both.
+        How many users have a value of both.
     """
 
     mean: float
@@ -87,35 +87,50 @@ class Difference:
     high: float
     n: int
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return self.low > 0 or self.high < 0
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether there are mean and interval."""
+        return all(map(math.isfinite, (self.mean, self.low, self.high)))
+
+    def times(self, factor: float) -> "Difference":
+        """Return the difference in another unit, or with -1 that of a and b."""
+        low, high = sorted((factor * self.low, factor * self.high))
+        return Difference(factor * self.mean, low, high, self.n)
+
 
 def hits(lists: Array, held_out: sp.csr_array) -> Array:
-    """Return which places of the lists hold a held-out item of their person (people x k).
+    """Return which places of the lists hold a held-out item of the user (users x k).
 
     Parameters
     ----------
     lists
-        Positions of items, best first (people x k); -1 where a list has ended.
+        Positions of items, best first (users x k); -1 after the end of a list.
     held_out
-        What each person chose (people x items), binary.
+        What each user chose (users x items), binary.
     """
     n_users, n_items = held_out.shape
     if lists.shape[0] != n_users:
         raise ParameterError(f"There are {lists.shape[0]} lists and {n_users} held-out rows.")
-    person = np.repeat(np.arange(n_users, dtype=np.int64), np.diff(held_out.indptr))
-    wanted = person * n_items + held_out.indices
+    user = np.repeat(np.arange(n_users, dtype=np.int64), np.diff(held_out.indptr))
+    wanted = user * n_items + held_out.indices
     listed = np.arange(n_users, dtype=np.int64)[:, None] * n_items + lists
     return np.isin(listed, wanted) & (lists >= 0)
 
 
 def recall(hit: Array, n_held: Array, k: int, *, capped: bool = True) -> Array:
-    """Return recall@k of each person; NaN without held-out items.
+    """Return recall@k of each user; NaN without held-out items.
 
     Parameters
     ----------
     hit
-        Of `hits`, at least k wide unless the lists are shorter.
+        The result of `hits`, at least k wide unless the lists are shorter.
     n_held
-        How many items each person has held out.
+        How many items each user has held out.
     capped
         Divide by min(k, held out), as Liang et al. (2018) do, so that 1 can be reached; by the
         number held out otherwise.
@@ -125,7 +140,7 @@ def recall(hit: Array, n_held: Array, k: int, *, capped: bool = True) -> Array:
 
 
 def ndcg(hit: Array, n_held: Array, k: int, *, capped: bool = True) -> Array:
-    """Return nDCG@k of each person; NaN without held-out items.
+    """Return nDCG@k of each user; NaN without held-out items.
 
     A hit at rank r gains 1 / log2(r + 1); the sum is divided by that of the ideal list.
 
@@ -187,12 +202,12 @@ def tail_items(counts: Array, *, head: float = HEAD) -> Array:
 
     The head are the most chosen items, the fewest that together make up at least the share
     `head` of all training interactions; items chosen as often as the last of them belong to
-    it as well. The tail is the rest, items that nobody chose included.
+    it as well. The tail is the rest, including items that no user chose.
 
     Parameters
     ----------
     counts
-        How many people chose each item.
+        How many users chose each item.
     """
     if not 0 < head < 1:
         raise ParameterError(f"head must be between 0 and 1, found {head!r}.")
@@ -206,8 +221,8 @@ def tail_items(counts: Array, *, head: float = HEAD) -> Array:
 def coverage(lists: Array, n_items: int) -> Summary:
     """Return the share of the catalogue that is in at least one list.
 
-    It belongs to the lists of all people together and grows with their number. Its error is that
-    of the jackknife, which leaves each person out in turn.
+    It belongs to the lists of all users together and grows with their number. Its error is that
+    of the jackknife, which leaves each user out in turn.
     """
     rows = as_rows(lists, n_items)
     listed = np.bincount(rows.indices, minlength=n_items)
@@ -218,15 +233,15 @@ def coverage(lists: Array, n_items: int) -> Summary:
     return Summary(share, error if n > 1 else math.nan, n)
 
 
-def per_person(
+def per_user(
     metrics: Iterable[Metric], lists: Array, held_out: sp.csr_array, training: Dataset | None
 ) -> dict[str, Array]:
-    """Return the values of each person by metric; those of the catalogue are left out.
+    """Return the values of each user by metric; those of the catalogue are left out.
 
     Parameters
     ----------
     training
-        What the model was fitted to; diversity takes the tags and long tail the counts from it.
+        The data of the fit; diversity takes the tags and long tail the counts from it.
     """
     hit = hits(lists, held_out)
     n_held = np.diff(held_out.indptr)
@@ -248,7 +263,7 @@ def per_person(
 
 
 def summarise(values: Array) -> Summary:
-    """Return mean and standard error over the people who have a value."""
+    """Return mean and standard error over the users who have a value."""
     there = values[~np.isnan(values)]
     n = len(there)
     if n == 0:
@@ -265,15 +280,15 @@ def paired_bootstrap(
     n: int = 2000,
     level: float = 0.95,
 ) -> dict[str, Difference]:
-    """Return b - a by metric, with the interval that resampling people gives.
+    """Return b - a by metric, with the interval of resampled users.
 
-    People are drawn with replacement `n` times, the same for all metrics; the interval runs
-    between the quantiles of the mean difference. A person without a value of both is left out.
+    Users are drawn with replacement `n` times, the same for all metrics; the interval runs
+    between the quantiles of the mean difference. A user without a value of both is left out.
 
     Parameters
     ----------
     a, b
-        Values of the same people in the same order, by metric; metrics of one only are left out.
+        Values of the same users in the same order, by metric; metrics of one only are left out.
     level
         The share of resamples within the interval.
     """
@@ -283,7 +298,7 @@ def paired_bootstrap(
         raise ParameterError(f"level must be between 0 and 1, found {level!r}.")
     names = [name for name in a if name in b]
     if not names or any(a[name].shape != b[name].shape for name in names):
-        raise ParameterError("Only values of the same metrics and people can be compared.")
+        raise ParameterError("Only values of the same metrics and users can be compared.")
     gaps = np.stack([np.asarray(b[name], dtype=np.float64) - a[name] for name in names], axis=1)
     means = _resampled_means(gaps, as_generator(rng), int(n))
     edges = np.array([(1 - level) / 2, (1 + level) / 2])
@@ -297,15 +312,15 @@ def paired_bootstrap(
 
 
 def as_rows(lists: Array, n_items: int) -> sp.csr_array:
-    """Return lists of positions as a binary matrix (people x items)."""
-    person, place = np.nonzero(lists >= 0)
+    """Return lists of positions as a binary matrix (users x items)."""
+    user, place = np.nonzero(lists >= 0)
     return sp.csr_array(
-        (np.ones(len(person)), (person, lists[person, place])), shape=(len(lists), n_items)
+        (np.ones(len(user)), (user, lists[user, place])), shape=(len(lists), n_items)
     )
 
 
 def _resampled_means(gaps: Array, rng: np.random.Generator, n: int) -> Array:
-    """Return the mean of every column over people drawn with replacement (n x columns)."""
+    """Return the mean of every column over users drawn with replacement (n x columns)."""
     n_users = len(gaps)
     there = ~np.isnan(gaps)
     filled = np.where(there, gaps, 0.0)

@@ -1,4 +1,4 @@
-"""The one loop over people: score in batches, rank, measure; two evaluations compared."""
+"""Evaluation: score users in batches, rank, measure; two evaluations compared."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from teaser.evaluate.metrics import (
     Summary,
     coverage,
     paired_bootstrap,
-    per_person,
+    per_user,
     summarise,
 )
 from teaser.model.base import Model, top_k
@@ -41,26 +41,26 @@ ALL_METRICS = (
 )
 BATCH_MEMORY = 256 * 2**20
 
-# Scores as the model made them, a copy that may be changed, places, and what the model needs.
+# The scores, a copy of them, the positions, and what the model needs.
 _ARRAYS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What one model reached on the people of a fold.
+    """The metrics of one model on the users of a fold.
 
     Attributes
     ----------
     model
         The name of the model.
     users
-        The people, in the order of the values.
+        The users, in the order of the values.
     values
-        Each person's value by metric; NaN where it has no meaning for the person.
+        Each user's value by metric; NaN where it is not defined.
     catalogue
         Metrics of all lists together, such as coverage.
     lists
-        Positions of the recommended items, best first (people x longest k), -1 after the end of
+        Positions of the recommended items, best first (users x longest k), -1 after the end of
         a list. Of simulated feedback, the lists of all draws, one below the other.
     """
 
@@ -71,7 +71,7 @@ class Evaluation:
     lists: Array = field(repr=False)
 
     def summary(self) -> dict[str, Summary]:
-        """Return mean, standard error and number of people by metric."""
+        """Return mean, standard error and number of users by metric."""
         return {name: summarise(v) for name, v in self.values.items()} | dict(self.catalogue)
 
 
@@ -83,12 +83,12 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     presses: Sequence[PressesLike | None] | None = None,
     steering: Steering | None = None,
-    about: bool = True,
+    user_features: bool = True,
     name: str | None = None,
     batch_memory: int = BATCH_MEMORY,
     callback: Callback | None = None,
 ) -> Evaluation:
-    """Recommend to the people of a fold and hold the lists against what they chose.
+    """Recommend to the users of a fold, and compare the lists with what they chose.
 
     The items of a history are left out of its list. Equal scores are ordered by the model's
     `popularity_` where it has one, then by place in the catalogue, as in `recommend`.
@@ -96,23 +96,23 @@ def evaluate(
     Parameters
     ----------
     training
-        What the model was fitted to; diversity and long tail need it.
+        The data of the fit; diversity and long tail need it.
     metrics
         Names such as `"recall@20"`; see `evaluate.metrics`. When not given, those of the paper,
         or with `training` also the uncapped ones, coverage, diversity and long tail.
     presses
-        What each person pressed, in the order of the fold; aspect models only.
+        The presses of each user, in the order of the fold; models with tags only.
     steering
-        How raw scores become affinities and presses move them; aspect models only.
-    people
-        Whether a model that has learnt from what is known of people is told that of the fold's.
+        How raw scores become affinities and presses move them; models with tags only.
+    user_features
+        Whether a model fitted to user features gets those of the fold.
     name
-        How the evaluation calls the model; its class if not given.
+        The name of the model; its class if not given.
     batch_memory
-        About how many bytes the scores of a batch of people may take. It does not change the
+        About how many bytes the scores of a batch of users may take. It does not change the
         results.
     callback
-        Told how many people are done, and of how many.
+        Gets the number of finished users, and that of all.
     """
     wanted = parse_metrics(metrics, training)
     longest = max(metric.k for metric in wanted)
@@ -122,14 +122,14 @@ def evaluate(
         k=longest,
         presses=presses,
         steering=steering,
-        about=about,
+        user_features=user_features,
         batch_memory=batch_memory,
         callback=callback,
     )
     return Evaluation(
         model=type(model).__name__ if name is None else name,
         users=fold.users,
-        values=per_person(wanted, lists, fold.held_out, training),
+        values=per_user(wanted, lists, fold.held_out, training),
         catalogue={
             str(metric): coverage(lists[:, : metric.k], fold.n_items)
             for metric in wanted
@@ -149,12 +149,12 @@ def compare(
 ) -> dict[str, Difference]:
     """Return by metric how much better b is than a, with a paired bootstrap interval.
 
-    Both must be of the same people. Metrics of the catalogue are no means over people and are
+    Both must be of the same users. Metrics of the catalogue are not means over users and are
     left out; for the parameters see `metrics.paired_bootstrap`.
     """
     if a.users != b.users:
         raise ParameterError(
-            f"{a.model} and {b.model} were not evaluated on the same people "
+            f"{a.model} and {b.model} were not evaluated on the same users "
             f"({len(a.users):,} and {len(b.users):,}). Evaluate both on one fold."
         )
     return paired_bootstrap(a.values, b.values, rng=rng, n=n, level=level)
@@ -167,23 +167,23 @@ def recommend_lists(
     k: int,
     presses: Sequence[PressesLike | None] | None = None,
     steering: Steering | None = None,
-    about: bool = True,
+    user_features: bool = True,
     batch_memory: int = BATCH_MEMORY,
     callback: Callback | None = None,
 ) -> Array:
-    """Return the k best items for everyone in a fold (people x k); -1 after the end of a list.
+    """Return the k best items for each user of a fold (users x k); -1 after the end of a list.
 
     For the parameters see `evaluate`.
     """
     _check(model, fold, presses, steering)
-    known = _known(model, fold) if about else None
+    features = _user_features(model, fold) if user_features else None
     tie = np.asarray(getattr(model, "popularity_", np.zeros(fold.n_items)))
     lists = np.full((fold.n_users, k), -1, dtype=np.int32)
     for rows in batches(fold.n_users, fold.n_items, batch_memory):
         history = fold.history[rows]
         pressed = None if presses is None else presses[rows]
-        told = None if known is None else known[rows]
-        scores = _scores(model, history, pressed, steering, told)
+        about = None if features is None else features[rows]
+        scores = _scores(model, history, pressed, steering, about)
         _check_scores(model, scores, history.shape, fold.users[rows])
         lists[rows] = rank(scores, k, exclude=history, tie=tie)
         if callback is not None:
@@ -197,15 +197,15 @@ def rank(scores: Array, k: int, *, exclude: sp.csr_array, tie: Array) -> Array:
     Parameters
     ----------
     scores
-        People x items, finite.
+        Users x items, finite.
     exclude
-        Items that may not be returned (people x items).
+        Items that may not be returned (users x items).
     tie
         Decides between equal scores, larger first; then the position does.
     """
     values = np.array(scores, order="C")
-    person = np.repeat(np.arange(exclude.shape[0]), np.diff(exclude.indptr))
-    values[person, exclude.indices] = -np.inf
+    user = np.repeat(np.arange(exclude.shape[0]), np.diff(exclude.indptr))
+    values[user, exclude.indices] = -np.inf
     n_items = values.shape[1]
     out = np.full((len(values), k), -1, dtype=np.int64)
     width = min(k, n_items)
@@ -228,14 +228,14 @@ def rank(scores: Array, k: int, *, exclude: sp.csr_array, tie: Array) -> Array:
 
 
 def batches(n_users: int, n_items: int, memory: int) -> Iterator[slice]:
-    """Yield slices of people whose arrays of scores fit in about so many bytes; one at least."""
+    """Yield slices of users whose arrays of scores fit in about so many bytes."""
     size = max(1, int(memory) // (_ARRAYS * 8 * max(1, n_items)))
     for start in range(0, n_users, size):
         yield slice(start, min(start + size, n_users))
 
 
 def parse_metrics(names: Sequence[str] | None, training: Dataset | None) -> list[Metric]:
-    """Return the metrics of names, each once; see `evaluate` for what no names mean."""
+    """Return the metrics of names, each once; see `evaluate` for the default."""
     if names is None:
         names = PAPER_METRICS if training is None else ALL_METRICS
     if isinstance(names, str) or len(names) == 0:
@@ -256,14 +256,14 @@ def _scores(
     return model.score_batch(history)
 
 
-def _known(model: Model, fold: Fold) -> sp.csr_array | None:
-    """Return what is known of the people of a fold, where the model has learnt from such."""
-    learnt = model.user_tags_ if isinstance(model, TaggedModel) else ()
-    if fold.user_features is None or not learnt:
+def _user_features(model: Model, fold: Fold) -> sp.csr_array | None:
+    """Return the user features of a fold, if the model was fitted to user features."""
+    learned = model.user_tags_ if isinstance(model, TaggedModel) else ()
+    if fold.user_features is None or not learned:
         return None
-    if fold.user_features.shape[1] != len(learnt):
+    if fold.user_features.shape[1] != len(learned):
         raise ParameterError(
-            f"{type(model).__name__} knows {len(learnt):,} tags of people and the fold "
+            f"{type(model).__name__} knows {len(learned):,} tags of users and the fold "
             f"{fold.user_features.shape[1]:,}. Fit it to the training part of the same split."
         )
     return fold.user_features
@@ -279,17 +279,17 @@ def _check(
     model.check_fitted()
     name = type(model).__name__
     if fold.n_users == 0:
-        raise DataError("The fold has no people to evaluate on. Split with more than 0.")
+        raise DataError("The fold has no users to evaluate on. Split with more than 0.")
     if len(model.items_) != fold.n_items:
         raise ParameterError(
             f"{name} knows {len(model.items_):,} items and the fold {fold.n_items:,}. "
             "Fit it to the training part of the same split."
         )
     if not isinstance(model, TaggedModel) and (presses is not None or steering is not None):
-        raise ParameterError(f"{name} has no tags to press; presses and steering mean nothing.")
+        raise ParameterError(f"{name} has no tags: leave out presses and steering.")
     if presses is not None and len(presses) != fold.n_users:
         raise ParameterError(
-            f"There are {fold.n_users:,} people and {len(presses):,} sets of presses."
+            f"There are {fold.n_users:,} users and {len(presses):,} sets of presses."
         )
 
 
@@ -299,13 +299,13 @@ def _check_scores(
     name = type(model).__name__
     if np.shape(scores) != shape:
         raise ParameterError(
-            f"{name} returned scores of shape {np.shape(scores)} for {shape[0]} people and "
+            f"{name} returned scores of shape {np.shape(scores)} for {shape[0]} users and "
             f"{shape[1]} items."
         )
     bad = ~np.isfinite(scores).all(axis=1)
     if bad.any():
         first = users[int(np.argmax(bad))]
         raise SolverError(
-            f"{name} scored items as NaN or infinite for {int(bad.sum()):,} people, the first "
+            f"{name} scored items as NaN or infinite for {int(bad.sum()):,} users, the first "
             f"of them {first!r}. Fit it with larger penalties or in double precision."
         )

@@ -1,4 +1,4 @@
-"""Simulated feedback: people press tags of what they will choose, and are measured again."""
+"""Simulated feedback: users press tags of held-out items, and are measured again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,23 +24,22 @@ Draw = tuple[Mapping[Tag, int], ...]
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What presses drawn at random did to one model.
+    """The effect of randomly drawn presses on one model.
 
     Attributes
     ----------
     evaluation
-        Each person's mean over the draws; compare it with an evaluation without presses.
+        Each user's mean over the draws; compare it with an evaluation without presses.
     draws
         The evaluation of every draw.
     presses
-        What everyone pressed in every draw, in the order of the fold.
+        The presses of each user in every draw, in the order of the fold.
     n_tags, strength
-        How many tags each person was to press, and how often (negative: on -).
+        How many tags each user presses, and how often (negative: on -).
     without_tags
-        People who had no tag to press. They are part of the evaluation, with the list that
-        they had before.
+        Users without a tag to press. They are part of the evaluation with an unchanged list.
     fewer_tags
-        People who had tags, but fewer than `n_tags`; they pressed those.
+        Users who had tags, but fewer than `n_tags`; they pressed those.
     """
 
     evaluation: Evaluation
@@ -68,20 +67,20 @@ def simulate(
     batch_memory: int = BATCH_MEMORY,
     callback: Callback | None = None,
 ) -> Simulation:
-    """Let everyone press tags, recommend again, and average over several draws of tags.
+    """Let every user press tags, recommend again, and average over several draws of tags.
 
     Presses of + are on tags of the held-out items, drawn without replacement with weights
     proportional to how many of these items carry them, as in the paper. With the same seed, fold
     and tags, every model gets the same presses, and the first tag is the same for any `n_tags`.
 
-    Presses of - (negative `strength`) are on tags that a person sees but does not want: those of
-    the `shown` items now recommended, weighted by how many of these carry them, less every tag
+    Presses of - (negative `strength`) are on tags that a user sees but does not want: those of
+    the `shown` recommended items, weighted by how many of these carry them, less every tag
     that a held-out item carries. They depend on the model's lists. Popularity is never pressed.
 
     Parameters
     ----------
     n_tags
-        How many distinct tags each person presses.
+        How many distinct tags each user presses.
     strength
         How often each of them is pressed, from -5 to 5 but 0.
     draws
@@ -89,7 +88,7 @@ def simulate(
     rng
         Seed or generator of the draws.
     shown
-        How long a list people look at before they press -.
+        The length of the list that users see before they press -.
     training, metrics, steering, name, batch_memory, callback
         See `evaluate`.
     """
@@ -130,19 +129,19 @@ def simulate(
 
 
 def tag_weights(model: TaggedModel, fold: Fold) -> sp.csr_array:
-    """Return how many held-out items of each person carry each tag but popularity."""
+    """Return how many held-out items of each user carry each tag but popularity."""
     return _counts(fold.held_out, model)
 
 
 def unwanted_weights(model: TaggedModel, held_out: sp.csr_array, lists: Array) -> sp.csr_array:
-    """Return how many listed items carry each tag that no held-out item of the person carries.
+    """Return how many listed items carry each tag that no held-out item of the user carries.
 
     Parameters
     ----------
     held_out
-        Of `tag_weights` (people x tags).
+        The result of `tag_weights` (users x tags).
     lists
-        Positions of the items that each person sees (people x k).
+        Positions of the items that each user sees (users x k).
     """
     seen = _counts(as_rows(lists, len(model.items_)), model)
     wanted = held_out.copy()
@@ -157,29 +156,29 @@ def draw_presses(
     strength: int,
     rng: np.random.Generator,
 ) -> Draw:
-    """Return distinct tags for everyone, drawn one after the other with the weights of their row.
+    """Return distinct tags for each user, drawn in sequence with the weights of the row.
 
     Parameters
     ----------
     weights
-        People x tags; a tag of weight zero is never drawn.
+        Users x tags; a tag of weight zero is never drawn.
     """
-    person = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    user = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
     # The order of exponential times with these rates is that of weighted draws in sequence.
     time = rng.exponential(size=weights.nnz) / weights.data
-    order = np.lexsort((time, person))
-    first = np.arange(weights.nnz) - weights.indptr[person] < n_tags
+    order = np.lexsort((time, user))
+    first = np.arange(weights.nnz) - weights.indptr[user] < n_tags
     presses: list[dict[Tag, int]] = [{} for _ in range(weights.shape[0])]
     chosen = order[first]
-    for row, column in zip(person[chosen].tolist(), weights.indices[chosen].tolist(), strict=True):
+    for row, column in zip(user[chosen].tolist(), weights.indices[chosen].tolist(), strict=True):
         presses[row][tags[column]] = strength
     return tuple(presses)
 
 
 def average(rounds: Sequence[Evaluation]) -> Evaluation:
-    """Return the mean of evaluations of the same people, person by person.
+    """Return the mean of evaluations of the same users, user by user.
 
-    The error of a metric of the catalogue is the mean of theirs: more draws are not more people.
+    The error of a metric of the catalogue is the mean of theirs: more draws are not more users.
     """
     one = rounds[0]
     return Evaluation(
@@ -219,7 +218,7 @@ def _tidy(matrix: Any) -> sp.csr_array:
 def _check(model: Any, n_tags: Any, strength: Any, draws: Any) -> None:
     if not isinstance(model, TaggedModel):
         raise ParameterError(
-            f"{type(model).__name__} has no tags to press; feedback needs an aspect model."
+            f"{type(model).__name__} has no tags to press. Use a model with tags, such as Teaser."
         )
     model.check_fitted()
     check_press("a tag", strength)

@@ -2,7 +2,8 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +28,24 @@ class Model(ABC):
     @abstractmethod
     def score_batch(self, X: Any) -> Array:
         """Return the score of every item for every row of histories (people x items)."""
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any], *parts: "Model") -> Self:
+        """Return a model to be fitted, of plain parameters, such as those of a study.
+
+        Parameters
+        ----------
+        parts
+            The models that this one is made of, for a product.
+        """
+        known = inspect.signature(cls).parameters
+        for name in parameters:
+            if name not in known:
+                raise ParameterError(
+                    f"{cls.__name__} has no parameter {name!r}. "
+                    f"Known: {', '.join(known) or 'none'}."
+                )
+        return cast(Self, cast(Any, cls)(*parts, **parameters))
 
     def parameters(self) -> dict[str, Any]:
         """Return the hyper-parameters as they were given."""

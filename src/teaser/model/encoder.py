@@ -10,7 +10,7 @@ from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.model.extensions.sparse_encoder import Encoder, sum_rows
 from teaser.model.extensions.user_features import About, place_about
-from teaser.model.extensions.viewed_items import Remainder
+from teaser.model.extensions.viewed_items import RemainderMatrix
 from teaser.model.gram.gpu import DeviceScorer
 from teaser.model.tagged import TaggedModel
 
@@ -34,7 +34,7 @@ class EncoderModel(TaggedModel):
     """
 
     encoder_: Encoder
-    remainder_: Remainder
+    remainder_: RemainderMatrix
     device: str
 
     def encode(self, rows: sp.csr_array) -> Array:

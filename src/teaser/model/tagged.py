@@ -28,7 +28,7 @@ from teaser.model.extensions.user_features import (
 )
 from teaser.model.extensions.viewed_items import (
     Person,
-    Remainder,
+    RemainderMatrix,
     Standing,
     len_of,
     viewed_parts,
@@ -322,8 +322,8 @@ class TaggedModel(Catalogued):
         return found
 
     @property
-    def _remainder(self) -> Remainder | None:
-        found: Remainder | None = getattr(self, "remainder_", None)
+    def _remainder(self) -> RemainderMatrix | None:
+        found: RemainderMatrix | None = getattr(self, "remainder_", None)
         return found
 
     def _person(self, profile: Profile) -> Person:

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from reports import Content
 
 from teaser.evaluate.study.plan import Study
 from teaser.evaluate.study.run import run_study
 
 STUDY = Path(__file__).with_name("small_run.toml")
-Content = dict[str, Any]
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,11 @@
 """The sentences say what the figures say, and no more."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
+from reports import Content, reported
 
 from teaser.evaluate.report.headlines import headlines
-from teaser.evaluate.report.results import Results
-
-Content = dict[str, Any]
 
 
 def set_gap(content: Content, a: str, b: str, mean: float, low: float, high: float) -> None:
@@ -23,14 +20,14 @@ def set_value(content: Content, name: str, mean: float) -> None:
 
 
 def said(content: Content, beginning: str) -> str:
-    return next((s for s in headlines(Results.read(content)) if s.startswith(beginning)), "")
+    return next((s for s in headlines(reported(content)) if s.startswith(beginning)), "")
 
 
 def test_the_share_of_ease_is_that_of_the_json(content: Content) -> None:
     values = {m["name"]: m["metrics"]["ndcg@100"]["mean"] for m in content["models"]}
     share = f"{100 * values['teaser'] / values['ease']:.0f} %"
     sentence = said(content, f"TEASER reaches {share} of EASE's nDCG@100")
-    assert f"{values['teaser']:.3f} against {values['ease']:.3f} on 80 people" in sentence
+    assert f"{values['teaser']:.3f} against {values['ease']:.3f} on 80 users" in sentence
     assert said(content, "TEASER ⊙ EASE reaches")
     assert said(content, "TEASER reaches 98 %") == "" or share == "98 %"
 
@@ -60,7 +57,7 @@ def test_the_best_is_named_with_the_doubt(content: Content) -> None:
         "The most accurate of 5 models is TEASER (0.500), clearly before TEASER ⊙ EASE."
     )
     set_gap(content, "teaser", "product", -0.1, -0.2, 0.05)
-    assert "but cannot be told from TEASER ⊙ EASE" in said(content, "The most accurate")
+    assert "but not clearly before TEASER ⊙ EASE" in said(content, "The most accurate")
 
 
 def test_presses_are_told_with_intervals_on_both_scales(content: Content) -> None:
@@ -85,7 +82,7 @@ def test_what_was_not_run_is_not_spoken_of(
     assert said(without("simulations"), "Three presses") == ""
     assert "was not examined" in said(without("comparisons"), "TEASER reaches")
     alone = {**content, "models": [m for m in content["models"] if m["kind"] == "Popularity"]}
-    assert headlines(Results.read(alone)) == []
+    assert headlines(reported(alone)) == []
 
 
 def test_lists_are_told_by_their_own_figures(content: Content) -> None:

@@ -1,5 +1,6 @@
 """The page: well-formed, whole in one file, everything said and nothing injected."""
 
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -8,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reports import Content, reported
 
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 from teaser.evaluate.report.page import facts, render_page
 from teaser.evaluate.report.pictures.study import draw_pictures
-from teaser.evaluate.report.results import Results
 
-Content = dict[str, Any]
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 
 
@@ -54,14 +54,14 @@ class Reader(HTMLParser):
 
 
 def page(*contents: Mapping[str, Any]) -> str:
-    studies = [Results.read(each) for each in contents]
+    studies = [reported(each) for each in contents]
     return render_page(studies, [draw_pictures(each) for each in studies])
 
 
 @pytest.fixture(scope="module")
 def whole(results_folder: Path) -> str:
     """The page of the study as it was run."""
-    return page(Results.read(results_folder / "small_run.json").content)
+    return page(json.loads((results_folder / "small_run.json").read_text(encoding="utf-8")))
 
 
 def read(text: str) -> Reader:
@@ -114,10 +114,10 @@ def test_what_the_figures_depend_on_is_told(content: Content, whole: str) -> Non
     assert f"commit {content['commit'] or 'unknown'}" in words
     for package, version in content["versions"].items():
         assert (version if package == "teaser" else f"{package} {version}") in words
-    found = dict(facts(Results.read(content)))
+    found = dict(facts(reported(content)))
     assert found["seed"] == "0"
-    assert found["search"] == "grid, by ndcg@100"
-    assert found["people"].endswith("60 to choose parameters, 80 to test on")
+    assert found["grid search"] == "grid, by ndcg@100"
+    assert found["users"].endswith("60 to choose parameters, 80 to test on")
     assert found["held out"] == "20 % of each history"
 
 
@@ -140,5 +140,5 @@ def test_without_jinja_the_extra_is_named(
     content: Content, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ParameterError, match=r"teaser\[evaluate\]"):
+    with pytest.raises(MissingPackageError, match=r"recommender\[evaluate\]"):
         page(content)

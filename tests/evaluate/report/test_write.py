@@ -1,4 +1,4 @@
-"""A report on disk, from a shell and in a browser."""
+"""A report on disk and in a browser."""
 
 import re
 import shutil
@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, sync_playwright
-from typer.testing import CliRunner
+from reports import Content, reported
 
-from teaser.cli.experiment import report
 from teaser.errors import DataError
-from teaser.evaluate.report.results import Results
 from teaser.evaluate.report.write import tables_text, write_report, write_tables
 
-Content = dict[str, Any]
+RESULTS = Path(__file__).resolve().parents[3] / "experiments" / "results"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -63,8 +60,14 @@ def test_tables_are_the_same_alone(results_folder: Path, tmp_path: Path) -> None
     assert alone.read_text() == (tmp_path / "report" / "tables.md").read_text()
 
 
+def test_the_tables_that_come_along_are_those_of_the_results(tmp_path: Path) -> None:
+    studies = ("ml-1m", "amazon-video-games", "goodbooks", "events")
+    written = write_tables([RESULTS / f"{name}.json" for name in studies], tmp_path / "TABLES.md")
+    assert written.read_text() == (RESULTS / "TABLES.md").read_text()
+
+
 def test_markdown_tables_are_whole(content: Content) -> None:
-    text = tables_text([Results.read(content)])
+    text = tables_text([reported(content)])
     assert re.findall(r"^## (.*)$", text, re.M) == [
         "Accuracy",
         "Simulated feedback",
@@ -82,39 +85,29 @@ def test_markdown_tables_are_whole(content: Content) -> None:
 
 
 def test_every_number_of_the_markdown_is_of_the_page(content: Content, tmp_path: Path) -> None:
-    page = write_report([content], tmp_path).read_text()
+    page = write_report([reported(content).results], tmp_path).read_text()
     cells = re.findall(r"\d\.\d{3}", (tmp_path / "tables.md").read_text())
     assert len(cells) > 100
     assert set(cells) <= set(re.findall(r"\d\.\d{3}", page))
 
 
 def test_quick_tables_say_so(content: Content) -> None:
-    assert "no figures to rely on" not in tables_text([Results.read(content)])
-    assert "no figures to rely on" in tables_text([Results.read({**content, "quick": True})])
+    assert "do not rely on" not in tables_text([reported(content)])
+    assert "do not rely on" in tables_text([reported({**content, "quick": True})])
 
 
 def test_parts_that_were_not_run(without: Callable[..., Content], tmp_path: Path) -> None:
-    write_report([without("simulations", "by_tags", "convergence")], tmp_path)
+    study = reported(without("simulations", "by_tags", "convergence"))
+    write_report([study.results], tmp_path)
     assert "Simulated" not in (tmp_path / "tables.md").read_text()
     assert len(list((tmp_path / "pictures").iterdir())) == 3
 
 
 def test_nothing_is_written_for_bad_results(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"study": "x"}')
     with pytest.raises(DataError):
-        write_report([{"study": "x"}], tmp_path / "report")
+        write_report([tmp_path / "x.json"], tmp_path / "report")
     assert not (tmp_path / "report").exists()
-
-
-def test_from_a_shell(results_folder: Path, tmp_path: Path) -> None:
-    app = typer.Typer()
-    app.command()(report)
-    done = CliRunner().invoke(app, [str(results_folder), "--out", str(tmp_path / "r")])
-    assert done.exit_code == 0, done.output
-    assert done.output.strip() == str(tmp_path / "r" / "index.html")
-    path = tmp_path / "TABLES.md"
-    done = CliRunner().invoke(app, [str(results_folder), "--tables", "--out", str(path)])
-    assert done.exit_code == 0, done.output
-    assert path.read_text().startswith("<!--")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,30 +1,21 @@
 """The dial: what is measured, what is recommended, and what is written."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from teaser import Dataset, Teaser
-from teaser.cli.main import app
 from teaser.data.split import Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
-from teaser.evaluate.report import write_report
-from teaser.evaluate.study.dial import (
-    SHOWN,
-    Setting,
-    choose_setting,
-    tag_share,
-    tune_study,
-    turn_dial,
-)
-from teaser.evaluate.study.grid_search import Bench
+from teaser.evaluate.study.dial import SHOWN, choose_setting, dial_study, measure_dial, tag_share
 from teaser.evaluate.study.plan import DialPlan, Study
+from teaser.evaluate.study.results import DialSetting, read_results
 from teaser.model.baselines.ease import EASE
+from teaser.model.extensions.remainder import Remainder
+from teaser.model.shared_fit import SharedFits
 
 TEXT = """
 [data]
@@ -45,8 +36,8 @@ parameters = { tol = 1e-4, l2_weights = 7.0 }
 """
 
 
-def a_setting(kind: str, value: float, share: float) -> Setting:
-    return Setting(kind, {"l2_remainder": share}, value, 0.01, share, 1.0)
+def a_setting(kind: str, value: float, share: float) -> DialSetting:
+    return DialSetting(kind, {"remainder.l2": share}, value, 0.01, share, 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +46,9 @@ def parts(dataset: Dataset) -> Split:
 
 
 @pytest.fixture(scope="module")
-def dial(parts: Split) -> list[Setting]:
+def dial(parts: Split) -> list[DialSetting]:
     grid = DialPlan(k=(5.0, 50.0), l1=(5.0, 20.0), l2=(5.0, 50.0))
-    return turn_dial(Bench(parts.training), parts.validation, grid, metric="ndcg@20")
+    return measure_dial(SharedFits(parts.training), parts.validation, grid, metric="ndcg@20")
 
 
 @pytest.fixture
@@ -68,7 +59,7 @@ def study(tmp_path: Path) -> Path:
 
 
 def test_the_tag_share_is_that_of_the_explanations(parts: Split) -> None:
-    model = Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0).fit(parts.training)
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0)).fit(parts.training)
     fold = parts.validation
     lists = evaluate(model, fold, metrics=["ndcg@5"]).lists[:, :5]
     shares = []
@@ -90,23 +81,23 @@ def test_the_ends_have_all_and_nothing_from_tags(parts: Split) -> None:
     lists = np.zeros((parts.validation.n_users, 3), dtype=int)
     assert tag_share(Teaser().fit(parts.training), parts.validation, lists) == 1.0
     assert tag_share(EASE().fit(parts.training), parts.validation, lists) == 0.0
-    model = Teaser(l2_remainder=20.0).fit(parts.training)
+    model = Teaser(remainder=Remainder(l2=20.0)).fit(parts.training)
     assert tag_share(model, parts.validation, lists - 1) == 1.0
 
 
-def test_every_point_is_what_a_fit_alone_gives(dial: list[Setting], parts: Split) -> None:
+def test_every_point_is_what_a_fit_alone_gives(dial: list[DialSetting], parts: Split) -> None:
     assert len(dial) == DialPlan(k=(5.0, 50.0), l1=(5.0, 20.0), l2=(5.0, 50.0)).size == 16
     kinds = [s.kind for s in dial]
     assert (kinds.count("TEASER"), kinds.count("remainder"), kinds.count("EASE")) == (4, 8, 4)
     for setting in dial:
         made: Any = EASE if setting.kind == "EASE" else Teaser
-        model = made(**setting.parameters).fit(parts.training)
+        model = made.from_parameters(setting.parameters).fit(parts.training)
         reached = evaluate(model, parts.validation, metrics=["ndcg@20"]).summary()["ndcg@20"]
         assert setting.value == pytest.approx(reached.mean, abs=0.01)
         assert setting.error == pytest.approx(reached.error, abs=0.01)
 
 
-def test_dearer_remainders_leave_more_to_tags(dial: list[Setting]) -> None:
+def test_dearer_remainders_leave_more_to_tags(dial: list[DialSetting]) -> None:
     between = [s for s in dial if s.kind == "remainder"]
     for l1 in (5.0, 20.0):
         for l2 in (5.0, 50.0):
@@ -114,7 +105,7 @@ def test_dearer_remainders_leave_more_to_tags(dial: list[Setting]) -> None:
                 next(
                     s.tag_share
                     for s in between
-                    if s.parameters == {"l2_weights": l1, "l2_encoder": l2, "l2_remainder": k}
+                    if s.parameters == {"l2_weights": l1, "l2_encoder": l2, "remainder.l2": k}
                 )
                 for k in (5.0, 50.0)
             )
@@ -124,8 +115,8 @@ def test_dearer_remainders_leave_more_to_tags(dial: list[Setting]) -> None:
 def test_equal_ridges_are_one_ease(parts: Split) -> None:
     grid = DialPlan(k=(10.0, 20.0), l1=(10.0, 20.0), l2=(5.0,))
     told: list[tuple[int, int, str]] = []
-    found = turn_dial(
-        Bench(parts.training), parts.validation, grid, callback=lambda *said: told.append(said)
+    found = measure_dial(
+        SharedFits(parts.training), parts.validation, grid, callback=lambda *said: told.append(said)
     )
     ridges = sorted(s.parameters["l2"] for s in found if s.kind == "EASE")
     assert ridges == [20.0, 30.0, 40.0]
@@ -144,86 +135,42 @@ def test_the_most_tags_near_the_best_are_recommended() -> None:
     assert choose_setting(every, within=0.0) is near
     better = a_setting("remainder", 0.499, 0.6)
     assert choose_setting([*every, better]) is better
-    with pytest.raises(ParameterError, match="no setting with tags"):
+    with pytest.raises(ParameterError, match="No setting has tags"):
         choose_setting([ease])
     with pytest.raises(ParameterError, match=r"within must be from 0 to below 1, found 1\.5"):
         choose_setting(every, within=1.5)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"k": ()}, "at least one k"),
-        ({"l1": (5.0, 0.0)}, "l1 must be numbers above 0, found 0.0"),
-        ({"l2": (-1.0,)}, "l2 must be numbers above 0, found -1.0"),
-        ({"k": ("a",)}, "k must be numbers above 0, found 'a'"),
-        ({"k": (np.inf,)}, "k must be numbers above 0, found inf"),
-    ],
-)
-def test_a_senseless_grid_is_refused(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        DialPlan(**given)
+def test_a_senseless_grid_is_refused() -> None:
+    wrong: dict[str, dict[str, Any]] = {
+        "at least one k": {"k": ()},
+        "l1 must be numbers above 0, found 0.0": {"l1": (5.0, 0.0)},
+        "l2 must be numbers above 0, found -1.0": {"l2": (-1.0,)},
+        "k must be numbers above 0, found 'a'": {"k": ("a",)},
+        "k must be numbers above 0, found inf": {"k": (np.inf,)},
+    }
+    for said, given in wrong.items():
+        with pytest.raises(ParameterError, match=said):
+            DialPlan(**given)
 
 
 def test_a_quick_grid_is_a_part_of_the_whole() -> None:
     assert DialPlan().thinned() == DialPlan(k=(300.0, 10000.0), l1=(200.0,), l2=(1000.0,))
 
 
-def test_a_study_is_tuned_on_its_validation_people(study: Path, tmp_path: Path) -> None:
+def test_the_dial_of_a_study_is_measured_on_its_validation_users(
+    study: Path, tmp_path: Path
+) -> None:
     grid = DialPlan(k=(30.0, 300.0), l1=(20.0,), l2=(50.0,))
-    told: list[str] = []
-    found = tune_study(
+    stages: list[str] = []
+    found = dial_study(
         Study.read(study), data=tmp_path, out=tmp_path / "out", grid=grid,
-        progress=lambda stage, done, total, doing: told.append(stage),
+        progress=lambda stage, done, total, doing: stages.append(stage),
     )  # fmt: skip
-    assert set(told) == {"dial"}
-    written = json.loads((tmp_path / "out" / "tiny.dial.json").read_text())
-    assert written["people"] == found["people"] == 50
-    assert written["shown"] == SHOWN
-    assert written["recommended"] in written["settings"]
-    assert [s["kind"] for s in written["settings"]].count("EASE") == 2
-    assert all(0 <= s["tag_share"] <= 1 for s in written["settings"])
-
-
-def test_the_command_prints_the_dial_and_draws_it(study: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    told = CliRunner().invoke(
-        app,
-        ["tune", str(study), "-o", str(out), "--quick", "--k", "30", "--l1", "20", "--l2", "50"],
-        env={"COLUMNS": "120"},
-    )
-    assert told.exit_code == 0, told.output
-    assert "Recommended: Teaser(" in told.output
-    assert "within 1 % of the best" in told.output
-    found = json.loads((out / "tiny-quick.dial.json").read_text())
-    assert found["quick"]
-    assert found["people"] == 20
-    best = found["recommended"]
-    assert f"{best['value']:.4f}, {100 * best['tag_share']:.0f} % from tags" in told.output
-    assert (out / "tiny-quick.dial.svg").read_text().startswith("<svg")
-
-
-def test_a_wrong_study_or_value_is_one_sentence(study: Path, tmp_path: Path) -> None:
-    run = CliRunner().invoke
-    for given, said in (
-        ([str(tmp_path / "none.toml")], "There is no study"),
-        ([str(study), "--k", "-1"], "k must be numbers above 0"),
-    ):
-        told = run(app, ["tune", *given, "-o", str(tmp_path / "o")], env={"COLUMNS": "300"})
-        assert told.exit_code == 2
-        assert said in told.output
-        assert "Traceback" not in told.output
-
-
-def test_the_report_shows_the_dial_beside_the_results(study: Path, tmp_path: Path) -> None:
-    from teaser.evaluate.study.run import run_study
-
-    out = tmp_path / "results"
-    run_study(Study.read(study), data=tmp_path, out=out)
-    plain = write_report([out], tmp_path / "plain").read_text()
-    assert "tiny-dial" not in plain
-    grid = DialPlan(k=(30.0,), l1=(20.0,), l2=(50.0,))
-    tune_study(Study.read(study), data=tmp_path, out=out, grid=grid)
-    page = write_report([out], tmp_path / "report").read_text()
-    assert "The dial between tags and viewed items" in page
-    assert (tmp_path / "report" / "pictures" / "tiny-dial.svg").exists()
+    assert set(stages) == {"dial"}
+    assert found.users == 50
+    assert found.shown == SHOWN
+    assert found.recommended in found.settings
+    assert [s.kind for s in found.settings].count("EASE") == 2
+    assert all(0 <= s.tag_share <= 1 for s in found.settings)
+    assert read_results(tmp_path / "out" / "tiny.dial.json").key == found.key == "tiny"

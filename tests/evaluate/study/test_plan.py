@@ -65,7 +65,7 @@ def test_a_study_is_read_as_it_stands(tmp_path: Path) -> None:
     assert study.search.metric == "ndcg@100"
 
 
-def test_the_quick_version_has_fewer_people_cells_and_draws(tmp_path: Path) -> None:
+def test_the_quick_version_has_fewer_users_cells_and_draws(tmp_path: Path) -> None:
     study = read(tmp_path, GOOD).smaller()
     assert study.split.training == 100
     assert study.split.validation == 20
@@ -81,33 +81,39 @@ def test_the_quick_version_has_fewer_people_cells_and_draws(tmp_path: Path) -> N
     assert study.tag_cuts == ()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
+def test_a_slip_is_named_with_the_file(tmp_path: Path) -> None:
+    for old, new, said in (
         ("validation = 20", "validaton = 20", "no entry 'validaton'.*validation"),
-        ("validation = 20\n", "", r"\[split\] is not whole.*validation"),
-        ('kind = "EASE"', 'type = "EASE"', r"\[models.EASE\] needs a kind"),
-        ("l2 = [10, 100, 1000]", "l2 = 10", "grid.l2 must be a list"),
-        ("l2 = [10, 100, 1000]", "l2 = []", "grid.l2 must be a list"),
-        ("tol = 1e-2", "l2_weights = 4", "both as a parameter and in the grid"),
+        ("validation = 20\n", "", "split lacks validation"),
+        ('kind = "EASE"', 'type = "EASE"', r"models\[0\] has no entry 'type'"),
+        ("l2 = [10, 100, 1000]", "l2 = 10", "grid.l2 must be a list, found 10"),
+        ("l2 = [10, 100, 1000]", "l2 = []", "grid.l2 is empty"),
+        ("tol = 1e-2", "l2_weights = 4", "l2_weights both as a parameter and in the grid"),
         ('"TEASER", "EASE"]', '"TEASR", "EASE"]', "'TEASR', which is not above it.*TEASER"),
-        ('"TEASER", "EASE"]', '"TEASER"]\ngrid = { a = [1] }', "optima of its parts"),
+        ('"TEASER", "EASE"]', '"TEASER"]\ngrid = { a = [1] }', "cannot have a grid"),
         ("[split]", "[spilt]", "no entry 'spilt'.*split"),
         ("tags = [1]", "scales = ['robst']", "'robst'.*robust"),
         ("k = [7, 70]", "k = [7, -70]", "k must be numbers above 0, found -70"),
         ("k = [7, 70]", "k = []", "at least one k"),
-        ("k = [7, 70]", "k = 7", r"\[dial\] is not whole"),
+        ("k = [7, 70]", "k = 7", "dial.k must be a list, found 7"),
         ("cells = 3", "cell = 3", "no entry 'cell'.*cells"),
-        ("[simulate]", "[search]\nmetric = 'ndgc@100'\n[simulate]", "Unknown metric"),
-        ("[simulate]", "[search]\nsampler = 'best'\n[simulate]", "sampler must be one of"),
+        ("[simulate]", "[search]\nmetric = 'ndgc@100'\n[simulate]", "'ndgc@100'"),
+        ("[simulate]", "[search]\nsampler = 'best'\n[simulate]", "sampler.*'best'"),
         ('title = "A', 'title = A"', "is not a TOML file"),
-        ('[data]\nsource = "events"\noptions = { seed = 3 }', "data = 3", r"a table \[data\]"),
-    ],
-)
-def test_a_slip_is_named_with_the_file(tmp_path: Path, old: str, new: str, said: str) -> None:
-    assert old in GOOD
-    with pytest.raises(ParameterError, match=rf"(?s)small.toml.*{said}"):
-        read(tmp_path, GOOD.replace(old, new))
+        ('title = "A', 'folder = "A', "no entry 'folder'"),
+        ('[data]\nsource = "events"\noptions = { seed = 3 }', "data = 3", "data must be a table"),
+        ('[models.EASE]\nkind = "EASE"\n', "[models]\nEASE = 3\n[other]\n", "tables .models.NAME."),
+    ):
+        assert old in GOOD
+        with pytest.raises(ParameterError, match=rf"(?s)small.toml.*{said}"):
+            read(tmp_path, GOOD.replace(old, new))
+
+
+def test_parameters_of_option_objects_have_dotted_names(tmp_path: Path) -> None:
+    text = GOOD.replace("tol = 1e-2", "decoder = { rounds = 3 }, sparse = {}")
+    study = read(tmp_path, text.replace("l2_encoder = [1,", "remainder.l2 = [1,"))
+    assert study.models[1].parameters == {"decoder.rounds": 3, "sparse": {}}
+    assert study.models[1].grid == {"l2_weights": (10, 100, 1000), "remainder.l2": (1, 5, 9, 13)}
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -115,10 +121,10 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         Study.read(tmp_path / "gone.toml")
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem
-)
-def test_the_studies_that_come_along_are_valid(path: Path) -> None:
-    study = Study.read(path)
-    assert study.name == path.stem
-    assert study.smaller().models
+def test_the_studies_that_come_along_are_valid() -> None:
+    paths = sorted((ROOT / "experiments").glob("*.toml"))
+    assert len(paths) >= 6
+    for path in paths:
+        study = Study.read(path)
+        assert study.name == path.stem
+        assert study.smaller().models

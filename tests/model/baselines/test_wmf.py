@@ -152,7 +152,7 @@ def test_a_missing_package_is_named_with_its_extra(
         raise ImportError(f"No module named {name!r}")
 
     monkeypatch.setattr(importlib, "import_module", absent)
-    with pytest.raises(ParameterError, match=r"package implicit.*teaser\[evaluate\]"):
+    with pytest.raises(ParameterError, match=r"package implicit.*recommender\[evaluate\]"):
         WMF().fit(dataset)
     # What was learned answers without it.
     assert teaser.load(tmp_path / "m").recommend(["i1"]) == fitted.recommend(["i1"])

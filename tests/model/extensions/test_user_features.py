@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from oracles import random_problem, without_diagonal
 
 import teaser
-from teaser import Category, Dataset, Steering, Teaser, artifact
+from teaser import (
+    Category,
+    Dataset,
+    LearnedDecoder,
+    Remainder,
+    SparseEncoder,
+    Steering,
+    Teaser,
+    artifact,
+)
 from teaser.data.split import split
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ArtifactError, ParameterError, UnknownTagError
@@ -198,17 +207,15 @@ class TestFit:
     @pytest.mark.parametrize(
         ("how", "named"),
         [
-            ({"l2_remainder": 100.0}, "l2_remainder"),
-            ({"density": 0.3}, "density"),
-            ({"decoder": "learned"}, "decoder='learned'"),
+            ({"remainder": Remainder(l2=100.0)}, "remainder"),
+            ({"sparse": SparseEncoder(density=0.3)}, "sparse"),
+            ({"decoder": LearnedDecoder()}, "decoder"),
         ],
     )
     def test_what_does_not_go_together_is_refused(
         self, known: Dataset, how: dict[str, Any], named: str
     ) -> None:
-        with pytest.raises(
-            ParameterError, match=f"cannot be learnt from with {named}.*people=False"
-        ):
+        with pytest.raises(ParameterError, match=f"together with {named}.*user_features=False"):
             Teaser(**how).fit(known)
         with pytest.raises(ParameterError, match="user_features=False"):
             Teaser(**how).estimate(known)
@@ -447,7 +454,7 @@ class TestEvaluation:
         model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(parts.training)
         cold = parts.test.shortened(0, rng=0)
         told = evaluate(model, cold, metrics=["ndcg@20"])
-        untold = evaluate(model, cold, metrics=["ndcg@20"], about=False)
+        untold = evaluate(model, cold, metrics=["ndcg@20"], user_features=False)
         assert told.values["ndcg@20"].mean() > untold.values["ndcg@20"].mean() + 0.1
         assert (untold.lists == untold.lists[0]).all()
         by_hand = model.recommend_batch(

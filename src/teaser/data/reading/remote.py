@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from teaser.errors import ParameterError, TableError
+from teaser.errors import MissingPackageError, ParameterError, TableError
 
 MANIFEST = "partitions.json"
 
@@ -96,9 +96,7 @@ def _file_system(url: str) -> tuple[Any, str]:
     try:
         fsspec = importlib.import_module("fsspec")
     except ModuleNotFoundError as error:
-        raise ParameterError(
-            f"{url} is read through fsspec, which is not installed: pip install 'teaser[dask]'."
-        ) from error
+        raise MissingPackageError(f"Reading {url}", "fsspec", extra="dask") from error
     try:
         system, path = fsspec.core.url_to_fs(url)
     except (ImportError, ValueError) as error:

@@ -1,17 +1,18 @@
-"""The html page of a report: one file that needs nothing else."""
+"""The HTML page of a report: one file without links to others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 from teaser.evaluate.report.headlines import headlines
-from teaser.evaluate.report.paper import SOURCE
 from teaser.evaluate.report.pictures.drawing import Picture, variables
-from teaser.evaluate.report.results import Results
-from teaser.evaluate.report.table import Table, memory, seconds
-from teaser.evaluate.report.tables import cost_table, tables
+from teaser.evaluate.report.tables.model_tables import comparison_tables, cost_table
+from teaser.evaluate.report.tables.number import format_memory, format_seconds
+from teaser.evaluate.report.tables.paper import SOURCE
+from teaser.evaluate.report.tables.reported import ReportedStudy
+from teaser.evaluate.report.tables.table import Table
 
 TITLES = {
     "accuracy": "Accuracy",
@@ -24,16 +25,16 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True)
 class Section:
-    """What the page shows of one study."""
+    """The part of the page about one study."""
 
-    study: Results
+    study: ReportedStudy
     headlines: tuple[str, ...]
     pictures: tuple[Picture, ...]
     cost: Table
     facts: tuple[tuple[str, str], ...]
 
 
-def render_page(studies: Sequence[Results], pictures: Sequence[Sequence[Picture]]) -> str:
+def render_page(studies: Sequence[ReportedStudy], pictures: Sequence[Sequence[Picture]]) -> str:
     """Return the page of several studies, with the pictures of each."""
     sections = [
         Section(study, tuple(headlines(study)), tuple(drawn), cost_table(study), facts(study))
@@ -43,7 +44,7 @@ def render_page(studies: Sequence[Results], pictures: Sequence[Sequence[Picture]
     return str(
         template.render(
             sections=sections,
-            tables=tables(studies),
+            tables=comparison_tables(studies),
             titles=TITLES,
             variables=variables(),
             paper=SOURCE if any(each.paper for each in studies) else "",
@@ -51,32 +52,29 @@ def render_page(studies: Sequence[Results], pictures: Sequence[Sequence[Picture]
     )
 
 
-def facts(study: Results) -> tuple[tuple[str, str], ...]:
-    """Return what the figures depend on: people, search, seed, time, machine, versions."""
-    content = study.content
-    split, search = content["split"], content.get("search", {})
-    versions = content["versions"]
-    users = (
-        f"{split['training_users']:,} to learn from, {split['validation_users']:,} to choose "
-        f"parameters, {split['test_users']:,} to test on"
+def facts(study: ReportedStudy) -> tuple[tuple[str, str], ...]:
+    """Return what the figures depend on: users, grid search, seed, time, machine, versions."""
+    results = study.results
+    split, search, versions = results.split, results.search, dict(results.versions)
+    teaser = versions.pop("teaser", "?")
+    found = (
+        (
+            "users",
+            f"{split.training_users:,} to fit to, {split.validation_users:,} to choose "
+            f"parameters, {split.test_users:,} to test on",
+        ),
+        ("held out", f"{100 * split.held_out:.0f} % of each history"),
+        ("grid search", f"{search.sampler}, by {search.metric}"),
+        ("seed", str(split.seed)),
+        (
+            "cost",
+            f"{format_seconds(results.seconds)}, at most {format_memory(results.peak_memory)} "
+            "of memory",
+        ),
+        ("TEASER", f"{teaser}, commit {results.commit or 'unknown'}"),
+        ("packages", ", ".join(f"{name} {text}" for name, text in versions.items())),
+        ("machine", results.machine),
     )
-    packages = ", ".join(f"{name} {text}" for name, text in versions.items() if name != "teaser")
-    found = [
-        ("people", users),
-        (
-            "held out",
-            f"{100 * split['held_out']:.0f} % of each history" if split.get("held_out") else "",
-        ),
-        ("search", f"{search['sampler']}, by {search['metric']}" if search else ""),
-        ("seed", str(split.get("seed", ""))),
-        (
-            "took",
-            f"{seconds(content['seconds'])}, at most {memory(content['peak_memory'])} of memory",
-        ),
-        ("TEASER", f"{versions.get('teaser', '?')}, commit {content['commit'] or 'unknown'}"),
-        ("with", packages),
-        ("machine", str(content.get("machine", ""))),
-    ]
     return tuple((name, text) for name, text in found if text)
 
 
@@ -84,10 +82,7 @@ def _environment() -> Any:
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError as error:
-        raise ParameterError(
-            "The page of a report needs Jinja2. Install it with the experiments: "
-            "pip install 'teaser[evaluate]'"
-        ) from error
+        raise MissingPackageError("A report", "Jinja2", extra="evaluate") from error
     return Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,

@@ -1,6 +1,7 @@
-"""The data set of a study: read, cut down, described."""
+"""The data set of a study: read, reduced, described."""
 
 import inspect
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
@@ -13,15 +14,17 @@ from teaser.data import events
 from teaser.data.dataset import Dataset
 from teaser.data.sources.source import read_source
 from teaser.errors import DataError, ParameterError
-from teaser.evaluate.study.plan import DataPlan
+from teaser.evaluate.study.plan import Study
+from teaser.evaluate.study.results import DataSummary
 
 # A study that names no start is repeated on the same events at any time.
 START = date(2026, 1, 1)
 
 
-def read_data(plan: DataPlan, data: Path, *, beside: Path) -> Dataset:
-    """Return the data set of a study."""
-    rules = beside / plan.rules if plan.rules else None
+def read_data(study: Study, data: Path) -> Dataset:
+    """Return the data set of a study; `data` is the folder of the public data sets."""
+    plan = study.data
+    rules = Path(study.folder) / plan.rules if plan.rules else None
     if plan.source == "events":
         dataset = events.dataset(rules=rules, **_generator_options(plan.options))
     else:
@@ -52,20 +55,18 @@ def with_common_tags(dataset: Dataset, least: int) -> Dataset:
     return replace(dataset, S=dataset.S[:, kept], tags=tuple(dataset.tags[j] for j in kept))
 
 
-def describe(dataset: Dataset) -> dict[str, Any]:
+def describe(dataset: Dataset) -> DataSummary:
     """Return the properties of the data that the tables show."""
-    features: dict[str, int] = {}
-    for tag in dataset.tags:
-        features[tag.feature] = features.get(tag.feature, 0) + 1
-    return {
-        "users": dataset.n_users,
-        "items": dataset.n_items,
-        "tags": dataset.n_tags,
-        "interactions": int(dataset.X.nnz),
-        "interaction_density": dataset.X.nnz / (dataset.n_users * dataset.n_items),
-        "tag_density": dataset.S.nnz / (dataset.n_items * dataset.n_tags),
-        "features": features,
-    }
+    features = Counter(tag.feature for tag in dataset.tags)
+    return DataSummary(
+        users=dataset.n_users,
+        items=dataset.n_items,
+        tags=dataset.n_tags,
+        interactions=int(dataset.X.nnz),
+        interaction_density=dataset.X.nnz / (dataset.n_users * dataset.n_items),
+        tag_density=dataset.S.nnz / (dataset.n_items * dataset.n_tags),
+        features=dict(features),
+    )
 
 
 def _generator_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,13 +80,12 @@ def _generator_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {"start": START, **options}
 
 
-def _placed(options: Any, data: Path) -> dict[str, Any]:
-    """Return the options of a reader, folders and files among them looked up in the data folder."""
+def first_users(training: Dataset, most: int) -> Dataset:
+    """Return the data set of the first users, at most so many."""
+    return training.at(np.arange(min(most, training.n_users)))
+
+
+def _placed(options: Mapping[str, Any], data: Path) -> dict[str, Any]:
+    """Return the options of a reader, with files and folders looked up in the data folder."""
     paths = ("imdb", "reviews", "meta")
     return {k: data / v if k in paths else v for k, v in options.items()}
-
-
-def first_users(training: Dataset, most: int) -> Dataset:
-    """Return a data set of at most so many people, the first ones."""
-    rows = np.arange(min(most, training.n_users))
-    return training.at(rows)

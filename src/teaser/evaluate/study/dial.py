@@ -1,8 +1,9 @@
-"""The dial, for people who build: accuracy against the share of scores that comes from tags."""
+"""The dial between TEASER and EASE: accuracy against the share of scores that comes from tags."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 from teaser.data.split import Fold
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import BATCH_MEMORY, batches, evaluate
-from teaser.evaluate.study.data import describe, read_data
-from teaser.evaluate.study.grid_search import Bench, make
+from teaser.evaluate.study.data import describe
 from teaser.evaluate.study.plan import DialPlan, Study
-from teaser.evaluate.study.run import Progress, Run, circumstances, write_json
+from teaser.evaluate.study.results import DIAL_SUFFIX, DialResults, DialSetting, circumstances
+from teaser.evaluate.study.run import Progress, StudyRun, output_name
 from teaser.model.base import Model
+from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.tagged import TaggedModel
 from teaser.profile import Steering
 
@@ -27,42 +29,20 @@ SHOWN = 20
 WITHIN = 0.01
 
 
-@dataclass(frozen=True)
-class Setting:
-    """One point of the dial.
-
-    Attributes
-    ----------
-    kind
-        `"EASE"`, `"TEASER"`, or `"remainder"` for what lies between the two.
-    value, error
-        The metric's mean over the people, and its standard error.
-    tag_share
-        The share of the first recommendations' scores that comes from tags.
-    """
-
-    kind: str
-    parameters: Mapping[str, float]
-    value: float
-    error: float
-    tag_share: float
-    seconds: float
-
-
 def tag_share(
     model: Model, fold: Fold, lists: Array, *, shown: int = SHOWN, memory: int = BATCH_MEMORY
 ) -> float:
     """Return which share of the scores of recommended items comes from tags.
 
-    With the tags' part t and the viewed items' part v of a score, the mean of |t| / (|t| + |v|)
-    over the first items of all lists.
+    A score is t + v, the part of the tags and that of the viewed items. The share is the mean of
+    |t| / (|t| + |v|) over the first items of all lists.
 
     Parameters
     ----------
     lists
-        Positions of the items recommended (people x k), -1 after the end of a list.
+        Positions of the recommended items (users x k), -1 after the end of a list.
     shown
-        How many of each list count.
+        How many items of each list count.
     """
     if not isinstance(model, TaggedModel):
         return 0.0
@@ -84,65 +64,50 @@ def tag_share(
     return total / count if count else 1.0
 
 
-def turn_dial(
-    bench: Bench,
+def measure_dial(
+    fits: SharedFits,
     fold: Fold,
     grid: DialPlan,
     *,
     metric: str = "ndcg@100",
     fixed: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
-) -> list[Setting]:
-    """Fit and measure every point of the dial: EASE, TEASER, and remainders between the two.
+) -> list[DialSetting]:
+    """Fit and measure every setting of the dial: EASE, TEASER, and remainders between the two.
 
     One inverse serves all penalties on the encoder, and EASE of the same ridge.
 
     Parameters
     ----------
     fold
-        The people to measure on: validation people, if a setting is to be chosen.
+        The users to measure on: validation users, if a setting is to be chosen.
     fixed
         Further parameters of Teaser.
     callback
-        Told how many fits are done, of how many, and which comes next.
+        Gets the number of finished fits, that of all, and the next fit.
     """
-    out: list[Setting] = []
-
-    def measure(kind: str, parameters: Mapping[str, float], fit: Callable[[], Model]) -> None:
+    settings: list[DialSetting] = []
+    for kind, parameters in _settings(grid):
         if callback is not None:
-            said = ", ".join(f"{name}={value:g}" for name, value in parameters.items())
-            callback(len(out), grid.size, f"{kind} {said}")
+            text = ", ".join(f"{name}={value:g}" for name, value in parameters.items())
+            callback(len(settings), grid.size, f"{kind} {text}")
         start = time.perf_counter()
-        model = fit()
+        if kind == "EASE":
+            model = fits.fit_ease(parameters["l2"])
+        else:
+            model = fits.fit(make_model("Teaser", {**(fixed or {}), **parameters}))
         seconds = time.perf_counter() - start
         found = evaluate(model, fold, metrics=[metric, f"recall@{SHOWN}"])
-        reached = found.summary()[metric]
+        value = found.summary()[metric]
         share = tag_share(model, fold, found.lists)
-        out.append(Setting(kind, parameters, reached.mean, reached.error, share, seconds))
-
-    def teaser(parameters: Mapping[str, float]) -> Callable[[], Model]:
-        return lambda: bench.fit("Teaser", {**(fixed or {}), **parameters})
-
-    for l1 in grid.l1:
-        for l2 in grid.l2:
-            cell = {"l2_weights": l1, "l2_encoder": l2}
-            measure("TEASER", cell, teaser(cell))
-    ridges: set[float] = set()
-    for l1 in grid.l1:
-        for k in grid.k:
-            for l2 in grid.l2:
-                cell = {"l2_weights": l1, "l2_encoder": l2, "l2_remainder": k}
-                measure("remainder", cell, teaser(cell))
-            if l1 + k not in ridges:
-                ridges.add(l1 + k)
-                measure("EASE", {"l2": l1 + k}, lambda ridge=l1 + k: bench.fit_ease(ridge))  # type: ignore[misc]
-    return out
+        settings.append(DialSetting(kind, parameters, value.mean, value.error, share, seconds))
+    return settings
 
 
-def choose_setting(settings: Sequence[Setting], *, within: float = WITHIN) -> Setting:
-    """Return the setting of the largest tag share within a share of the best value of all.
+def choose_setting(settings: Sequence[DialSetting], *, within: float = WITHIN) -> DialSetting:
+    """Return the setting with the largest tag share whose value is near the best of all.
 
-    Of equals the more accurate one; EASE, which has no tags, is never chosen.
+    Of equal shares the more accurate one is taken; EASE, which has no tags, never is.
     """
     _check_within(within)
     best = max(setting.value for setting in settings)
@@ -150,11 +115,11 @@ def choose_setting(settings: Sequence[Setting], *, within: float = WITHIN) -> Se
     if not near:
         near = sorted((s for s in settings if s.kind != "EASE"), key=lambda s: -s.value)[:1]
     if not near:
-        raise ParameterError("There is no setting with tags to choose from.")
+        raise ParameterError("No setting has tags: fit a TEASER as well as EASE.")
     return max(near, key=lambda s: (s.tag_share, s.value))
 
 
-def tune_study(
+def dial_study(
     study: Study,
     *,
     data: Path,
@@ -163,31 +128,30 @@ def tune_study(
     within: float = WITHIN,
     quick: bool = False,
     progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Turn the dial on the validation people of a study, and write NAME.dial.json.
+) -> DialResults:
+    """Measure the dial on the validation users of a study, and write NAME.dial.json.
 
     Parameters
     ----------
     grid
-        What to try, unless it is what the study's [dial] says; its data, split and metric are
-        used. Further parameters are those that the study fixes for its first Teaser.
+        The penalties, unless those of the study's [dial] are taken. Data, split and metric are
+        the study's; further parameters are those that it fixes for its first Teaser.
     within
         How near to the best value the recommended setting must be.
-
-    For the others see `run_study`.
+    data, out, quick, progress
+        See `run_study`.
     """
     _check_within(within)
     grid = grid or study.dial
-    name = f"{study.name}-quick" if quick else study.name
+    name = output_name(study, quick=quick)
     if quick:
         study, grid = study.smaller(), grid.thinned()
-    fixed = _fixed(study)
-    make("Teaser", fixed)
+    fixed = _fixed_parameters(study)
+    make_model("Teaser", fixed)
     out.mkdir(parents=True, exist_ok=True)
-    dataset = read_data(study.data, data, beside=study.path.parent)
-    run = Run.start(replace(study, models=()), dataset, progress=progress)
-    settings = turn_dial(
-        run.bench,
+    run = StudyRun.start(replace(study, models=()), data=data, progress=progress)
+    settings = measure_dial(
+        run.fits,
         run.split.validation,
         grid,
         metric=study.search.metric,
@@ -195,30 +159,42 @@ def tune_study(
         callback=lambda done, total, doing: run.progress("dial", done, total, doing),
     )
     run.progress("dial", len(settings), len(settings), "")
-    results = {
-        "format": 1,
-        "study": study.name,
-        "title": study.title,
-        "quick": quick,
-        "data": describe(dataset),
-        "metric": study.search.metric,
-        "people": run.split.validation.n_users,
-        "shown": SHOWN,
-        "within": within,
-        "settings": [asdict(setting) for setting in settings],
-        "recommended": asdict(choose_setting(settings, within=within)),
+    results = DialResults(
+        study=study.name,
+        title=study.title,
+        quick=quick,
+        data=describe(run.dataset),
+        metric=study.search.metric,
+        users=run.split.validation.n_users,
+        shown=SHOWN,
+        within=within,
+        settings=tuple(settings),
+        recommended=choose_setting(settings, within=within),
         **circumstances(),
-    }
-    write_json(out / f"{name}.dial.json", results)
+    )
+    results.write(out / f"{name}{DIAL_SUFFIX}")
     return results
 
 
-def _fixed(study: Study) -> dict[str, Any]:
-    """Return what the study fixes for its first Teaser, less what the dial turns."""
-    plan = next((p for p in study.models if p.kind == "Teaser"), None)
-    turned = ("l2_weights", "l2_encoder", "l2_remainder")
-    given = {k: v for k, v in plan.parameters.items() if k not in turned} if plan else {}
-    # No remainder is learnt beside features of people: both ends of the dial go without.
+def _settings(grid: DialPlan) -> Iterator[tuple[str, dict[str, float]]]:
+    """Yield kind and parameters of each fit; fits with the same ridge l1 + k are neighbours."""
+    cells = [(l1, l2) for l1 in grid.l1 for l2 in grid.l2]
+    yield from (("TEASER", {"l2_weights": l1, "l2_encoder": l2}) for l1, l2 in cells)
+    ridges: set[float] = set()
+    for l1, k in product(grid.l1, grid.k):
+        for l2 in grid.l2:
+            yield "remainder", {"l2_weights": l1, "l2_encoder": l2, "remainder.l2": k}
+        if l1 + k not in ridges:
+            ridges.add(l1 + k)
+            yield "EASE", {"l2": l1 + k}
+
+
+def _fixed_parameters(study: Study) -> dict[str, Any]:
+    """Return what the study fixes for its first Teaser, without the penalties of the dial."""
+    plan = study.first_teaser
+    varied = ("l2_weights", "l2_encoder", "remainder.l2")
+    given = {k: v for k, v in plan.parameters.items() if k not in varied} if plan else {}
+    # A remainder cannot be learned together with user features: both ends go without.
     return {**given, "user_features": False}
 
 

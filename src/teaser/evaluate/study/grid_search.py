@@ -1,7 +1,6 @@
-"""Choose hyper-parameters by validation people: a grid or samples of it, kept so as to resume."""
+"""Grid search: parameters chosen by the validation users, with trials kept so as to resume."""
 
 import hashlib
-import inspect
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,19 +13,12 @@ import numpy as np
 
 from teaser.data.dataset import Dataset
 from teaser.data.split import Fold
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.meter import Meter
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
-from teaser.model import KINDS
-from teaser.model.base import Model
-from teaser.model.baselines.ease import EASE
-from teaser.model.extensions.remainder import Inverse
-from teaser.model.gram.cost import choose_gram
-from teaser.model.gram.gpu import to_host
-from teaser.model.gram.operator import DenseGram, Gram
-from teaser.model.solver.system import System
-from teaser.model.teaser import Teaser
+from teaser.evaluate.study.results import Trial
+from teaser.model.shared_fit import SharedFits, make_model
 
 Cell = Mapping[str, Any]
 Callback = Callable[[int, int, Cell], None]
@@ -35,164 +27,69 @@ _REPEATS = 30
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One cell: its parameters, what it reached on the validation people, and what it took."""
+class GridSearch:
+    """A finished grid search: the best parameters, and all trials in the order they were run.
 
-    parameters: Mapping[str, Any]
-    value: float
-    seconds: float
-    iterations: int | None = None
-
-
-@dataclass(frozen=True)
-class Found:
-    """The outcome of a search: the best parameters and all trials, in the order they were run."""
+    `resumed` counts the trials that an earlier, stopped search had finished.
+    """
 
     best: Mapping[str, Any]
     trials: tuple[Trial, ...] = field(repr=False)
     resumed: int = 0
 
 
-class Bench:
-    """Fits models to one data set, and shares between fits what does not change.
-
-    The Gram is counted once for all models that take one; for Teaser its leading eigenpairs and
-    those of D'D are found once, and a fit begins at the encoder of the one before. With a
-    remainder the inverse is shared where l2_weights + l2_remainder is the same: put l2_encoder
-    last in a grid.
-    """
-
-    def __init__(self, training: Dataset) -> None:
-        self.training = training
-        self._grams: dict[str, Gram] = {}
-        self._systems: dict[tuple[Any, ...], System] = {}
-        self._last: dict[tuple[Any, ...], Teaser] = {}
-
-    def fit(self, kind: str, parameters: Cell) -> Model:
-        """Return a fitted model of a kind."""
-        model = make(kind, parameters)
-        if isinstance(model, Teaser):
-            return self._fit_teaser(model)
-        if getattr(model, "gram", None) == "auto":
-            model.gram = self._gram(getattr(model, "dtype", "float32"))  # type: ignore[attr-defined]
-        return model.fit(self.training)
-
-    def fit_ease(self, ridge: float) -> Model:
-        """Return EASE of a penalty, from the inverse that is shared if it is of this ridge."""
-        for (content_weight, dtype, *_), system in self._systems.items():
-            if isinstance(system, Inverse) and system.ridge == ridge and not content_weight:
-                model = EASE(l2=ridge, dtype=dtype)
-                return model.fit(self.training, inverse=to_host(system.inverse))
-        return self.fit("EASE", {"l2": ridge})
-
-    def forget(self) -> None:
-        """Free what is shared."""
-        self._grams.clear()
-        self._systems.clear()
-        self._last.clear()
-
-    def _fit_teaser(self, model: Teaser) -> Teaser:
-        ridge = model.ridge
-        how = (model.solver, str(model.gram), str(model.rng), model.device, model.user_features)
-        key = (model.content_weight, model.dtype, *how, ridge)
-        if key not in self._systems:
-            # One at a time: the arrays of a system may be large.
-            self._systems.clear()
-            self._last.clear()
-            if self._takes_array(model):
-                model.gram = self._gram(model.dtype)
-            self._systems[key] = model.prepare(self.training)
-        model.fit(self.training, system=self._systems[key], start=self._last.get(key))
-        self._last[key] = model
-        return model
-
-    def _takes_array(self, model: Teaser) -> bool:
-        """Whether a model works on X'X as one array, which is then shared with all others."""
-        training = self.training
-        if model.device != "cpu" or not isinstance(model.gram, str) or model.gram == "sparse":
-            return False
-        if model.ridge is not None:
-            return True
-        if training.F is not None and model.user_features:  # its Gram is of people's features too
-            return False
-        chosen = choose_gram(training.X, training.n_tags + 1, np.dtype(model.dtype))
-        return model.gram == "dense" or chosen == "dense"
-
-    def _gram(self, dtype: str) -> Gram:
-        if dtype not in self._grams:
-            self._grams[dtype] = DenseGram.from_interactions(self.training.X, np.dtype(dtype))
-        return self._grams[dtype]
-
-
-def make(kind: str, parameters: Cell, *parts: Model) -> Model:
-    """Return a model of a kind to be fitted, made of parts if it is a product.
-
-    A parameter that it does not have is a clear error.
-    """
-    if kind not in KINDS:
-        raise ParameterError(f"Unknown kind of model {kind!r}. Known: {', '.join(KINDS)}.")
-    known = inspect.signature(KINDS[kind]).parameters
-    for name in parameters:
-        if name not in known:
-            raise ParameterError(
-                f"{kind} has no parameter {name!r}. Known: {', '.join(known) or 'none'}."
-            )
-    model: Model = KINDS[kind](*parts, **parameters)
-    return model
-
-
 def cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Return all cells of a grid, in an order in which each differs from the last in one value."""
     order: list[tuple[Any, ...]] = [()]
     for values in grid.values():
-        turns = itertools.cycle((list(values), list(values)[::-1]))
-        order = [(*head, value) for head in order for value in next(turns)]
+        directions = itertools.cycle((list(values), list(values)[::-1]))
+        order = [(*head, value) for head in order for value in next(directions)]
     return [dict(zip(grid, cell, strict=True)) for cell in order]
 
 
-def search(
+def search_grid(
     plan: ModelPlan,
-    bench: Bench,
+    fits: SharedFits,
     fold: Fold,
     how: SearchPlan,
     *,
     storage: Path | None = None,
     seed: int = 0,
     callback: Callback | None = None,
-) -> Found:
+) -> GridSearch:
     """Fit and validate the cells of a model's grid, and return the best.
 
     Parameters
     ----------
     fold
-        The validation people.
+        The validation users.
     storage
-        A SQLite file that keeps the trials: a search that was stopped goes on where it was.
-        Trials count only for the same data, split, parameters and metric.
+        A SQLite file that keeps the trials, so that a stopped search resumes. Trials count only
+        for the same data, split, parameters and metric.
     callback
-        Told how many cells are done, of how many, and which comes next.
+        Gets the number of finished cells, the number of all, and the next cell.
     """
     grid = cells(plan.grid)
     if len(grid) == 1:
-        return Found({**plan.parameters, **grid[0]}, ())
+        return GridSearch({**plan.parameters, **grid[0]}, ())
     total = len(grid) if how.sampler == "grid" else min(how.trials or len(grid), len(grid))
-    with _kept(plan, bench.training, fold, how, storage, seed) as trials:
+    with _open_trials(plan, fits.training, fold, how, storage, seed) as trials:
         resumed = len(trials)
-        for cell in trials.to_do(grid, total):
+        for cell in trials.remaining(grid, total):
             if callback is not None:
                 callback(len(trials), total, cell)
             with Meter() as meter:
-                model = bench.fit(plan.kind, {**plan.parameters, **cell})
-                reached = evaluate(model, fold, metrics=[how.metric])
-            value = reached.summary()[how.metric].mean
+                model = fits.fit(make_model(plan.kind, {**plan.parameters, **cell}))
+                evaluation = evaluate(model, fold, metrics=[how.metric])
+            value = evaluation.summary()[how.metric].mean
             trials.add(Trial(cell, value, meter.seconds, getattr(model, "iterations_", None)))
         done = trials.all()
     best = max(done, key=lambda trial: trial.value)
-    return Found({**plan.parameters, **best.parameters}, done, resumed)
+    return GridSearch({**plan.parameters, **best.parameters}, done, resumed)
 
 
 class _Trials:
-    """The trials of one search in an Optuna study."""
+    """The trials of one grid search, kept by Optuna."""
 
     def __init__(self, study: Any, grid: Mapping[str, Sequence[Any]], sampler: str) -> None:
         from optuna.distributions import CategoricalDistribution
@@ -218,8 +115,8 @@ class _Trials:
             if "seconds" in t.user_attrs
         )
 
-    def to_do(self, grid: list[dict[str, Any]], total: int) -> Iterator[dict[str, Any]]:
-        """Give the cells that are not done yet, one after the other."""
+    def remaining(self, grid: list[dict[str, Any]], total: int) -> Iterator[dict[str, Any]]:
+        """Yield the cells that are not done yet."""
         if self.sampler == "grid":
             finished = {_key(trial.parameters) for trial in self.all()}
             yield from (cell for cell in grid if _key(cell) not in finished)
@@ -230,7 +127,7 @@ class _Trials:
             for _ in range(_REPEATS):
                 if known is None:
                     break
-                # A cell that is done already tells the sampler what it was, and is not run again.
+                # The sampler asks for a finished cell again: give it the value without a fit.
                 self._tell(known, {})
                 self._asked = self.study.ask(self.space)
                 known = done.get(_key(self._asked.params))
@@ -240,7 +137,7 @@ class _Trials:
             yield dict(self._asked.params)
 
     def add(self, trial: Trial) -> None:
-        """Keep a finished trial."""
+        """Store a finished trial."""
         from optuna.trial import create_trial
 
         facts = {"seconds": trial.seconds, "iterations": trial.iterations}
@@ -264,7 +161,7 @@ class _Trials:
 
 
 @contextmanager
-def _kept(
+def _open_trials(
     plan: ModelPlan,
     training: Dataset,
     fold: Fold,
@@ -275,9 +172,7 @@ def _kept(
     try:
         import optuna
     except ImportError as error:
-        raise ParameterError(
-            "A search needs Optuna. Install it with the experiments: pip install 'teaser[evaluate]'"
-        ) from error
+        raise MissingPackageError("A grid search", "Optuna", extra="evaluate") from error
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     samplers = {"tpe": optuna.samplers.TPESampler, "random": optuna.samplers.RandomSampler}
@@ -299,11 +194,11 @@ def _key(parameters: Cell) -> str:
 
 
 def _fingerprint(plan: ModelPlan, training: Dataset, fold: Fold, how: SearchPlan) -> str:
-    """Return a short name of all that a trial's value depends on."""
+    """Return a hash of all that the value of a trial depends on."""
     digest = hashlib.sha256()
     for matrix in (training.X, training.S, fold.history, fold.held_out):
         digest.update(np.asarray(matrix.indptr, dtype=np.int64).tobytes())
         digest.update(np.asarray(matrix.indices, dtype=np.int64).tobytes())
-    said = [plan.kind, dict(plan.parameters), dict(plan.grid), how.metric]
-    digest.update(json.dumps(said, sort_keys=True, default=str).encode())
+    facts = [plan.kind, dict(plan.parameters), dict(plan.grid), how.metric]
+    digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
     return digest.hexdigest()[:16]

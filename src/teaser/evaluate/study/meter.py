@@ -1,27 +1,28 @@
-"""How long a step took and how much memory the process held at most meanwhile."""
+"""Time and peak memory of a step."""
 
-import resource
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-_STATUS = "/proc/self/status"
-_RESET = "/proc/self/clear_refs"
+import psutil
+
+# The kernel's own peak: psutil has none on Linux, and sampling would miss short ones.
+_STATUS = Path("/proc/self/status")
+_RESET = Path("/proc/self/clear_refs")
 
 
 class Meter:
-    """A context that measures what happens in it.
+    """A context that measures the step in it.
 
     Attributes
     ----------
     seconds
         Wall-clock time.
     cpu_seconds
-        Time of all threads of the process on a processor: what it takes, however busy the
-        machine is.
+        Processor time of all threads, which does not depend on other processes.
     peak_memory
-        The largest resident memory of the process within, in bytes; where the system cannot
-        forget an earlier peak, the largest since the process began.
+        The largest resident memory of the process meanwhile, in bytes; see `peak_memory`.
     """
 
     seconds: float = 0.0
@@ -29,7 +30,7 @@ class Meter:
     peak_memory: int = 0
 
     def __enter__(self) -> Self:
-        _forget_peak()
+        _reset_peak()
         self._start, self._cpu = time.perf_counter(), time.process_time()
         return self
 
@@ -45,20 +46,21 @@ class Meter:
 
 
 def peak_memory() -> int:
-    """Return the largest resident memory since it was last forgotten, in bytes."""
+    """Return the largest resident memory since a `Meter` was entered, in bytes.
+
+    Outside Linux it is the largest since the process began, or where the system does not keep
+    it, the present one.
+    """
     try:
-        with open(_STATUS, encoding="ascii") as status:
-            for line in status:
-                if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        status = _STATUS.read_text(encoding="ascii")
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+    except (OSError, IndexError):
+        memory = psutil.Process().memory_info()
+        return int(getattr(memory, "peak_wset", memory.rss))
 
 
-def _forget_peak() -> None:
+def _reset_peak() -> None:
     try:
-        with open(_RESET, "w", encoding="ascii") as reset:
-            reset.write("5")  # resets VmHWM, see proc(5)
+        _RESET.write_text("5", encoding="ascii")  # resets VmHWM, see proc(5)
     except OSError:
-        pass
+        return

@@ -1,24 +1,27 @@
-"""A study as a TOML file describes it: data, split, models with their grids, simulated feedback."""
+"""The plan of a study, a TOML file: data, split, models with their grids, simulated feedback."""
 
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from teaser.errors import ParameterError, closest
 from teaser.evaluate.metrics import Metric
+from teaser.evaluate.study.typed import TypedError, from_plain
 from teaser.profile import SCALES
 
 SAMPLERS = ("grid", "random", "tpe")
 
+_DOTTED = ("parameters", "grid")
+
 
 @dataclass(frozen=True)
 class DataPlan:
-    """Which data: a reader of public data sets and a folder, or `"events"`, or two tables.
+    """The data: a reader of public data sets and a folder, or the generated `"events"`.
 
-    `min_items` replaces the cut-off of all tag rules that have one; `options` are the reader's.
+    `min_items` keeps only the tags of at least so many items; `options` are the reader's.
     """
 
     source: str
@@ -31,9 +34,9 @@ class DataPlan:
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """How many people to validate and test on, and the seed of the draw.
+    """How many users to validate and test on, and the seed of the draw.
 
-    `training` keeps at most that many people to learn from, for a quick run; 0 keeps all.
+    `training` fits to at most that many users, for a quick run; 0 fits to all others.
     """
 
     validation: int | float
@@ -46,7 +49,7 @@ class SplitPlan:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What the search maximises, and whether it enumerates the grid or samples from it."""
+    """What the grid search maximises, and whether it runs all cells or a sample."""
 
     metric: str = "ndcg@100"
     sampler: str = "grid"
@@ -57,7 +60,8 @@ class SearchPlan:
 class ModelPlan:
     """A model of the study: its class, fixed parameters, and the values to choose from.
 
-    `parts` names the models that a product is made of; it takes their optima.
+    A parameter of an option object has a dotted name, such as `remainder.l2`. `parts` names the
+    models that a product is made of; it takes their best parameters.
     """
 
     name: str
@@ -69,7 +73,7 @@ class ModelPlan:
 
 @dataclass(frozen=True)
 class SimulationPlan:
-    """Simulated feedback: every combination of the lists is run, on all interactive models."""
+    """Simulated feedback: all combinations of the lists, on all interactive models."""
 
     tags: tuple[int, ...] = (1, 2)
     strengths: tuple[int, ...] = (3,)
@@ -81,7 +85,7 @@ class SimulationPlan:
 
 @dataclass(frozen=True)
 class DialPlan:
-    """The penalties to turn the dial over: on the remainder (k), weights (l1), the encoder (l2)."""
+    """The penalties of the dial: on the remainder (k), the weights (l1) and the encoder (l2)."""
 
     k: tuple[float, ...] = (300.0, 1000.0, 3000.0, 10000.0)
     l1: tuple[float, ...] = (50.0, 200.0)
@@ -97,31 +101,44 @@ class DialPlan:
 
     @property
     def size(self) -> int:
-        """How many fits there are: with a remainder, TEASER, and EASE of each ridge."""
+        """The number of fits: with a remainder, TEASER, and EASE of each ridge l1 + k."""
         ridges = {l1 + k for l1 in self.l1 for k in self.k}
         return (len(self.k) + 1) * len(self.l1) * len(self.l2) + len(ridges)
 
     def thinned(self) -> "DialPlan":
-        """Return fewer to try, for a quick run: the ends of k, one l1, and one l2."""
+        """Return fewer penalties, for a quick run: the ends of k, one l1, and one l2."""
         middle = len(self.l2) // 2
         ends = self.k[:: max(1, len(self.k) - 1)]
         return DialPlan(k=ends, l1=self.l1[-1:], l2=self.l2[middle : middle + 1])
 
 
 @dataclass(frozen=True)
+class QuickPlan:
+    """What a quick run makes smaller: numbers of users, cells of each grid, and draws."""
+
+    validation: int | float | None = None
+    test: int | float | None = None
+    training: int | None = None
+    cells: int = 2
+    draws: int = 1
+
+
+@dataclass(frozen=True)
 class Study:
-    """An experiment from data to tables; see experiments/README.md for the format.
+    """The plan of an experiment; see experiments/README.md for the format.
 
     Attributes
     ----------
     paper
         The column of the paper's tables to show beside ours, if there is one.
     note
-        Why figures are or are not comparable with the paper's.
+        How comparable the figures are with the paper's.
     tag_cuts
         Further fits of the first Teaser with only the tags of at least so many items.
     solvers
-        Solvers whose convergence is shown, at the best Teaser.
+        Solvers whose convergence is shown, with the parameters chosen for the first Teaser.
+    folder
+        Where the study's file lies; other files of the study are beside it.
     """
 
     name: str
@@ -136,135 +153,103 @@ class Study:
     note: str = ""
     tag_cuts: tuple[int, ...] = ()
     solvers: tuple[str, ...] = ("cg",)
-    quick: Mapping[str, Any] = field(default_factory=dict)
-    path: Path = Path()
+    quick: QuickPlan = QuickPlan()
+    folder: str = "."
 
     @classmethod
     def read(cls, path: str | Path) -> "Study":
         """Read and check a TOML file."""
         path = Path(path)
         try:
-            text = path.read_bytes().decode("utf-8")
-            given = tomllib.loads(text)
+            given = tomllib.loads(path.read_bytes().decode("utf-8"))
         except FileNotFoundError as error:
             raise ParameterError(f"There is no study {path}.") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ParameterError(f"{path} is not a TOML file: {error}.") from error
         try:
-            return _study(given, path)
-        except ParameterError as error:
+            study: Study = from_plain(cls, _completed(given, path), "", strict=True)
+            _check(study)
+        except (ParameterError, TypedError) as error:
             raise ParameterError(f"{path}: {error}") from error
+        return study
+
+    @property
+    def first_teaser(self) -> ModelPlan | None:
+        """The first model of kind Teaser."""
+        return next((plan for plan in self.models if plan.kind == "Teaser"), None)
 
     def smaller(self) -> "Study":
-        """Return the quick version: fewer people, cells and draws, as its [quick] table says."""
-        quick = dict(self.quick)
-        cells = quick.pop("cells", 2)
-        draws = quick.pop("draws", 1)
-        split = replace(self.split, **quick)
-        models = tuple(replace(m, grid=_thinned(m.grid, cells)) for m in self.models)
-        simulation = self.simulate and replace(self.simulate, draws=draws)
+        """Return the quick version: fewer users, cells and draws, as its [quick] table says."""
+        sizes = {name: getattr(self.quick, name) for name in ("validation", "test", "training")}
+        split = replace(self.split, **{k: v for k, v in sizes.items() if v is not None})
+        models = tuple(replace(m, grid=_thinned(m.grid, self.quick.cells)) for m in self.models)
+        simulation = self.simulate and replace(self.simulate, draws=self.quick.draws)
         return replace(
             self, split=split, models=models, simulate=simulation, tag_cuts=(), solvers=("cg",)
         )
 
 
-def _study(given: dict[str, Any], path: Path) -> Study:
-    known = {f.name for f in fields(Study)} - {"path"}
-    _only(given, known, "the study")
-    for needed in ("data", "split", "models"):
-        if not isinstance(given.get(needed), dict):
-            raise ParameterError(f"It needs a table [{needed}].")
+def _completed(given: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return the tables of a file with the names that it implies, and dotted parameters."""
+    models = given.get("models", {})
+    if not isinstance(models, dict) or not all(isinstance(m, dict) for m in models.values()):
+        raise ParameterError("models must be tables [models.NAME].")
+    if "folder" in given:
+        raise ParameterError("It has no entry 'folder'; that of the data is in [data].")
     name = given.get("name", path.stem)
-    search = _table(SearchPlan, given.get("search", {}), "[search]")
-    Metric.parse(search.metric)
-    if search.sampler not in SAMPLERS:
-        raise ParameterError(
-            f"[search] sampler must be one of {', '.join(SAMPLERS)}, found {search.sampler!r}."
-        )
-    simulate = given.get("simulate")
-    study = Study(
-        name=str(name),
-        title=str(given.get("title", name)),
-        data=_table(DataPlan, given["data"], "[data]"),
-        split=_table(SplitPlan, given["split"], "[split]"),
-        models=tuple(_model(key, value) for key, value in given["models"].items()),
-        search=search,
-        simulate=None if simulate is None else _table(SimulationPlan, simulate, "[simulate]"),
-        dial=_table(DialPlan, given.get("dial", {}), "[dial]"),
-        paper=given.get("paper"),
-        note=str(given.get("note", "")),
-        tag_cuts=tuple(given.get("tag_cuts", ())),
-        solvers=tuple(given.get("solvers", ("cg",))),
-        quick=given.get("quick", {}),
-        path=path,
-    )
-    _check(study)
-    return study
+    listed = [
+        {"name": key, **model, **{k: _dotted(model[k]) for k in _DOTTED if k in model}}
+        for key, model in models.items()
+    ]
+    return {"name": name, "title": name, **given, "models": listed, "folder": str(path.parent)}
 
 
-def _model(name: str, given: Any) -> ModelPlan:
-    where = f"[models.{name}]"
-    if not isinstance(given, dict) or "kind" not in given:
-        raise ParameterError(f"{where} needs a kind, such as kind = 'Teaser'.")
-    plan: ModelPlan = _table(ModelPlan, {"name": name, **given}, where)
-    grid = {key: tuple(v) if isinstance(v, list) else v for key, v in plan.grid.items()}
-    for key, values in grid.items():
-        if not isinstance(values, tuple) or not values:
-            raise ParameterError(f"{where} grid.{key} must be a list of values, found {values!r}.")
-        if key in plan.parameters:
-            raise ParameterError(f"{where} names {key} both as a parameter and in the grid.")
-    return replace(plan, grid=grid)
+def _dotted(given: Any) -> Any:
+    """Return a table with dotted names for inner tables, such as `{"remainder.l2": 5}`."""
+    if not isinstance(given, dict):
+        return given
+    flat: dict[str, Any] = {}
+    for name, value in given.items():
+        is_table = isinstance(value, dict) and value
+        flat |= {f"{name}.{k}": v for k, v in value.items()} if is_table else {name: value}
+    return flat
 
 
 def _check(study: Study) -> None:
-    names = [plan.name for plan in study.models]
-    for plan in study.models:
+    Metric.parse(study.search.metric)
+    _check_known("[search] sampler", study.search.sampler, SAMPLERS)
+    for scale in study.simulate.scales if study.simulate else ():
+        _check_known("[simulate] scales", scale, SCALES)
+    for place, plan in enumerate(study.models):
+        where, above = f"[models.{plan.name}]", [m.name for m in study.models[:place]]
         for part in plan.parts:
-            if part not in names[: names.index(plan.name)]:
+            if part not in above:
                 raise ParameterError(
-                    f"[models.{plan.name}] is made of {part!r}, which is not above it."
-                    f"{closest(part, names)}"
+                    f"{where} is made of {part!r}, which is not above it.{closest(part, above)}"
                 )
         if plan.parts and plan.grid:
             raise ParameterError(
-                f"[models.{plan.name}] takes the optima of its parts, and has no grid of its own."
+                f"{where} takes the best parameters of its parts; it cannot have a grid."
             )
-    _only(study.quick, {"validation", "test", "training", "cells", "draws"}, "[quick]")
-    for scale in study.simulate.scales if study.simulate else ():
-        if scale not in SCALES:
-            raise ParameterError(
-                f"[simulate] scales are {', '.join(SCALES)}, found {scale!r}."
-                f"{closest(scale, SCALES)}"
-            )
+        for key, values in plan.grid.items():
+            if not values:
+                raise ParameterError(f"{where} grid.{key} is empty; give at least one value.")
+            if key in plan.parameters:
+                raise ParameterError(f"{where} names {key} both as a parameter and in the grid.")
 
 
-def _table(kind: type[Any], given: Any, where: str) -> Any:
-    """Return a plan of a table, lists as tuples, with unknown and missing names refused."""
-    if not isinstance(given, dict):
-        raise ParameterError(f"{where} must be a table, found {given!r}.")
-    _only(given, {f.name for f in fields(kind)}, where)
-    try:
-        return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})
-    except TypeError as error:
-        raise ParameterError(f"{where} is not whole: {error}.") from error
-
-
-def _only(given: Mapping[str, Any], known: set[str], where: str) -> None:
-    for name in given:
-        if name not in known:
-            raise ParameterError(
-                f"{where} has no entry {name!r}. Known: {', '.join(sorted(known))}."
-                f"{closest(name, known)}"
-            )
+def _check_known(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ParameterError(
+            f"{name} must be one of {', '.join(known)}, found {value!r}.{closest(value, known)}"
+        )
 
 
 def _thinned(grid: Mapping[str, tuple[Any, ...]], cells: int) -> dict[str, tuple[Any, ...]]:
     """Keep about `cells` cells in all, the middle values of each list."""
     kept = dict(grid)
     while kept:
-        size = 1
-        for values in kept.values():
-            size *= len(values)
+        size = math.prod(map(len, kept.values()))
         longest = max(kept, key=lambda name: len(kept[name]))
         if size <= max(1, cells) or len(kept[longest]) == 1:
             break

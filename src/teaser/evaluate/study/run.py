@@ -1,241 +1,214 @@
-"""A study from data to results: search, test once, simulate feedback, compare; one json file."""
+"""A study from data to results: grid searches, one test of each model, feedback, comparisons."""
 
-import json
-import platform
-import subprocess
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
-from itertools import combinations
+from dataclasses import asdict, dataclass, field, replace
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from teaser._version import __version__
 from teaser.data.dataset import Dataset
 from teaser.data.split import Split, split
-from teaser.evaluate.metrics import Summary
 from teaser.evaluate.protocol import ALL_METRICS, Evaluation, compare, evaluate
 from teaser.evaluate.simulation import simulate
 from teaser.evaluate.study.data import describe, first_users, read_data, with_common_tags
-from teaser.evaluate.study.grid_search import Bench, Found, make, search
+from teaser.evaluate.study.grid_search import GridSearch, search_grid
 from teaser.evaluate.study.meter import Meter
 from teaser.evaluate.study.plan import ModelPlan, SimulationPlan, Study
+from teaser.evaluate.study.results import (
+    Comparison,
+    Convergence,
+    FitCost,
+    ModelResult,
+    SimulationResult,
+    SplitSummary,
+    StudyResults,
+    TagCutResult,
+    circumstances,
+)
 from teaser.model import KINDS
 from teaser.model.base import Model
+from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.tagged import TaggedModel
 from teaser.model.teaser import Teaser
 from teaser.profile import Steering
 
 Progress = Callable[[str, int, int, str], None]
 
-_PARTS = 40
-_PACKAGES = ("numpy", "scipy", "polars", "optuna", "implicit")
+_CURVE_PARTS = 40
+
+
+def _no_progress(stage: str, done: int, total: int, doing: str) -> None:
+    """Report nothing."""
 
 
 @dataclass
-class Run:
-    """One run of a study: what is known so far, and whom to tell."""
+class StudyRun:
+    """A study while it runs: its data, and the models that are searched, fitted and tested."""
 
     study: Study
+    dataset: Dataset
     split: Split
-    bench: Bench
-    storage: Path | None
-    progress: Progress
-    found: dict[str, Found]
-    models: dict[str, Model]
-    tested: dict[str, Evaluation]
+    fits: SharedFits
+    storage: Path | None = None
+    progress: Progress = _no_progress
+    searches: dict[str, GridSearch] = field(default_factory=dict)
+    models: dict[str, Model] = field(default_factory=dict)
+    evaluations: dict[str, Evaluation] = field(default_factory=dict)
 
     @classmethod
     def start(
         cls,
         study: Study,
-        dataset: Dataset,
         *,
+        data: Path,
         storage: Path | None = None,
         progress: Progress | None = None,
-    ) -> "Run":
-        """Split the data; nothing is fitted yet."""
-        _check_models(study)
-        how = study.split
+    ) -> "StudyRun":
+        """Check the models, then read and split the data; nothing is fitted yet."""
+        for model in study.models:
+            if not model.parts:
+                first = {name: values[0] for name, values in model.grid.items()}
+                make_model(model.kind, {**model.parameters, **first})
+        dataset = read_data(study, data)
+        plan = study.split
         parts = split(
             dataset,
-            n_validation=how.validation,
-            n_test=how.test,
-            min_interactions=how.min_interactions,
-            held_out=how.held_out,
-            rng=how.seed,
+            n_validation=plan.validation,
+            n_test=plan.test,
+            min_interactions=plan.min_interactions,
+            held_out=plan.held_out,
+            rng=plan.seed,
         )
-        if how.training:
-            parts = replace(parts, training=first_users(parts.training, how.training))
-        quiet: Progress = progress or (lambda stage, done, total, doing: None)
-        return cls(study, parts, Bench(parts.training), storage, quiet, {}, {}, {})
+        if plan.training:
+            parts = replace(parts, training=first_users(parts.training, plan.training))
+        fits = SharedFits(parts.training)
+        return cls(study, dataset, parts, fits, storage, progress or _no_progress)
 
-    def tune(self, plan: ModelPlan) -> Found:
-        """Search the grid of a model, or go on with a search that was stopped."""
+    def search(self, plan: ModelPlan) -> GridSearch:
+        """Search the grid of a model, or resume a search that was stopped."""
 
-        def told(done: int, total: int, cell: Any) -> None:
+        def report(done: int, total: int, cell: Any) -> None:
             self.progress(plan.name, done, total, ", ".join(f"{k}={v}" for k, v in cell.items()))
 
-        found = search(
+        found = search_grid(
             plan,
-            self.bench,
+            self.fits,
             self.split.validation,
             self.study.search,
             storage=self.storage,
             seed=self.study.split.seed,
-            callback=told,
+            callback=report,
         )
-        self.progress(plan.name, len(found.trials) or 1, len(found.trials) or 1, "")
-        self.found[plan.name] = found
+        total = len(found.trials) or 1
+        self.progress(plan.name, total, total, "")
+        self.searches[plan.name] = found
         return found
 
-    def fit(self, plan: ModelPlan) -> tuple[Model, dict[str, Any]]:
-        """Fit the best cell from nothing, and say what that took."""
-        if plan.parts:
-            parts = [self.models[name] for name in plan.parts]
-            model = make(plan.kind, plan.parameters, *parts)
-            with Meter() as meter:
-                model.fit(self.split.training)
-        else:
-            model = make(plan.kind, self.found[plan.name].best)
-            with Meter() as meter:
-                model.fit(self.split.training)
-        self.models[plan.name] = model
-        took = {
-            "seconds": meter.seconds,
-            "cpu_seconds": meter.cpu_seconds,
-            "peak_memory": meter.peak_memory,
-        }
-        for name in ("iterations_", "residual_"):
-            if hasattr(model, name):
-                took[name.removesuffix("_")] = getattr(model, name)
-        return model, took
-
-    def test(self, plan: ModelPlan) -> dict[str, Any]:
-        """Tune, fit and test one model; return its part of the results."""
-        found = self.tune(plan)
-        model, took = self.fit(plan)
+    def fit(self, plan: ModelPlan) -> tuple[Model, FitCost]:
+        """Fit a model with its best parameters, sharing nothing with other fits."""
+        parts = [self.models[name] for name in plan.parts]
+        model = make_model(plan.kind, self.searches[plan.name].best, *parts)
         with Meter() as meter:
-            reached = evaluate(
+            model.fit(self.split.training)
+        self.models[plan.name] = model
+        cost = FitCost(
+            meter.seconds,
+            meter.cpu_seconds,
+            meter.peak_memory,
+            iterations=getattr(model, "iterations_", None),
+            residual=getattr(model, "residual_", None),
+        )
+        return model, cost
+
+    def test(self, plan: ModelPlan) -> ModelResult:
+        """Search, fit and test one model."""
+        found = self.search(plan)
+        model, cost = self.fit(plan)
+        with Meter() as meter:
+            evaluation = evaluate(
                 model,
                 self.split.test,
                 training=self.split.training,
                 metrics=ALL_METRICS,
                 name=plan.name,
             )
-        self.tested[plan.name] = reached
-        return {
-            "name": plan.name,
-            "kind": plan.kind,
-            "interactive": isinstance(model, TaggedModel),
-            "parts": list(plan.parts),
-            "parameters": dict(found.best),
-            "trials": [asdict(trial) for trial in found.trials],
-            "fit": took,
-            "scoring_seconds": meter.seconds,
-            "metrics": summaries(reached.summary()),
-            "popularity_curve": popularity_curve(reached.lists[:, :20], self.split.training),
-        }
+        self.evaluations[plan.name] = evaluation
+        return ModelResult(
+            name=plan.name,
+            kind=plan.kind,
+            interactive=isinstance(model, TaggedModel),
+            parts=plan.parts,
+            parameters=found.best,
+            trials=found.trials,
+            fit=cost,
+            scoring_seconds=meter.seconds,
+            metrics=evaluation.summary(),
+            popularity_curve=popularity_curve(evaluation.lists[:, :20], self.split.training),
+        )
 
-    def pressed(self, plan: SimulationPlan) -> list[dict[str, Any]]:
-        """Simulate feedback on every interactive model; return that part of the results."""
-        out = []
-        able = {n: m for n, m in self.models.items() if isinstance(m, TaggedModel)}
-        ways = [
-            (name, scale, step, strength, n_tags)
-            for name in able
-            for scale in plan.scales
-            for step in plan.steps
-            for strength in plan.strengths
-            for n_tags in plan.tags
-        ]
-        plain: dict[tuple[str, str], Evaluation] = {}
-        for done, (name, scale, step, strength, n_tags) in enumerate(ways):
-            self.progress("simulated feedback", done, len(ways), f"{name}, {scale}")
-            steering = Steering(scale=scale, step=step)
-            if (name, scale) not in plain:
-                plain[name, scale] = evaluate(
-                    able[name], self.split.test, steering=steering, name=name
+    def simulate(self, plan: SimulationPlan) -> tuple[SimulationResult, ...]:
+        """Simulate feedback on every interactive model that is fitted."""
+        models = {n: m for n, m in self.models.items() if isinstance(m, TaggedModel)}
+        runs = list(product(models, plan.scales, plan.steps, plan.strengths, plan.tags))
+        without_feedback: dict[tuple[str, str], Evaluation] = {}
+        results = []
+        for done, (name, scale, step, strength, n_tags) in enumerate(runs):
+            self.progress("simulated feedback", done, len(runs), f"{name}, {scale}")
+            given: dict[str, Any] = {"name": name, "steering": Steering(scale=scale, step=step)}
+            model, fold = models[name], self.split.test
+            if (name, scale) not in without_feedback:
+                without_feedback[name, scale] = evaluate(model, fold, **given)
+            pressed = {"strength": strength, "n_tags": n_tags, "draws": plan.draws}
+            found = simulate(model, fold, rng=plan.seed, **pressed, **given)
+            results.append(
+                SimulationResult(
+                    model=name,
+                    scale=scale,
+                    step=step,
+                    **pressed,
+                    seed=plan.seed,
+                    without_tags=found.without_tags,
+                    fewer_tags=found.fewer_tags,
+                    metrics=found.evaluation.summary(),
+                    gain=compare(without_feedback[name, scale], found.evaluation, rng=0),
                 )
-            result = simulate(
-                able[name],
-                self.split.test,
-                n_tags=n_tags,
-                strength=strength,
-                draws=plan.draws,
-                rng=plan.seed,
-                steering=steering,
-                name=name,
             )
-            gain = compare(plain[name, scale], result.evaluation, rng=0)
-            out.append(
-                {
-                    "model": name,
-                    "scale": scale,
-                    "step": step,
-                    "strength": strength,
-                    "n_tags": n_tags,
-                    "draws": plan.draws,
-                    "seed": plan.seed,
-                    "without_tags": result.without_tags,
-                    "fewer_tags": result.fewer_tags,
-                    "metrics": summaries(result.evaluation.summary()),
-                    "gain": {metric: asdict(change) for metric, change in gain.items()},
-                }
-            )
-        self.progress("simulated feedback", len(ways), len(ways), "")
-        return out
+        self.progress("simulated feedback", len(runs), len(runs), "")
+        return tuple(results)
 
-    def by_tags(self) -> list[dict[str, Any]]:
-        """Fit the first Teaser again with the tags of ever more items only."""
-        plan = next((p for p in self.study.models if p.kind == "Teaser"), None)
-        out: list[dict[str, Any]] = []
-        for done, least in enumerate(self.study.tag_cuts if plan else ()):
-            self.progress("fewer tags", done, len(self.study.tag_cuts), f"min_items={least}")
+    def cut_tags(self) -> tuple[TagCutResult, ...]:
+        """Fit the first Teaser again with only the tags of ever more items."""
+        plan, cuts = self.study.first_teaser, self.study.tag_cuts
+        if plan is None or not cuts:
+            return ()
+        results = []
+        for done, least in enumerate(cuts):
+            self.progress("fewer tags", done, len(cuts), f"min_items={least}")
             training = with_common_tags(self.split.training, least)
-            model = make("Teaser", self.found[plan.name].best).fit(training)  # type: ignore[union-attr]
-            reached = evaluate(model, self.split.test)
-            out.append(
-                {
-                    "min_items": least,
-                    "n_tags": training.n_tags,
-                    "metrics": summaries(reached.summary()),
-                }
-            )
-        if out:
-            self.progress("fewer tags", len(out), len(out), "")
-        return out
+            model = make_model("Teaser", self.searches[plan.name].best).fit(training)
+            metrics = evaluate(model, self.split.test).summary()
+            results.append(TagCutResult(least, training.n_tags, metrics))
+        self.progress("fewer tags", len(cuts), len(cuts), "")
+        return tuple(results)
 
-    def convergence(self) -> list[dict[str, Any]]:
-        """Return the residual of both solvers by iteration and second, at the best Teaser."""
-        plan = next((p for p in self.study.models if p.kind == "Teaser"), None)
-        out: list[dict[str, Any]] = []
-        for done, solver in enumerate(self.study.solvers if plan else ()):
-            self.progress("convergence", done, len(self.study.solvers), solver)
-            best = dict(self.found[plan.name].best)  # type: ignore[union-attr]
-            model = make("Teaser", {**best, "solver": solver})
-            heard: list[tuple[float, float]] = []
-            start = time.perf_counter()
-
-            def told(
-                iteration: int, residual: float, heard: Any = heard, start: float = start
-            ) -> None:
-                heard.append((time.perf_counter() - start, residual))
-
+    def measure_convergence(self) -> tuple[Convergence, ...]:
+        """Fit the best Teaser with each solver, and record residuals and times."""
+        plan, solvers = self.study.first_teaser, self.study.solvers
+        if plan is None or not solvers:
+            return ()
+        results = []
+        for done, solver in enumerate(solvers):
+            self.progress("convergence", done, len(solvers), solver)
+            model = make_model("Teaser", {**self.searches[plan.name].best, "solver": solver})
             if isinstance(model, Teaser):
-                model.fit(self.split.training, callback=told)
-            out.append(
-                {
-                    "solver": solver,
-                    "seconds": [s for s, _ in heard],
-                    "residuals": [r for _, r in heard],
-                }
-            )
-        return out
+                results.append(_convergence(model, self.split.training))
+        self.progress("convergence", len(solvers), len(solvers), "")
+        return tuple(results)
 
 
 def run_study(
@@ -245,7 +218,7 @@ def run_study(
     out: Path,
     quick: bool = False,
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> StudyResults:
     """Run a whole study, and write its results.
 
     Parameters
@@ -253,49 +226,48 @@ def run_study(
     data
         The folder that holds the folders of public data sets.
     out
-        Gets NAME.json, the values of every test person as NAME.users.parquet, and NAME.sqlite
-        with the trials of the searches.
+        Gets NAME.json, the values of every test user as NAME.users.parquet, and NAME.sqlite
+        with the trials of the grid searches.
     quick
         The small version of the study, under NAME-quick.
+    progress
+        Gets the stage, the number of finished steps, that of all, and the next step.
     """
-    name = f"{study.name}-quick" if quick else study.name
-    study = study.smaller() if quick else study
+    name, study = output_name(study, quick=quick), study.smaller() if quick else study
     out.mkdir(parents=True, exist_ok=True)
     with Meter() as meter:
-        dataset = read_data(study.data, data, beside=study.path.parent)
-        run = Run.start(study, dataset, storage=out / f"{name}.sqlite", progress=progress)
-        models = [run.test(plan) for plan in study.models]
-        run.bench.forget()
-        simulations = run.pressed(study.simulate) if study.simulate else []
-        tags = run.by_tags()
-        convergence = run.convergence()
-    results = {
-        "format": 1,
-        "study": study.name,
-        "title": study.title,
-        "quick": quick,
-        "paper": study.paper,
-        "note": study.note,
-        "data": describe(dataset),
-        "split": {
+        run = StudyRun.start(study, data=data, storage=out / f"{name}.sqlite", progress=progress)
+        models = tuple(run.test(plan) for plan in study.models)
+        run.fits.clear()
+        simulations = run.simulate(study.simulate) if study.simulate else ()
+        by_tags = run.cut_tags()
+        convergence = run.measure_convergence()
+    results = StudyResults(
+        study=study.name,
+        title=study.title,
+        quick=quick,
+        paper=study.paper,
+        note=study.note,
+        data=describe(run.dataset),
+        split=SplitSummary(
             **asdict(study.split),
-            "training_users": run.split.training.n_users,
-            "validation_users": run.split.validation.n_users,
-            "test_users": run.split.test.n_users,
-        },
-        "search": asdict(study.search),
-        "models": models,
-        "comparisons": comparisons(run.tested.values()),
-        "simulations": simulations,
-        "by_tags": tags,
-        "convergence": convergence,
-        "seconds": meter.seconds,
-        "cpu_seconds": meter.cpu_seconds,
-        "peak_memory": max(meter.peak_memory, *(m["fit"]["peak_memory"] for m in models)),
+            training_users=run.split.training.n_users,
+            validation_users=run.split.validation.n_users,
+            test_users=run.split.test.n_users,
+        ),
+        search=study.search,
+        models=models,
+        comparisons=comparisons(run.evaluations.values()),
+        simulations=simulations,
+        by_tags=by_tags,
+        convergence=convergence,
+        seconds=meter.seconds,
+        cpu_seconds=meter.cpu_seconds,
+        peak_memory=max(meter.peak_memory, *(model.fit.peak_memory for model in models)),
         **circumstances(),
-    }
-    write_json(out / f"{name}.json", results)
-    values_frame(run.tested.values()).write_parquet(out / f"{name}.users.parquet")
+    )
+    results.write(out / f"{name}.json")
+    values_frame(run.evaluations.values()).write_parquet(out / f"{name}.users.parquet")
     return results
 
 
@@ -307,91 +279,60 @@ def simulate_study(
     out: Path,
     quick: bool = False,
     progress: Progress | None = None,
-) -> list[dict[str, Any]]:
-    """Simulate feedback on the interactive models of a study, at the parameters it chose.
+) -> tuple[SimulationResult, ...]:
+    """Simulate feedback on the interactive models of a study, with the parameters it chose.
 
-    A search that has run before is read from `out`; parameters as in `run_study`.
+    The trials of an earlier grid search are read from `out`; parameters as in `run_study`.
     """
-    name = f"{study.name}-quick" if quick else study.name
-    study = study.smaller() if quick else study
+    name, study = output_name(study, quick=quick), study.smaller() if quick else study
     out.mkdir(parents=True, exist_ok=True)
-    dataset = read_data(study.data, data, beside=study.path.parent)
-    run = Run.start(study, dataset, storage=out / f"{name}.sqlite", progress=progress)
+    run = StudyRun.start(study, data=data, storage=out / f"{name}.sqlite", progress=progress)
     parts = {part for model in study.models for part in model.parts}
     for model in study.models:
         if model.name in parts or issubclass(KINDS[model.kind], TaggedModel):
-            run.tune(model)
+            run.search(model)
             run.fit(model)
-    return run.pressed(plan)
+    return run.simulate(plan)
 
 
-def comparisons(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
+def output_name(study: Study, *, quick: bool) -> str:
+    """Return the name of a study's output files, without their suffix."""
+    return f"{study.name}-quick" if quick else study.name
+
+
+def comparisons(evaluations: Iterable[Evaluation]) -> tuple[Comparison, ...]:
     """Return the paired bootstrap interval of every two models, by metric."""
-    return [
-        {"a": a.model, "b": b.model, "metric": metric, **asdict(gap)}
+    return tuple(
+        Comparison(a=a.model, b=b.model, metric=metric, **asdict(gap))
         for a, b in combinations(list(evaluations), 2)
         for metric, gap in compare(a, b, rng=0).items()
-    ]
+    )
 
 
-def summaries(given: dict[str, Summary]) -> dict[str, dict[str, Any]]:
-    """Return means with their errors as json holds them."""
-    return {name: asdict(summary) for name, summary in given.items()}
-
-
-def popularity_curve(lists: Any, training: Dataset) -> list[float]:
-    """Return the share of recommendations that go to the most popular 1/40, 2/40, ... of items."""
+def popularity_curve(lists: NDArray[Any], training: Dataset) -> tuple[float, ...]:
+    """Return the share of recommendations that goes to the most popular 0, 1/40, ... of items."""
     order = np.argsort(-training.item_counts, kind="stable")
     shown = np.bincount(lists[lists >= 0], minlength=training.n_items)[order]
     cumulative = np.concatenate([[0], np.cumsum(shown)]) / max(1, shown.sum())
-    places = np.linspace(0, training.n_items, _PARTS + 1).round().astype(int)
-    return [round(float(share), 5) for share in cumulative[places]]
-
-
-def circumstances() -> dict[str, Any]:
-    """Return versions, commit and machine: what the figures depend on beside the data."""
-    found = {"teaser": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except ModuleNotFoundError:
-            continue
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607
-        capture_output=True, text=True, check=False, cwd=Path(__file__).parent,
-    ).stdout.strip()  # fmt: skip
-    return {"versions": found, "commit": commit, "machine": platform.machine()}
+    places = np.linspace(0, training.n_items, _CURVE_PARTS + 1).round().astype(int)
+    return tuple(round(float(share), 5) for share in cumulative[places])
 
 
 def values_frame(evaluations: Iterable[Evaluation]) -> pl.DataFrame:
-    """Return the values of every person, one row for a person and model."""
+    """Return the values of every user, one row for a user and model."""
     return pl.concat(
         pl.DataFrame({"model": e.model, "user": list(e.users), **e.values}) for e in evaluations
     )
 
 
-def write_json(path: Path, results: dict[str, Any]) -> None:
-    """Write results whole or not at all."""
-    unfinished = path.with_suffix(".json.unfinished")
-    unfinished.write_text(json.dumps(_plain(results), indent=1) + "\n", encoding="utf-8")
-    unfinished.replace(path)
+def _convergence(model: Teaser, training: Dataset) -> Convergence:
+    seconds: list[float] = []
+    residuals: list[float] = []
+    start = time.perf_counter()
 
+    def record(iteration: int, residual: float) -> None:
+        seconds.append(time.perf_counter() - start)
+        residuals.append(residual)
 
-def _plain(value: Any) -> Any:
-    """Return a value as json holds it: no number that is not finite, none of numpy's types."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return float(f"{value:.6g}") if np.isfinite(value) else None
-    return value
-
-
-def _check_models(study: Study) -> None:
-    """Raise for an unknown kind or parameter before any long work."""
-    for plan in study.models:
-        if not plan.parts:
-            make(plan.kind, {**plan.parameters, **{k: v[0] for k, v in plan.grid.items()}})
+    model.fit(training, callback=record)
+    return Convergence(model.solver, tuple(seconds), tuple(residuals))

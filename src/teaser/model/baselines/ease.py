@@ -8,13 +8,9 @@ from numpy.typing import NDArray
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model.baselines.base import PlainModel, check_dataset, check_number
-from teaser.model.solver.inverse import (
-    check_dense_settings,
-    check_room,
-    dense_gram,
-    invert,
-    item_weights,
-)
+from teaser.model.gram.build import check_dense_settings, dense_gram
+from teaser.model.gram.cost import check_room
+from teaser.model.solver.inverse import invert, item_weights
 
 Array = NDArray[Any]
 
@@ -64,8 +60,8 @@ class EASE(PlainModel):
         Parameters
         ----------
         inverse
-            (X'X + l2 I)^-1 where it is known, as from `Teaser(l2_remainder=...)`, whose
-            l2_weights + l2_remainder is this l2; it is copied.
+            (X'X + l2 I)^-1 where it is known, as from `Teaser(remainder=...)`, whose
+            l2_weights + remainder.l2 is this l2; it is copied.
         """
         self._check(dataset)
         check_room("EASE", dataset.n_items, self.dtype)
@@ -115,5 +111,5 @@ def _check_inverse(C: Array, X: Any, l2: float) -> None:
     if not abs(unit - 1) < 0.01:
         raise ParameterError(
             f"The inverse is not that of X'X + {l2:g} I: its row for the most popular item gives "
-            f"{unit:.3g} where 1 should be. Is l2 the sum of l2_weights and l2_remainder?"
+            f"{unit:.3g} where 1 should be. Is l2 the sum of l2_weights and remainder.l2?"
         )

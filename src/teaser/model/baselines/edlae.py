@@ -18,14 +18,10 @@ from teaser.model.baselines.base import (
     check_number,
     check_rng,
 )
-from teaser.model.solver.conjugate_gradients import check_reachable
-from teaser.model.solver.inverse import (
-    check_dense_settings,
-    check_room,
-    dense_gram,
-    invert,
-    item_weights,
-)
+from teaser.model.gram.build import check_dense_settings, dense_gram
+from teaser.model.gram.cost import check_room
+from teaser.model.solver.inverse import invert, item_weights
+from teaser.model.solver.solution import check_reachable
 
 Array = NDArray[Any]
 Callback = Callable[[int, float], None]

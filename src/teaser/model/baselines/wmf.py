@@ -16,7 +16,7 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
-from teaser.errors import ParameterError, SolverError
+from teaser.errors import ParameterError, SolverError, install_command
 from teaser.model.baselines.base import (
     PlainModel,
     check_count,
@@ -319,5 +319,5 @@ def _need(module: str) -> Any:
     except ImportError as error:
         raise ParameterError(
             f"WMF is learned by the package implicit, and {module} cannot be imported: {error}. "
-            "Install the extra: pip install 'teaser[evaluate]'."
+            f"Install it: {install_command('evaluate')}"
         ) from error

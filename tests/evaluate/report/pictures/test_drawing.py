@@ -7,16 +7,17 @@ import xml.etree.ElementTree as ET
 import matplotlib as mpl
 import pytest
 
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 from teaser.evaluate.report.pictures.drawing import (
     INK,
     PALETTE,
     SERIES,
     Picture,
-    bare,
     legend_below,
+    line_style,
     new_figure,
     picture,
+    simplify,
     style,
     variables,
 )
@@ -28,7 +29,7 @@ def drawn(name: str = "one", alt: str = 'More & "less" <b>\\1') -> Picture:
         axes = figure.subplots()
         lines = [axes.plot([0, 1], [k, 1], color=SERIES[k], label=f"line {k}")[0] for k in range(8)]
         axes.text(0, 0, "words & <words>", color=INK)
-        bare(axes)
+        simplify(axes)
         legend_below(figure, lines, columns=4)
         return picture(figure, name=name, title="T", caption="C", alt=alt)
 
@@ -102,7 +103,7 @@ def test_no_window_system_is_asked_for() -> None:
     code = (
         "import sys, teaser.evaluate.report\n"
         "assert 'matplotlib' not in sys.modules\n"
-        "from teaser.evaluate.report.drawing import new_figure, style\n"
+        "from teaser.evaluate.report.pictures.drawing import new_figure, style\n"
         "with style('x'): new_figure().subplots()\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
@@ -111,5 +112,12 @@ def test_no_window_system_is_asked_for() -> None:
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ParameterError, match=r"teaser\[evaluate\]"), style("x"):
+    with pytest.raises(MissingPackageError, match=r"recommender\[evaluate\]"), style("x"):
         pass
+
+
+def test_kinds_of_models_keep_colours_of_their_own() -> None:
+    kinds = ("Teaser", "Product", "WMFS", "EASE", "EDLAE", "ItemKNN", "WMF", "Popularity")
+    colours = {line_style(kind)[0] for kind in kinds}
+    assert colours == set(SERIES)
+    assert line_style("Unheard")[0] in SERIES

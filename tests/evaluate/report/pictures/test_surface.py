@@ -2,15 +2,12 @@
 
 import re
 import xml.etree.ElementTree as ET
-from typing import Any
 
 import pytest
+from reports import Content, reported
 
 from teaser.evaluate.report.pictures.drawing import Picture, style
 from teaser.evaluate.report.pictures.surface import draw_surface
-from teaser.evaluate.report.results import Results
-
-Content = dict[str, Any]
 
 
 def teaser_of(content: Content) -> Content:
@@ -19,7 +16,7 @@ def teaser_of(content: Content) -> Content:
 
 def surface(content: Content) -> Picture | None:
     with style("test"):
-        return draw_surface(Results.read(content))
+        return draw_surface(reported(content))
 
 
 def texts(picture: Picture | None) -> list[str]:

@@ -3,88 +3,75 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from teaser.evaluate.report.pictures.drawing import (
-    INK,
-    SERIES,
-    SOFT,
-    Picture,
-    bare,
-    legend_below,
-    new_figure,
-    picture,
-)
-from teaser.evaluate.report.results import Results
-from teaser.evaluate.report.table import HEADS
+from teaser.evaluate.report.pictures import drawing
+from teaser.evaluate.report.tables.number import METRIC_TITLES
+from teaser.evaluate.study.results import DialResults, DialSetting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LOOKS = {"EASE": (1, "s"), "remainder": (0, "o"), "TEASER": (2, "^")}
+_MARKS = {"EASE": (1, "s"), "remainder": (0, "o"), "TEASER": (2, "^")}
 _NAMES = {"EASE": "EASE", "remainder": "TEASER with a remainder", "TEASER": "TEASER"}
 
 
-def draw_dial(study: Results) -> Picture | None:
-    """Draw the settings that `teaser tune` measured, if it did, and the recommended one."""
-    dial = study.content.get("dial")
-    if not dial:
-        return None
-    settings, chosen = dial["settings"], dial["recommended"]
-    metric = HEADS.get(dial["metric"], dial["metric"])
-    figure = new_figure(3.9)
+def draw_dial(dial: DialResults) -> drawing.Picture:
+    """Draw the settings of a dial, and a ring around the recommended one."""
+    settings, chosen = dial.settings, dial.recommended
+    metric = METRIC_TITLES.get(dial.metric, dial.metric)
+    figure = drawing.new_figure(3.9)
     axes = figure.subplots()
-    handles = [_dots(axes, settings, kind) for kind in _LOOKS]
+    handles = [_dots(axes, settings, kind) for kind in _MARKS]
     edge = frontier(settings)
-    axes.plot([100 * s["tag_share"] for s in edge], [s["value"] for s in edge],
-        color=SERIES[0], linewidth=1.2)  # fmt: skip
-    least = (1 - dial["within"]) * max(s["value"] for s in settings)
-    axes.axhline(least, color=SOFT, linewidth=0.9, linestyle=":")
-    axes.plot(100 * chosen["tag_share"], chosen["value"], marker="o", markersize=13,
-        markerfacecolor="none", markeredgecolor=INK, linestyle="none")  # fmt: skip
-    axes.set(
-        xlim=(-4, 104), xlabel=f"share of the first {dial['shown']} items' scores from tags, %"
-    )
+    axes.plot([100 * s.tag_share for s in edge], [s.value for s in edge],
+        color=drawing.SERIES[0], linewidth=1.2)  # fmt: skip
+    least = (1 - dial.within) * max(s.value for s in settings)
+    axes.axhline(least, color=drawing.SOFT, linewidth=0.9, linestyle=":")
+    axes.plot(100 * chosen.tag_share, chosen.value, marker="o", markersize=13,
+        markerfacecolor="none", markeredgecolor=drawing.INK, linestyle="none")  # fmt: skip
+    axes.set(xlim=(-4, 104), xlabel=f"share of the first {dial.shown} items' scores from tags, %")
     axes.set_ylabel(f"validation {metric}")
-    bare(axes)
-    legend_below(figure, [h for h in handles if h is not None], columns=3)
-    return picture(
+    drawing.simplify(axes)
+    drawing.legend_below(figure, [h for h in handles if h is not None], columns=3)
+    return drawing.picture(
         figure,
-        name=f"{study.key}-dial",
+        name=f"{dial.key}-dial",
         title="The dial between tags and viewed items",
-        caption=f"Each mark is a fit, measured on {dial['people']:,} validation people; the line "
+        caption=f"Each mark is a fit, measured on {dial.users:,} validation users; the line "
         "joins the settings that no other beats in both. Dotted: "
-        f"{100 * dial['within']:g} % below the best. The ring is around the setting recommended: "
-        f"{say_setting(chosen['parameters'])}.",
+        f"{100 * dial.within:g} % below the best. The ring is around the setting recommended: "
+        f"{format_setting(chosen.parameters)}.",
         alt=f"{metric} from {_range(settings, 'EASE')} for EASE without tags to "
         f"{_range(settings, 'TEASER')} for TEASER by tags alone; recommended is "
-        f"{chosen['value']:.3f} with {100 * chosen['tag_share']:.0f} % from tags.",
+        f"{chosen.value:.3f} with {100 * chosen.tag_share:.0f} % from tags.",
     )
 
 
-def frontier(settings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def frontier(settings: Sequence[DialSetting]) -> list[DialSetting]:
     """Return the settings that no other beats in both value and tag share, by tag share."""
-    out: list[Mapping[str, Any]] = []
-    for setting in sorted(settings, key=lambda s: (-s["tag_share"], -s["value"])):
-        if not out or setting["value"] > out[-1]["value"]:
+    out: list[DialSetting] = []
+    for setting in sorted(settings, key=lambda s: (-s.tag_share, -s.value)):
+        if not out or setting.value > out[-1].value:
             out.append(setting)
     return out[::-1]
 
 
-def say_setting(parameters: Mapping[str, Any]) -> str:
-    """Write parameters as a text."""
+def format_setting(parameters: Mapping[str, float]) -> str:
+    """Return parameters as a text."""
     return ", ".join(f"{name} = {value:g}" for name, value in parameters.items())
 
 
-def _dots(axes: "Axes", settings: Sequence[Mapping[str, Any]], kind: str) -> Any:
-    some = [s for s in settings if s["kind"] == kind]
+def _dots(axes: "Axes", settings: Sequence[DialSetting], kind: str) -> Any:
+    some = [s for s in settings if s.kind == kind]
     if not some:
         return None
-    number, marker = _LOOKS[kind]
+    number, marker = _MARKS[kind]
     return axes.plot(
-        [100 * s["tag_share"] for s in some], [s["value"] for s in some],
-        color=SERIES[number], marker=marker, markersize=5, linestyle="none", label=_NAMES[kind],
+        [100 * s.tag_share for s in some], [s.value for s in some],
+        color=drawing.SERIES[number], marker=marker, markersize=5, linestyle="none",
+        label=_NAMES[kind],
     )[0]  # fmt: skip
 
 
-def _range(settings: Sequence[Mapping[str, Any]], kind: str) -> str:
-    values = [s["value"] for s in settings if s["kind"] == kind]
+def _range(settings: Sequence[DialSetting], kind: str) -> str:
+    values = [s.value for s in settings if s.kind == kind]
     return f"at most {max(values):.3f}" if values else "nothing"

@@ -1,4 +1,4 @@
-"""How pictures are drawn: one style, colours that follow the page, svg to stand in a page."""
+"""The drawing of pictures: one style, colours that follow the page, SVG to stand in a page."""
 
 import io
 import re
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ INK, SOFT, LINE, GROUND = "#010203", "#020304", "#030405", "#040506"
 _VARIABLES = {INK: "ink", SOFT: "soft", LINE: "line", GROUND: "ground"}
 _SERIES = {f"#0a0b{n:02x}": f"series-{n}" for n in range(8)}
 
-# Light and dark; told apart with every common kind of colour blindness (after Okabe and Ito,
+# Light and dark; distinct with every common kind of colour blindness (after Okabe and Ito,
 # darkened or lightened to stand out from the ground).
 PALETTE: Mapping[str, tuple[str, str]] = {
     "ink": ("#18202c", "#e9edf2"),
@@ -37,6 +37,19 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "series-7": ("#6b7280", "#98a2af"),
 }
 SERIES = tuple(_SERIES)
+
+# A kind keeps its colour in every picture; lines of baselines are dashed, so that the two groups
+# differ without colour too.
+_LINES: Mapping[str, tuple[int, Any]] = {
+    "Teaser": (0, "-"),
+    "Product": (3, "-"),
+    "WMFS": (2, "-"),
+    "EASE": (1, "--"),
+    "EDLAE": (4, (0, (5, 1.5, 1, 1.5))),
+    "ItemKNN": (5, (0, (2, 1.5))),
+    "WMF": (6, (0, (7, 2))),
+    "Popularity": (7, ":"),
+}
 
 _STYLE: Any = {
     "svg.fonttype": "none",
@@ -73,7 +86,7 @@ _STYLE: Any = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing with the words for those who cannot see it.
+    """A drawing with its text alternative.
 
     Attributes
     ----------
@@ -90,7 +103,7 @@ class Picture:
     svg: str
 
     def standalone(self) -> str:
-        """Return a file that brings its colours along, for light and dark."""
+        """Return an SVG file with its own colours, for light and dark."""
         style = f"<style>{variables()}</style>"
         return re.sub(r"(<svg[^>]*>)", lambda m: m[1] + style, self.svg, count=1) + "\n"
 
@@ -108,10 +121,7 @@ def style(name: str) -> Iterator[None]:
     try:
         import matplotlib as mpl
     except ImportError as error:
-        raise ParameterError(
-            "The pictures of a report need matplotlib. Install it with the experiments: "
-            "pip install 'teaser[evaluate]'"
-        ) from error
+        raise MissingPackageError("A report", "matplotlib", extra="evaluate") from error
     with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
         yield
 
@@ -130,12 +140,28 @@ def picture(figure: "Figure", *, name: str, title: str, caption: str, alt: str) 
     return Picture(name, title, caption, alt, _inline(written.getvalue(), name, alt))
 
 
-def bare(axes: "Axes", *, grid: str = "both") -> None:
-    """Take away what shows nothing: ticks, and grid lines along one axis."""
+def simplify(axes: "Axes", *, grid: Literal["both", "x", "y"] | None = "both") -> None:
+    """Remove the ticks, and the grid lines but those across one axis or both."""
     axes.tick_params(length=0)
     axes.grid(visible=False)
-    if grid != "none":
-        axes.grid(visible=True, axis=grid)  # type: ignore[arg-type]
+    if grid is not None:
+        axes.grid(visible=True, axis=grid)
+
+
+def line_style(kind: str) -> tuple[str, Any]:
+    """Return colour and dash of a kind of model."""
+    place, dash = _LINES.get(kind, (7, "-."))
+    return SERIES[place], dash
+
+
+def error_dot(
+    axes: "Axes", x: float, y: float, error: tuple[float, float], colour: str, *, full: bool = True
+) -> None:
+    """Draw a dot with the interval from x - error[0] to x + error[1]."""
+    axes.errorbar(
+        x, y, xerr=[[error[0]], [error[1]]], color=colour, marker="o", markersize=5.5,
+        markerfacecolor=colour if full else GROUND, elinewidth=1.4,
+    )  # fmt: skip
 
 
 def legend_below(figure: "Figure", handles: Any, *, columns: int) -> None:

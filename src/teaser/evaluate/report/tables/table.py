@@ -1,35 +1,23 @@
-"""A table as data, its figures as they are printed, and the table as Markdown."""
+"""A table as data, and as Markdown."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from teaser.evaluate.metrics import Difference, Summary
-from teaser.evaluate.report.results import MINUS, is_clear
+from teaser.evaluate.report.tables.number import format_value, parse_value
 
 BETTER, WORSE, NONE = "▲", "▼", "–"
-HEADS = {
-    "recall@20": "Recall@20",
-    "recall@100": "Recall@100",
-    "ndcg@100": "nDCG@100",
-    "recall_uncapped@20": "Recall@20, uncapped",
-    "recall_uncapped@100": "Recall@100, uncapped",
-    "ndcg_uncapped@100": "nDCG@100, uncapped",
-    "coverage@20": "coverage@20",
-    "diversity@20": "diversity@20",
-    "long_tail@20": "long tail@20",
-}
-_DECIMALS = 3
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in one place.
+    """One cell of a table.
 
     Attributes
     ----------
     text
-        The number, printed.
+        The figure, printed.
     error
         Its standard error or interval, printed.
     mark
@@ -39,7 +27,7 @@ class Cell:
     best
         Whether it is set in bold.
     span
-        Over how many columns it goes.
+        How many columns it covers.
     """
 
     text: str = ""
@@ -52,7 +40,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table: of figures, of a heading (`is_group`), or of a property of the data."""
+    """A row of figures, a heading (`is_group`), or a property of the data."""
 
     head: str
     cells: tuple[Cell, ...] = ()
@@ -61,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Block:
-    """A study's columns."""
+    """The columns of one study."""
 
     title: str
     columns: tuple[str, ...]
@@ -69,7 +57,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with what explains it."""
+    """A table with its caption and notes."""
 
     name: str
     caption: str
@@ -80,12 +68,12 @@ class Table:
 
     @property
     def width(self) -> int:
-        """How many columns there are beside the first."""
+        """The number of columns, without the first."""
         return sum(len(block.columns) for block in self.blocks)
 
     @property
     def slots(self) -> tuple[tuple[bool, bool], ...]:
-        """Whether any cell of each column has a mark, and a figure of the paper, to leave room."""
+        """Whether any cell of each column has a mark, and a figure of the paper, to align them."""
         rows = [row.cells for row in self.rows if len(row.cells) == self.width]
         return tuple(
             (any(cell.mark for cell in column), any(cell.beside for cell in column))
@@ -117,69 +105,40 @@ def to_markdown(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def printed(value: float) -> str:
-    """Return a figure as the tables print it."""
-    return f"{value:.{_DECIMALS}f}".replace("-", MINUS)
-
-
-def seconds(value: float) -> str:
-    """Return a time in words."""
-    if value < 100:
-        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 6000 else f"{value / 3600:.1f} h"
-
-
-def memory(value: float) -> str:
-    """Return bytes in words."""
-    return f"{value / 1e9:.1f} GB" if value >= 1e9 else f"{value / 1e6:.0f} MB"
-
-
 def value_cell(found: Summary | None) -> Cell:
     """Return a mean with its standard error."""
     if found is None:
         return Cell(NONE)
-    return Cell(printed(found.mean), error=_error(found.error))
+    return Cell(format_value(found.mean), error=_error(found.error))
+
+
+def mark_of(gap: Difference | None) -> str:
+    """Return a mark where a difference is clear."""
+    if gap is None or not gap.is_clear:
+        return ""
+    return BETTER if gap.low > 0 else WORSE
+
+
+def mark_best(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """Return the cells of a column (or row) with the highest printed figure in bold."""
+    top = max((parse_value(cell.text) for cell in cells), default=-math.inf)
+    return tuple(replace(c, best=parse_value(c.text) == top > -math.inf) for c in cells)
+
+
+def mark_best_rows(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with the highest printed figure of every column in bold."""
+    figures = [row.cells for row in rows if not row.is_group]
+    if len(figures) < 2:
+        return list(rows)
+    columns = [mark_best(column) for column in zip(*figures, strict=True)]
+    marked = iter(zip(*columns, strict=True))
+    return [row if row.is_group else replace(row, cells=next(marked, ())) for row in rows]
 
 
 def _error(error: float) -> str:
     if math.isnan(error):
         return ""
     return f"± {error:.3f}" if error >= 0.0005 or error == 0 else f"± {error:.1g}"
-
-
-def mark_of(gap: Difference | None) -> str:
-    """Return a mark where a difference is clear."""
-    if gap is None or not is_clear(gap):
-        return ""
-    return BETTER if gap.low > 0 else WORSE
-
-
-def mark_best(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows with bold on the highest printed figure of every column."""
-    figures = [row.cells for row in rows if not row.is_group]
-    if len(figures) < 2:
-        return list(rows)
-    tops = [max(number_of(cell.text) for cell in column) for column in zip(*figures, strict=True)]
-    return [
-        replace(
-            row,
-            cells=tuple(
-                replace(cell, best=number_of(cell.text) == top > -math.inf)
-                for cell, top in zip(row.cells, tops, strict=True)
-            ),
-        )
-        if row.cells
-        else row
-        for row in rows
-    ]
-
-
-def number_of(text: str) -> float:
-    """Return what a cell prints, as a number; below all numbers where it prints none."""
-    try:
-        return float(text.replace(MINUS, "-"))
-    except ValueError:
-        return -math.inf
 
 
 def _markdown_cells(cells: Iterable[Cell]) -> list[str]:

@@ -1,16 +1,15 @@
 """The tables of simulated feedback, of a real study."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
+from reports import Content, reported
 
-from teaser.evaluate.report.paper import COLUMNS, METRICS
-from teaser.evaluate.report.press_tables import feedback_table, steering_table
-from teaser.evaluate.report.results import MINUS, Results
-from teaser.evaluate.report.table import BETTER, NONE, WORSE, Row, Table
+from teaser.evaluate.report.tables.feedback_tables import feedback_table, steering_table
+from teaser.evaluate.report.tables.number import MINUS
+from teaser.evaluate.report.tables.paper import COLUMNS, METRICS
+from teaser.evaluate.report.tables.table import BETTER, NONE, WORSE, Row, Table
 
-Content = dict[str, Any]
 NAMES = {"TEASER": "teaser", "WMF-S": "wmf-s", "TEASER ⊙ EASE": "product"}
 BLOCKS = {
     "one tag +3": (1, 3, "robust"),
@@ -44,14 +43,14 @@ def found_in(content: Content, label: str, way: tuple[int, int, str]) -> Content
 
 
 def test_blocks_follow_the_paper_then_its_scale_then_minus(content: Content) -> None:
-    found = blocks(feedback_table([Results.read(content)]))
+    found = blocks(feedback_table([reported(content)]))
     assert list(found) == ["no simulation", *BLOCKS]
     for rows in found.values():
         assert [row.head for row in rows] == list(NAMES)
 
 
 def test_every_figure_is_of_the_json(content: Content) -> None:
-    found = blocks(feedback_table([Results.read(content)]))
+    found = blocks(feedback_table([reported(content)]))
     models = {m["name"]: m for m in content["models"]}
     for row in found["no simulation"]:
         metrics = models[NAMES[row.head]]["metrics"]
@@ -74,7 +73,7 @@ def test_every_figure_is_of_the_json(content: Content) -> None:
 
 
 def test_bold_is_on_the_best_of_the_block_and_never_on_changes(content: Content) -> None:
-    for rows in blocks(feedback_table([Results.read(content)])).values():
+    for rows in blocks(feedback_table([reported(content)])).values():
         for place in range(3):
             top = max(row.cells[place].text for row in rows)
             assert [r.cells[place].best for r in rows] == [r.cells[place].text == top for r in rows]
@@ -82,21 +81,21 @@ def test_bold_is_on_the_best_of_the_block_and_never_on_changes(content: Content)
 
 
 def test_the_papers_presses_stand_beside_those_on_its_scale(content: Content) -> None:
-    found = blocks(feedback_table([Results.read(content)]))
+    found = blocks(feedback_table([reported(content)]))
     publiq = COLUMNS["publiq"]
     for heading, (n_tags, strength, scale) in BLOCKS.items():
         for row in found[heading]:
-            figures = publiq.pressed[n_tags][row.head]
+            figures = publiq.pressed[str(n_tags)][row.head]
             expected = (
                 [f"{f:.3f}" for f in figures] if (strength, scale) == (3, "paper") else [""] * 3
             )
             assert [cell.beside for cell in row.cells[:3]] == expected
 
 
-def test_people_without_a_tag_to_press_are_counted(content: Content) -> None:
+def test_users_without_a_tag_to_press_are_counted(content: Content) -> None:
     for each in content["simulations"]:
         each["without_tags"] = 7 if each["n_tags"] == 2 and each["strength"] == 3 else 0
-    table = feedback_table([Results.read(content)])
+    table = feedback_table([reported(content)])
     assert table is not None
     assert any("(two tags +3: 7 of 80)" in note for note in table.notes)
 
@@ -105,9 +104,9 @@ def test_a_study_without_presses_is_left_out(
     content: Content, without: Callable[..., Content]
 ) -> None:
     silent = {**without("simulations"), "study": "silent", "title": "Silent"}
-    assert feedback_table([Results.read(silent)]) is None
-    assert steering_table([Results.read(silent)]) is None
-    table = feedback_table([Results.read(silent), Results.read(content)])
+    assert feedback_table([reported(silent)]) is None
+    assert steering_table([reported(silent)]) is None
+    table = feedback_table([reported(silent), reported(content)])
     assert table is not None
     assert [block.title for block in table.blocks] == [content["title"]]
 
@@ -115,7 +114,7 @@ def test_a_study_without_presses_is_left_out(
 def test_a_way_that_only_one_study_ran_is_a_dash_in_the_other(content: Content) -> None:
     kept = [s for s in content["simulations"] if s["strength"] > 0 and s["model"] != "wmf-s"]
     second = {**content, "study": "second", "title": "Second", "simulations": kept}
-    found = blocks(feedback_table([Results.read(content), Results.read(second)]))
+    found = blocks(feedback_table([reported(content), reported(second)]))
     assert [c.text for c in found[f"one tag {MINUS}3"][0].cells[4:]] == [NONE] * 4
     assert [c.text for c in found["one tag +3"][1].cells[4:]] == [NONE] * 4
     assert NONE not in [c.text for c in found["one tag +3"][0].cells]
@@ -129,8 +128,8 @@ def test_steps_are_compared_and_the_second_table_keeps_to_the_default(content: C
             for metric, gap in each["gain"].items()
         }
     # The smaller step first: the order of the json must not decide.
-    study = Results.read({**content, "simulations": [*small, *content["simulations"]]})
-    assert blocks(feedback_table([study])) == blocks(feedback_table([Results.read(content)]))
+    study = reported({**content, "simulations": [*small, *content["simulations"]]})
+    assert blocks(feedback_table([study])) == blocks(feedback_table([reported(content)]))
     table = steering_table([study])
     assert table is not None
     assert table.blocks[0].columns == ("robust, 0.1", "robust, 0.2", "paper, 0.1", "paper, 0.2")

@@ -1,16 +1,19 @@
 """The tables of a real study: every figure is one of the json, and stands where it belongs."""
 
 from collections.abc import Callable
-from typing import Any
 
-import pytest
+from reports import Content, reported
 
-from teaser.evaluate.report.paper import COLUMNS, METRICS
-from teaser.evaluate.report.results import Results
-from teaser.evaluate.report.table import BETTER, NONE, WORSE, Row, Table, printed
-from teaser.evaluate.report.tables import accuracy_table, beyond_table, cost_table, tables
+from teaser.evaluate.report.tables.model_tables import (
+    accuracy_table,
+    beyond_table,
+    comparison_tables,
+    cost_table,
+)
+from teaser.evaluate.report.tables.number import format_value
+from teaser.evaluate.report.tables.paper import COLUMNS, METRICS
+from teaser.evaluate.report.tables.table import BETTER, NONE, WORSE, Row, Table
 
-Content = dict[str, Any]
 LABELS = {"EASE": "ease", "TEASER": "teaser", "WMF-S": "wmf-s", "TEASER ⊙ EASE": "product"}
 
 
@@ -24,7 +27,7 @@ def figure_rows(table: Table) -> list[Row]:
 
 
 def test_every_figure_of_the_first_table_is_of_the_json(content: Content) -> None:
-    rows = figure_rows(accuracy_table([Results.read(content)]))
+    rows = figure_rows(accuracy_table([reported(content)]))
     assert len(rows) == len(content["models"])
     for row in rows:
         metrics = model_of(content, row.head)["metrics"]
@@ -34,7 +37,7 @@ def test_every_figure_of_the_first_table_is_of_the_json(content: Content) -> Non
 
 
 def test_bold_is_on_the_best_model(content: Content) -> None:
-    rows = figure_rows(accuracy_table([Results.read(content)]))
+    rows = figure_rows(accuracy_table([reported(content)]))
     for place, metric in enumerate(METRICS):
         top = max(f"{m['metrics'][metric]['mean']:.3f}" for m in content["models"])
         assert {r.cells[place].text for r in rows if r.cells[place].best} == {top}
@@ -43,13 +46,13 @@ def test_bold_is_on_the_best_model(content: Content) -> None:
 
 def test_bold_moves_with_the_figures(content: Content) -> None:
     model_of(content, "Popularity")["metrics"]["recall@20"]["mean"] = 0.999
-    rows = figure_rows(accuracy_table([Results.read(content)]))
+    rows = figure_rows(accuracy_table([reported(content)]))
     assert [row.head for row in rows if row.cells[0].best] == ["Popularity"]
     assert [row.head for row in rows if row.cells[2].best] != ["Popularity"]
 
 
 def test_marks_are_where_the_interval_against_ease_leaves_out_zero(content: Content) -> None:
-    rows = figure_rows(accuracy_table([Results.read(content)]))
+    rows = figure_rows(accuracy_table([reported(content)]))
     names = {"ease": "EASE", **{v: k for k, v in LABELS.items()}}
     expected = {}
     for found in content["comparisons"]:
@@ -68,7 +71,7 @@ def test_marks_are_where_the_interval_against_ease_leaves_out_zero(content: Cont
 
 
 def test_models_are_in_two_groups_and_the_data_below(content: Content) -> None:
-    table = accuracy_table([Results.read(content)])
+    table = accuracy_table([reported(content)])
     assert [row.head for row in table.rows] == [
         "static baselines",
         "EASE",
@@ -96,7 +99,7 @@ def test_models_are_in_two_groups_and_the_data_below(content: Content) -> None:
 
 
 def test_the_papers_figures_stand_beside_ours_only_where_it_has_them(content: Content) -> None:
-    table = accuracy_table([Results.read(content)])
+    table = accuracy_table([reported(content)])
     beside = {row.head: [cell.beside for cell in row.cells] for row in figure_rows(table)}
     publiq = COLUMNS["publiq"].static
     assert beside["EASE"] == [f"{f:.3f}" for f in publiq["EASE"]]
@@ -104,7 +107,7 @@ def test_the_papers_figures_stand_beside_ours_only_where_it_has_them(content: Co
     assert beside["Popularity"] == ["", "", ""]
     assert any("paper's figures for Publiq" in note for note in table.notes)
     assert any(content["note"] in note for note in table.notes)
-    plain = accuracy_table([Results.read({**content, "paper": None, "note": ""})])
+    plain = accuracy_table([reported({**content, "paper": None, "note": ""})])
     assert not any(cell.beside for row in plain.rows for cell in row.cells)
     assert len(plain.notes) == 1
 
@@ -113,7 +116,7 @@ def test_several_studies_stand_side_by_side(content: Content) -> None:
     fewer = [m for m in content["models"] if m["kind"] != "WMFS"]
     second = {**content, "study": "second", "title": "Second", "models": fewer, "paper": None}
     second["models"] = [*fewer, {**fewer[0], "name": "Other", "kind": "Other"}]
-    table = accuracy_table([Results.read(content), Results.read(second)])
+    table = accuracy_table([reported(content), reported(second)])
     assert [block.title for block in table.blocks] == [content["title"], "Second"]
     rows = {row.head: [cell.text for cell in row.cells] for row in figure_rows(table)}
     assert rows["WMF-S"][3:] == [NONE] * 3
@@ -125,23 +128,23 @@ def test_several_studies_stand_side_by_side(content: Content) -> None:
 
 def test_without_ease_nothing_is_marked_or_explained(content: Content) -> None:
     content["models"] = [m for m in content["models"] if m["kind"] not in ("EASE", "Product")]
-    table = accuracy_table([Results.read(content)])
+    table = accuracy_table([reported(content)])
     assert not any(cell.mark for row in table.rows for cell in row.cells)
     assert not any(BETTER in note for note in table.notes)
 
 
 def test_the_lists_are_described_by_study(content: Content) -> None:
-    table = beyond_table([Results.read(content)])
+    table = beyond_table([reported(content)])
     columns = table.blocks[0].columns
     assert {"coverage@20", "diversity@20", "long tail@20", "nDCG@100, uncapped"} <= set(columns)
     for row in figure_rows(table):
         metrics = model_of(content, row.head)["metrics"]
         text = row.cells[columns.index("long tail@20")].text
-        assert text == printed(metrics["long_tail@20"]["mean"])
+        assert text == format_value(metrics["long_tail@20"]["mean"])
 
 
 def test_parameters_and_cost(content: Content) -> None:
-    rows = {row.head: [c.text for c in row.cells] for row in cost_table(Results.read(content)).rows}
+    rows = {row.head: [c.text for c in row.cells] for row in cost_table(reported(content)).rows}
     chosen = model_of(content, "TEASER")["parameters"]
     assert rows["TEASER"][0] == ", ".join(f"{k} = {v:g}" for k, v in chosen.items())
     assert rows["TEASER"][1] == "6"
@@ -152,10 +155,9 @@ def test_parameters_and_cost(content: Content) -> None:
     assert rows["EASE"][5] == f"{1000 * took / 80:.2f}"
 
 
-@pytest.mark.parametrize("missing", [(), ("simulations",)])
-def test_tables_without_anything_to_show_are_left_out(
-    without: Callable[..., Content], missing: tuple[str, ...]
-) -> None:
-    names = [table.name for table in tables([Results.read(without(*missing))])]
-    pressed = [] if missing else ["feedback", "steering"]
-    assert names == ["accuracy", *pressed, "beyond"]
+def test_tables_without_anything_to_show_are_left_out(without: Callable[..., Content]) -> None:
+    def names(content: Content) -> list[str]:
+        return [table.name for table in comparison_tables([reported(content)])]
+
+    assert names(without()) == ["accuracy", "feedback", "steering", "beyond"]
+    assert names(without("simulations")) == ["accuracy", "beyond"]

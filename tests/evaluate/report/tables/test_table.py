@@ -1,12 +1,10 @@
-"""How figures are printed, what is bold, and what the Markdown looks like."""
+"""Which figures are bold and marked, and what the Markdown looks like."""
 
 import math
 
-import pytest
-
 from teaser.evaluate.metrics import Difference, Summary
-from teaser.evaluate.report.results import MINUS
-from teaser.evaluate.report.table import (
+from teaser.evaluate.report.tables.number import MINUS
+from teaser.evaluate.report.tables.table import (
     BETTER,
     NONE,
     WORSE,
@@ -14,12 +12,8 @@ from teaser.evaluate.report.table import (
     Cell,
     Row,
     Table,
-    mark_best,
+    mark_best_rows,
     mark_of,
-    memory,
-    number_of,
-    printed,
-    seconds,
     to_markdown,
     value_cell,
 )
@@ -36,30 +30,28 @@ def test_bold_is_on_the_highest_of_each_column() -> None:
         Row("b", (Cell("0.4"), Cell(NONE))),
         Row("c", (Cell(f"{MINUS}0.5"), Cell("0.1"))),
     ]
-    assert bold(mark_best(rows)) == [[], [False, True], [True, False], [False, False]]
+    assert bold(mark_best_rows(rows)) == [[], [False, True], [True, False], [False, False]]
 
 
 def test_figures_that_print_alike_are_bold_alike() -> None:
-    assert bold(mark_best([Row("a", (Cell("0.4"),)), Row("b", (Cell("0.4"),))])) == [[True]] * 2
+    assert (
+        bold(mark_best_rows([Row("a", (Cell("0.4"),)), Row("b", (Cell("0.4"),))])) == [[True]] * 2
+    )
 
 
 def test_nothing_is_best_alone_or_without_figures() -> None:
-    assert bold(mark_best([Row("a", (Cell("0.4"),))])) == [[False]]
-    assert bold(mark_best([Row("a", (Cell(NONE),)), Row("b", (Cell(),))])) == [[False]] * 2
+    assert bold(mark_best_rows([Row("a", (Cell("0.4"),))])) == [[False]]
+    assert bold(mark_best_rows([Row("a", (Cell(NONE),)), Row("b", (Cell(),))])) == [[False]] * 2
 
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [(0.0123, "± 0.012"), (0.00031, "± 0.0003"), (0.0, "± 0.000"), (math.nan, "")],
-)
-def test_an_error_never_rounds_to_nothing(error: float, text: str) -> None:
-    assert value_cell(Summary(0.41249, error, 9)) == Cell("0.412", error=text)
+def test_an_error_never_rounds_to_zero() -> None:
+    errors = {0.0123: "± 0.012", 0.00031: "± 0.0003", 0.0: "± 0.000", math.nan: ""}
+    for error, text in errors.items():
+        assert value_cell(Summary(0.41249, error, 9)) == Cell("0.412", error=text)
 
 
 def test_no_value_is_a_dash() -> None:
     assert value_cell(None) == Cell(NONE)
-    assert number_of(NONE) == -math.inf
-    assert number_of(printed(-0.5)) == -0.5
 
 
 def test_marks() -> None:
@@ -67,19 +59,6 @@ def test_marks() -> None:
     assert mark_of(Difference(-0.2, -0.3, -0.1, 5)) == WORSE
     assert mark_of(Difference(0.1, -0.1, 0.3, 5)) == ""
     assert mark_of(None) == ""
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0123, "0.012 s"), (4.44, "4.4 s"), (55.4, "55 s"), (600, "10 min"), (7200, "2.0 h")],
-)
-def test_seconds(value: float, text: str) -> None:
-    assert seconds(value) == text
-
-
-def test_memory() -> None:
-    assert memory(312_400_000) == "312 MB"
-    assert memory(4_700_000_000) == "4.7 GB"
 
 
 def test_markdown() -> None:

@@ -1,0 +1,394 @@
+"""The results of a study and of its dial: written as JSON by one command, read by the next."""
+
+import json
+import math
+import platform
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from teaser._version import __version__
+from teaser.errors import DataError
+from teaser.evaluate.metrics import Difference, Summary
+from teaser.evaluate.study.plan import SearchPlan, SplitPlan
+from teaser.evaluate.study.typed import TypedError, from_plain
+from teaser.profile import DEFAULT_STEERING
+
+TARGET = "ndcg@100"
+DIAL_SUFFIX = ".dial.json"
+
+_PACKAGES = ("numpy", "scipy", "polars", "optuna", "implicit")
+_AGAIN = "Run it again with this version: teaser evaluate (or teaser tune) STUDY.toml."
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """The size of a data set; `features` counts the tags of each feature."""
+
+    users: int
+    items: int
+    tags: int
+    interactions: int
+    interaction_density: float
+    tag_density: float
+    features: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitSummary(SplitPlan):
+    """A split as it was planned, with the number of users in each part."""
+
+    training_users: int
+    validation_users: int
+    test_users: int
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One cell of a grid: its parameters, its value on the validation users, and its cost."""
+
+    parameters: Mapping[str, Any]
+    value: float
+    seconds: float
+    iterations: int | None = None
+
+
+@dataclass(frozen=True)
+class FitCost:
+    """What a fit took; iterations and residual only of a model that iterates."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_memory: int
+    iterations: int | None = None
+    residual: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelResult:
+    """A model of a study at its best parameters, measured on the test users.
+
+    Attributes
+    ----------
+    interactive
+        Whether users can press tags.
+    parts
+        The models that a product is made of.
+    popularity_curve
+        The share of recommendations that goes to the most popular 0, 1/40, ... 40/40 of items.
+    """
+
+    name: str
+    kind: str
+    interactive: bool
+    parameters: Mapping[str, Any]
+    trials: tuple[Trial, ...]
+    fit: FitCost
+    metrics: Mapping[str, Summary]
+    parts: tuple[str, ...] = ()
+    scoring_seconds: float = 0.0
+    popularity_curve: tuple[float, ...] = ()
+
+    def value(self, metric: str) -> Summary | None:
+        """Return what the model reached; None where that was not measured."""
+        return measured(self.metrics, metric)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Difference):
+    """How much better model b is than model a by one metric."""
+
+    a: str
+    b: str
+    metric: str
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Simulated feedback: how many tags are pressed, how often, on which scale and step."""
+
+    n_tags: int
+    strength: int
+    scale: str
+    step: float
+
+    @property
+    def is_default(self) -> bool:
+        """Whether scale and step are those of the application."""
+        return (self.scale, self.step) == (DEFAULT_STEERING.scale, DEFAULT_STEERING.step)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationResult:
+    """One model after simulated feedback; `gain` is against the model without feedback."""
+
+    model: str
+    scale: str
+    step: float
+    strength: int
+    n_tags: int
+    draws: int
+    seed: int
+    without_tags: int
+    fewer_tags: int
+    metrics: Mapping[str, Summary]
+    gain: Mapping[str, Difference]
+
+    @property
+    def scenario(self) -> Scenario:
+        """Which feedback was simulated."""
+        return Scenario(self.n_tags, self.strength, self.scale, self.step)
+
+    def gain_in(self, metric: str) -> Difference | None:
+        """Return the gain by one metric, if it was measured."""
+        gain = self.gain.get(metric)
+        return gain if gain is not None and gain.is_finite else None
+
+    def improvement(self, metric: str = TARGET) -> Difference | None:
+        """Return the gain in percent of what the model reaches without feedback."""
+        after, gain = measured(self.metrics, metric), self.gain_in(metric)
+        if after is None or gain is None or after.mean <= gain.mean:
+            return None
+        return gain.times(100 / (after.mean - gain.mean))
+
+
+@dataclass(frozen=True)
+class TagCutResult:
+    """The first Teaser, fitted with only the tags of at least `min_items` items."""
+
+    min_items: int
+    n_tags: int
+    metrics: Mapping[str, Summary]
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """The relative residual of a solver after each iteration, and when it was reached."""
+
+    solver: str
+    seconds: tuple[float, ...]
+    residuals: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class DialSetting:
+    """One fit of the dial.
+
+    Attributes
+    ----------
+    kind
+        `"EASE"`, `"TEASER"`, or `"remainder"` for what lies between the two.
+    value, error
+        The metric's mean over the validation users, and its standard error.
+    tag_share
+        The share of the first recommendations' scores that comes from tags.
+    """
+
+    kind: str
+    parameters: Mapping[str, float]
+    value: float
+    error: float
+    tag_share: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """What the results of a study and of its dial have in common."""
+
+    study: str
+    title: str
+    quick: bool
+    data: DataSummary
+    versions: Mapping[str, str]
+    commit: str
+    machine: str = ""
+    format: int = 1
+
+    @classmethod
+    def from_json(cls, content: Any, source: str = "The results") -> Self:
+        """Return results of parsed JSON; raise `DataError` if it holds something else."""
+        try:
+            found: Self = from_plain(cls, content, "")
+        except TypedError as error:
+            raise DataError(
+                f"{source}: not the results of a study, or of another version. {error} {_AGAIN}"
+            ) from error
+        return found
+
+    @property
+    def key(self) -> str:
+        """A name for files and anchors."""
+        name = re.sub(r"[^A-Za-z0-9]+", "-", self.study).strip("-")
+        return f"{name}-quick" if self.quick else name
+
+    @property
+    def heading(self) -> str:
+        """The title; that of a quick run says so."""
+        return f"{self.title} (quick run)" if self.quick else self.title
+
+    def write(self, path: Path) -> None:
+        """Write a JSON file."""
+        write_whole(path, _json(_plain(asdict(self))) + "\n")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyResults(Results):
+    """What `teaser evaluate` found."""
+
+    split: SplitSummary
+    search: SearchPlan
+    models: tuple[ModelResult, ...]
+    comparisons: tuple[Comparison, ...]
+    simulations: tuple[SimulationResult, ...]
+    by_tags: tuple[TagCutResult, ...]
+    convergence: tuple[Convergence, ...]
+    seconds: float
+    cpu_seconds: float = 0.0
+    peak_memory: int
+    paper: str | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise TypedError("models is empty: no model was tested.")
+
+    def of_kind(self, kind: str) -> ModelResult | None:
+        """Return the first model of a kind, in the order of the study."""
+        return next((model for model in self.models if model.kind == kind), None)
+
+    def gap(self, a: str, b: str, metric: str) -> Difference | None:
+        """Return how much better model b is than model a, with its interval."""
+        for found in self.comparisons:
+            if found.metric == metric and found.is_finite:
+                if (found.a, found.b) == (a, b):
+                    return found
+                if (found.a, found.b) == (b, a):
+                    return found.times(-1)
+        return None
+
+    def simulation(self, model: str, scenario: Scenario) -> SimulationResult | None:
+        """Return the results of a model after some simulated feedback, if that was run."""
+        return next(
+            (s for s in self.simulations if s.model == model and s.scenario == scenario), None
+        )
+
+    @property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """All simulated feedback: + before -, few presses first, the default scale first."""
+        default = DEFAULT_STEERING
+        return tuple(
+            sorted(
+                {simulation.scenario for simulation in self.simulations},
+                key=lambda s: (
+                    s.strength < 0,
+                    abs(s.strength),
+                    s.n_tags,
+                    s.scale != default.scale,
+                    s.scale,
+                    abs(s.step - default.step),
+                ),
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialResults(Results):
+    """What `teaser tune` found.
+
+    Attributes
+    ----------
+    users
+        The number of validation users.
+    shown
+        How many items of each list count for the tag share.
+    within
+        How near to the best value the recommended setting must be.
+    """
+
+    metric: str
+    users: int
+    shown: int
+    within: float
+    settings: tuple[DialSetting, ...]
+    recommended: DialSetting
+
+    def __post_init__(self) -> None:
+        if not self.settings:
+            raise TypedError("settings is empty: nothing was fitted.")
+
+
+def read_results(path: str | Path) -> StudyResults | DialResults:
+    """Read the JSON file of a study or of its dial."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(
+            f"There are no results {path}. Run the study: teaser evaluate STUDY.toml"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read as JSON: {error}.") from error
+    is_dial = isinstance(content, dict) and "settings" in content
+    return (DialResults if is_dial else StudyResults).from_json(content, str(path))
+
+
+def measured(metrics: Mapping[str, Summary], metric: str) -> Summary | None:
+    """Return the mean of a metric; None where it was not measured or no user has a value."""
+    found = metrics.get(metric)
+    return None if found is None or math.isnan(found.mean) else found
+
+
+def circumstances() -> dict[str, Any]:
+    """Return what figures depend on beside the data: versions, commit and machine."""
+    found = {"teaser": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607
+        capture_output=True, text=True, check=False, cwd=Path(__file__).parent,
+    ).stdout.strip()  # fmt: skip
+    return {"versions": found, "commit": commit, "machine": platform.machine()}
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON holds it: finite numbers of six digits, none of NumPy's types."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    return value
+
+
+def _json(value: Any, indent: str = "") -> str:
+    """Return JSON with a line for each innermost list or table."""
+    is_table = isinstance(value, dict)
+    inner: Sequence[Any] = list(value.values()) if is_table else value
+    if not isinstance(value, dict | list) or not any(isinstance(v, dict | list) for v in inner):
+        return json.dumps(value)
+    names = [f"{json.dumps(name)}: " for name in value] if is_table else [""] * len(value)
+    lines = [
+        f"{indent} {name}{_json(each, indent + ' ')}"
+        for name, each in zip(names, inner, strict=True)
+    ]
+    opening, closing = "{}" if is_table else "[]"
+    return "\n".join([opening, ",\n".join(lines), indent + closing])

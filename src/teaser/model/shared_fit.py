@@ -1,0 +1,104 @@
+"""Many fits to one data set: what does not depend on the penalties is computed once."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from teaser.data.dataset import Dataset
+from teaser.errors import ParameterError
+from teaser.model import KINDS
+from teaser.model.base import Model
+from teaser.model.baselines.ease import EASE
+from teaser.model.extensions.remainder import Inverse
+from teaser.model.gram.cost import choose_gram
+from teaser.model.gram.gpu import to_host
+from teaser.model.gram.operator import DenseGram, Gram
+from teaser.model.solver.system import System
+from teaser.model.teaser import Teaser
+
+
+class SharedFits:
+    """Fits models to one data set, and shares between fits what does not change.
+
+    The Gram matrix is computed once for all models that take one. For Teaser, the eigenpairs of
+    the preconditioner are computed once, and a fit starts at the encoder of the previous one.
+    With a remainder, the inverse is shared where the ridge (the sum of the penalties on weights
+    and remainder) is the same: put `l2_encoder` last in a grid.
+    """
+
+    def __init__(self, training: Dataset) -> None:
+        self.training = training
+        self._grams: dict[str, Gram] = {}
+        self._systems: dict[tuple[Any, ...], System] = {}
+        self._last: dict[tuple[Any, ...], Teaser] = {}
+
+    def fit(self, model: Model) -> Model:
+        """Fit a model, and return it."""
+        if isinstance(model, Teaser):
+            return self._fit_teaser(model)
+        options: Any = model
+        if getattr(model, "gram", None) == "auto":
+            options.gram = self._gram(getattr(model, "dtype", "float32"))
+        return model.fit(self.training)
+
+    def fit_ease(self, ridge: float) -> Model:
+        """Return EASE of a penalty, from the shared inverse if that has the same ridge."""
+        for (content_weight, dtype, *_), system in self._systems.items():
+            if isinstance(system, Inverse) and system.ridge == ridge and not content_weight:
+                model = EASE(l2=ridge, dtype=dtype)
+                return model.fit(self.training, inverse=to_host(system.inverse))
+        return self.fit(EASE(l2=ridge))
+
+    def clear(self) -> None:
+        """Free what is shared."""
+        self._grams.clear()
+        self._systems.clear()
+        self._last.clear()
+
+    def _fit_teaser(self, model: Teaser) -> Teaser:
+        key = (
+            model.content_weight,
+            model.dtype,
+            model.solver,
+            str(model.gram),
+            str(model.rng),
+            model.device,
+            model.user_features,
+            model.ridge,
+        )
+        if key not in self._systems:
+            # One at a time: the arrays of a system may be large.
+            self._systems.clear()
+            self._last.clear()
+            if self._takes_array(model):
+                model.gram = self._gram(model.dtype)
+            self._systems[key] = model.prepare(self.training)
+        model.fit(self.training, system=self._systems[key], start=self._last.get(key))
+        self._last[key] = model
+        return model
+
+    def _takes_array(self, model: Teaser) -> bool:
+        """Whether a model works on X'X as one array, which all such models share."""
+        training = self.training
+        if model.device != "cpu" or not isinstance(model.gram, str) or model.gram == "sparse":
+            return False
+        if model.ridge is not None:
+            return True
+        if training.F is not None and model.user_features:  # its Gram is of user features too
+            return False
+        chosen = choose_gram(training.X, training.n_tags + 1, np.dtype(model.dtype))
+        return model.gram == "dense" or chosen == "dense"
+
+    def _gram(self, dtype: str) -> Gram:
+        if dtype not in self._grams:
+            self._grams[dtype] = DenseGram.from_interactions(self.training.X, np.dtype(dtype))
+        return self._grams[dtype]
+
+
+def make_model(kind: str, parameters: Mapping[str, Any], *parts: Model) -> Model:
+    """Return an unfitted model of a kind; `parts` are the models of a product."""
+    if kind not in KINDS:
+        raise ParameterError(f"Unknown kind of model {kind!r}. Known: {', '.join(KINDS)}.")
+    model: Model = KINDS[kind].from_parameters(parameters, *parts)
+    return model
