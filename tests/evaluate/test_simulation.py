@@ -200,9 +200,8 @@ def test_users_without_tags_are_counted_and_keep_their_list() -> None:
     assert len(found.evaluation.values["recall@9"]) == 2
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
+def test_senseless_feedback_is_refused(parts: Split, fitted: Teaser) -> None:
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"strength": 0}, "strength 0 presses nothing"),
         ({"strength": 6}, "out of range"),
         ({"strength": 1.5}, "whole number"),
@@ -212,13 +211,10 @@ def test_users_without_tags_are_counted_and_keep_their_list() -> None:
         ({"rng": None}, "rng must be"),
         ({"strength": -1, "shown": 0}, "k must be"),
         ({"steering": "paper"}, "steering must be"),
-    ],
-)
-def test_senseless_feedback_is_refused(
-    parts: Split, fitted: Teaser, wrong: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(ParameterError, match=said):
-        simulate(fitted, parts.test, **({"rng": 0} | wrong))
+    )
+    for wrong, said in cases:
+        with pytest.raises(ParameterError, match=said):
+            simulate(fitted, parts.test, **({"rng": 0} | wrong))
 
 
 def test_only_fitted_models_with_tags_can_be_pressed(parts: Split) -> None:
