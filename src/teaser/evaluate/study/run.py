@@ -163,7 +163,7 @@ class StudyRun:
             model, fold = models[name], self.split.test
             if (name, scale) not in without_feedback:
                 without_feedback[name, scale] = evaluate(model, fold, **given)
-            pressed = {"strength": strength, "n_tags": n_tags, "draws": plan.draws}
+            pressed: dict[str, Any] = {"strength": strength, "n_tags": n_tags, "draws": plan.draws}
             found = simulate(model, fold, rng=plan.seed, **pressed, **given)
             results.append(
                 SimulationResult(
