@@ -469,8 +469,8 @@ class TestEvaluation:
         parts = split(known, n_validation=10, n_test=20, rng=0)
         for model in (Teaser(user_features=False).fit(parts.training), EASE().fit(parts.training)):
             told, untold = (
-                evaluate(model, parts.test, metrics=["ndcg@20"], about=people)
-                for people in (True, False)
+                evaluate(model, parts.test, metrics=["ndcg@20"], user_features=given)
+                for given in (True, False)
             )
             assert_array_equal(told.lists, untold.lists)
 
