@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
-from contract import AspectContract
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, exact_encoder, random_problem, without_diagonal
 
@@ -32,6 +31,7 @@ from teaser.model.extensions.remainder import (
 )
 from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
 from teaser.profile import POPULARITY
+from teaser.testing import TaggedModelContract
 
 
 def half_gradients(
@@ -196,14 +196,14 @@ def test_it_takes_few_iterations_and_fewer_from_a_start() -> None:
 
 def test_ease_of_the_same_ridge_is_a_by_product(dataset: Dataset) -> None:
     system = Teaser(l2_weights=3.0, l2_remainder=4.0).prepare(dataset)
-    wanted = EASE(l2=7.0).fit(dataset)
+    wanted = EASE(l2_weights=7.0).fit(dataset)
     kept = system.inverse.copy()  # type: ignore[attr-defined]
     assert_allclose(ease_weights(kept), wanted.weights_, atol=1e-6)
-    given = EASE(l2=7.0).fit(dataset, inverse=kept)
+    given = EASE(l2_weights=7.0).fit(dataset, inverse=kept)
     assert_allclose(given.weights_, wanted.weights_, atol=1e-6)
     assert_array_equal(system.inverse, kept)  # type: ignore[attr-defined]
     with pytest.raises(ParameterError, match=r"inverse is \(3, 3\), and there are 40 items"):
-        EASE(l2=7.0).fit(dataset, inverse=np.eye(3))
+        EASE(l2_weights=7.0).fit(dataset, inverse=np.eye(3))
 
 
 def test_a_singular_gram_is_named() -> None:
@@ -214,7 +214,7 @@ def test_a_singular_gram_is_named() -> None:
 # The model
 
 
-class TestTeaserWithRemainder(AspectContract):
+class TestTeaserWithRemainder(TaggedModelContract):
     """All that an aspect model must do."""
 
     def make(self) -> Teaser:
@@ -336,7 +336,7 @@ def test_the_dial_changes_nothing_without_a_remainder_or_a_history(
 
 def test_people_alone_are_ease_where_the_remainder_is_cheap(dataset: Dataset) -> None:
     model = Teaser(l2_weights=5.0, l2_encoder=500.0, l2_remainder=1e-3, tol=1e-6).fit(dataset)
-    wanted = EASE(l2=5.001).fit(dataset).score_batch(dataset.X[:20])
+    wanted = EASE(l2_weights=5.001).fit(dataset).score_batch(dataset.X[:20])
     found = model.score_batch(dataset.X[:20], steering=Steering(balance=1.0))
     factor = (found * wanted).sum(axis=1) / (wanted**2).sum(axis=1)
     assert_allclose(found, factor[:, None] * wanted, rtol=2e-2, atol=2e-2 * np.abs(found).max())
@@ -538,7 +538,7 @@ def test_a_second_fit_without_it_forgets_it(dataset: Dataset) -> None:
 
 
 def test_a_product_explains_both_kinds_of_its_part(both: Teaser, dataset: Dataset) -> None:
-    product = Product(both, EASE(l2=50.0).fit(dataset))
+    product = Product(both, EASE(l2_weights=50.0).fit(dataset))
     assert product.has_remainder
     said = product.explain("i3", ["i1", "i5"])
     assert set(said.viewed) == {"i1", "i5"}
@@ -604,9 +604,9 @@ def test_what_is_kept_takes_eight_bytes_and_stays_on_disk(dataset: Dataset, tmp_
 
 def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
     system: Any = Teaser(l2_weights=20.0, l2_remainder=480.0).prepare(dataset)
-    EASE(l2=500.0).fit(dataset, inverse=system.inverse)
+    EASE(l2_weights=500.0).fit(dataset, inverse=system.inverse)
     with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I.*l2_remainder"):
-        EASE(l2=77.0).fit(dataset, inverse=system.inverse)
+        EASE(l2_weights=77.0).fit(dataset, inverse=system.inverse)
 
 
 @pytest.mark.parametrize("k", [300.0, 10_000.0])

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from contract import AspectContract
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -36,12 +35,13 @@ from teaser.model.extensions.sparse_encoder import (
 from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
 from teaser.model.solver.conjugate_gradients import Solution
 from teaser.model.solver.system import System
+from teaser.testing import TaggedModelContract
 
 Array = Any
 L1, L2 = 3.0, 2.0
 
 
-class TestSparseEncoder(AspectContract):
+class TestSparseEncoder(TaggedModelContract):
     def make(self) -> Teaser:
         return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, density=0.4)
 

@@ -81,9 +81,9 @@ class Bench:
         """Return EASE of a penalty, from the inverse that is shared if it is of this ridge."""
         for (content_weight, dtype, *_), system in self._systems.items():
             if isinstance(system, Inverse) and system.ridge == ridge and not content_weight:
-                model = EASE(l2=ridge, dtype=dtype)
+                model = EASE(l2_weights=ridge, dtype=dtype)
                 return model.fit(self.training, inverse=to_host(system.inverse))
-        return self.fit("EASE", {"l2": ridge})
+        return self.fit("EASE", {"l2_weights": ridge})
 
     def forget(self) -> None:
         """Free what is shared."""

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError, ResourceError, SolverError
-from teaser.model.baselines.base import check_number
+from teaser.model.checks import check_number
 from teaser.model.extensions.viewed_items import Remainder, sparsify
 from teaser.model.gram.cost import Estimate, dense_rate, memory_of_machine, say_bytes
 from teaser.model.gram.gpu import DeviceGram, free_memory, to_host
