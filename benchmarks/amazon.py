@@ -19,9 +19,10 @@ from report import report
 
 from teaser import Dataset, Teaser
 from teaser.model.gram.operator import SparseGram
+from teaser.model.item_table import popularity
 from teaser.model.solver.conjugate_gradients import Problem
 from teaser.model.solver.system import System, dot
-from teaser.model.tagged import decoder, popularity
+from teaser.model.tag_table import decoder
 
 L1, L2 = 200.0, 500.0
 

@@ -52,13 +52,14 @@ class Model(ABC):
         model that does not take it.
     dtype
         The type that it computes in.
-    iterations_
-        How many iterations the fit took; None where it takes none.
+    iterations_, residual_
+        How many iterations the solver took, and the residual it reached; None without a solver.
     """
 
     gram: Any = None
     dtype: str = "float32"
     iterations_: int | None = None
+    residual_: float | None = None
 
     # Learned arrays to be saved; as attributes their names end in an underscore.
     learned_arrays: ClassVar[tuple[str, ...]] = ()

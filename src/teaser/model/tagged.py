@@ -51,7 +51,7 @@ class TaggedModel(Model, abstract=True):
     """
 
     user_rows_: UserRows | None = None
-    remainder_: Remainder | None = None
+    remainder_: Remainder = None
 
     _tag_table: TagTable | None = None
 
@@ -61,15 +61,7 @@ class TaggedModel(Model, abstract=True):
 
     @abstractmethod
     def encode_parts(self, positions: Sequence[int], column: int) -> Array:
-        """Return what each item of a history adds to the raw score of one tag.
-
-        Parameters
-        ----------
-        positions
-            The items of the history.
-        column
-            The position of the tag in `tags_`.
-        """
+        """Return what each item of a history, by position, adds to the raw score of one tag."""
 
     @property
     def tag_table_(self) -> TagTable:

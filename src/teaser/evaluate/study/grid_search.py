@@ -73,8 +73,8 @@ class Bench:
         model = make(kind, parameters)
         if isinstance(model, Teaser):
             return self._fit_teaser(model)
-        if getattr(model, "gram", None) == "auto":
-            model.gram = self._gram(getattr(model, "dtype", "float32"))  # type: ignore[attr-defined]
+        if isinstance(model.gram, str):
+            model.gram = self._gram(model.dtype)
         return model.fit(self.training)
 
     def fit_ease(self, ridge: float) -> Model:
@@ -185,7 +185,7 @@ def search(
                 model = bench.fit(plan.kind, {**plan.parameters, **cell})
                 reached = evaluate(model, fold, metrics=[how.metric])
             value = reached.summary()[how.metric].mean
-            trials.add(Trial(cell, value, meter.seconds, getattr(model, "iterations_", None)))
+            trials.add(Trial(cell, value, meter.seconds, model.iterations_))
         done = trials.all()
     best = max(done, key=lambda trial: trial.value)
     return Found({**plan.parameters, **best.parameters}, done, resumed)
