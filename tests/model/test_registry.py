@@ -1,10 +1,12 @@
 """Kinds that register themselves, and models of one's own that are saved and loaded."""
 
+import json
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import teaser
 from teaser import Dataset, Teaser, artifact
@@ -14,6 +16,8 @@ from teaser.model.base import Model
 from teaser.model.checks import check_dataset
 from teaser.model.tagged import TaggedModel
 from teaser.testing import ModelContract
+
+SAVED = Path(__file__).parents[1] / "saved"
 
 
 class Trending(Model):
@@ -104,3 +108,21 @@ def test_a_folder_of_parts_that_do_not_fit_is_refused(dataset: Dataset, tmp_path
         )  # fmt: skip
         with pytest.raises(ArtifactError, match="a whole EASE"):
             load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in SAVED.iterdir() if p.is_dir()))
+def test_folders_that_earlier_versions_saved_still_answer(name: str, tmp_path: Path) -> None:
+    if name.startswith("dataset"):
+        data = Dataset.load(SAVED / name)
+        assert (data.n_users, data.n_items, data.user_tags != ()) == (80, 30, "users" in name)
+        return
+    wanted = json.loads((SAVED / "recommendations.json").read_text())[name]
+    loaded = load(SAVED / name)
+    loaded.save(tmp_path / "again")
+    for model in (loaded, load(tmp_path / "again")):
+        how: dict[str, Any] = {"about": ["age=old"]} if name == "user-features" else {}
+        found = model.recommend(["i1", "i5", "i6"], k=5, **how)
+        assert [r.item_id for r in found] == [item_id for item_id, _, _ in wanted]
+        assert_allclose(
+            [(r.score, r.match) for r in found], [each[1:] for each in wanted], rtol=1e-5
+        )
