@@ -95,7 +95,7 @@ def test_the_gram_is_counted_once_for_all_models_that_take_one(
         return count(cls, *given, **named)
 
     monkeypatch.setattr(DenseGram, "from_interactions", classmethod(counting))
-    plan = ModelPlan("EASE", "EASE", grid={"l2": (1.0, 10.0, 100.0)})
+    plan = ModelPlan("EASE", "EASE", grid={"l2_weights": (1.0, 10.0, 100.0)})
     bench = Bench(parts.training)
     search(plan, bench, parts.validation, SearchPlan())
     dense = replace(PLAN, parameters={"tol": 1e-4, "gram": "dense"})
@@ -226,7 +226,7 @@ def test_ease_of_the_same_ridge_needs_no_inverse_of_its_own(
 ) -> None:
     bench = Bench(parts.training)
     bench.fit("Teaser", {"l2_weights": 5.0, "remainder.l2": 20.0})
-    wanted = EASE(l2=25.0).fit(parts.training)
+    wanted = EASE(l2_weights=25.0).fit(parts.training)
     with monkeypatch.context() as patch:
         patch.setattr(ease, "invert", lambda _: pytest.fail("an inverse was made again"))
         found = bench.fit_ease(25.0)
@@ -234,7 +234,7 @@ def test_ease_of_the_same_ridge_needs_no_inverse_of_its_own(
     assert_allclose(found.weights_, wanted.weights_, atol=1e-6)
     other = bench.fit_ease(30.0)
     assert isinstance(other, EASE)
-    assert_allclose(other.weights_, EASE(l2=30.0).fit(parts.training).weights_, atol=1e-6)
+    assert_allclose(other.weights_, EASE(l2_weights=30.0).fit(parts.training).weights_, atol=1e-6)
     bench.fit("Teaser", {"l2_weights": 5.0, "remainder.l2": 20.0, "content_weight": 9.0})
     plain = bench.fit_ease(25.0)
     assert isinstance(plain, EASE)

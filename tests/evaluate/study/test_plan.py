@@ -29,7 +29,7 @@ k = [7, 70]
 
 [models.EASE]
 kind = "EASE"
-grid = { l2 = [10, 100, 1000] }
+grid = { l2_weights = [10, 100, 1000] }
 
 [models.TEASER]
 kind = "Teaser"
@@ -87,8 +87,8 @@ def test_the_quick_version_has_fewer_people_cells_and_draws(tmp_path: Path) -> N
         ("validation = 20", "validaton = 20", "no entry 'validaton'.*validation"),
         ("validation = 20\n", "", r"\[split\] is not whole.*validation"),
         ('kind = "EASE"', 'type = "EASE"', r"\[models.EASE\] needs a kind"),
-        ("l2 = [10, 100, 1000]", "l2 = 10", "grid.l2 must be a list"),
-        ("l2 = [10, 100, 1000]", "l2 = []", "grid.l2 must be a list"),
+        ("l2_weights = [10, 100, 1000]", "l2_weights = 10", "grid.l2_weights must be a list"),
+        ("l2_weights = [10, 100, 1000]", "l2_weights = []", "grid.l2_weights must be a list"),
         ("tol = 1e-2", "l2_weights = 4", "both as a parameter and in the grid"),
         ('"TEASER", "EASE"]', '"TEASR", "EASE"]', "'TEASR', which is not above it.*TEASER"),
         ('"TEASER", "EASE"]', '"TEASER"]\ngrid = { a = [1] }', "optima of its parts"),

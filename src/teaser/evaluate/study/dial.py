@@ -135,7 +135,7 @@ def turn_dial(
                 measure("remainder", cell, teaser(cell))
             if l1 + k not in ridges:
                 ridges.add(l1 + k)
-                measure("EASE", {"l2": l1 + k}, lambda ridge=l1 + k: bench.fit_ease(ridge))  # type: ignore[misc]
+                measure("EASE", {"l2_weights": l1 + k}, lambda ridge=l1 + k: bench.fit_ease(ridge))  # type: ignore[misc]
     return out
 
 

@@ -72,17 +72,17 @@ class Bench:
         model = make(kind, parameters)
         if isinstance(model, Teaser):
             return self._fit_teaser(model)
-        if getattr(model, "gram", None) == "auto":
-            model.gram = self._gram(getattr(model, "dtype", "float32"))  # type: ignore[attr-defined]
+        if isinstance(model.gram, str):
+            model.gram = self._gram(model.dtype)
         return model.fit(self.training)
 
     def fit_ease(self, ridge: float) -> Model:
         """Return EASE of a penalty, from the inverse that is shared if it is of this ridge."""
         for (content_weight, dtype, *_), system in self._systems.items():
             if isinstance(system, Inverse) and system.ridge == ridge and not content_weight:
-                model = EASE(l2=ridge, dtype=dtype)
+                model = EASE(l2_weights=ridge, dtype=dtype)
                 return model.fit(self.training, inverse=to_host(system.inverse))
-        return self.fit("EASE", {"l2": ridge})
+        return self.fit("EASE", {"l2_weights": ridge})
 
     def forget(self) -> None:
         """Free what is shared."""
@@ -178,7 +178,7 @@ def search(
                 model = bench.fit(plan.kind, {**plan.parameters, **cell})
                 reached = evaluate(model, fold, metrics=[how.metric])
             value = reached.summary()[how.metric].mean
-            trials.add(Trial(cell, value, meter.seconds, getattr(model, "iterations_", None)))
+            trials.add(Trial(cell, value, meter.seconds, model.iterations_))
         done = trials.all()
     best = max(done, key=lambda trial: trial.value)
     return Found({**plan.parameters, **best.parameters}, done, resumed)

@@ -110,9 +110,8 @@ class Run:
             "cpu_seconds": meter.cpu_seconds,
             "peak_memory": meter.peak_memory,
         }
-        for name in ("iterations_", "residual_"):
-            if hasattr(model, name):
-                took[name.removesuffix("_")] = getattr(model, name)
+        solver = {"iterations": model.iterations_, "residual": model.residual_}
+        took |= {name: value for name, value in solver.items() if value is not None}
         return model, took
 
     def test(self, plan: ModelPlan) -> dict[str, Any]:
