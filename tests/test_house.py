@@ -18,6 +18,7 @@ ORDER = [
     "profile",
     "explain",
     "model",
+    "testing",
     "guide",
     "evaluate",
     "prepare",
@@ -79,7 +80,7 @@ def test_every_file_says_its_job_and_stays_readable(path: Path) -> None:
 def test_the_library_neither_prints_nor_asserts() -> None:
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text())):
-            assert not isinstance(node, ast.Assert), path
+            assert not isinstance(node, ast.Assert) or path.stem == "testing", path
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id != "print", path
 

@@ -10,7 +10,7 @@ from teaser.model import load
 from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
-from teaser.model.solver.conjugate_gradients import Solution
+from teaser.model.solver.solution import Solution
 from teaser.model.solver.solve import solve
 from teaser.model.teaser import Teaser
 from teaser.profile import Presses, Profile, Steering

@@ -26,7 +26,7 @@ tags = [1]
 scales = ["robust"]
 [models.EASE]
 kind = "EASE"
-grid = { l2 = [20, 100, 500] }
+grid = { l2_weights = [20, 100, 500] }
 [models.TEASER]
 kind = "Teaser"
 parameters = { tol = 1e-4 }

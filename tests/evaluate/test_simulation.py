@@ -2,6 +2,7 @@
 
 from collections import Counter
 from copy import copy
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_weights_count_the_held_out_items_of_each_tag(parts: Split, fitted: Teas
 
 def test_weights_count_carriers_however_much_a_tag_weighs(parts: Split, fitted: Teaser) -> None:
     weighted = copy(fitted)
-    weighted.decoder_ = fitted.decoder_ * 0.3
+    weighted._tag_table = replace(fitted.tag_table_, decoder=fitted.decoder_ * 0.3)
     assert_array_equal(
         tag_weights(weighted, parts.test).toarray(), tag_weights(fitted, parts.test).toarray()
     )

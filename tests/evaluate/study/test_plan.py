@@ -29,7 +29,7 @@ k = [7, 70]
 
 [models.EASE]
 kind = "EASE"
-grid = { l2 = [10, 100, 1000] }
+grid = { l2_weights = [10, 100, 1000] }
 
 [models.TEASER]
 kind = "Teaser"
@@ -86,8 +86,12 @@ def test_a_slip_is_named_with_the_file(tmp_path: Path) -> None:
         ("validation = 20", "validaton = 20", "no entry 'validaton'.*validation"),
         ("validation = 20\n", "", "split lacks validation"),
         ('kind = "EASE"', 'type = "EASE"', r"models\[0\] has no entry 'type'"),
-        ("l2 = [10, 100, 1000]", "l2 = 10", "grid.l2 must be a list, found 10"),
-        ("l2 = [10, 100, 1000]", "l2 = []", "grid.l2 is empty"),
+        (
+            'EASE"\ngrid = { l2_weights = [10, 100, 1000] }',
+            'EASE"\ngrid = { l2_weights = 10 }',
+            "grid.l2_weights must be a list, found 10",
+        ),
+        ("l2_weights = [10, 100, 1000]", "l2_weights = []", "grid.l2_weights is empty"),
         ("tol = 1e-2", "l2_weights = 4", "l2_weights both as a parameter and in the grid"),
         ('"TEASER", "EASE"]', '"TEASR", "EASE"]', "'TEASR', which is not above it.*TEASER"),
         ('"TEASER", "EASE"]', '"TEASER"]\ngrid = { a = [1] }', "cannot have a grid"),

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
-from contract import AspectContract
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, exact_encoder, random_problem, without_diagonal
 
@@ -22,16 +21,19 @@ from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
 from teaser.model.extensions import remainder as module
 from teaser.model.extensions.remainder import (
-    ease_weights,
+    Inverse,
+    RemainderEquation,
     estimate_remainder,
     fit_remainder,
     invert_gram,
     prepare_remainder,
-    remainder_encoder,
     remainder_weights,
 )
 from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.solution import Limits
 from teaser.profile import POPULARITY
+from teaser.testing import TaggedModelContract, example_dataset
 
 
 def half_gradients(
@@ -68,7 +70,9 @@ def solved(
 ) -> tuple[Array, Array]:
     gram = DenseGram(X.T @ X)
     system = prepare_remainder(invert_gram(gram, l1 + k), sp.csr_array(D), l1 + k)
-    found, R = fit_remainder(system, k=k, l2=l2, tol=tol, max_iter=500)
+    found, R = fit_remainder(
+        system, options=Remainder(l2=k), l2=l2, limits=Limits(tol=tol, max_iter=500)
+    )
     assert found.converged
     assert not sp.issparse(R)
     return found.encoder, R
@@ -135,7 +139,9 @@ def test_single_precision_is_near_double() -> None:
     E, R = solved(X, D, 2.0, 3.0, 5.0)
     gram = DenseGram((X.T @ X).astype(np.float32))
     system = prepare_remainder(invert_gram(gram, 7.0), sp.csr_array(D.astype(np.float32)), 7.0)
-    found, R32 = fit_remainder(system, k=5.0, l2=3.0, tol=1e-5, max_iter=100)
+    found, R32 = fit_remainder(
+        system, options=Remainder(l2=5.0), l2=3.0, limits=Limits(tol=1e-5, max_iter=100)
+    )
     assert found.encoder.dtype == R32.dtype == np.float32
     assert_allclose(found.encoder, E, atol=1e-4)
     assert_allclose(R32, R, atol=1e-4)
@@ -168,7 +174,9 @@ def test_the_remainder_may_take_the_place_of_the_inverse() -> None:
     X, D = random_problem(6)
     C = invert_gram(DenseGram(X.T @ X), 7.0)
     system = prepare_remainder(C, sp.csr_array(D), 7.0)
-    E = remainder_encoder(system, k=5.0, l2=3.0, tol=1e-10, max_iter=100).encoder
+    E = conjugate_gradients(
+        RemainderEquation(system, 5.0, 3.0), Limits(tol=1e-10, max_iter=100)
+    ).encoder
     before = C.copy()
     beside = remainder_weights(C, system, E, k=5.0)
     assert_array_equal(C, before)
@@ -185,25 +193,26 @@ def test_it_takes_few_iterations_and_fewer_from_a_start() -> None:
     C = invert_gram(DenseGram(X.T @ X), 30.0)
     system = prepare_remainder(C, sp.csr_array(D), 30.0)
     told: list[tuple[int, float]] = []
-    how: dict[str, Any] = {"k": 20.0, "tol": 1e-6, "max_iter": 100}
-    found = remainder_encoder(system, l2=10.0, **how, callback=lambda n, r: told.append((n, r)))
+    limits = Limits(tol=1e-6, max_iter=100, callback=lambda n, r: told.append((n, r)))
+    equation, other = (RemainderEquation(system, 20.0, l2) for l2 in (10.0, 11.0))
+    found = conjugate_gradients(equation, limits)
     assert found.iterations <= 15
     assert [n for n, _ in told] == list(range(1, found.iterations + 1))
-    near = remainder_encoder(system, l2=11.0, **how, start=found.encoder)
+    near = conjugate_gradients(other, limits, found.encoder)
     assert near.iterations < found.iterations
-    assert remainder_encoder(system, l2=10.0, **how, start=found.encoder).iterations <= 1
+    assert conjugate_gradients(equation, limits, found.encoder).iterations <= 1
 
 
 def test_ease_of_the_same_ridge_is_a_by_product(dataset: Dataset) -> None:
     system = Teaser(l2_weights=3.0, remainder=Remainder(l2=4.0)).prepare(dataset)
-    wanted = EASE(l2=7.0).fit(dataset)
-    kept = system.inverse.copy()  # type: ignore[attr-defined]
-    assert_allclose(ease_weights(kept), wanted.weights_, atol=1e-6)
-    given = EASE(l2=7.0).fit(dataset, inverse=kept)
+    wanted = EASE(l2_weights=7.0).fit(dataset)
+    assert isinstance(system, Inverse)
+    kept = system.inverse.copy()
+    given = EASE(l2_weights=7.0).fit(dataset, inverse=kept)
     assert_allclose(given.weights_, wanted.weights_, atol=1e-6)
-    assert_array_equal(system.inverse, kept)  # type: ignore[attr-defined]
+    assert_array_equal(system.inverse, kept)
     with pytest.raises(ParameterError, match=r"inverse is \(3, 3\), and there are 40 items"):
-        EASE(l2=7.0).fit(dataset, inverse=np.eye(3))
+        EASE(l2_weights=7.0).fit(dataset, inverse=np.eye(3))
 
 
 def test_a_singular_gram_is_named() -> None:
@@ -214,7 +223,7 @@ def test_a_singular_gram_is_named() -> None:
 # The model
 
 
-class TestTeaserWithRemainder(AspectContract):
+class TestTeaserWithRemainder(TaggedModelContract):
     """All that an aspect model must do."""
 
     def make(self) -> Teaser:
@@ -228,9 +237,8 @@ class TestTeaserWithRemainder(AspectContract):
             assert total == pytest.approx(said.score, rel=1e-12)
             assert sum(abs(r.share) for r in said.reasons) == pytest.approx(1.0)
 
-    def test_every_recommendation_has_reasons_of_its_own_tags(
-        self, fitted: Any, dataset: Dataset
-    ) -> None:
+    def test_every_recommendation_has_reasons_of_its_own_tags(self, fitted: Any) -> None:
+        dataset = example_dataset()
         tags = (*dataset.tags, POPULARITY)
         D = fitted.decoder_.toarray()
         kinds = set()
@@ -344,7 +352,7 @@ def test_people_alone_are_ease_where_the_remainder_is_cheap(dataset: Dataset) ->
     model = Teaser(l2_weights=5.0, l2_encoder=500.0, remainder=Remainder(l2=1e-3), tol=1e-5).fit(
         dataset
     )
-    wanted = EASE(l2=5.001).fit(dataset).score_batch(dataset.X[:20])
+    wanted = EASE(l2_weights=5.001).fit(dataset).score_batch(dataset.X[:20])
     found = model.score_batch(dataset.X[:20], steering=Steering(balance=1.0))
     factor = (found * wanted).sum(axis=1) / (wanted**2).sum(axis=1)
     assert_allclose(found, factor[:, None] * wanted, rtol=2e-2, atol=2e-2 * np.abs(found).max())
@@ -553,7 +561,7 @@ def test_a_second_fit_without_it_forgets_it(dataset: Dataset) -> None:
 
 
 def test_a_product_explains_both_kinds_of_its_part(both: Teaser, dataset: Dataset) -> None:
-    product = Product(both, EASE(l2=50.0).fit(dataset))
+    product = Product(both, EASE(l2_weights=50.0).fit(dataset))
     assert product.has_remainder
     said = product.explain("i3", ["i1", "i5"])
     assert set(said.viewed) == {"i1", "i5"}
@@ -622,9 +630,9 @@ def test_what_is_kept_takes_eight_bytes_and_stays_on_disk(dataset: Dataset, tmp_
 
 def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
     system: Any = Teaser(l2_weights=20.0, remainder=Remainder(l2=480.0)).prepare(dataset)
-    EASE(l2=500.0).fit(dataset, inverse=system.inverse)
-    with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I.*remainder\.l2"):
-        EASE(l2=77.0).fit(dataset, inverse=system.inverse)
+    EASE(l2_weights=500.0).fit(dataset, inverse=system.inverse)
+    with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I"):
+        EASE(l2_weights=77.0).fit(dataset, inverse=system.inverse)
 
 
 @pytest.mark.parametrize("k", [300.0, 10_000.0])
@@ -632,9 +640,9 @@ def test_the_grams_eigenvectors_save_iterations(k: float) -> None:
     data = events.dataset(n_events=300, n_people=1500)
     model = Teaser(l2_weights=20.0, l2_encoder=500.0, remainder=Remainder(l2=k))
     system: Any = model.prepare(data)
-    how: dict[str, Any] = {"k": k, "l2": 500.0, "tol": 1e-4, "max_iter": 200}
+    limits = Limits(tol=1e-4, max_iter=200)
     bare = replace(system, U=system.U[:, :0], mu=system.mu[:0])
-    found = module.remainder_encoder(system, **how)
-    without = module.remainder_encoder(bare, **how)
+    found = conjugate_gradients(RemainderEquation(system, k, 500.0), limits)
+    without = conjugate_gradients(RemainderEquation(bare, k, 500.0), limits)
     assert found.iterations < without.iterations
     assert found.iterations <= 12

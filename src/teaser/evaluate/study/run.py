@@ -30,8 +30,8 @@ from teaser.evaluate.study.results import (
     TagCutResult,
     circumstances,
 )
-from teaser.model import KINDS
 from teaser.model.base import Model
+from teaser.model.registry import KINDS
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.tagged import TaggedModel
 from teaser.model.teaser import Teaser
@@ -120,8 +120,8 @@ class StudyRun:
             meter.seconds,
             meter.cpu_seconds,
             meter.peak_memory,
-            iterations=getattr(model, "iterations_", None),
-            residual=getattr(model, "residual_", None),
+            iterations=model.iterations_,
+            residual=model.residual_,
         )
         return model, cost
 

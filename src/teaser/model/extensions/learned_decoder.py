@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
 from teaser.model.checks import check_count, check_number
+from teaser.model.gram.blocks import chunks
 from teaser.model.gram.cost import Estimate
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import Gram
-from teaser.model.solver.conjugate_gradients import Solution
-from teaser.model.solver.system import System, chunk_height
+from teaser.model.solver.solution import Solution
+from teaser.model.solver.system import System
 
 log = logging.getLogger("teaser")
 
@@ -199,8 +200,7 @@ def _batches(indptr: Array) -> Iterator[tuple[Array, Array]]:
 def _inner(A: Array, B: Array) -> Array:
     """Return A'B, blocks of rows added in double precision."""
     total = np.zeros((A.shape[1], B.shape[1]))
-    for first in range(0, len(A), height := chunk_height(A)):
-        rows = slice(first, first + height)
+    for rows in chunks(A):
         total += to_host(A[rows].T @ B[rows])
     return total
 

@@ -18,21 +18,16 @@ from numpy.typing import NDArray
 from teaser.errors import ParameterError, ResourceError, SolverError
 from teaser.model.checks import check_number, check_share
 from teaser.model.extensions.viewed_items import RemainderMatrix, sparsify
+from teaser.model.gram.blocks import blocks, chunks, rowdot
+from teaser.model.gram.build import as_array, build_gram
 from teaser.model.gram.cost import Estimate, dense_rate, memory_of_machine, say_bytes
 from teaser.model.gram.gpu import DeviceGram, free_memory, to_host
-from teaser.model.gram.operator import DenseGram, Gram
-from teaser.model.solver.conjugate_gradients import Callback, Solution, solve_equation
-from teaser.model.solver.inverse import as_array, invert, item_weights
+from teaser.model.gram.operator import RANK, DenseGram, Gram, leading_eigenpairs
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.inverse import invert
 from teaser.model.solver.preconditioner import Preconditioner
-from teaser.model.solver.solve import build_gram
-from teaser.model.solver.system import (
-    RANK,
-    System,
-    blocks,
-    chunk_height,
-    leading_eigenpairs,
-    rowdot,
-)
+from teaser.model.solver.solution import Limits, Solution
+from teaser.model.solver.system import System
 
 Array = NDArray[Any]
 
@@ -80,7 +75,7 @@ class Inverse(System):
 
 
 @dataclass(frozen=True, eq=False)
-class RemainderProblem:
+class RemainderEquation:
     """The equation for the encoder once the best remainder is put in.
 
     With C = (G + (l1 + k) I)^-1, d = diag(C), W = P(E D') and v = diag(C W) it is
@@ -102,8 +97,7 @@ class RemainderProblem:
         v = rowdot(out, DV) - d * beta
         removed = system.gram.apply(system.scaled(beta + v / d))
         k = self.k
-        for first in range(0, len(F), height := chunk_height(F)):
-            rows = slice(first, first + height)
+        for rows in chunks(F):
             part = out[rows]
             part *= -k * k * eta
             part += (k * k) * (removed[rows] @ system.V)
@@ -116,6 +110,15 @@ class RemainderProblem:
         system = self.system
         spread = system.gram.apply(system.scaled(1 / system.g))
         return np.asarray(self.k * (system.DV - spread @ system.V), like=system.g)
+
+    def unknowns(self, encoder: Array) -> Array:
+        """Return F = E V."""
+        g = self.system.g
+        return np.asarray(np.asarray(encoder, dtype=g.dtype, like=g) @ self.system.V, like=g)
+
+    def encoder(self, F: Array) -> Array:
+        """Return E = F V'."""
+        return np.asarray(F @ self.system.V.T, like=F)
 
     def preconditioner(self) -> Preconditioner:
         """Return that of TEASER for k (I - k C) in the place of the Gram.
@@ -176,7 +179,7 @@ def prepare_inverse(
 def invert_gram(gram: Gram, ridge: float, *, overwrite: bool = False) -> Array:
     """Return C = (G + ridge I)^-1 as an array, which is shared over all penalties on the encoder.
 
-    EASE with this ridge is -C dM(1 / diag(C)) off the diagonal: see `ease_weights`.
+    EASE with this ridge is -C dM(1 / diag(C)) off the diagonal.
 
     Parameters
     ----------
@@ -209,38 +212,30 @@ def prepare_remainder(C: Array, D: sp.csr_array, ridge: float) -> Inverse:
     return replace(cast(Inverse, system), ridge=ridge)
 
 
-def ease_weights(C: Array) -> Array:
-    """Return the weights of EASE (items x items) whose penalty is the ridge of this inverse."""
-    return item_weights(np.array(C, copy=True))
-
-
 def fit_remainder(
     system: Inverse,
     *,
-    k: float,
+    options: Remainder,
     l2: float,
-    tol: float,
-    max_iter: int,
-    share: float = 1.0,
-    overwrite: bool = False,
+    limits: Limits,
     start: Array | None = None,
-    callback: Callback | None = None,
+    overwrite: bool = False,
 ) -> tuple[Solution, RemainderMatrix]:
     """Return the encoder and the remainder, in main memory.
 
     Parameters
     ----------
-    share
-        Of each row's sum of squares, what the entries that are kept should carry; 1 keeps all
-        in an array.
+    system
+        Of `prepare_remainder`, whose ridge is l1 + k.
+    options
+        k, the penalty on the remainder, and the share of each row's sum of squares to keep.
+    l2
+        The penalty on the encoder.
     overwrite
-        Whether the system is of no use afterwards, so that its memory may be.
-
-    For the others see `remainder_encoder`.
+        Whether the system's memory may be used for the remainder.
     """
-    found = remainder_encoder(
-        system, k=k, l2=l2, tol=tol, max_iter=max_iter, start=start, callback=callback
-    )
+    k, share = float(options.l2), float(options.share)
+    found = conjugate_gradients(RemainderEquation(system, k, l2), limits, start)
     R = to_host(remainder_weights(system.inverse, system, found.encoder, k=k, overwrite=overwrite))
     solution = replace(found, encoder=to_host(found.encoder))
     return solution, R if share == 1 else sparsify(R, share)
@@ -345,34 +340,6 @@ def estimate_remainder(found: Estimate, n_items: int, dtype: str, share: float) 
     if share < 1:
         memory["sparse remainder"] = _kept_bytes(n_items, np.dtype(dtype), share)
     return replace(found, memory=memory, seconds=found.seconds + n_items**3 / dense_rate(dtype))
-
-
-def remainder_encoder(
-    system: Inverse,
-    *,
-    k: float,
-    l2: float,
-    tol: float,
-    max_iter: int,
-    start: Array | None = None,
-    callback: Callback | None = None,
-) -> Solution:
-    """Solve for the encoder.
-
-    Parameters
-    ----------
-    system
-        Of `prepare_remainder`, whose ridge was l1 + k.
-    k, l2
-        The penalties on remainder and encoder.
-    """
-    return solve_equation(
-        RemainderProblem(system, k, l2),
-        tol=tol,
-        max_iter=max_iter,
-        start=start,
-        callback=callback,
-    )
 
 
 def remainder_weights(
