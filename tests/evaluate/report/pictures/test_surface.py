@@ -1,9 +1,8 @@
 """The picture of the search shows every cell, and frames the best."""
 
 import re
-import xml.etree.ElementTree as ET
 
-from reports import Content, reported
+from reports import Content, reported, texts_of
 
 from teaser.evaluate.report.pictures.drawing import Picture, style
 from teaser.evaluate.report.pictures.surface import draw_surface
@@ -20,8 +19,7 @@ def surface(content: Content) -> Picture | None:
 
 def texts(picture: Picture | None) -> list[str]:
     assert picture is not None
-    root = ET.fromstring(picture.svg)  # noqa: S314
-    return [str(e.text) for e in root.iter() if e.tag.endswith("text")]
+    return texts_of(picture)
 
 
 def test_every_cell_is_shown(content: Content) -> None:
