@@ -10,10 +10,11 @@ from report import report
 
 from teaser import Teaser
 from teaser.model.gram.gpu import build_device_gram, cupy, to_host
+from teaser.model.item_table import popularity
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Limits
 from teaser.model.solver.solve import dispatch, prepare
-from teaser.model.tagged import decoder, popularity
+from teaser.model.tag_table import decoder
 
 
 def measure(work: Any) -> tuple[float, Any]:

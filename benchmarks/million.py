@@ -18,7 +18,8 @@ from report import report, times
 from teaser import ListOf, Rules, Tag, Teaser
 from teaser.data.ids import Ids
 from teaser.evaluate.study.meter import peak_memory
-from teaser.model.tagged import decoder
+from teaser.model.item_table import ItemTable
+from teaser.model.tag_table import TagTable, decoder
 from teaser.profile import POPULARITY
 
 
@@ -29,18 +30,17 @@ def put_together(n_items: int, n_tags: int, encoder: Path, people: np.ndarray[An
     S = sp.csr_array((np.ones(10 * n_items), places.ravel(), indptr), shape=(n_items, n_tags))
     S.sum_duplicates()
     model = Teaser()
-    model.popularity_ = 1.0 / np.arange(1, n_items + 1) ** 0.8
-    model.decoder_ = decoder(S, model.popularity_)
-    model.tags_ = (*(Tag("tag", f"t{j}") for j in range(n_tags)), POPULARITY)
-    model.items_ = Ids(range(n_items))
-    model.table_ = pl.DataFrame(
+    counted = 1.0 / np.arange(1, n_items + 1) ** 0.8
+    tags = (*(Tag("tag", f"t{j}") for j in range(n_tags)), POPULARITY)
+    metadata = pl.DataFrame(
         {"item_id": np.arange(n_items), "title": [f"Item {i}" for i in range(n_items)]}
     )
-    model.rules_ = Rules((ListOf("tag"),), {"title": "title"})
+    rules = Rules((ListOf("tag"),), {"title": "title"})
+    model._item_table = ItemTable(Ids(range(n_items)), metadata, counted, "title")
+    model._tag_table = TagTable(tags, decoder(S, counted), rules)
     model.encoder_ = np.memmap(encoder, np.float32, "w+", shape=(n_items, n_tags + 1))
     model.encoder_[np.unique(people)] = rng.standard_normal((len(np.unique(people)), n_tags + 1))
     model.iterations_, model.residual_, model.converged_ = 0, 0.0, True
-    model._index()
     return model
 
 

@@ -15,7 +15,7 @@ from teaser.model import EASE
 
 L1, L2, K = 100.0, 1000.0, 1000.0
 MODELS: dict[str, Callable[[], Any]] = {
-    "EASE": lambda: EASE(l2=L1 + K),
+    "EASE": lambda: EASE(l2_weights=L1 + K),
     "TEASER": lambda: Teaser(l2_weights=L1, l2_encoder=L2),
     "TEASER + remainder": lambda: Teaser(l2_weights=L1, l2_encoder=L2, remainder=Remainder(l2=K)),
 }

@@ -3,13 +3,20 @@
 import os
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import settings
 
 import teaser
-from teaser import Category, Dataset, ListOf, Teaser
+from teaser import Dataset, Teaser
+
+# Before the import, so that failing assertions of the contract show their values.
+pytest.register_assert_rewrite("teaser.testing")
+
+from teaser.testing import RULES, example_dataset  # noqa: E402
+from teaser.testing import example_tables as small_tables  # noqa: E402
+
+__all__ = ["RULES", "small_tables"]
 
 # Times are never asserted: a busy machine must not fail a property.
 settings.register_profile("teaser", deadline=None)
@@ -27,47 +34,14 @@ def shared_data() -> Path:
     return folder
 
 
-def small_tables(
-    seed: int = 0, n_users: int = 300, n_items: int = 40
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Two camps of people: one goes to concerts in Ghent, the other to films in Liège."""
-    rng = np.random.default_rng(seed)
-    camp = np.arange(n_items) % 2
-    items = pl.DataFrame(
-        {
-            "item_id": [f"i{i}" for i in range(n_items)],
-            "title": [f"Event {i}" for i in range(n_items)],
-            "type": np.where(camp == 0, "concert", "film"),
-            "town": [("Ghent", "Liège", "Deinze")[c if i % 7 else 2] for i, c in enumerate(camp)],
-            "labels": [
-                ("|".join(["free", "late"][: 1 + i % 2])) if i % 3 else None for i in range(n_items)
-            ],
-        }
-    )
-    taste = rng.integers(0, 2, n_users)
-    weights = np.where(camp[None, :] == taste[:, None], 8.0, 1.0) / (1 + np.arange(n_items)) ** 0.5
-    noise = np.log(weights) + rng.gumbel(size=weights.shape)
-    lengths = rng.integers(2, 10, n_users)
-    rows = [
-        (f"u{u}", f"i{i}", int(rng.integers(3, 6)))
-        for u in range(n_users)
-        for i in np.argsort(-noise[u])[: lengths[u]]
-    ]
-    interactions = pl.DataFrame(rows, schema=["user_id", "item_id", "rating"], orient="row")
-    return interactions, items
-
-
-RULES = (Category("type"), Category("town"), ListOf("labels"))
-
-
 @pytest.fixture(scope="session")
 def tables() -> tuple[pl.DataFrame, pl.DataFrame]:
     return small_tables()
 
 
 @pytest.fixture(scope="session")
-def dataset(tables: tuple[pl.DataFrame, pl.DataFrame]) -> Dataset:
-    return Dataset.from_tables(*tables, rules=RULES)
+def dataset() -> Dataset:
+    return example_dataset()
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,10 @@
 """Results of studies as tests of reports change them: plain JSON, read as a report reads it."""
 
+import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from typing import Any
 
+from teaser.evaluate.report.pictures.drawing import Picture
 from teaser.evaluate.report.tables.reported import ReportedStudy
 from teaser.evaluate.study.results import DataSummary, DialResults, DialSetting, StudyResults
 
@@ -12,6 +14,12 @@ Content = dict[str, Any]
 def reported(content: Mapping[str, Any]) -> ReportedStudy:
     """Return a study of the JSON of its results."""
     return ReportedStudy(StudyResults.from_json(dict(content)))
+
+
+def texts_of(picture: Picture) -> list[str]:
+    """Return the texts of a picture."""
+    root = ET.fromstring(picture.svg)  # noqa: S314
+    return ["".join(e.itertext()).strip() for e in root.iter() if e.tag.endswith("text")]
 
 
 def a_setting(kind: str, value: float, share: float) -> DialSetting:

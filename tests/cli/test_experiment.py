@@ -14,7 +14,7 @@ data = { source = "events", options = { n_events = 120, n_users = 400 } }
 split = { validation = 50, test = 40 }
 quick = { validation = 20, test = 20, training = 200 }
 simulate = { tags = [1], scales = ["robust"] }
-models.EASE = { kind = "EASE", grid = { l2 = [20, 100, 500] } }
+models.EASE = { kind = "EASE", grid = { l2_weights = [20, 100, 500] } }
 models.TEASER = { kind = "Teaser", parameters = { tol = 1e-4 } }
 """
 PENALTIES = ("--remainder-l2", 30, "--remainder-l2", 90, "--l2-weights", 20, "--l2-encoder", 50)

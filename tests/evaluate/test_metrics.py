@@ -73,9 +73,8 @@ LIST = np.array([[5, 1, 2, 0, 3]])
 HELD_OUT = sp.csr_array(np.isin(np.arange(10), [2, 5, 7, 9]).astype(float)[None])
 
 
-@pytest.mark.parametrize(
-    ("kind", "k", "expected"),
-    [
+def test_a_case_worked_by_hand() -> None:
+    for kind, k, expected in (
         ("recall", 1, 1.0),
         ("recall", 3, 2 / 3),
         ("recall", 5, 0.5),
@@ -87,23 +86,21 @@ HELD_OUT = sp.csr_array(np.isin(np.arange(10), [2, 5, 7, 9]).astype(float)[None]
         ("ndcg", 5, 1.5 / (1 + 1 / math.log2(3) + 0.5 + 1 / math.log2(5))),
         ("ndcg_uncapped", 1, 1 / (1 + 1 / math.log2(3) + 0.5 + 1 / math.log2(5))),
         ("ndcg_uncapped", 3, 1.5 / (1 + 1 / math.log2(3) + 0.5 + 1 / math.log2(5))),
-    ],
-)
-def test_a_case_worked_by_hand(kind: str, k: int, expected: float) -> None:
-    assert_allclose(measured(kind, LIST, HELD_OUT, k), [expected], rtol=1e-12)
+    ):
+        assert_allclose(measured(kind, LIST, HELD_OUT, k), [expected], rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", [1, 4, 20, 30, 100])
-def test_accuracy_equals_a_slow_loop(kind: str, k: int) -> None:
-    scores, history, held_out = random_case(k)
-    lists = rank(scores, k, exclude=history, tie=np.zeros(30))
-    wanted = [set(np.flatnonzero(row).tolist()) for row in held_out.toarray()]
-    expected = [
-        slow(kind, [i for i in row if i >= 0], w, k)
-        for row, w in zip(lists.tolist(), wanted, strict=True)
-    ]
-    assert_allclose(measured(kind, lists, held_out, k), expected, rtol=1e-12)
+def test_accuracy_equals_a_slow_loop(kind: str) -> None:
+    for k in (1, 4, 20, 30, 100):
+        scores, history, held_out = random_case(k)
+        lists = rank(scores, k, exclude=history, tie=np.zeros(30))
+        wanted = [set(np.flatnonzero(row).tolist()) for row in held_out.toarray()]
+        expected = [
+            slow(kind, [i for i in row if i >= 0], w, k)
+            for row, w in zip(lists.tolist(), wanted, strict=True)
+        ]
+        assert_allclose(measured(kind, lists, held_out, k), expected, rtol=1e-12)
 
 
 def against_irspack(scores: Array, history: sp.csr_array, held_out: sp.csr_array) -> None:
@@ -128,9 +125,9 @@ def against_irspack(scores: Array, history: sp.csr_array, held_out: sp.csr_array
             assert ours == pytest.approx(theirs[f"catalog_coverage@{k}"], abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_random_scores_measure_as_in_irspack(seed: int) -> None:
-    against_irspack(*random_case(seed, n_users=80, n_items=300))
+def test_random_scores_measure_as_in_irspack() -> None:
+    for seed in range(5):
+        against_irspack(*random_case(seed, n_users=80, n_items=300))
 
 
 def test_real_scores_measure_as_in_irspack(shared_data: Path) -> None:
@@ -259,21 +256,17 @@ def test_diversity_ignores_how_much_a_tag_weighs() -> None:
     assert_array_equal(diversity(lists, TAGS * 3.5), diversity(lists, TAGS))
 
 
-@pytest.mark.parametrize(
-    ("counts", "head", "tail"),
-    [
+def test_the_tail_is_what_the_most_chosen_leave() -> None:
+    cases: tuple[tuple[list[int], float, list[int]], ...] = (
         ([50, 30, 10, 5, 5, 0], 0.8, [0, 0, 1, 1, 1, 1]),
         ([50, 30, 10, 5, 5, 0], 0.81, [0, 0, 0, 1, 1, 1]),
         ([0, 5, 50, 5, 30, 10], 0.5, [1, 1, 0, 1, 1, 1]),
         ([4, 4, 4, 4], 0.5, [0, 0, 0, 0]),
         ([0, 0], 0.5, [1, 1]),
         ([], 0.5, []),
-    ],
-)
-def test_the_tail_is_what_the_most_chosen_leave(
-    counts: list[int], head: float, tail: list[int]
-) -> None:
-    assert_array_equal(tail_items(np.array(counts, dtype=np.int64), head=head), tail)
+    )
+    for counts, head, tail in cases:
+        assert_array_equal(tail_items(np.array(counts, dtype=np.int64), head=head), tail)
 
 
 def test_a_head_of_everything_is_refused() -> None:
@@ -306,12 +299,11 @@ def test_a_summary_is_of_those_who_have_a_value() -> None:
     assert (none.n, math.isnan(none.mean)) == (0, True)
 
 
-@pytest.mark.parametrize(
-    "name", ["recall", "recall@0", "recall@-1", "recall@2.5", "recal@20", "RECALL@20", "", None, 5]
-)
-def test_unknown_metrics_are_refused(name: Any) -> None:
-    with pytest.raises(ParameterError, match="Unknown metric"):
-        Metric.parse(name)
+def test_unknown_metrics_are_refused() -> None:
+    names: tuple[Any, ...] = ("recall", "recall@0", "recall@-1", "recall@2.5", "recal@20", "", 5)
+    for name in (*names, "RECALL@20", None):
+        with pytest.raises(ParameterError, match=f"metric {name!r}"):
+            Metric.parse(name)
 
 
 def test_the_closest_metric_is_named() -> None:
@@ -380,18 +372,11 @@ def test_the_bootstrap_is_the_same_again_and_for_each_metric_alone() -> None:
     assert both["y"] == paired_bootstrap({"y": a["y"]}, {"y": b["y"]}, rng=4)["y"]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"n": 0}, "n must be"),
-        ({"n": 2.5}, "n must be"),
-        ({"level": 1}, "level"),
-        ({"rng": None}, "rng must"),
-    ],
-)
-def test_senseless_bootstraps_are_refused(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        paired_bootstrap({"x": np.ones(3)}, {"x": np.ones(3)}, **({"rng": 0} | wrong))
+def test_senseless_bootstraps_are_refused() -> None:
+    for name, value in (("n", 0), ("n", 2.5), ("level", 1), ("rng", None)):
+        given: dict[str, Any] = {"rng": 0, name: value}
+        with pytest.raises(ParameterError, match=f"{name} must"):
+            paired_bootstrap({"x": np.ones(3)}, {"x": np.ones(3)}, **given)
     with pytest.raises(ParameterError, match="same metrics and users"):
         paired_bootstrap({"x": np.ones(3)}, {"x": np.ones(4)}, rng=0)
     with pytest.raises(ParameterError, match="same metrics and users"):

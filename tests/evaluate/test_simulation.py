@@ -2,6 +2,7 @@
 
 from collections import Counter
 from copy import copy
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_weights_count_the_held_out_items_of_each_tag(parts: Split, fitted: Teas
 
 def test_weights_count_carriers_however_much_a_tag_weighs(parts: Split, fitted: Teaser) -> None:
     weighted = copy(fitted)
-    weighted.decoder_ = fitted.decoder_ * 0.3
+    weighted._tag_table = replace(fitted.tag_table_, decoder=fitted.decoder_ * 0.3)
     assert_array_equal(
         tag_weights(weighted, parts.test).toarray(), tag_weights(fitted, parts.test).toarray()
     )
@@ -200,9 +201,8 @@ def test_users_without_tags_are_counted_and_keep_their_list() -> None:
     assert len(found.evaluation.values["recall@9"]) == 2
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
+def test_senseless_feedback_is_refused(parts: Split, fitted: Teaser) -> None:
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"strength": 0}, "strength 0 presses nothing"),
         ({"strength": 6}, "out of range"),
         ({"strength": 1.5}, "whole number"),
@@ -212,13 +212,10 @@ def test_users_without_tags_are_counted_and_keep_their_list() -> None:
         ({"rng": None}, "rng must be"),
         ({"strength": -1, "shown": 0}, "k must be"),
         ({"steering": "paper"}, "steering must be"),
-    ],
-)
-def test_senseless_feedback_is_refused(
-    parts: Split, fitted: Teaser, wrong: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(ParameterError, match=said):
-        simulate(fitted, parts.test, **({"rng": 0} | wrong))
+    )
+    for wrong, said in cases:
+        with pytest.raises(ParameterError, match=said):
+            simulate(fitted, parts.test, **({"rng": 0} | wrong))
 
 
 def test_only_fitted_models_with_tags_can_be_pressed(parts: Split) -> None:

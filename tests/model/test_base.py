@@ -1,5 +1,6 @@
 """The best k, and rows of histories."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from teaser import Dataset
 from teaser.errors import ParameterError
-from teaser.model.base import as_histories, check_k, top_k
+from teaser.model import EASE, EDLAE, Popularity
+from teaser.model.base import as_histories, plain_parameters, top_k
 
 NOBODY = np.array([], dtype=int)
 
@@ -57,8 +60,40 @@ def test_what_is_no_matrix_is_refused(bad: Any) -> None:
         as_histories(bad, 1)
 
 
-def test_a_whole_number_of_any_kind_is_a_length() -> None:
-    assert check_k(np.int64(7)) == 7
+@dataclass(frozen=True)
+class Options:
+    share: float
+    rng: Any
+
+
+def test_parameters_that_json_cannot_hold_are_not_kept() -> None:
+    model = EDLAE(l2_weights=np.float64(2), gram=np.eye(2), rng=np.random.default_rng(1))
+    plain = plain_parameters(model.parameters())
+    assert (plain["l2_weights"], plain["gram"], plain["rng"]) == (2.0, "auto", None)
+    assert type(plain["l2_weights"]) is float
+    assert plain_parameters({"device": "cuda"}) == {"device": "cpu"}
+    options = Options(np.float64(0.5), np.random.default_rng(1))
+    assert plain_parameters({"extra": options}) == {"extra": {"share": 0.5, "rng": None}}
+
+
+def test_parameters_of_earlier_versions_get_their_new_names() -> None:
+    assert EASE.upgrade({"l2": 5.0, "dtype": "float64"}) == {"l2_weights": 5.0, "dtype": "float64"}
+    assert EASE.upgrade({"l2_weights": 5.0}) == {"l2_weights": 5.0}
+
+
+def test_lists_have_no_reasons_and_an_item_twice_counts_once(dataset: Dataset) -> None:
+    model = EASE(l2_weights=5.0).fit(dataset)
+    found = model.recommend(["i1", "i5", "i1"], k=4)
+    assert found == model.recommend(["i5", "i1"], k=4)
+    assert all(r.reasons == () for r in found)
+
+
+def test_what_callers_may_ask_any_model(dataset: Dataset) -> None:
+    model = Popularity().fit(dataset)
+    assert (model.gram, model.dtype, model.iterations_) == (None, "float32", None)
+    assert (EASE().gram, EASE(dtype="float64").dtype) == ("auto", "float64")
+    assert model.title(3) == "Event 3"
+    assert len(model.table_) == len(model.items_) == len(model.popularity_) == 40
 
 
 @pytest.mark.parametrize("n", [3, 700, 30_000])

@@ -1,4 +1,4 @@
-"""Checks of hyper-parameters."""
+"""Checks that several models share."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,32 +6,70 @@ from typing import Any
 import numpy as np
 import pytest
 
+from teaser import Dataset
 from teaser.errors import ParameterError
-from teaser.model.checks import check_count, check_number, check_rng, check_share
-
-NOT_NUMBERS: list[Any] = [None, "5", True, np.nan, [1.0]]
-
-
-def test_values_in_range_pass() -> None:
-    for value in (1, 0.5, np.float32(3), np.int64(2)):
-        check_number("l2", value)
-    for value in (1, 0.05, np.float64(1.0)):
-        check_share("share", value)
-    check_count("rounds", np.int32(1))
-    for rng in (0, np.int64(3), None, np.random.default_rng(0)):
-        check_rng(rng)
+from teaser.model.checks import (
+    check_choice,
+    check_count,
+    check_dataset,
+    check_flag,
+    check_k,
+    check_number,
+    check_rng,
+    check_share,
+)
 
 
-def test_others_are_refused_with_name_and_value() -> None:
-    refused: list[tuple[Callable[[str, Any], None], list[Any]]] = [
-        (check_number, [*NOT_NUMBERS, 0, -1.0, np.inf]),
-        (check_share, [*NOT_NUMBERS, 0, 1.01, -0.5]),
-        (check_count, [*NOT_NUMBERS, 0, 1.0]),
-        (lambda _, value: check_rng(value), [-1, True, 1.5, "rng"]),
-    ]
-    for check, values in refused:
-        for value in values:
-            with pytest.raises(ParameterError, match="found"):
-                check("rng", value)
-    with pytest.raises(ParameterError, match="above 0 and below 1, found 2"):
-        check_number("tol", 2, most=1.0)
+def refused(check: Callable[..., Any], said: str, *values: Any) -> None:
+    for value in values:
+        with pytest.raises(ParameterError, match=said):
+            check(value)
+
+
+def test_a_number_is_finite_and_above_its_least() -> None:
+    check_number("x", np.float32(0.5))
+    refused(
+        lambda value: check_number("x", value), "x must be a finite number above 0, found",
+        *(0, -1, np.nan, np.inf, 1e301, "3", None, True, 1 + 0j),
+    )  # fmt: skip
+
+
+def test_a_number_may_have_an_upper_end() -> None:
+    check_number("p", 0.99, most=1.0)
+    refused(lambda p: check_number("p", p, most=1.0), "above 0 and below 1, found 1", 1.0, 1)
+
+
+def test_a_share_is_above_0_and_at_most_1() -> None:
+    check_share("share", 1)
+    check_share("share", np.float32(0.05))
+    refused(lambda p: check_share("share", p), "share must be", 0, 1.01, -0.5, True, "1", np.nan)
+
+
+def test_a_count_is_whole() -> None:
+    assert check_count("n", np.int64(3)) == check_k(np.int8(3)) == 3
+    refused(lambda n: check_count("n", n), "n must be a whole number", 0, 1.0, True, "3", None)
+    refused(check_k, "k must be a whole number", 0, -1)
+
+
+def test_a_choice_is_one_of_its_words() -> None:
+    check_choice("dtype", "float32", ("float32", "float64"))
+    refused(
+        lambda value: check_choice("dtype", value, ("float32", "float64")),
+        "dtype must be 'float32' or 'float64', found", "int8", None, ["float32"],
+    )  # fmt: skip
+
+
+def test_a_flag_is_true_or_false() -> None:
+    check_flag("on", False)
+    refused(lambda value: check_flag("on", value), "on must be True or False", 1, None, "yes")
+
+
+def test_a_seed_is_whole_or_a_generator() -> None:
+    for good in (None, 0, np.int32(4), np.random.default_rng(0)):
+        check_rng(good)
+    refused(check_rng, "rng must be a seed", -1, 0.5, "seed", True)
+
+
+def test_a_model_learns_from_a_data_set(dataset: Dataset) -> None:
+    check_dataset(dataset)
+    refused(check_dataset, "fitted to a Dataset, found a", None, 5, np.eye(3))

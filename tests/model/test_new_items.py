@@ -10,7 +10,8 @@ from conftest import RULES
 from teaser import Dataset, Rules, Tag
 from teaser.data.ids import Ids
 from teaser.errors import DataError, ParameterError, UnknownTagError
-from teaser.model.new_items import new_ids, read_newcomers, tag_rows
+from teaser.model.item_table import ItemTable
+from teaser.model.new_items import new_ids, read_new_items, tag_rows
 from teaser.profile import POPULARITY
 
 TAGS = (Tag("town", "Ghent"), Tag("type", "film"), POPULARITY)
@@ -24,7 +25,7 @@ def test_ids_become_those_of_the_catalogue() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ([1], r"are in the catalogue already: \[1\]"),
+        ([1], r"are known already: \[1\]"),
         ([5, 5], "1 items are named twice"),
         (["five"], "Item ids here are whole numbers, found 'five'"),
         ([True], "Item ids here are whole numbers, found True"),
@@ -55,7 +56,7 @@ def test_a_table_is_read_by_the_rules_and_joined(
     ).with_columns(labels=pl.lit(None, dtype=pl.String))
     rules = Rules(RULES)
     with caplog.at_level(logging.WARNING, logger="teaser"):
-        new = read_newcomers(table, dataset.items, dataset.table, tags, rules)
+        new = read_new_items(table, ItemTable.from_dataset(dataset), tags, rules)
     assert new.ids == ["n1", "n2"]
     assert [str(tags[j]) for j in new.S[[0]].indices] == ["type=film", "town=Ghent"]
     assert new.S[[1]].nnz == 0
@@ -67,5 +68,5 @@ def test_a_table_is_read_by_the_rules_and_joined(
 
 def test_columns_that_do_not_fit_are_named(dataset: Dataset) -> None:
     table = pl.DataFrame({"item_id": ["n1"], "title": [[1, 2]]})
-    with pytest.raises(DataError, match="do not fit the catalogue's columns"):
-        read_newcomers(table, dataset.items, dataset.table, (POPULARITY,), Rules(()))
+    with pytest.raises(DataError, match="title"):
+        read_new_items(table, ItemTable.from_dataset(dataset), (POPULARITY,), Rules(()))

@@ -56,7 +56,7 @@ def test_the_gram_is_counted_once_for_all_models_that_take_one(
     counted = count_calls(monkeypatch, DenseGram, "from_interactions")
     fits = SharedFits(dataset)
     for l2 in (1.0, 10.0):
-        fits.fit(EASE(l2=l2))
+        fits.fit(EASE(l2_weights=l2))
     fits.fit(Teaser(gram="dense", tol=1e-2))
     assert len(counted) == 1
 
@@ -91,14 +91,15 @@ def test_ease_of_the_same_ridge_needs_no_inverse_of_its_own(
 ) -> None:
     fits = SharedFits(dataset)
     fits.fit(Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0)))
-    wanted = EASE(l2=25.0).fit(dataset)
+    wanted = EASE(l2_weights=25.0).fit(dataset)
     with monkeypatch.context() as patch:
         patch.setattr(ease, "invert", lambda _: pytest.fail("an inverse was made again"))
         found = fits.fit_ease(25.0)
     other = fits.fit_ease(30.0)
     fits.fit(Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0), content_weight=9.0))
     plain = fits.fit_ease(25.0)
-    for model, expected in ((found, wanted), (plain, wanted), (other, EASE(l2=30.0).fit(dataset))):
+    another = EASE(l2_weights=30.0).fit(dataset)
+    for model, expected in ((found, wanted), (plain, wanted), (other, another)):
         assert isinstance(model, EASE)
         assert_allclose(model.weights_, expected.weights_, atol=1e-6)
 

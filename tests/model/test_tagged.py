@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Dataset, Steering, Tag, Teaser
 from teaser.errors import ParameterError
-from teaser.model.tagged import decoder
 
 PRESSES = [{"town=Ghent": 3}, None, {"type=film": -2, Tag("labels", "free"): 1}]
 HISTORIES = [["i1", "i5"], [], ["i2"]]
@@ -107,30 +106,13 @@ def test_titles_come_from_the_metadata(model: Teaser) -> None:
     assert model.title(7) == "Event 7"
 
 
-def test_the_decoder_is_the_tags_and_popularity(dataset: Dataset) -> None:
-    D = decoder(dataset.S, np.linspace(0, 1, 40))
-    assert_array_equal(D.toarray()[:, :-1], dataset.S.toarray())
-    assert_array_equal(D.toarray()[:, -1], np.linspace(0, 1, 40))
-    assert D.dtype == np.float64
-
-
-def test_the_presses_of_a_batch_are_a_list(model: Teaser) -> None:
-    with pytest.raises(ParameterError, match="a list, one mapping for each"):
-        model.recommend_batch([["i1"]], {"town=Ghent": 1})  # type: ignore[arg-type]
-
-
-def test_steering_is_a_steering(model: Teaser) -> None:
-    with pytest.raises(ParameterError, match="steering must be a Steering, found 'paper'"):
-        model.recommend(["i1"], steering="paper")  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("negative", [True, False])
 def test_a_list_can_be_made_of_scores_that_are_there(model: Teaser, negative: bool) -> None:
     for history, presses in zip(HISTORIES, PRESSES, strict=True):
         profile = model.profile(history, presses)
         scores = model.scores(profile)
         seen = [model.items_.index_of(i) for i in profile.history]
-        places = model.rank(scores, k=7, seen=seen)
+        places = model.rank_items(scores, k=7, seen=seen)
         found = model.entries(places, profile, scores, negative_reasons=negative)
         assert found == model.recommend(history, presses, k=7, negative_reasons=negative)
         backwards = model.entries(places[::-1], profile, scores, negative_reasons=negative)
@@ -140,7 +122,7 @@ def test_a_list_can_be_made_of_scores_that_are_there(model: Teaser, negative: bo
 def test_a_rank_leaves_out_what_was_seen_and_what_is_not_allowed(model: Teaser) -> None:
     scores = np.arange(40.0)
     allowed = np.arange(40) < 38
-    assert model.rank(scores, k=3).tolist() == [39, 38, 37]
-    assert model.rank(scores, k=3, seen=[37, 35], allowed=allowed).tolist() == [36, 34, 33]
+    assert model.rank_items(scores, k=3).tolist() == [39, 38, 37]
+    assert model.rank_items(scores, k=3, seen=[37, 35], allowed=allowed).tolist() == [36, 34, 33]
     with pytest.raises(ParameterError, match="k must be"):
-        model.rank(scores, k=0)
+        model.rank_items(scores, k=0)

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from contract import AspectContract
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder
 
@@ -18,9 +17,10 @@ from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleErr
 from teaser.model.gram.operator import DenseGram
 from teaser.model.solver.system import System
 from teaser.profile import POPULARITY
+from teaser.testing import TaggedModelContract
 
 
-class TestTeaser(AspectContract):
+class TestTeaser(TaggedModelContract):
     def make(self) -> Teaser:
         return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4)
 

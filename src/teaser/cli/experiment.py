@@ -165,7 +165,7 @@ def _show_dial(dial: "DialResults") -> None:
     for each in sorted(dial.settings, key=lambda s: (-s.tag_share, -s.value)):
         given = each.parameters
         names = ("remainder.l2", "l2_weights", "l2_encoder")
-        names = ("", "l2", "") if each.kind == "EASE" else names
+        names = ("", "l2_weights", "") if each.kind == "EASE" else names
         table.add_row(
             each.kind,
             *(f"{given[name]:g}" if name in given else "" for name in names),

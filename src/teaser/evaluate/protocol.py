@@ -177,7 +177,7 @@ def recommend_lists(
     """
     _check(model, fold, presses, steering)
     features = _user_features(model, fold) if user_features else None
-    tie = np.asarray(getattr(model, "popularity_", np.zeros(fold.n_items)))
+    tie = model.popularity_
     lists = np.full((fold.n_users, k), -1, dtype=np.int32)
     for rows in batches(fold.n_users, fold.n_items, batch_memory):
         history = fold.history[rows]

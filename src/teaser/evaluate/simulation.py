@@ -14,7 +14,7 @@ from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.evaluate.metrics import Summary, as_rows
 from teaser.evaluate.protocol import BATCH_MEMORY, Callback, Evaluation, evaluate, recommend_lists
-from teaser.model.base import check_k
+from teaser.model.checks import check_k
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, POPULARITY, Steering, check_press
 

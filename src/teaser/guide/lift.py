@@ -13,7 +13,8 @@ from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.model.extensions.user_features import About
-from teaser.model.tagged import History, TaggedModel, barred_places
+from teaser.model.item_table import History
+from teaser.model.tagged import TaggedModel
 from teaser.profile import (
     DEFAULT_STEERING,
     MAX_PRESSES,
@@ -115,7 +116,7 @@ def smallest_presses(
     for name, value in (("rank", rank), ("limit", limit)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ParameterError(f"{name} must be a whole number of at least 1, found {value!r}.")
-    barred = barred_places(allowed, len(model.items_))
+    barred = model.item_table_.barred(allowed)
     profile = model.profile(history, about=about, steering=steering)
     case = _case(model, item_id, profile, presses, barred, steering)
     if not case.may_rise:

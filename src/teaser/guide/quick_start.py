@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.ids import ItemId
-from teaser.model.base import check_k
+from teaser.model.checks import check_k
 from teaser.model.tagged import TaggedModel
 
 # The most popular tenth of the items counts as well known, within these bounds.

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from teaser.errors import ParameterError
 from teaser.explain import Recommendation
 from teaser.guide.similarity import rarity_rows
-from teaser.model.base import check_k
+from teaser.model.checks import check_k
 from teaser.model.extensions.user_features import About
-from teaser.model.tagged import History, TaggedModel
+from teaser.model.item_table import History
+from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 
 Array = NDArray[Any]
@@ -83,8 +84,8 @@ def spread(
         raise ParameterError(f"variety must be between 0 and 1, found {variety!r}.")
     k, pool = check_k(k), check_k(pool)
     if variety == 0:
-        return model.rank(scores, k=k, seen=seen, allowed=allowed)
-    best = model.rank(scores, k=max(k, pool), seen=seen, allowed=allowed)
+        return model.rank_items(scores, k=k, seen=seen, allowed=allowed)
+    best = model.rank_items(scores, k=max(k, pool), seen=seen, allowed=allowed)
     match = np.maximum(0, scores[best]) / max(float(scores.max()), np.finfo(float).tiny)
     return np.asarray(best[_take(match, rarity_rows(model, best), float(variety), k)])
 

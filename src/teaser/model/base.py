@@ -1,25 +1,74 @@
-"""The contract of a model: parameters, checks and the best k."""
+"""The contract of a model: what it takes, what it answers, and how it is saved."""
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, Self, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser import artifact
+from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.ids import Ids
 from teaser.errors import NotFittedError, ParameterError
+from teaser.explain import Recommendation
+from teaser.model.checks import check_k
+from teaser.model.item_table import History, ItemTable
+from teaser.model.packed import Packed
+from teaser.model.registry import register
+from teaser.model.user_state import Scored
 
 Array = NDArray[Any]
 
+# Hyper-parameters of saved models that had another name in earlier versions, by kind.
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    "EASE": {"l2": "l2_weights"},
+    "EDLAE": {"l2": "l2_weights"},
+    "WMF": {"iterations": "max_iter"},
+}
+
 
 class Model(ABC):
-    """What every model can do: be fitted to a data set and score all items for people."""
+    """A model that is fitted to a data set and recommends items.
 
-    items_: Ids
+    A subclass defines `fit` and `score_batch`. Its constructor takes hyper-parameters by keyword
+    and stores them unchanged under their names. `fit` calls `keep_items` with the data set. What
+    is learned is saved if `learned_arrays` names it, or by `pack` and `unpack`.
+
+    Subclasses register under their class name, so that `teaser.load` finds them; one that is only
+    a base of others is defined with `abstract=True`.
+
+    Attributes
+    ----------
+    gram
+        The hyper-parameter that says how to hold X'X, `"auto"` or a precomputed one; None for a
+        model that does not take it.
+    dtype
+        The type that it computes in.
+    iterations_, residual_
+        How many iterations the solver took, and the residual it reached; None without a solver.
+    """
+
+    gram: Any = None
+    dtype: str = "float32"
+    iterations_: int | None = None
+    residual_: float | None = None
+
+    # Learned arrays to be saved; as attributes their names end in an underscore.
+    learned_arrays: ClassVar[tuple[str, ...]] = ()
+
+    _item_table: ItemTable | None = None
+
+    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not abstract:
+            register(cls)
 
     @abstractmethod
     def fit(self, dataset: Dataset) -> Self:
@@ -27,40 +76,221 @@ class Model(ABC):
 
     @abstractmethod
     def score_batch(self, X: Any) -> Array:
-        """Return the score of every item for every row of histories (people x items)."""
+        """Return the score of every item for every row of histories (users x items)."""
+
+    @property
+    def item_table_(self) -> ItemTable:
+        """The items of the data set, with those added since."""
+        if self._item_table is None:
+            raise self._not_fitted()
+        return self._item_table
+
+    @property
+    def items_(self) -> Ids:
+        """The owner's item ids, in the order of the scores."""
+        return self.item_table_.ids
+
+    @property
+    def popularity_(self) -> Array:
+        """Item count / highest count; it decides between equal scores."""
+        return self.item_table_.popularity
+
+    @property
+    def table_(self) -> pl.DataFrame:
+        """The metadata of the items, one row each."""
+        return self.item_table_.metadata
+
+    def keep_items(self, dataset: Dataset) -> None:
+        """Keep the items of the data set that the model was fitted to."""
+        self._item_table = ItemTable.from_dataset(dataset)
+
+    def check_fitted(self) -> None:
+        """Raise `NotFittedError` before `fit`."""
+        _ = self.item_table_
+
+    def check_histories(self, X: Any) -> sp.csr_array:
+        """Return rows of histories as a checked sparse matrix (users x items)."""
+        return as_histories(X, len(self.item_table_))
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], *parts: "Model") -> Self:
-        """Return a model to be fitted, of plain parameters, such as those of a study.
+        """Return a model to be fitted, of hyper-parameters as JSON and TOML hold them.
 
         Parameters
         ----------
+        parameters
+            By name, also by the names of earlier versions; see `upgrade`.
         parts
             The models that this one is made of, for a product.
         """
-        known = inspect.signature(cls).parameters
-        for name in parameters:
+        given, known = cls.upgrade(parameters), inspect.signature(cls).parameters
+        for name in given:
             if name not in known:
                 raise ParameterError(
                     f"{cls.__name__} has no parameter {name!r}. "
                     f"Known: {', '.join(known) or 'none'}."
                 )
-        return cast(Self, cast(Any, cls)(*parts, **parameters))
+        return cast(Self, cast(Any, cls)(*parts, **given))
 
     def parameters(self) -> dict[str, Any]:
         """Return the hyper-parameters as they were given."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
-    def __repr__(self) -> str:
-        said = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
-        return f"{type(self).__name__}({said})"
+    def title(self, item_index: int) -> str | None:
+        """Return the title of the item at a position, where the metadata have one."""
+        return self.item_table_.title(item_index)
 
-    def check_fitted(self) -> None:
-        """Raise `NotFittedError` before `fit`."""
-        if not hasattr(self, "items_"):
-            raise NotFittedError(
-                f"This {type(self).__name__} is not fitted yet. Call fit(dataset) first."
+    def recommend(
+        self,
+        history: History,
+        *,
+        k: int = 20,
+        exclude_history: bool = True,
+        allowed: Array | None = None,
+    ) -> list[Recommendation]:
+        """Return the k best items for a user, best first.
+
+        Equal scores are ordered by popularity, then by position.
+
+        Parameters
+        ----------
+        history
+            Item ids; one that occurs twice counts once.
+        allowed
+            Which items may be recommended: true or false for each, in the order of `items_`.
+            All of them when not given; scores and matches are the same either way.
+        """
+        return self.recommend_batch(
+            [history], k=k, exclude_history=exclude_history, allowed=allowed
+        )[0]
+
+    def recommend_batch(
+        self,
+        histories: Sequence[History],
+        *,
+        k: int = 20,
+        exclude_history: bool = True,
+        allowed: Array | None = None,
+    ) -> list[list[Recommendation]]:
+        """Return the list of each of several users, equal to what `recommend` returns for one."""
+        items, k = self.item_table_, check_k(k)
+        lists = []
+        # One user at a time: a matrix product may round a row differently from that row alone.
+        for seen in [items.positions(history) for history in histories]:
+            scores = self.score_batch(items.rows([seen]))[0]
+            best = self.rank_items(
+                scores, k=k, seen=seen if exclude_history else (), allowed=allowed
             )
+            scored = Scored(scores)
+            lists.append(
+                [
+                    Recommendation(
+                        items.ids[i], float(scores[i]), scored.match(i), (), items.title(i)
+                    )
+                    for i in best.tolist()
+                ]
+            )
+        return lists
+
+    def rank_items(
+        self,
+        scores: Array,
+        *,
+        k: int = 20,
+        seen: Sequence[int] | Array = (),
+        allowed: Array | None = None,
+    ) -> Array:
+        """Return the positions of the k best items by given scores, without those seen.
+
+        The order is that of `recommend`.
+        """
+        barred = self.item_table_.barred(allowed)
+        exclude = np.concatenate([barred, np.asarray(seen, dtype=np.int64)])
+        return top_k(scores, check_k(k), exclude=exclude, tie=self.popularity_)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the model holds as plain values, for programs."""
+        return {
+            "kind": type(self).__name__,
+            "items": len(self.item_table_),
+            "parameters": plain_parameters(self.parameters()),
+        }
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model to a folder; `teaser.load` reads it back."""
+        content = self.to_content()
+        artifact.write(
+            folder,
+            kind=content.kind,
+            settings=content.settings,
+            arrays=content.arrays,
+            tables=content.tables,
+        )
+
+    def to_content(self) -> Content:
+        """Return all that `save` writes."""
+        self.check_fitted()
+        own: dict[str, Any] = {"parameters": plain_parameters(self.parameters())}
+        if not type(self).__module__.startswith("teaser."):
+            own["module"] = type(self).__module__
+        packed = Packed(own) | self.item_table_.pack() | self.pack()
+        return Content(
+            type(self).__name__, dict(packed.settings), dict(packed.arrays), dict(packed.tables)
+        )
+
+    @classmethod
+    def from_content(cls, content: Content) -> Self:
+        """Return the model that was saved; its arrays stay on disk until they are used."""
+        model = cls.from_parameters(content.settings["parameters"])
+        model._item_table = ItemTable.unpack(content)
+        model.unpack(content)
+        return model
+
+    @classmethod
+    def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return plain or saved hyper-parameters as the constructor takes them today."""
+        names = RENAMED.get(cls.__name__, {})
+        return {names.get(name, name): value for name, value in parameters.items()}
+
+    def pack(self) -> Packed:
+        """Return what was learned beside the items, to be saved."""
+        return Packed(arrays={name: getattr(self, f"{name}_") for name in self.learned_arrays})
+
+    def unpack(self, content: Content) -> None:
+        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        for name in self.learned_arrays:
+            setattr(self, f"{name}_", content.arrays[name])
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        return f"{type(self).__name__}({given})"
+
+    def _not_fitted(self) -> NotFittedError:
+        return NotFittedError(
+            f"This {type(self).__name__} is not fitted yet. Call fit(dataset) first."
+        )
+
+
+def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return hyper-parameters as JSON can hold them.
+
+    A given Gram or generator is not kept, nor is the device, which belongs to the machine. An
+    options object becomes a mapping.
+    """
+    plain = {name: _plain(value) for name, value in parameters.items()}
+    if not isinstance(plain.get("gram", ""), str):
+        plain["gram"] = "auto"
+    if "device" in plain:
+        plain["device"] = "cpu"
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.random.Generator):
+        return None
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(part) for name, part in asdict(value).items()}
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
@@ -78,30 +308,31 @@ def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
     k = min(k, int(np.count_nonzero(values > -np.inf)))
     if k == 0:
         return np.zeros(0, dtype=np.int64)
-    candidates = np.flatnonzero(values >= _at_most_the_last(values, k))
+    candidates = np.flatnonzero(values >= _lower_bound(values, k))
     order = np.lexsort((candidates, -tie[candidates], -values[candidates]))
     return candidates[order[:k]]
 
 
-def _at_most_the_last(values: Array, k: int) -> float:
+def _lower_bound(values: Array, k: int) -> float:
     """Return a number that the k largest values reach, and few others.
 
-    Cut into enough stretches, the k-th largest of their maxima is one, at the cost of one reading.
+    Each of the k largest block maxima is a value of its own, so that the k-th largest of them is
+    at most the k-th largest value. It takes one pass over the values.
     """
-    stretches = 64 * k
-    if len(values) < 8 * stretches:
+    blocks = 64 * k
+    if len(values) < 8 * blocks:
         return float(np.partition(values, len(values) - k)[len(values) - k])
-    length = len(values) // stretches
-    whole = values[: length * stretches].reshape(stretches, length).max(axis=1)
-    return float(np.partition(whole, stretches - k)[stretches - k])
+    length = len(values) // blocks
+    highest = values[: length * blocks].reshape(blocks, length).max(axis=1)
+    return float(np.partition(highest, blocks - k)[blocks - k])
 
 
 def as_histories(X: Any, n_items: int) -> sp.csr_array:
-    """Return rows of histories as a checked sparse matrix (people x items)."""
+    """Return rows of histories as a checked sparse matrix (users x items)."""
     try:
         rows = sp.csr_array(X if sp.issparse(X) else np.atleast_2d(X), copy=True)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"Histories must be a people x items matrix: {error}.") from error
+        raise ParameterError(f"Histories must be a users x items matrix: {error}.") from error
     if rows.shape[1] != n_items:
         raise ParameterError(
             f"The histories have {rows.shape[1]:,} columns and the model {n_items:,} items. "
@@ -111,10 +342,3 @@ def as_histories(X: Any, n_items: int) -> sp.csr_array:
         raise ParameterError("Histories must hold only 0 and 1.")
     rows.eliminate_zeros()
     return rows
-
-
-def check_k(k: Any) -> int:
-    """Return how many items are wanted, if that is a whole number above zero."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"k must be a whole number of at least 1, found {k!r}.")
-    return int(k)

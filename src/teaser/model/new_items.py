@@ -1,4 +1,4 @@
-"""Items that come after the fit: their ids checked, and their tags as rows of the decoder."""
+"""Items that are added after the fit: their ids checked, and their tags as a matrix."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -15,12 +15,13 @@ from teaser.data.tagging.one_hot import encode_tags
 from teaser.data.tagging.rule_set import Rules
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import DataError, ParameterError
+from teaser.model.item_table import ItemTable
 
 log = logging.getLogger("teaser")
 
 
 @dataclass(frozen=True, eq=False)
-class Newcomers:
+class NewItems:
     """New items: their ids, their tags without popularity (items x tags), and their metadata."""
 
     ids: list[ItemId]
@@ -28,29 +29,29 @@ class Newcomers:
     table: pl.DataFrame
 
 
-def read_newcomers(
-    items: Any, known: Ids, table: pl.DataFrame, tags: tuple[Tag, ...], rules: Rules
-) -> Newcomers:
-    """Return new items, none of which is known, with what they lack logged.
+def read_new_items(items: Any, known: ItemTable, tags: tuple[Tag, ...], rules: Rules) -> NewItems:
+    """Return new items, none of which is known; missing and unknown tags are logged.
 
     Parameters
     ----------
     items
         A table (file or frame), or a mapping from item id to tags.
-    known, table, tags, rules
-        The catalogue that they are to join; popularity is the last of its tags.
+    known
+        The items that they are added to.
+    tags, rules
+        The model's tags, popularity the last of them, and the rules that made them.
     """
-    id_column, kind = table.columns[0], table.dtypes[0]
+    id_column, kind = known.metadata.columns[0], known.metadata.dtypes[0]
     unknown = list[Tag]()
     if isinstance(items, Mapping):
-        ids = new_ids(items, known, kind)
+        ids = new_ids(items, known.ids, kind)
         S = tag_rows(items, tags)
         rows = pl.DataFrame({id_column: ids}, schema={id_column: kind})
     else:
         rows, refused = check_items(read_table(items, what="items"), item=id_column)
         if refused:
             raise DataError(f"Nothing was added: {'; '.join(map(str, refused))}.")
-        ids = new_ids(rows[id_column].to_list(), known, kind)
+        ids = new_ids(rows[id_column].to_list(), known.ids, kind)
         rows = rows.with_columns(pl.Series(id_column, ids, dtype=kind))
         S, unknown = encode_tags(rows, rules.tags, tags[:-1])
     if unknown:
@@ -59,11 +60,11 @@ def read_newcomers(
     blank = int((np.diff(S.indptr) == 0).sum())
     if blank:
         log.warning("%d of %d new items carry no tag that the model knows", blank, len(ids))
-    return Newcomers(ids, S, _joined(table, rows))
+    return NewItems(ids, S, _joined(known.metadata, rows))
 
 
 def new_ids(given: Iterable[Any], known: Ids, kind: Any) -> list[ItemId]:
-    """Return ids of the catalogue's kind, none of which is there already or twice."""
+    """Return ids of the same type as the known ones, none of them known or given twice."""
     whole = kind.is_integer()
     ids: list[ItemId] = []
     for name in given:
@@ -78,7 +79,7 @@ def new_ids(given: Iterable[Any], known: Ids, kind: Any) -> list[ItemId]:
         ids.append(plain)
     there = [name for name in ids if name in known]
     if there or len(set(ids)) < len(ids):
-        said = f"are in the catalogue already: {there[:3]}" if there else "are named twice"
+        said = f"are known already: {there[:3]}" if there else "are named twice"
         raise DataError(
             f"{len(there) or len(ids) - len(set(ids))} items {said}. Nothing was added."
         )
@@ -102,8 +103,10 @@ def tag_rows(items: Mapping[ItemId, Iterable[Tag | str]], tags: tuple[Tag, ...])
 
 
 def _joined(table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the catalogue's table with further rows."""
+    """Return the metadata with further rows."""
     try:
         return pl.concat([table, rows], how="diagonal_relaxed").select(table.columns)
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"The new items do not fit the catalogue's columns: {error}.") from error
+        raise DataError(
+            f"The new items do not fit the columns of the known ones: {error}."
+        ) from error

@@ -7,13 +7,13 @@ import numpy as np
 
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
-from teaser.model import KINDS
 from teaser.model.base import Model
 from teaser.model.baselines.ease import EASE
 from teaser.model.extensions.remainder import Inverse
 from teaser.model.gram.cost import choose_gram
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import DenseGram, Gram
+from teaser.model.registry import KINDS
 from teaser.model.solver.system import System
 from teaser.model.teaser import Teaser
 
@@ -37,18 +37,17 @@ class SharedFits:
         """Fit a model, and return it."""
         if isinstance(model, Teaser):
             return self._fit_teaser(model)
-        options: Any = model
-        if getattr(model, "gram", None) == "auto":
-            options.gram = self._gram(getattr(model, "dtype", "float32"))
+        if model.gram == "auto":
+            model.gram = self._gram(model.dtype)
         return model.fit(self.training)
 
     def fit_ease(self, ridge: float) -> Model:
         """Return EASE of a penalty, from the shared inverse if that has the same ridge."""
         for (content_weight, dtype, *_), system in self._systems.items():
             if isinstance(system, Inverse) and system.ridge == ridge and not content_weight:
-                model = EASE(l2=ridge, dtype=dtype)
+                model = EASE(l2_weights=ridge, dtype=dtype)
                 return model.fit(self.training, inverse=to_host(system.inverse))
-        return self.fit(EASE(l2=ridge))
+        return self.fit(EASE(l2_weights=ridge))
 
     def clear(self) -> None:
         """Free what is shared."""

@@ -1,21 +1,17 @@
 """TEASER: a linear model whose user embedding is a profile of item tags."""
 
-from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser import artifact
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
-from teaser.model.base import Model
 from teaser.model.encoder import EncoderModel
 from teaser.model.extensions.learned_decoder import (
     LearnedDecoder,
@@ -27,7 +23,6 @@ from teaser.model.extensions.learned_decoder import (
 from teaser.model.extensions.options import (
     OPTIONS,
     check_options,
-    plain_parameters,
     read_parameters,
 )
 from teaser.model.extensions.remainder import (
@@ -65,11 +60,13 @@ from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import Estimate, estimate, telling_of_memory
 from teaser.model.gram.gpu import check_device
 from teaser.model.gram.partitioned import estimate_partitions
+from teaser.model.item_table import popularity
+from teaser.model.packed import Packed
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Callback, Limits, Solution
 from teaser.model.solver.solve import check_settings, dispatch, prepare
 from teaser.model.solver.system import System
-from teaser.model.tagged import decoder, popularity
+from teaser.model.tag_table import check_tagged, decoder
 
 Array = NDArray[Any]
 
@@ -228,10 +225,7 @@ class Teaser(EncoderModel):
                 )
             else:
                 solution, weights = self._solve(system, dataset, begin, callback)
-            self._take_catalogue(dataset)
-            if weights is not None:
-                self.decoder_ = weights
-                self._index()
+            self.keep_items(dataset, weights)
             self.encoder_ = solution.encoder[: dataset.n_items]
             self.user_rows_ = learn_user_rows(
                 user_features, dataset, solution.encoder, system, self
@@ -244,7 +238,7 @@ class Teaser(EncoderModel):
 
     def _check_with(self, dataset: Dataset) -> None:
         self._check()
-        self._check_dataset(dataset)
+        check_tagged(dataset)
         check_device(self.device, dataset.X)
         if self.remainder is not None:
             check_precision(self.remainder.l2, self.l2_weights, dataset.X, self.dtype)
@@ -304,74 +298,47 @@ class Teaser(EncoderModel):
         return more_rounds(found, rounds=rounds, is_sparse=self.sparse is not None)
 
     def describe(self) -> dict[str, Any]:
-        """Return what it holds as plain values, for programs."""
-        self.check_fitted()
+        """Return what the model holds as plain values, for programs."""
         return {
-            "kind": "Teaser",
-            "items": len(self.items_),
-            "tags": dict(Counter(tag.feature for tag in self.tags_)),
-            "user_tags": dict(Counter(tag.feature for tag in self.user_tags_)),
-            "parameters": self._plain_parameters(),
-            "iterations": self.iterations_,
-            "residual": self.residual_,
-            "converged": self.converged_,
+            **super().describe(),
+            **self._solver_report(),
             "remainder": describe_remainder(self.remainder_),
-            "roles": dict(self.rules_.roles),
         }
 
-    def save(self, folder: str | Path) -> None:
-        """Write the model to a folder; `teaser.load` reads it back."""
-        self.check_fitted()
-        kept = self._catalogue()
+    def pack(self) -> Packed:
+        """Return what was learned beside the items, to be saved."""
         user_arrays, user_tables = pack_user_rows(self.user_rows_)
-        fared = {
+        arrays = {**pack_encoder(self.encoder_), **pack_remainder(self.remainder_), **user_arrays}
+        return super().pack() | Packed({"fit": self._solver_report()}, arrays, user_tables)
+
+    def unpack(self, content: Content) -> None:
+        """Set what `pack` returned; encoder and remainder stay on disk until used."""
+        super().unpack(content)
+        arrays, fit = content.arrays, content.settings["fit"]
+        self.encoder_ = unpack_encoder(arrays, len(self.tags_))
+        n_learned, width = self.encoder_.shape
+        self.remainder_ = unpack_remainder(arrays, n_learned)
+        self.user_rows_ = unpack_user_rows(arrays, content.tables, width)
+        self.iterations_ = fit["iterations"]
+        self.residual_ = fit["residual"]
+        self.converged_ = fit["converged"]
+        if width != len(self.tags_) or n_learned > len(self.items_):
+            raise ValueError("its parts are of different sizes")
+        if not np.isfinite(self.residual_):
+            raise ValueError("its residual is not finite")
+
+    @classmethod
+    def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters with options objects in place of tables; see `read_parameters`."""
+        return read_parameters(parameters)
+
+    def _solver_report(self) -> dict[str, Any]:
+        """Return how the solver ended."""
+        return {
             "iterations": self.iterations_,
             "residual": self.residual_,
             "converged": self.converged_,
         }
-        artifact.write(
-            folder,
-            kind="Teaser",
-            settings={"parameters": self._plain_parameters(), "fit": fared, **kept["settings"]},
-            arrays={
-                **pack_encoder(self.encoder_),
-                **pack_remainder(self.remainder_),
-                **user_arrays,
-                **kept["arrays"],
-            },
-            tables={**kept["tables"], **user_tables},
-        )
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, Any], *parts: Model) -> Self:
-        """Return a model to be fitted, of parameters as json or TOML hold them.
-
-        Parameters
-        ----------
-        parameters
-            Options objects as tables, `{"remainder": {"l2": 5.0}}`, or with dotted names,
-            `{"remainder.l2": 5.0}`.
-        """
-        return super().from_parameters(read_parameters(parameters), *parts)
-
-    @classmethod
-    def from_content(cls, content: Content) -> Self:
-        """Return the model that was saved; encoder and remainder stay on disk until used."""
-        settings: Mapping[str, Any] = content.settings
-        model = cls.from_parameters(settings["parameters"])
-        model._read_catalogue(content)
-        model.encoder_ = unpack_encoder(content.arrays, settings["shape"][1])
-        learnt, width = model.encoder_.shape
-        model.remainder_ = unpack_remainder(content.arrays, learnt)
-        model.user_rows_ = unpack_user_rows(content.arrays, content.tables, width)
-        model.iterations_ = settings["fit"]["iterations"]
-        model.residual_ = settings["fit"]["residual"]
-        model.converged_ = settings["fit"]["converged"]
-        if width != len(model.tags_) or learnt > len(model.items_):
-            raise ValueError("its parts are of different sizes")
-        if not np.isfinite(model.residual_):
-            raise ValueError("its parts do not fit together")
-        return model
 
     def _solve(
         self, system: System, dataset: Dataset, start: Array | None, callback: Callback | None
@@ -420,17 +387,6 @@ class Teaser(EncoderModel):
         if self.remainder is not None:
             others = [name for name in ("decoder", "sparse") if getattr(self, name) is not None]
             check_companions(solver=self.solver, gram=self.gram, others=others)
-
-    def _plain_parameters(self) -> dict[str, Any]:
-        """Return the parameters as json can hold them.
-
-        A given Gram or generator is not kept, nor is the device: it belongs to the machine.
-        """
-        settings = plain_parameters(self.parameters())
-        settings["device"] = "cpu"
-        settings["gram"] = self.gram if isinstance(self.gram, str) else "auto"
-        settings["rng"] = self.rng if isinstance(self.rng, int) else None
-        return {k: v.item() if isinstance(v, np.generic) else v for k, v in settings.items()}
 
 
 def _matched(start: Teaser, dataset: Dataset, user_features: UserFeatures | None) -> Array:

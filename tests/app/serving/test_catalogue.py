@@ -4,6 +4,7 @@ import base64
 import copy
 import os
 import shutil
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -78,8 +79,9 @@ def test_filters_join_features_by_and_and_values_by_or(shop: Catalogue) -> None:
 
 def test_a_tag_is_carried_whatever_its_weight(shop: Catalogue) -> None:
     model = copy.copy(shop.model)
-    model.decoder_ = -shop.model.decoder_
-    model.decoder_.data[0] = 0.0
+    decoder = -shop.model.decoder_
+    decoder.data[0] = 0.0
+    model._tag_table = replace(model.tag_table_, decoder=decoder)
     turned = Catalogue(model)
     for tag in (Tag("type", "Concert"), Tag("type", "Run"), Tag("town", "Ghent")):
         assert turned.allowed([tag]).tolist() == shop.allowed([tag]).tolist()

@@ -1,33 +1,34 @@
-"""Results of a real small study, for the tests of reports."""
+"""Results of a small study, for the tests of reports."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from reports import Content
+from reports import Content, reported
 
-from teaser.evaluate.study.plan import Study
-from teaser.evaluate.study.run import run_study
-
-STUDY = Path(__file__).with_name("small_run.toml")
+from teaser.evaluate.report.pictures.drawing import Picture
+from teaser.evaluate.report.pictures.study import draw_pictures
 
 
 @pytest.fixture(scope="session")
-def results_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the results of a study and of its quick version."""
-    folder = tmp_path_factory.mktemp("results")
-    for quick in (False, True):
-        run_study(Study.read(STUDY), data=folder, out=folder, quick=quick)
-    return folder
+def results_folder() -> Path:
+    """The stored results of a study and of its quick version; not to be written to."""
+    return Path(__file__).with_name("stored")
 
 
 @pytest.fixture
 def content(results_folder: Path) -> Content:
-    """The results of the study as its json holds them; a copy that may be changed."""
-    import json
-
+    """The results of the study as parsed JSON; a copy that may be changed."""
     found: Content = json.loads((results_folder / "small_run.json").read_text(encoding="utf-8"))
     return found
+
+
+@pytest.fixture(scope="session")
+def pictures(results_folder: Path) -> dict[str, Picture]:
+    """The pictures of the study by their short names."""
+    content = json.loads((results_folder / "small_run.json").read_text(encoding="utf-8"))
+    return {p.name.rpartition("-")[2]: p for p in draw_pictures(reported(content))}
 
 
 @pytest.fixture

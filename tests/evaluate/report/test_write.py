@@ -110,8 +110,7 @@ def test_nothing_is_written_for_bad_results(tmp_path: Path) -> None:
     assert not (tmp_path / "report").exists()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_the_page_in_a_browser(browser: Browser, page: Path, scheme: Any, width: int) -> None:
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True

@@ -118,7 +118,7 @@ def test_equal_ridges_are_one_ease(parts: Split) -> None:
     found = measure_dial(
         SharedFits(parts.training), parts.validation, grid, callback=lambda *said: told.append(said)
     )
-    ridges = sorted(s.parameters["l2"] for s in found if s.kind == "EASE")
+    ridges = sorted(s.parameters["l2_weights"] for s in found if s.kind == "EASE")
     assert ridges == [20.0, 30.0, 40.0]
     assert [done for done, _, _ in told] == list(range(grid.size))
     assert {total for _, total, _ in told} == {grid.size} == {len(found)}

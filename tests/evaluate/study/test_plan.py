@@ -29,7 +29,7 @@ k = [7, 70]
 
 [models.EASE]
 kind = "EASE"
-grid = { l2 = [10, 100, 1000] }
+grid = { l2_weights = [10, 100, 1000] }
 
 [models.TEASER]
 kind = "Teaser"
@@ -86,8 +86,12 @@ def test_a_slip_is_named_with_the_file(tmp_path: Path) -> None:
         ("validation = 20", "validaton = 20", "no entry 'validaton'.*validation"),
         ("validation = 20\n", "", "split lacks validation"),
         ('kind = "EASE"', 'type = "EASE"', r"models\[0\] has no entry 'type'"),
-        ("l2 = [10, 100, 1000]", "l2 = 10", "grid.l2 must be a list, found 10"),
-        ("l2 = [10, 100, 1000]", "l2 = []", "grid.l2 is empty"),
+        (
+            'EASE"\ngrid = { l2_weights = [10, 100, 1000] }',
+            'EASE"\ngrid = { l2_weights = 10 }',
+            "grid.l2_weights must be a list, found 10",
+        ),
+        ("l2_weights = [10, 100, 1000]", "l2_weights = []", "grid.l2_weights is empty"),
         ("tol = 1e-2", "l2_weights = 4", "l2_weights both as a parameter and in the grid"),
         ('"TEASER", "EASE"]', '"TEASR", "EASE"]', "'TEASR', which is not above it.*TEASER"),
         ('"TEASER", "EASE"]', '"TEASER"]\ngrid = { a = [1] }', "cannot have a grid"),
@@ -122,8 +126,9 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_the_studies_that_come_along_are_valid() -> None:
-    paths = sorted((ROOT / "experiments").glob("*.toml"))
-    assert len(paths) >= 6
+    stored = ROOT / "tests" / "evaluate" / "report" / "stored"
+    paths = [*sorted((ROOT / "experiments").glob("*.toml")), *stored.glob("*.toml")]
+    assert len(paths) >= 7
     for path in paths:
         study = Study.read(path)
         assert study.name == path.stem

@@ -32,7 +32,7 @@ strengths = [3, -2]
 draws = 2
 [models.EASE]
 kind = "EASE"
-grid = { l2 = [20, 200] }
+grid = { l2_weights = [20, 200] }
 [models.TEASER]
 kind = "Teaser"
 grid = { l2_weights = [20, 100], l2_encoder = [20, 100] }

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from contract import ModelContract
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,6 +14,7 @@ from teaser.errors import ParameterError
 from teaser.model import ItemKNN
 from teaser.model.baselines import itemknn
 from teaser.model.baselines.itemknn import neighbours
+from teaser.testing import ModelContract
 
 
 class TestItemKNN(ModelContract):

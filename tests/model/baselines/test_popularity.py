@@ -1,11 +1,11 @@
 """Popularity: the contract, and counts that no person changes."""
 
 import numpy as np
-from contract import ModelContract
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset
 from teaser.model import Popularity
+from teaser.testing import ModelContract
 
 
 class TestPopularity(ModelContract):

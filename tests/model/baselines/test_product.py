@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import RULES, small_tables
-from contract import AspectContract
 from numpy.testing import assert_allclose, assert_array_equal
 
 import teaser
@@ -14,23 +13,24 @@ from teaser import Dataset, Steering, Teaser, artifact
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
 from teaser.model import EASE, EDLAE, WMFS, ItemKNN, Popularity, Product
 from teaser.model.baselines.product import Cover, multiply
+from teaser.testing import TaggedModelContract
 
 
-class TestProduct(AspectContract):
+class TestProduct(TaggedModelContract):
     rtol = 1e-6
 
     def make(self) -> Product:
-        return Product(Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4), EASE(l2=5.0))
+        return Product(Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4), EASE(l2_weights=5.0))
 
 
-class TestProductOfOthers(AspectContract):
+class TestProductOfOthers(TaggedModelContract):
     def make(self) -> Product:
         return Product(WMFS(l2=2.0, alpha=5.0), ItemKNN(k=30))
 
 
 @pytest.fixture(scope="module")
 def fitted(dataset: Dataset) -> Product:
-    parts = Teaser(l2_weights=5.0, l2_encoder=5.0), EASE(l2=5.0, dtype="float64")
+    parts = Teaser(l2_weights=5.0, l2_encoder=5.0), EASE(l2_weights=5.0, dtype="float64")
     return Product(*parts).fit(dataset)
 
 
@@ -137,7 +137,7 @@ def test_new_items_are_refused(fitted: Product) -> None:
         fitted.add_items({"n1": ["type=film"]})
 
 
-@pytest.mark.parametrize("other", [Popularity(), EDLAE(l2=5.0, rank=3, tol=1e-2)])
+@pytest.mark.parametrize("other", [Popularity(), EDLAE(l2_weights=5.0, rank=3, tol=1e-2)])
 def test_any_model_can_be_the_other(other: Any, dataset: Dataset, tmp_path: Path) -> None:
     product = Product(Teaser(), other).fit(dataset)
     product.save(tmp_path / "m")
@@ -151,7 +151,7 @@ def test_a_folder_with_parts_that_do_not_fit_is_refused(dataset: Dataset, tmp_pa
     a, b = (artifact.read(tmp_path / name) for name in "ab")
 
     def mixed(mine: Any, theirs: Any) -> dict[str, Any]:
-        return {k: (mine if k.startswith("aspect.") else theirs)[k] for k in mine}
+        return {k: (mine if k.startswith("tagged.") else theirs)[k] for k in mine}
 
     artifact.write(
         tmp_path / "a", kind="Product", settings=a.settings,

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from contract import AspectContract, ModelContract
 from numpy.testing import assert_allclose, assert_array_equal
 
 import teaser
@@ -16,20 +15,21 @@ from teaser.errors import ParameterError, RuleError
 from teaser.model import WMF, WMFS
 from teaser.model.baselines import wmf
 from teaser.model.baselines.wmf import fold_in, ridge_inverse
+from teaser.testing import ModelContract, TaggedModelContract
 
 
 class TestWMF(ModelContract):
     rtol = 1e-9
 
     def make(self) -> WMF:
-        return WMF(factors=6, l2=2.0, alpha=4.0, iterations=5)
+        return WMF(factors=6, l2=2.0, alpha=4.0, max_iter=5)
 
-    def test_a_person_without_history_is_scored(self, fitted: Any, dataset: Dataset) -> None:
-        assert not fitted.score_batch(np.zeros((1, dataset.n_items))).any()
-        super().test_a_person_without_history_is_scored(fitted, dataset)
+    def test_a_user_without_history_is_scored(self, fitted: Any) -> None:
+        assert not fitted.score_batch(np.zeros((1, 40))).any()
+        super().test_a_user_without_history_is_scored(fitted)
 
 
-class TestWMFS(AspectContract):
+class TestWMFS(TaggedModelContract):
     def make(self) -> WMFS:
         return WMFS(l2=2.0, alpha=5.0)
 
@@ -105,7 +105,7 @@ def test_parameters_are_checked_at_fit_and_not_before(
         kind(**bad).fit(dataset)
 
 
-@pytest.mark.parametrize("bad", [{"factors": 0}, {"iterations": 2.5}, {"rng": "seed"}])
+@pytest.mark.parametrize("bad", [{"factors": 0}, {"max_iter": 2.5}, {"rng": "seed"}])
 def test_parameters_of_the_factorisation_are_checked(dataset: Dataset, bad: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(bad))):
         WMF(**bad).fit(dataset)
@@ -120,7 +120,7 @@ def test_a_feature_named_popularity_is_refused(tables: Any) -> None:
 def test_people_are_folded_in_as_implicit_does(dataset: Dataset) -> None:
     als = importlib.import_module("implicit.cpu.als")
     threads = importlib.import_module("threadpoolctl")
-    model = WMF(factors=6, l2=2.0, alpha=4.0, iterations=5).fit(dataset)
+    model = WMF(factors=6, l2=2.0, alpha=4.0, max_iter=5).fit(dataset)
     with threads.threadpool_limits(1, "blas"):
         theirs = als.AlternatingLeastSquares(factors=6, regularization=2.0, alpha=5.0)
         theirs.item_factors = model.factors_.astype(np.float32)
@@ -130,14 +130,14 @@ def test_people_are_folded_in_as_implicit_does(dataset: Dataset) -> None:
 
 
 def test_factors_settle_where_neither_side_can_be_improved(dataset: Dataset) -> None:
-    model = WMF(factors=3, l2=5.0, alpha=4.0, iterations=200).fit(dataset)
+    model = WMF(factors=3, l2=5.0, alpha=4.0, max_iter=200).fit(dataset)
     U = fold_in(dataset.X, model.factors_, model.inverse_, 4.0)
     again = fold_in(sp.csr_array(dataset.X.T), U, ridge_inverse(U, 5.0), 4.0)
     assert_allclose(again, model.factors_, atol=2e-3 * np.abs(model.factors_).max())
 
 
 def test_the_seed_decides(dataset: Dataset) -> None:
-    factors = [WMF(factors=4, iterations=2, rng=seed).fit(dataset).factors_ for seed in (1, 1, 2)]
+    factors = [WMF(factors=4, max_iter=2, rng=seed).fit(dataset).factors_ for seed in (1, 1, 2)]
     assert_array_equal(factors[0], factors[1])
     assert not np.allclose(factors[0], factors[2])
 
@@ -145,7 +145,7 @@ def test_the_seed_decides(dataset: Dataset) -> None:
 def test_a_missing_package_is_named_with_its_extra(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    fitted = WMF(factors=4, iterations=2).fit(dataset)
+    fitted = WMF(factors=4, max_iter=2).fit(dataset)
     fitted.save(tmp_path / "m")
 
     def absent(name: str) -> Any:

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from contract import AspectContract
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder, objective, random_problem
 
@@ -34,13 +33,14 @@ from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Limits, Solution
 from teaser.model.solver.system import System
 from teaser.profile import POPULARITY
+from teaser.testing import TaggedModelContract
 
 Array = Any
 L1, L2, LD = 3.0, 2.0, 4.0
 EXACT: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "dtype": "float64", "tol": 1e-10}
 
 
-class TestLearnedDecoder(AspectContract):
+class TestLearnedDecoder(TaggedModelContract):
     def make(self) -> Teaser:
         return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, decoder=LearnedDecoder(l2=5.0))
 
@@ -205,8 +205,7 @@ def test_reasons_carry_the_weight_and_sum_to_the_score(learned: Teaser) -> None:
 def test_impacts_count_weights_by_their_size(learned: Teaser) -> None:
     turned = Teaser(decoder=LearnedDecoder())
     turned.__dict__.update(learned.__dict__)
-    turned.decoder_ = -learned.decoder_
-    turned._index()
+    turned._tag_table = replace(learned.tag_table_, decoder=-learned.decoder_)
     history = ["i2", "i6"]
     assert turned.profile(history).impacts == pytest.approx(learned.profile(history).impacts)
 

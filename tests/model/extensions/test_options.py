@@ -6,7 +6,8 @@ import pytest
 
 from teaser import LearnedDecoder, Remainder, SparseEncoder, Teaser
 from teaser.errors import ParameterError
-from teaser.model.extensions.options import plain_parameters, read_parameters
+from teaser.model.base import plain_parameters
+from teaser.model.extensions.options import read_parameters
 
 # What a model of an earlier version saved, with every extension left out.
 EARLIER: dict[str, Any] = {

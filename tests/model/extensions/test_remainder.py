@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
-from contract import AspectContract
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, exact_encoder, random_problem, without_diagonal
 
@@ -35,6 +34,7 @@ from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.solution import Limits
 from teaser.profile import POPULARITY
+from teaser.testing import TaggedModelContract, example_dataset
 
 
 def half_gradients(
@@ -206,14 +206,14 @@ def test_it_takes_few_iterations_and_fewer_from_a_start() -> None:
 
 def test_ease_of_the_same_ridge_is_a_by_product(dataset: Dataset) -> None:
     system = Teaser(l2_weights=3.0, remainder=Remainder(l2=4.0)).prepare(dataset)
-    wanted = EASE(l2=7.0).fit(dataset)
+    wanted = EASE(l2_weights=7.0).fit(dataset)
     assert isinstance(system, Inverse)
     kept = system.inverse.copy()
-    given = EASE(l2=7.0).fit(dataset, inverse=kept)
+    given = EASE(l2_weights=7.0).fit(dataset, inverse=kept)
     assert_allclose(given.weights_, wanted.weights_, atol=1e-6)
     assert_array_equal(system.inverse, kept)
     with pytest.raises(ParameterError, match=r"inverse is \(3, 3\), and there are 40 items"):
-        EASE(l2=7.0).fit(dataset, inverse=np.eye(3))
+        EASE(l2_weights=7.0).fit(dataset, inverse=np.eye(3))
 
 
 def test_a_singular_gram_is_named() -> None:
@@ -224,7 +224,7 @@ def test_a_singular_gram_is_named() -> None:
 # The model
 
 
-class TestTeaserWithRemainder(AspectContract):
+class TestTeaserWithRemainder(TaggedModelContract):
     """All that an aspect model must do."""
 
     def make(self) -> Teaser:
@@ -238,9 +238,8 @@ class TestTeaserWithRemainder(AspectContract):
             assert total == pytest.approx(said.score, rel=1e-12)
             assert sum(abs(r.share) for r in said.reasons) == pytest.approx(1.0)
 
-    def test_every_recommendation_has_reasons_of_its_own_tags(
-        self, fitted: Any, dataset: Dataset
-    ) -> None:
+    def test_every_recommendation_has_reasons_of_its_own_tags(self, fitted: Any) -> None:
+        dataset = example_dataset()
         tags = (*dataset.tags, POPULARITY)
         D = fitted.decoder_.toarray()
         kinds = set()
@@ -354,7 +353,7 @@ def test_people_alone_are_ease_where_the_remainder_is_cheap(dataset: Dataset) ->
     model = Teaser(l2_weights=5.0, l2_encoder=500.0, remainder=Remainder(l2=1e-3), tol=1e-5).fit(
         dataset
     )
-    wanted = EASE(l2=5.001).fit(dataset).score_batch(dataset.X[:20])
+    wanted = EASE(l2_weights=5.001).fit(dataset).score_batch(dataset.X[:20])
     found = model.score_batch(dataset.X[:20], steering=Steering(balance=1.0))
     factor = (found * wanted).sum(axis=1) / (wanted**2).sum(axis=1)
     assert_allclose(found, factor[:, None] * wanted, rtol=2e-2, atol=2e-2 * np.abs(found).max())
@@ -563,7 +562,7 @@ def test_a_second_fit_without_it_forgets_it(dataset: Dataset) -> None:
 
 
 def test_a_product_explains_both_kinds_of_its_part(both: Teaser, dataset: Dataset) -> None:
-    product = Product(both, EASE(l2=50.0).fit(dataset))
+    product = Product(both, EASE(l2_weights=50.0).fit(dataset))
     assert product.has_remainder
     said = product.explain("i3", ["i1", "i5"])
     assert set(said.viewed) == {"i1", "i5"}
@@ -632,9 +631,9 @@ def test_what_is_kept_takes_eight_bytes_and_stays_on_disk(dataset: Dataset, tmp_
 
 def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
     system: Any = Teaser(l2_weights=20.0, remainder=Remainder(l2=480.0)).prepare(dataset)
-    EASE(l2=500.0).fit(dataset, inverse=system.inverse)
-    with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I.*remainder\.l2"):
-        EASE(l2=77.0).fit(dataset, inverse=system.inverse)
+    EASE(l2_weights=500.0).fit(dataset, inverse=system.inverse)
+    with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I"):
+        EASE(l2_weights=77.0).fit(dataset, inverse=system.inverse)
 
 
 @pytest.mark.parametrize("k", [300.0, 10_000.0])

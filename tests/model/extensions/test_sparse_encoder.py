@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from contract import AspectContract
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -37,12 +36,13 @@ from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Limits, Solution
 from teaser.model.solver.system import System
+from teaser.testing import TaggedModelContract
 
 Array = Any
 L1, L2 = 3.0, 2.0
 
 
-class TestSparseEncoder(AspectContract):
+class TestSparseEncoder(TaggedModelContract):
     def make(self) -> Teaser:
         return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, sparse=SparseEncoder(density=0.4))
 

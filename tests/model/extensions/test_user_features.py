@@ -390,7 +390,7 @@ class TestAnswers:
 
     def test_a_product_hands_them_to_its_aspect_part(self, known: Dataset) -> None:
         aspect = Teaser(tol=1e-5).fit(known)
-        both = Product(aspect, EASE(l2=10.0).fit(known))
+        both = Product(aspect, EASE(l2_weights=10.0).fit(known))
         assert both.user_tags_ == aspect.user_tags_
         cold = both.recommend([], about=["camp=music"], k=5)
         alone = aspect.recommend([], about=["camp=music"], k=5)
@@ -469,8 +469,8 @@ class TestEvaluation:
         parts = split(known, n_validation=10, n_test=20, rng=0)
         for model in (Teaser(user_features=False).fit(parts.training), EASE().fit(parts.training)):
             told, untold = (
-                evaluate(model, parts.test, metrics=["ndcg@20"], about=people)
-                for people in (True, False)
+                evaluate(model, parts.test, metrics=["ndcg@20"], user_features=given)
+                for given in (True, False)
             )
             assert_array_equal(told.lists, untold.lists)
 

@@ -8,8 +8,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser.model.extensions.viewed_items import (
-    Person,
-    Standing,
     describe_remainder,
     len_of,
     pack_remainder,
@@ -97,12 +95,3 @@ def test_nothing_is_packed_of_nothing() -> None:
     assert describe_remainder(None) is None
     with pytest.raises(ValueError, match="not of the items"):
         unpack_remainder({"remainder": np.zeros((2, 2))}, 3)
-
-
-def test_a_person_is_a_row_of_those_who_stand_there() -> None:
-    rows = sp.csr_array(np.array([[0, 1, 0], [1, 0, 1]]))
-    standing = Standing(np.array([[0.1], [0.2]]), np.array([1.0, 0.5]), np.array([3.0, 4.0]))
-    one = Person.of(rows, standing, 1)
-    assert one.values.tolist() == [0.2]
-    assert one.seen.tolist() == [0, 2]
-    assert (one.tags_weight, one.viewed_weight) == (0.5, 4.0)

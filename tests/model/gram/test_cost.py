@@ -56,8 +56,8 @@ def test_the_parts_sum_to_the_total(dataset: Dataset) -> None:
 
 
 def test_twice_the_precision_takes_more_memory(dataset: Dataset) -> None:
-    wide, narrow = (Teaser(dtype=dtype).estimate(dataset) for dtype in ("float64", "float32"))
-    assert wide.total_memory > narrow.total_memory
+    single, double = (Teaser(dtype=dtype).estimate(dataset) for dtype in ("float32", "float64"))
+    assert double.total_memory > single.total_memory
 
 
 def test_a_gram_that_does_not_fit_is_never_chosen() -> None:

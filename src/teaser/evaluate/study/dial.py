@@ -93,7 +93,7 @@ def measure_dial(
             callback(len(settings), grid.size, f"{kind} {text}")
         start = time.perf_counter()
         if kind == "EASE":
-            model = fits.fit_ease(parameters["l2"])
+            model = fits.fit_ease(parameters["l2_weights"])
         else:
             model = fits.fit(make_model("Teaser", {**(fixed or {}), **parameters}))
         seconds = time.perf_counter() - start
@@ -186,7 +186,7 @@ def _settings(grid: DialPlan) -> Iterator[tuple[str, dict[str, float]]]:
             yield "remainder", {"l2_weights": l1, "l2_encoder": l2, "remainder.l2": k}
         if l1 + k not in ridges:
             ridges.add(l1 + k)
-            yield "EASE", {"l2": l1 + k}
+            yield "EASE", {"l2_weights": l1 + k}
 
 
 def _fixed_parameters(study: Study) -> dict[str, Any]:

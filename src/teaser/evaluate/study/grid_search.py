@@ -82,7 +82,7 @@ def search_grid(
                 model = fits.fit(make_model(plan.kind, {**plan.parameters, **cell}))
                 evaluation = evaluate(model, fold, metrics=[how.metric])
             value = evaluation.summary()[how.metric].mean
-            trials.add(Trial(cell, value, meter.seconds, getattr(model, "iterations_", None)))
+            trials.add(Trial(cell, value, meter.seconds, model.iterations_))
         done = trials.all()
     best = max(done, key=lambda trial: trial.value)
     return GridSearch({**plan.parameters, **best.parameters}, done, resumed)

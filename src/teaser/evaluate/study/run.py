@@ -30,8 +30,8 @@ from teaser.evaluate.study.results import (
     TagCutResult,
     circumstances,
 )
-from teaser.model import KINDS
 from teaser.model.base import Model
+from teaser.model.registry import KINDS
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.tagged import TaggedModel
 from teaser.model.teaser import Teaser
@@ -120,8 +120,8 @@ class StudyRun:
             meter.seconds,
             meter.cpu_seconds,
             meter.peak_memory,
-            iterations=getattr(model, "iterations_", None),
-            residual=getattr(model, "residual_", None),
+            iterations=model.iterations_,
+            residual=model.residual_,
         )
         return model, cost
 
@@ -163,7 +163,7 @@ class StudyRun:
             model, fold = models[name], self.split.test
             if (name, scale) not in without_feedback:
                 without_feedback[name, scale] = evaluate(model, fold, **given)
-            pressed = {"strength": strength, "n_tags": n_tags, "draws": plan.draws}
+            pressed: dict[str, Any] = {"strength": strength, "n_tags": n_tags, "draws": plan.draws}
             found = simulate(model, fold, rng=plan.seed, **pressed, **given)
             results.append(
                 SimulationResult(

@@ -5,9 +5,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
-from teaser.model.baselines.base import PlainModel, check_dataset, check_number
+from teaser.model.base import Model
+from teaser.model.checks import check_dataset, check_number
 from teaser.model.gram.build import check_dense_settings, dense_gram
 from teaser.model.gram.cost import check_room
 from teaser.model.solver.inverse import invert, item_weights
@@ -15,20 +17,20 @@ from teaser.model.solver.inverse import invert, item_weights
 Array = NDArray[Any]
 
 
-class EASE(PlainModel):
+class EASE(Model):
     """Embarrassingly shallow autoencoder: one items x items matrix of weights.
 
     It minimises
 
-        |X - X B|^2 + l2 |B|^2,    diag(B) = 0
+        |X - X B|^2 + l2_weights |B|^2,    diag(B) = 0
 
-    whose solution is B_ij = -C_ij / C_jj with C = (X'X + l2 I)^-1. One items x items array is
-    allocated, and turned into its inverse and into the weights in its own memory.
+    whose solution is B_ij = -C_ij / C_jj with C = (X'X + l2_weights I)^-1. One items x items array
+    is allocated, which becomes the inverse and then the weights in place.
 
     Parameters
     ----------
-    l2
-        lambda, the penalty on weights: larger trusts only what many people share.
+    l2_weights
+        lambda, the penalty on item weights: larger trusts only what many users share.
     gram
         X'X: `"auto"` to count it, or a precomputed array or operator, which is copied. Give one
         for a grid of penalties, so that it is counted once.
@@ -47,10 +49,12 @@ class EASE(PlainModel):
 
     weights_: Array
 
-    _learnt = ("weights",)
+    learned_arrays = ("weights",)
 
-    def __init__(self, *, l2: float = 200.0, gram: Any = "auto", dtype: str = "float32") -> None:
-        self.l2 = l2
+    def __init__(
+        self, *, l2_weights: float = 200.0, gram: Any = "auto", dtype: str = "float32"
+    ) -> None:
+        self.l2_weights = l2_weights
         self.gram = gram
         self.dtype = dtype
 
@@ -60,42 +64,39 @@ class EASE(PlainModel):
         Parameters
         ----------
         inverse
-            (X'X + l2 I)^-1 where it is known, as from `Teaser(remainder=...)`, whose
-            l2_weights + remainder.l2 is this l2; it is copied.
+            (X'X + l2_weights I)^-1 where it is known, as from `Teaser.prepare` with a
+            remainder, whose two penalties sum to this one; it is copied.
         """
         self._check(dataset)
         check_room("EASE", dataset.n_items, self.dtype)
         if inverse is None:
             A = dense_gram(dataset.X, self.gram, self.dtype)
-            A.flat[:: len(A) + 1] += self.l2
+            A.flat[:: len(A) + 1] += self.l2_weights
             weights = item_weights(invert(A))
         elif np.shape(inverse) != (dataset.n_items, dataset.n_items):
             raise ParameterError(
                 f"The inverse is {np.shape(inverse)}, and there are {dataset.n_items:,} items."
             )
         else:
-            _check_inverse(inverse, dataset.X, self.l2)
+            _check_inverse(inverse, dataset.X, self.l2_weights)
             weights = item_weights(np.array(inverse, dtype=self.dtype, copy=True))
-        self._take_catalogue(dataset)
+        self.keep_items(dataset)
         self.weights_ = weights
         return self
 
-    def memory_estimate(self, dataset: Dataset) -> int:
-        """Return the bytes that fitting this data set will take at the peak."""
-        self._check(dataset)
-        return dataset.n_items**2 * np.dtype(self.dtype).itemsize
-
     def score_batch(self, X: Any) -> Array:
-        """Return the score of every item for every row of histories (people x items)."""
-        rows = self._histories(X)
+        """Return the score of every item for every row of histories (users x items)."""
+        rows = self.check_histories(X)
         return np.asarray(rows.astype(self.weights_.dtype) @ self.weights_)
 
     def _check(self, dataset: Dataset) -> None:
-        check_number("l2", self.l2)
+        check_number("l2_weights", self.l2_weights)
         check_dense_settings(self.gram, self.dtype)
         check_dataset(dataset)
 
-    def _check_whole(self) -> None:
+    def unpack(self, content: Content) -> None:
+        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        super().unpack(content)
         n_items = len(self.items_)
         if self.weights_.shape != (n_items, n_items):
             raise ValueError("its weights are not items x items")
@@ -111,5 +112,5 @@ def _check_inverse(C: Array, X: Any, l2: float) -> None:
     if not abs(unit - 1) < 0.01:
         raise ParameterError(
             f"The inverse is not that of X'X + {l2:g} I: its row for the most popular item gives "
-            f"{unit:.3g} where 1 should be. Is l2 the sum of l2_weights and remainder.l2?"
+            f"{unit:.3g} where 1 should be. Is l2_weights the sum of both penalties?"
         )

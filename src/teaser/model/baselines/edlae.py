@@ -1,7 +1,7 @@
 """EDLAE: an autoencoder of low rank, or of full rank in closed form, without its diagonal."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -9,17 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.errors import ConvergenceWarning, ParameterError, SolverError
-from teaser.model.baselines.base import (
-    PlainModel,
-    check_count,
-    check_dataset,
-    check_number,
-    check_rng,
-)
+from teaser.model.base import Model
+from teaser.model.checks import check_count, check_dataset, check_number, check_rng
 from teaser.model.gram.build import check_dense_settings, dense_gram
 from teaser.model.gram.cost import check_room
+from teaser.model.packed import Packed
 from teaser.model.solver.inverse import invert, item_weights
 from teaser.model.solver.solution import check_reachable
 
@@ -37,23 +34,24 @@ class Factors:
     converged: bool
 
 
-class EDLAE(PlainModel):
+class EDLAE(Model):
     """Emphasised denoising linear autoencoder: weights of low rank, their diagonal left out.
 
     It minimises
 
-        |X - X P(E D')|^2 + |L^(1/2) P(E D')|^2,    L = l2 I + dropout / (1 - dropout) dM(X'X)
+        |X - X P(E D')|^2 + |L^(1/2) P(E D')|^2,
+        L = l2_weights I + dropout / (1 - dropout) dM(X'X)
 
     over E and D (items x rank), where P sets the diagonal to zero. TEASER is this model with
     the decoder fixed to the tags.
 
     Parameters
     ----------
-    l2
-        lambda, the penalty on item-to-item weights: larger trusts only what many people share.
+    l2_weights
+        lambda, the penalty on item weights: larger trusts only what many users share.
     dropout
         p, the share of a history that is hidden in learning: more shrinks the weights of items
-        that many people chose. The paper's model has none.
+        that many users chose. The paper's model has none.
     rank
         The number of columns of E and D; `"tags"` for the number of tags of the data set,
         popularity among them; `"full"` or None for the closed form.
@@ -92,12 +90,12 @@ class EDLAE(PlainModel):
     objective_: tuple[float, ...]
     converged_: bool
 
-    _learnt = ("encoder", "decoder", "own")
+    learned_arrays = ("encoder", "decoder", "own")
 
     def __init__(
         self,
         *,
-        l2: float = 200.0,
+        l2_weights: float = 200.0,
         dropout: float = 0.0,
         rank: int | str | None = "tags",
         gram: Any = "auto",
@@ -106,7 +104,7 @@ class EDLAE(PlainModel):
         dtype: str = "float32",
         rng: int | np.random.Generator | None = 0,
     ) -> None:
-        self.l2 = l2
+        self.l2_weights = l2_weights
         self.dropout = dropout
         self.rank = rank
         self.gram = gram
@@ -127,7 +125,7 @@ class EDLAE(PlainModel):
         rank = self._rank(dataset)
         check_room("EDLAE", dataset.n_items, self.dtype, arrays=1 if rank is None else 2)
         G = dense_gram(dataset.X, self.gram, self.dtype)
-        penalty = self.l2 + self.dropout / (1 - self.dropout) * G.diagonal()
+        penalty = self.l2_weights + self.dropout / (1 - self.dropout) * G.diagonal()
         if rank is None:
             G.flat[:: len(G) + 1] += penalty
             weights = item_weights(invert(G))
@@ -135,29 +133,22 @@ class EDLAE(PlainModel):
         else:
             rng = np.random.default_rng(self.rng)
             found = alternate(G, penalty, rank, self.tol, self.max_iter, rng, callback)
-        self._take_catalogue(dataset)
+        self.keep_items(dataset)
         self.encoder_, self.decoder_ = found.encoder, found.decoder
         self.own_ = np.zeros(len(G)) if rank is None else _rowdot(found.encoder, found.decoder)
         self.objective_, self.converged_ = found.objective, found.converged
         return self
 
-    def memory_estimate(self, dataset: Dataset) -> int:
-        """Return the bytes that fitting this data set will take at the peak."""
-        self._check(dataset)
-        rank, n = self._rank(dataset), dataset.n_items
-        cells = n * n if rank is None else 2 * n * n + _ARRAYS * n * rank
-        return cells * np.dtype(self.dtype).itemsize
-
     def score_batch(self, X: Any) -> Array:
-        """Return the score of every item for every row of histories (people x items)."""
-        rows = self._histories(X)
+        """Return the score of every item for every row of histories (users x items)."""
+        rows = self.check_histories(X)
         scores = np.asarray(rows.astype(self.encoder_.dtype) @ self.encoder_)
         if not self.decoder_.shape[1]:
             return scores
         scores = scores @ self.decoder_.T
         # x_i (E D')_ii, what an item says about itself, is no part of the model.
-        person = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-        scores[person, rows.indices] -= self.own_[rows.indices].astype(scores.dtype)
+        users = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        scores[users, rows.indices] -= self.own_[rows.indices].astype(scores.dtype)
         return scores
 
     def _rank(self, dataset: Dataset) -> int | None:
@@ -168,7 +159,7 @@ class EDLAE(PlainModel):
         return rank if rank < dataset.n_items else None
 
     def _check(self, dataset: Dataset) -> None:
-        check_number("l2", self.l2)
+        check_number("l2_weights", self.l2_weights)
         if self.dropout != 0 or isinstance(self.dropout, bool):
             check_number("dropout", self.dropout, most=1.0)
         if isinstance(self.rank, str) and self.rank not in ("tags", "full"):
@@ -184,23 +175,21 @@ class EDLAE(PlainModel):
         check_reachable(self.tol, str(np.dtype(self.dtype)))
         check_dataset(dataset)
 
-    def _fit_settings(self) -> dict[str, Any]:
-        return {"objective": list(self.objective_), "converged": self.converged_}
+    def pack(self) -> Packed:
+        """Return what was learned beside the items, to be saved."""
+        fit = {"objective": list(self.objective_), "converged": self.converged_}
+        return super().pack() | Packed({"fit": fit})
 
-    def _take_fit_settings(self, settings: Mapping[str, Any]) -> None:
-        self.objective_ = tuple(settings["objective"])
-        self.converged_ = settings["converged"]
-
-    def _check_whole(self) -> None:
+    def unpack(self, content: Content) -> None:
+        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        super().unpack(content)
+        fit = content.settings["fit"]
+        self.objective_, self.converged_ = tuple(fit["objective"]), fit["converged"]
         n_items, rank = len(self.items_), self.decoder_.shape[1]
         if self.encoder_.shape != (n_items, rank or n_items) or len(self.decoder_) != n_items:
             raise ValueError("its factors do not fit its items")
         if self.own_.shape != (n_items,):
             raise ValueError("its diagonal does not fit its items")
-
-
-# Arrays of items x rank alive at once: E, D, H E, and two products on their way.
-_ARRAYS = 6
 
 
 def alternate(
@@ -243,7 +232,7 @@ def alternate(
         fit = g_items.sum() - 2 * (pull - h_items * own).sum()
         objective.append(float(fit + _sum(inner, outer) + ((h_items * own - 2 * pull) * own).sum()))
         if not np.isfinite(objective[-1]):
-            raise SolverError("The objective of EDLAE is no longer finite. Raise l2.")
+            raise SolverError("The objective of EDLAE is no longer finite. Raise l2_weights.")
         if iteration > 1:
             change = abs(objective[-2] - objective[-1]) / abs(objective[-1])
         if callback is not None:

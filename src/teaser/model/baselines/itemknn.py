@@ -1,22 +1,24 @@
 """ItemKNN: items like those of the history, by the cosine of who chose them."""
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.artifact import Content
 from teaser.data.dataset import Dataset, pack, unpack
-from teaser.model.baselines.base import PlainModel, check_count, check_dataset
+from teaser.model.base import Model
+from teaser.model.checks import check_count, check_dataset
+from teaser.model.packed import Packed
 
 Array = NDArray[Any]
 
 
-class ItemKNN(PlainModel):
+class ItemKNN(Model):
     """Nearest neighbours: each item of a history speaks for the k items most like it.
 
-    The likeness of two items is the cosine of their columns of X, how many people chose both /
+    The likeness of two items is the cosine of their columns of X, how many users chose both /
     the root of the product of how many chose each. An item's score is the sum of its likeness
     to those items of the history that count it among their neighbours.
 
@@ -24,7 +26,7 @@ class ItemKNN(PlainModel):
     ----------
     k
         How many neighbours an item has, itself not among them. Between equally similar items the
-        more popular one, then the earlier one in the catalogue, is taken.
+        more popular one, then the earlier one, is taken.
 
     Attributes
     ----------
@@ -46,23 +48,23 @@ class ItemKNN(PlainModel):
         check_count("k", self.k)
         check_dataset(dataset)
         similarity = neighbours(dataset.X, dataset.item_counts, int(self.k))
-        self._take_catalogue(dataset)
+        self.keep_items(dataset)
         self.similarity_ = similarity
         return self
 
     def score_batch(self, X: Any) -> Array:
-        """Return the score of every item for every row of histories (people x items)."""
-        rows = self._histories(X)
+        """Return the score of every item for every row of histories (users x items)."""
+        rows = self.check_histories(X)
         return np.asarray((rows.astype(np.float64) @ self.similarity_).toarray())
 
-    def _arrays(self) -> dict[str, Array]:
-        return pack("similarity", self.similarity_)
+    def pack(self) -> Packed:
+        """Return what was learned beside the items, to be saved."""
+        return Packed(arrays=pack("similarity", self.similarity_))
 
-    def _take_arrays(self, arrays: Mapping[str, Array]) -> None:
+    def unpack(self, content: Content) -> None:
+        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         shape = (len(self.items_), len(self.items_))
-        self.similarity_ = unpack("similarity", arrays, shape).astype(np.float64)
-
-    def _check_whole(self) -> None:
+        self.similarity_ = unpack("similarity", content.arrays, shape).astype(np.float64)
         if not np.isfinite(self.similarity_.data).all():
             raise ValueError("its similarities are not finite")
 

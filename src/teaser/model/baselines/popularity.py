@@ -1,30 +1,31 @@
-"""Popularity: everybody is recommended what most people chose."""
+"""Popularity: everyone is recommended the items that most users chose."""
 
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.model.baselines.base import PlainModel, check_dataset
+from teaser.model.base import Model
+from teaser.model.checks import check_dataset
 
 
-class Popularity(PlainModel):
-    """The yardstick without a person in it: an item's score is its count / the highest count."""
-
-    _learnt = ()
+class Popularity(Model):
+    """The same list for everyone: an item's score is its count / the highest count."""
 
     def fit(self, dataset: Dataset) -> Self:
         """Count how often each item was chosen."""
         check_dataset(dataset)
-        self._take_catalogue(dataset)
+        self.keep_items(dataset)
         return self
 
     def score_batch(self, X: Any) -> NDArray[Any]:
         """Return the popularity of every item, once for every row of histories."""
-        rows = self._histories(X)
+        rows = self.check_histories(X)
         return np.tile(self.popularity_, (rows.shape[0], 1))
 
-    def _check_whole(self) -> None:
+    def unpack(self, content: Content) -> None:
+        """Raise `ValueError` where the saved counts are not finite."""
         if not np.isfinite(self.popularity_).all():
             raise ValueError("its counts are not finite")

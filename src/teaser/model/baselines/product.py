@@ -1,30 +1,30 @@
-"""Product: two models that must both see something in an item, explained by the first."""
+"""Product: the product of the positive scores of two models, explained by the first."""
 
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser import artifact
-from teaser import explain as why
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
 from teaser.errors import NotFittedError, ParameterError
-from teaser.explain import Explanation, Recommendation
-from teaser.model.base import Model, as_histories, check_k, top_k
+from teaser.explain import AnyReason, Explanation, Recommendation
+from teaser.model.base import Model
 from teaser.model.extensions.user_features import About, ManyAbout
-from teaser.model.extensions.viewed_items import Person
-from teaser.model.tagged import History, TaggedModel, barred_places
-from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
+from teaser.model.item_table import History, ItemTable
+from teaser.model.registry import find_kind
+from teaser.model.tag_table import TagTable
+from teaser.model.tagged import TaggedModel
+from teaser.model.user_state import Scored, UserState, UserStates
+from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
 
 Array = NDArray[Any]
+M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,8 @@ class Cover:
         The other model, and its score, which has no reasons. The score is the product of both,
         either taken as 0 where it is negative.
     alone
-        Whether the other model knows nothing of this person, so that the explained part is all.
+        Whether the other model scores nothing for this user, so that the reasons cover the whole
+        score.
     """
 
     explained_by: str
@@ -70,7 +71,7 @@ class PartRecommendation(Recommendation):
 
 @dataclass(frozen=True, kw_only=True)
 class PartExplanation(Explanation):
-    """The score of one item for one person, of which the reasons cover a part.
+    """The score of one item for one user, of which the reasons cover a part.
 
     The contributions sum to `cover.explained`.
     """
@@ -82,26 +83,28 @@ class PartExplanation(Explanation):
         return [*super().sentences(), self.cover.sentence()]
 
 
-# What the aspect model has, the product has; see AspectModel.
-_BORROWED = (
-    *("decoder_", "tags_", "items_", "popularity_", "table_", "rules_", "remainder_"),
-    "user_rows_",
-    *("_tag_index", "_mass", "_features"),
-)
+@dataclass(frozen=True, eq=False)
+class ScoredParts(Scored):
+    """The product of two models' scores for one user, with the scores of each."""
+
+    explained: Array
+    unexplained: Array
 
 
 class Product(TaggedModel):
-    """The product of the positive scores of an aspect model and another model.
+    """The product of the positive scores of a model with tags and another model.
 
-        score = max(0, score of the aspect model) * max(0, score of the other)
+        score = max(0, score of the model with tags) * max(0, score of the other)
 
-    An item is recommended if both see something in it. Profile, presses and reasons are those of
-    the aspect model, and every answer says that they cover only its part. Where the other model
-    has no positive score for a person at all, as without a history, the aspect model decides alone.
+    An item is recommended if both score it above zero. Lists, scores of batches and explanations
+    are those of the product, and every reason says that it covers only the part with tags. All
+    else (profile, presses, origins, `scores` of a profile) is that of the model with tags. Where
+    the other model has no positive score for a user, as without a history, the model with tags
+    decides alone.
 
     Parameters
     ----------
-    aspect
+    tagged
         A model with tags, such as `Teaser`.
     other
         Any model, such as `EASE`. If both are fitted to the same items, the product needs no
@@ -109,8 +112,8 @@ class Product(TaggedModel):
 
     Attributes
     ----------
-    aspect_, other_
-        The parts that `fit` learned.
+    parts
+        The two models that answer.
 
     References
     ----------
@@ -118,31 +121,47 @@ class Product(TaggedModel):
     Interactive Recommendation.
     """
 
-    aspect_: TaggedModel
-    other_: Model
+    _fitted: tuple[TaggedModel, Model] | None = None
 
-    def __init__(self, aspect: TaggedModel, other: Model) -> None:
-        self.aspect = aspect
+    def __init__(self, tagged: TaggedModel, other: Model) -> None:
+        self.tagged = tagged
         self.other = other
 
     def fit(self, dataset: Dataset) -> Self:
         """Learn both parts anew."""
         self._check_parts()
-        aspect = _fresh(self.aspect).fit(dataset)
-        other = _fresh(self.other).fit(dataset)
-        self.aspect_, self.other_ = aspect, other
+        self._fitted = (_unfitted(self.tagged).fit(dataset), _unfitted(self.other).fit(dataset))
         return self
 
     @property
     def parts(self) -> tuple[TaggedModel, Model]:
         """The two models that answer: those that `fit` learned, else those that were given."""
-        mine = self.__dict__
-        return mine.get("aspect_", self.aspect), mine.get("other_", self.other)
+        return self._fitted or (self.tagged, self.other)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _BORROWED and "aspect" in self.__dict__:
-            return getattr(self.parts[0], name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @property
+    def item_table_(self) -> ItemTable:
+        """The items of both parts."""
+        return self.parts[0].item_table_
+
+    @property
+    def tag_table_(self) -> TagTable:
+        """The tags of the items."""
+        return self.parts[0].tag_table_
+
+    @property
+    def user_tags_(self) -> tuple[Tag, ...]:
+        """The tags of users that the model with tags has learned from."""
+        return self.parts[0].user_tags_
+
+    @property
+    def user_encoder_(self) -> Array | None:
+        """What each tag of users adds to a history (tags of users x tags), or None."""
+        return self.parts[0].user_encoder_
+
+    @property
+    def has_remainder(self) -> bool:
+        """Whether viewed items are reasons of their own, beside the tags."""
+        return self.parts[0].has_remainder
 
     def check_fitted(self) -> None:
         """Raise unless both parts are fitted, and to the same items."""
@@ -162,10 +181,6 @@ class Product(TaggedModel):
                 "Fit both to the same data set."
             )
 
-    def encode(self, rows: sp.csr_array) -> Array:
-        """Return the raw tag scores p of the aspect model (people x tags)."""
-        return self.parts[0].encode(rows)
-
     def score_batch(
         self,
         X: Any,
@@ -174,38 +189,68 @@ class Product(TaggedModel):
         about: ManyAbout | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> Array:
-        """Return the product of the positive scores for rows of histories (people x items)."""
+        """Return the product of the positive scores for rows of histories (users x items)."""
         self.check_fitted()
-        rows = as_histories(X, len(self.items_))
-        explained = self.parts[0].score_batch(rows, presses, about=about, steering=steering)
-        rest = self.parts[1].score_batch(rows)
-        return multiply(explained, rest)
+        rows = self.check_histories(X)
+        tagged, other = self.parts
+        explained = tagged.score_batch(rows, presses, about=about, steering=steering)
+        return multiply(explained, other.score_batch(rows))
 
-    def recommend_batch(
+    def profile(
         self,
-        histories: Sequence[History],
+        history: History,
+        presses: PressesLike | None = None,
+        *,
+        about: About | None = None,
+        steering: Steering = DEFAULT_STEERING,
+    ) -> Profile:
+        """Return the affinities of a user by the model with tags."""
+        self.check_fitted()
+        return self.parts[0].profile(history, presses, about=about, steering=steering)
+
+    def origins(
+        self, tag: Tag | str, history: History, about: About | None = None
+    ) -> dict[Any, float]:
+        """Return what each item of the history adds to the raw score of a tag."""
+        self.check_fitted()
+        return self.parts[0].origins(tag, history, about)
+
+    def encode(self, rows: sp.csr_array) -> Array:
+        """Return the raw tag scores p of histories (users x tags)."""
+        return self.parts[0].encode(rows)
+
+    def encode_parts(self, positions: Sequence[int], column: int) -> Array:
+        """Return what each item of a history adds to the raw score of one tag."""
+        return self.parts[0].encode_parts(positions, column)
+
+    def viewed_scores(self, profile: Profile) -> Array:
+        """Return the part of `scores` that comes from viewed items."""
+        return self.parts[0].viewed_scores(profile)
+
+    def decode_viewed(self, rows: sp.csr_array) -> Array:
+        """Return what histories add to every item by the remainder (users x items), unweighted."""
+        return self.parts[0].decode_viewed(rows)
+
+    def user_states(
+        self,
+        rows: sp.csr_array,
         presses: Sequence[PressesLike | None] | None = None,
         *,
-        k: int = 20,
-        exclude_history: bool = True,
-        negative_reasons: bool = True,
-        allowed: Array | None = None,
-        about: ManyAbout | None = None,
         steering: Steering = DEFAULT_STEERING,
-    ) -> list[list[Recommendation]]:
-        """Return the list of each of several people, equal to what `recommend` returns for one."""
-        k = check_k(k)
-        rows = self._rows(histories)
-        standing = self._stand(rows, presses, steering, about)
-        barred = barred_places(allowed, len(self.items_))
-        lists: list[list[Recommendation]] = []
-        for person in range(rows.shape[0]):
-            one = Person.of(rows, standing, person)
-            exclude = np.concatenate([barred, one.seen]) if exclude_history else barred
-            scored = self._scored(rows[[person]], one)
-            best = top_k(scored.scores, k, exclude=exclude, tie=self.popularity_)
-            lists.append([self._place(i, one, scored, negative_reasons) for i in best.tolist()])
-        return lists
+        about: ManyAbout | None = None,
+    ) -> UserStates:
+        """Return users as the model with tags scores them."""
+        return self.parts[0].user_states(rows, presses, steering=steering, about=about)
+
+    def score_state(self, state: UserState) -> Array:
+        """Return the score of every item for one user by the model with tags."""
+        return self.parts[0].score_state(state)
+
+    def reasons(
+        self, item_index: int, state: UserState, *, min_share: float = 0.0
+    ) -> tuple[AnyReason, ...]:
+        """Return the reasons for the part of an item's score that comes from tags."""
+        return self.parts[0].reasons(item_index, state, min_share=min_share)
 
     def explain(
         self,
@@ -216,147 +261,121 @@ class Product(TaggedModel):
         about: About | None = None,
         steering: Steering = DEFAULT_STEERING,
     ) -> PartExplanation:
-        """Return the score of one item for a person, its aspect part tag by tag."""
-        self.check_fitted()
-        i = self.items_.index_of(item_id)
+        """Return the score of one item for a user, the part with tags reason by reason."""
         rows = self._rows([history])
-        one = Person.of(rows, self._stand(rows, [presses], steering, [about]), 0)
-        scored = self._scored(rows, one)
-        reasons = self._reasons(i, one)
-        return PartExplanation(
-            item_id=self.items_[i],
-            score=float(scored.scores[i]),
-            match=scored.match(i),
-            contributions=why.by_tag(reasons),
-            viewed=why.by_item(reasons),
-            reasons=reasons,
-            title=self.title(i),
-            cover=self._cover(i, scored),
-        )
-
-    def origins(
-        self, tag: Tag | str, history: Iterable[ItemId], about: About | None = None
-    ) -> dict[Any, float]:
-        """Return what each item of the history adds to the raw score of a tag."""
-        self.check_fitted()
-        known = {} if about is None else {"about": about}
-        found: dict[Any, float] = self.parts[0].origins(tag, history, **known)  # type: ignore[attr-defined]
-        return found
+        i = self.items_.index_of(item_id)
+        state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
+        scored = self._score(state)
+        said = self._explanation(i, state, scored)
+        return PartExplanation(cover=self._cover(i, scored), **vars(said))
 
     def add_items(self, items: Any) -> Self:
-        """Refuse: the other part knows nothing of new items, and its score would bar them all."""
+        """Refuse: the other part has no score for new items, so that none would be recommended."""
         raise ParameterError(
             f"A Product takes no new items: {type(self.parts[1]).__name__} knows nothing of them. "
-            "Fit it to a data set that has them, or add them to the aspect model alone."
+            "Fit it to a data set that has them, or add them to the model with tags alone."
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return what it holds as plain values, for programs."""
+        """Return what the model holds as plain values, for programs."""
         self.check_fitted()
-        parts: tuple[Any, Any] = self.parts
         return {
             "kind": "Product",
-            "items": len(self.items_),
-            "aspect": parts[0].describe(),
-            "other": parts[1].describe(),
+            "items": len(self.item_table_),
+            "tagged": self.parts[0].describe(),
+            "other": self.parts[1].describe(),
         }
 
-    def save(self, folder: str | Path) -> None:
-        """Write both parts to one folder; `teaser.load` reads them back."""
+    def to_content(self) -> Content:
+        """Return all that `save` writes: that of both parts, under their names."""
         self.check_fitted()
-        artifact.check_target(folder, "Product")
-        with tempfile.TemporaryDirectory() as room:
-            contents = {}
-            for name, part in zip(("aspect", "other"), self.parts, strict=True):
-                part.save(Path(room) / name)  # type: ignore[attr-defined]
-                contents[name] = artifact.read(Path(room) / name)
-            artifact.write(
-                folder,
-                kind="Product",
-                settings={name: [c.kind, c.settings] for name, c in contents.items()},
-                arrays=_joined({name: c.arrays for name, c in contents.items()}),
-                tables=_joined({name: c.tables for name, c in contents.items()}),
-            )
+        parts = dict(zip(_PARTS, (part.to_content() for part in self.parts), strict=True))
+        return Content(
+            "Product",
+            {name: [content.kind, content.settings] for name, content in parts.items()},
+            _joined({name: content.arrays for name, content in parts.items()}),
+            _joined({name: content.tables for name, content in parts.items()}),
+        )
 
     @classmethod
     def from_content(cls, content: Content) -> Self:
         """Return the model that was saved; its arrays stay on disk until they are used."""
-        from teaser.model import from_content  # it knows all kinds, this one among them
-
-        parts = []
-        for name in ("aspect", "other"):
-            kind, settings = content.settings[name]
-            arrays, tables = (_taken(name, d) for d in (content.arrays, content.tables))
-            parts.append(from_content(Content(kind, settings, arrays, tables)))
-        model = cls(*parts)
+        # The model with tags was saved as "aspect" at first.
+        names = _PARTS if "tagged" in content.settings else ("aspect", "other")
+        model = cls(*(_part(content, name) for name in names))
         try:
             model.check_fitted()
         except ParameterError as error:
             raise ValueError(str(error)) from error
         return model
 
-    def _scored(self, row: sp.csr_array, one: Person) -> "_Scored":
-        """Return all scores of one person, and their two parts."""
-        explained = self._scores(one)
-        rest = self.parts[1].score_batch(row)[0]
-        return _Scored(multiply(explained[None], rest[None])[0], explained, rest)
+    def _rows(self, histories: Sequence[History]) -> sp.csr_array:
+        self.check_fitted()
+        return super()._rows(histories)
 
-    def _place(self, i: int, one: Person, scored: "_Scored", negative: bool) -> PartRecommendation:
-        return PartRecommendation(
-            item_id=self.items_[i],
-            score=float(scored.scores[i]),
-            match=scored.match(i),
-            reasons=why.main_reasons(self._reasons(i, one), negative=negative),
-            title=self.title(i),
-            cover=self._cover(i, scored),
-        )
+    def _score(self, state: UserState) -> ScoredParts:
+        explained = self.score_state(state)
+        row = self.item_table_.rows([state.seen.tolist()])
+        unexplained = self.parts[1].score_batch(row)[0]
+        return ScoredParts(multiply(explained[None], unexplained[None])[0], explained, unexplained)
 
-    def _cover(self, i: int, scored: "_Scored") -> Cover:
-        aspect, other = self.parts
+    def _entries(
+        self, places: Array, state: UserState, scored: Scored, negative: bool
+    ) -> list[Recommendation]:
+        entries = super()._entries(places, state, scored, negative)
+        if not isinstance(scored, ScoredParts):
+            return entries
+        return [
+            PartRecommendation(cover=self._cover(i, scored), **vars(entry))
+            for i, entry in zip(places.tolist(), entries, strict=True)
+        ]
+
+    def _cover(self, i: int, scored: ScoredParts) -> Cover:
+        tagged, other = self.parts
         return Cover(
-            explained_by=type(aspect).__name__,
+            explained_by=type(tagged).__name__,
             explained=float(scored.explained[i]),
             other=type(other).__name__,
-            unexplained=float(scored.rest[i]),
-            alone=not (scored.rest > 0).any(),
+            unexplained=float(scored.unexplained[i]),
+            alone=not (scored.unexplained > 0).any(),
         )
 
     def _check_parts(self) -> None:
-        if not isinstance(self.aspect, TaggedModel) or not isinstance(self.other, Model):
+        if not isinstance(self.tagged, TaggedModel) or not isinstance(self.other, Model):
             raise ParameterError(
                 "A Product is of a model with tags and another model, found a "
-                f"{type(self.aspect).__name__} and a {type(self.other).__name__}."
+                f"{type(self.tagged).__name__} and a {type(self.other).__name__}."
             )
 
 
-@dataclass(frozen=True, eq=False)
-class _Scored:
-    """All scores of one person: the product, the aspect model's and the other's."""
-
-    scores: Array
-    explained: Array
-    rest: Array
-
-    def match(self, i: int) -> float:
-        highest = float(self.scores.max())
-        return float(self.scores[i]) / highest if highest > 0 else 0.0
+# The names of the parts in a saved folder.
+_PARTS = ("tagged", "other")
 
 
-def multiply(explained: Array, rest: Array) -> Array:
+def multiply(explained: Array, unexplained: Array) -> Array:
     """Return the product of positive parts, or the first alone where the second has none.
 
     Parameters
     ----------
-    explained, rest
-        Scores, people x items.
+    explained, unexplained
+        Scores, users x items.
     """
-    known = (rest > 0).any(axis=1, keepdims=True)
-    return np.asarray(np.maximum(explained, 0.0) * np.where(known, np.maximum(rest, 0.0), 1.0))
+    positive = np.maximum(unexplained, 0.0)
+    known = positive.any(axis=1, keepdims=True)
+    return np.asarray(np.maximum(explained, 0.0) * np.where(known, positive, 1.0))
 
 
-def _fresh(model: Any) -> Any:
+def _unfitted(model: M) -> M:
     """Return a model of the same parameters that has learned nothing."""
     return type(model)(**model.parameters())
+
+
+def _part(content: Content, name: str) -> Any:
+    """Return a part of a saved product."""
+    kind, settings = content.settings[name]
+    arrays, tables = (_taken(name, d) for d in (content.arrays, content.tables))
+    part = Content(kind, settings, arrays, tables)
+    return find_kind(part, "The Product").from_content(part)
 
 
 def _joined(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

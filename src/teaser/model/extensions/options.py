@@ -5,7 +5,7 @@ its entries with a dot, `remainder.l2 = [300, 1000]`.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 from teaser.errors import ParameterError, closest
@@ -50,12 +50,6 @@ def read_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
         else:
             out[name] = value
     return {name: _build(name, v) if isinstance(v, dict) else v for name, v in out.items()}
-
-
-def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters as json can hold them: options objects as tables."""
-    kinds = tuple(OPTIONS.values())
-    return {name: asdict(v) if isinstance(v, kinds) else v for name, v in parameters.items()}
 
 
 def check_options(name: str, value: Any) -> None:

@@ -28,11 +28,12 @@ from teaser.data.dataset import Dataset, tag_frame, tags_from
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
-from teaser.model.catalogue import decoder, popularity
 from teaser.model.extensions.sparse_encoder import as_dense
 from teaser.model.extensions.warm_start import match_encoder
 from teaser.model.gram.gpu import to_host
+from teaser.model.item_table import popularity
 from teaser.model.solver.system import System
+from teaser.model.tag_table import decoder
 from teaser.profile import POPULARITY
 
 Array = NDArray[Any]

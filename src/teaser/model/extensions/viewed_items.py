@@ -1,7 +1,6 @@
 """The remainder at work: what the items of a history add to scores, from an array or sparse."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,44 +14,6 @@ Array = NDArray[Any]
 RemainderMatrix: TypeAlias = Any  # items x items, a dense array or a csr one
 
 _ROWS = 256
-
-
-@dataclass(frozen=True, eq=False)
-class Standing:
-    """People as the model scores them.
-
-    Attributes
-    ----------
-    values
-        Affinities with tags, presses included (people x tags).
-    tags_weight, viewed_weight
-        For each person, what the tags' part of a score is multiplied by, and what the sum over
-        the history of the remainder is.
-    """
-
-    values: Array
-    tags_weight: Array
-    viewed_weight: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Person:
-    """One person as the model scores them: affinities, positions of the history, two weights."""
-
-    values: Array
-    seen: Array
-    tags_weight: float
-    viewed_weight: float
-
-    @classmethod
-    def of(cls, rows: sp.csr_array, standing: Standing, person: int) -> "Person":
-        """Return one of several people, whose histories are rows."""
-        return cls(
-            standing.values[person],
-            rows.indices[rows.indptr[person] : rows.indptr[person + 1]],
-            float(standing.tags_weight[person]),
-            float(standing.viewed_weight[person]),
-        )
 
 
 def viewed_sum(R: RemainderMatrix, places: Array, n_items: int) -> Array:

@@ -1,36 +1,43 @@
-"""The catalogue of a model with tags: kept, read back, extended."""
+"""The items of a model: positions, titles, further items, saved and read back."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from conftest import RULES, small_tables
 from numpy.testing import assert_array_equal
 
-from teaser import Category, Dataset, Teaser, artifact
-from teaser.errors import ArtifactError, ParameterError, RuleError
+from teaser import Dataset, Teaser, artifact
+from teaser.errors import ArtifactError, ParameterError
 from teaser.model import load
-from teaser.model.catalogue import decoder, popularity
+from teaser.model.item_table import ItemTable, popularity
 from teaser.profile import POPULARITY
 
 
-def test_the_decoder_is_tags_and_popularity(dataset: Dataset) -> None:
+def test_popularity_is_a_share_of_the_highest_count(dataset: Dataset) -> None:
     counts = dataset.X.toarray().sum(axis=0, dtype=np.float64)
-    found = popularity(dataset)
-    assert_array_equal(found, counts / counts.max())
-    D = decoder(dataset.S, found)
-    assert D.dtype == np.float64
-    assert_array_equal(D.toarray()[:, :-1], dataset.S.toarray())
-    assert_array_equal(D.toarray()[:, -1], found)
+    assert_array_equal(popularity(dataset), counts / counts.max())
 
 
-def test_a_feature_may_not_be_named_popularity() -> None:
-    interactions, items = small_tables()
-    items = items.with_columns(pl.lit("x").alias("popularity"))
-    data = Dataset.from_tables(interactions, items, rules=(*RULES, Category("popularity")))
-    with pytest.raises(RuleError, match="'popularity', which the model adds itself"):
-        Teaser().fit(data)
+def test_a_history_is_positions_each_once(dataset: Dataset) -> None:
+    table = ItemTable.from_dataset(dataset)
+    assert table.positions(["i7", "i2", "i7"]) == [7, 2]
+    rows = table.rows([[7, 2], []]).toarray()
+    assert rows.shape == (2, 40)
+    assert np.flatnonzero(rows[0]).tolist() == [2, 7]
+    assert not rows[1].any()
+    wrong: Any = 5
+    with pytest.raises(ParameterError, match="found 5"):
+        table.positions(wrong)
+
+
+def test_items_that_are_not_allowed_are_barred(dataset: Dataset) -> None:
+    table = ItemTable.from_dataset(dataset)
+    assert table.barred(np.arange(40) != 3).tolist() == [3]
+    assert not len(table.barred(None))
+    with pytest.raises(ParameterError, match="each of 40 items"):
+        table.barred(np.ones(39, dtype=bool))
 
 
 def test_titles_and_new_items_follow_the_metadata(dataset: Dataset) -> None:
@@ -55,7 +62,7 @@ def test_a_failed_addition_changes_nothing(dataset: Dataset) -> None:
 
 @pytest.mark.parametrize(
     ("name", "cut", "said"),
-    [("popularity", 39, "do not fit together"), ("decoder.indptr", 40, "is not whole")],
+    [("popularity", 39, "of different sizes"), ("decoder.indptr", 40, "is not whole")],
 )
 def test_parts_of_different_sizes_are_refused(
     model: Teaser, tmp_path: Path, name: str, cut: int, said: str

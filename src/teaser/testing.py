@@ -1,0 +1,336 @@
+"""The contract that every model must meet, as pytest classes to inherit from.
+
+To test a model of your own, name a class `Test...`, inherit from `ModelContract` (or from
+`TaggedModelContract` for a model with tags) and say how to make the model:
+
+    from teaser.testing import ModelContract
+
+    class TestMyModel(ModelContract):
+        def make(self) -> MyModel:
+            return MyModel(l2=5.0)
+
+pytest then runs every check on a small data set of 40 events, which `example_dataset` returns.
+Only this module needs pytest. For readable failures, put
+`pytest.register_assert_rewrite("teaser.testing")` into your conftest.py.
+"""
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from teaser import artifact
+from teaser.data.dataset import Dataset
+from teaser.data.tagging.rule_set import Category, ListOf
+from teaser.errors import (
+    ArtifactError,
+    NotFittedError,
+    ParameterError,
+    UnknownItemError,
+    UnknownTagError,
+)
+from teaser.model import load
+from teaser.profile import POPULARITY, Steering
+
+RULES = (Category("type"), Category("town"), ListOf("labels"))
+
+
+def example_tables(
+    seed: int = 0, n_users: int = 300, n_items: int = 40
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return interactions and items of two groups: concerts in Ghent and films in Liège.
+
+    Events are named i0, i1, ...; a user chooses mostly events of one group.
+    """
+    rng = np.random.default_rng(seed)
+    group = np.arange(n_items) % 2
+    items = pl.DataFrame(
+        {
+            "item_id": [f"i{i}" for i in range(n_items)],
+            "title": [f"Event {i}" for i in range(n_items)],
+            "type": np.where(group == 0, "concert", "film"),
+            "town": [("Ghent", "Liège", "Deinze")[g if i % 7 else 2] for i, g in enumerate(group)],
+            "labels": [
+                ("|".join(["free", "late"][: 1 + i % 2])) if i % 3 else None for i in range(n_items)
+            ],
+        }
+    )
+    taste = rng.integers(0, 2, n_users)
+    weights = np.where(group[None, :] == taste[:, None], 8.0, 1.0) / (1 + np.arange(n_items)) ** 0.5
+    noise = np.log(weights) + rng.gumbel(size=weights.shape)
+    lengths = rng.integers(2, 10, n_users)
+    rows = [
+        (f"u{u}", f"i{i}", int(rng.integers(3, 6)))
+        for u in range(n_users)
+        for i in np.argsort(-noise[u])[: lengths[u]]
+    ]
+    interactions = pl.DataFrame(rows, schema=["user_id", "item_id", "rating"], orient="row")
+    return interactions, items
+
+
+@lru_cache(maxsize=4)
+def example_dataset(seed: int = 0, n_users: int = 300, n_items: int = 40) -> Dataset:
+    """Return the data set of `example_tables`, with the tags of `RULES`."""
+    return Dataset.from_tables(*example_tables(seed, n_users, n_items), rules=RULES)
+
+
+class ModelContract:
+    """What every model must do; a subclass defines `make`.
+
+    Attributes
+    ----------
+    questions
+        Methods that must raise `NotFittedError` before `fit`.
+    rtol
+        How near the scores of a batch must be to those of one user. A matrix product in single
+        precision rounds a batch differently from a row.
+    """
+
+    questions: tuple[str, ...] = ("score_batch", "recommend")
+    rtol = 1e-12
+
+    def make(self) -> Any:
+        """Return a model that is not fitted."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def fitted(self) -> Any:
+        """The model, fitted to the example data set."""
+        return self.make().fit(example_dataset())
+
+    def test_fit_returns_the_model(self) -> None:
+        model = self.make()
+        assert model.fit(example_dataset()) is model
+
+    def test_parameters_are_stored_unchanged(self) -> None:
+        model = self.make()
+        again = type(model)(**model.parameters())
+        assert again.parameters() == model.parameters()
+
+    def test_a_second_fit_forgets_the_first(self, fitted: Any) -> None:
+        data, other = example_dataset(), example_dataset(seed=9, n_users=120, n_items=24)
+        first = fitted.score_batch(data.X)
+        assert_array_equal(fitted.fit(data).score_batch(data.X), first)
+        model = self.make().fit(other).fit(data)
+        assert model.items_ == data.items
+        assert_array_equal(model.score_batch(data.X), first)
+
+    def test_only_a_data_set_can_be_learned_from(self, fitted: Any) -> None:
+        before = fitted.recommend(["i1", "i4"])
+        for thing in (None, 5, "data", np.eye(3)):
+            with pytest.raises(ParameterError, match="Dataset"):
+                fitted.fit(thing)
+        assert fitted.recommend(["i1", "i4"]) == before
+
+    def test_fitting_leaves_its_input_unchanged(self) -> None:
+        data = example_dataset()
+        before = data.X.copy(), data.S.copy()
+        self.make().fit(data)
+        assert (before[0] != data.X).nnz == 0
+        assert (before[1] != data.S).nnz == 0
+
+    def test_an_unfitted_model_says_so(self, tmp_path: Path) -> None:
+        for question in self.questions:
+            with pytest.raises(NotFittedError):
+                getattr(self.make(), question)(["i0"])
+        with pytest.raises(NotFittedError):
+            self.make().save(tmp_path / "model")
+        with pytest.raises(NotFittedError):
+            self.make().describe()
+
+    def test_a_saved_model_answers_the_same(self, fitted: Any, tmp_path: Path) -> None:
+        fitted.save(tmp_path / "model")
+        loaded = load(tmp_path / "model", type(fitted))
+        X = example_dataset().X
+        assert_array_equal(loaded.score_batch(X), fitted.score_batch(X))
+        assert loaded.recommend(["i1", "i4"]) == fitted.recommend(["i1", "i4"])
+        assert repr(loaded) == repr(fitted)
+
+    def test_a_folder_without_its_arrays_is_refused(self, fitted: Any, tmp_path: Path) -> None:
+        fitted.save(tmp_path / "model")
+        content = artifact.read(tmp_path / "model")
+        artifact.write(
+            tmp_path / "model",
+            kind=content.kind,
+            settings=content.settings,
+            arrays={"other": np.zeros(3)},
+            tables=content.tables,
+        )
+        with pytest.raises(ArtifactError):
+            load(tmp_path / "model")
+
+    def test_a_batch_equals_its_single_users(self, fitted: Any) -> None:
+        data = example_dataset()
+        rows, histories = data.X[:5], _histories(data, 5)
+        single = [fitted.recommend(history, k=7) for history in histories]
+        assert fitted.recommend_batch(histories, k=7) == single
+        _assert_same_scores(fitted.score_batch(rows), single, data, self.rtol)
+
+    def test_dense_and_sparse_histories_score_alike(self, fitted: Any) -> None:
+        rows = example_dataset().X[:4].copy()
+        before = rows.toarray()
+        dense = fitted.score_batch(before)
+        assert_array_equal(dense, fitted.score_batch(sp.coo_array(rows)))
+        assert_array_equal(dense, fitted.score_batch(rows))
+        assert_array_equal(rows.toarray(), before)
+
+    def test_the_history_is_left_out_unless_asked_for(self, fitted: Any) -> None:
+        items, history = set(example_dataset().items), ["i0", "i2", "i4"]
+        everything = fitted.recommend(history, k=1000)
+        assert {r.item_id for r in everything} == items - set(history)
+        with_it = fitted.recommend(history, k=1000, exclude_history=False)
+        assert {r.item_id for r in with_it} == items
+
+    def test_lists_are_as_long_as_asked_and_fall(self, fitted: Any) -> None:
+        found = fitted.recommend(["i0"], k=6)
+        assert len(found) == 6
+        scores = [r.score for r in found]
+        assert scores == sorted(scores, reverse=True)
+
+    def test_the_match_falls_from_at_most_one(self, fitted: Any) -> None:
+        matches = [r.match for r in fitted.recommend(["i1", "i5"], k=12, exclude_history=False)]
+        assert matches == sorted(matches, reverse=True)
+        assert matches[0] == pytest.approx(1.0)
+        assert matches[-1] >= 0.0
+
+    def test_a_user_without_history_is_scored(self, fitted: Any) -> None:
+        data = example_dataset()
+        scores = fitted.score_batch(np.zeros((1, data.n_items)))
+        assert scores.shape == (1, data.n_items)
+        assert np.isfinite(scores).all()
+        order = np.lexsort((np.arange(data.n_items), -data.item_counts, -scores[0]))
+        wanted = [data.items[i] for i in order[:5]]
+        assert [r.item_id for r in fitted.recommend([], k=5)] == wanted
+
+    def test_only_allowed_items_are_recommended(self, fitted: Any) -> None:
+        allowed = np.arange(example_dataset().n_items) % 3 == 1
+        found = fitted.recommend(["i1", "i5"], k=100, allowed=allowed)
+        every = fitted.recommend(["i1", "i5"], k=100)
+        assert found == [r for r in every if _position(r.item_id) % 3 == 1]
+        assert len(found) > 5
+
+    def test_impossible_questions_are_refused(self, fitted: Any) -> None:
+        for k in (0, -1, 2.5, True, "5"):
+            with pytest.raises(ParameterError, match="k must be"):
+                fitted.recommend(["i0"], k=k)
+        with pytest.raises(UnknownItemError, match="i99x"):
+            fitted.recommend(["i0", "i99x"])
+        with pytest.raises(ParameterError, match="'i0'"):
+            fitted.recommend("i0")
+
+    def test_impossible_histories_are_refused(self, fitted: Any) -> None:
+        with pytest.raises(ParameterError, match="3 columns"):
+            fitted.score_batch(np.ones((2, 3)))
+        for bad in (2.0, -1.0, np.nan, np.inf):
+            X = np.zeros((1, example_dataset().n_items))
+            X[0, 0] = bad
+            with pytest.raises(ParameterError, match="0 and 1"):
+                fitted.score_batch(X)
+
+    def test_it_describes_itself_in_plain_values(self, fitted: Any) -> None:
+        found = json.loads(json.dumps(fitted.describe()))
+        assert found["kind"] == type(fitted).__name__
+        assert found["items"] == example_dataset().n_items
+
+    def test_titles_come_from_the_metadata(self, fitted: Any) -> None:
+        for r in fitted.recommend(["i1"], k=3):
+            assert r.title == f"Event {_position(r.item_id)}"
+
+
+class TaggedModelContract(ModelContract):
+    """What a model with tags must do besides: profile, presses, reasons."""
+
+    questions = ("score_batch", "recommend", "profile", "affinity_batch")
+
+    def test_presses_of_a_batch_are_those_of_its_users(self, fitted: Any) -> None:
+        data, presses = example_dataset(), [{"town=Ghent": 3}, None, {"type=film": -2}]
+        histories = _histories(data, 3)
+        single = [fitted.recommend(h, p, k=7) for h, p in zip(histories, presses, strict=True)]
+        assert fitted.recommend_batch(histories, presses, k=7) == single
+        _assert_same_scores(fitted.score_batch(data.X[:3], presses), single, data, self.rtol)
+
+    def test_a_press_moves_one_affinity_by_a_step(self, fitted: Any) -> None:
+        before = fitted.profile(["i1", "i5"]).affinities
+        after = fitted.profile(["i1", "i5"], {"labels=free": 1}).affinities
+        (moved,) = (tag for tag in before if before[tag] != after[tag])
+        assert str(moved) == "labels=free"
+        assert after[moved] - before[moved] == pytest.approx(0.2)
+
+    def test_a_press_never_lowers_an_item_that_carries_the_tag(self, fitted: Any) -> None:
+        data = example_dataset()
+        tag = [str(t) for t in data.tags].index("town=Ghent")
+        carries = data.S.toarray()[:, tag] > 0
+        before = fitted.score_batch(data.X[:20])
+        after = fitted.score_batch(data.X[:20], [{"town=Ghent": 2}] * 20)
+        assert (after[:, carries] >= before[:, carries]).all()
+        assert (after[:, carries] > before[:, carries]).any()
+        assert_allclose(after[:, ~carries], before[:, ~carries], rtol=1e-9, atol=1e-12)
+
+    def test_steering_reaches_scores_and_lists(self, fitted: Any) -> None:
+        paper = Steering(scale="paper")
+        X = _row(1, 5)
+        scores = fitted.score_batch(X, steering=paper)[0]
+        assert not np.allclose(scores, fitted.score_batch(X)[0])
+        for r in fitted.recommend(["i1", "i5"], steering=paper, k=3):
+            assert scores[_position(r.item_id)] == pytest.approx(r.score)
+            assert fitted.explain(r.item_id, ["i1", "i5"], steering=paper).score == r.score
+
+    def test_contributions_sum_to_what_the_reasons_cover(self, fitted: Any) -> None:
+        for item in ("i2", "i9", "i20"):
+            said = fitted.explain(item, ["i1", "i5"], {"town=Ghent": 1})
+            covered = said.cover.explained if hasattr(said, "cover") else said.score
+            assert sum(said.contributions.values()) == pytest.approx(covered, rel=1e-9)
+            assert sum(abs(r.share) for r in said.reasons) == pytest.approx(1.0)
+
+    def test_every_recommendation_has_reasons_of_its_own_tags(self, fitted: Any) -> None:
+        data = example_dataset()
+        tags = (*data.tags, POPULARITY)
+        D = fitted.decoder_.toarray()
+        for r in fitted.recommend(["i1", "i5"], k=5):
+            row = D[data.items.index_of(r.item_id)]
+            assert r.reasons
+            assert all(row[tags.index(reason.tag)] > 0 for reason in r.reasons)
+
+    def test_impacts_sum_to_one(self, fitted: Any) -> None:
+        assert sum(fitted.profile(["i1", "i5"]).impacts.values()) == pytest.approx(1.0)
+
+    def test_origins_sum_to_the_raw_score(self, fitted: Any) -> None:
+        history = ["i2", "i5", "i7"]
+        raw = fitted.encode(sp.csr_array(_row(2, 5, 7)))[0]
+        for column in (0, 3, len(raw) - 1):
+            origins = fitted.origins(fitted.tags_[column], history)
+            assert list(origins) == history
+            assert sum(origins.values()) == pytest.approx(raw[column], rel=1e-9)
+
+    def test_an_unknown_tag_is_named_with_the_closest(self, fitted: Any) -> None:
+        with pytest.raises(UnknownTagError, match="town=Ghent"):
+            fitted.profile(["i1"], {"town=Gent": 1})
+
+
+def _position(item_id: Any) -> int:
+    return int(str(item_id)[1:])
+
+
+def _row(*positions: int) -> "np.ndarray[Any, Any]":
+    row = np.zeros((1, example_dataset().n_items))
+    row[0, positions] = 1
+    return row
+
+
+def _histories(data: Dataset, n_users: int) -> list[list[Any]]:
+    X = data.X[:n_users]
+    return [
+        [data.items[i] for i in X.indices[X.indptr[u] : X.indptr[u + 1]]] for u in range(n_users)
+    ]
+
+
+def _assert_same_scores(scores: Any, lists: list[Any], data: Dataset, rtol: float) -> None:
+    for row, found in zip(scores, lists, strict=True):
+        positions = [data.items.index_of(r.item_id) for r in found]
+        assert_allclose(row[positions], [r.score for r in found], rtol=rtol)
