@@ -18,10 +18,11 @@ from others import als, ease
 from report import report
 
 from teaser import Dataset, Teaser
+from teaser.model.gram.blocks import dot
 from teaser.model.gram.operator import SparseGram
 from teaser.model.item_table import popularity
-from teaser.model.solver.conjugate_gradients import Problem
-from teaser.model.solver.system import System, dot
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.system import System
 from teaser.model.tag_table import decoder
 
 L1, L2 = 200.0, 500.0
@@ -68,11 +69,11 @@ def objective(dataset: Dataset, encoders: list[Path]) -> list[float]:
     D = decoder(dataset.S, popularity(dataset))
     gram = SparseGram(dataset.X, np.dtype(np.float64))
     system = System.build(gram, D, rank=1, rng=np.random.default_rng(0))
-    B, problem = system.right_hand_side(), Problem(system, L1, L2)
+    B, equation = system.right_hand_side(), EncoderEquation(system, L1, L2)
     values = []
     for file in encoders:
         F = np.load(file).astype(np.float64) @ system.V
-        values.append(dataset.X.nnz + dot(F, problem.operator(F)) - 2 * dot(F, B))
+        values.append(dataset.X.nnz + dot(F, equation.operator(F)) - 2 * dot(F, B))
     return values
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from films import parse_films, read_films
 from report import report
 
-from teaser import Dataset, Teaser
+from teaser import Dataset, LearnedDecoder, Teaser
 from teaser.data.split import split
 from teaser.evaluate.protocol import Evaluation, compare, evaluate
 
@@ -27,7 +27,7 @@ def common(dataset: Dataset, least: int) -> Dataset:
 
 
 def learnt(l1: float, l2: float, penalty: float | None) -> Teaser:
-    how: dict[str, Any] = {} if penalty is None else {"decoder": "learned", "l2_decoder": penalty}
+    how: dict[str, Any] = {} if penalty is None else {"decoder": LearnedDecoder(l2=penalty)}
     return Teaser(l2_weights=l1, l2_encoder=l2, **how)
 
 
@@ -45,7 +45,7 @@ def main() -> None:
         }
         best = max(reached, key=reached.__getitem__)
         default = learnt(200.0, 500.0, penalty).fit(people.training)
-        row: dict[str, Any] = {"l2_decoder": "fixed" if penalty is None else penalty}
+        row: dict[str, Any] = {"decoder.l2": "fixed" if penalty is None else penalty}
         for name, model in (("default", default), ("best", fitted[best])):
             found = evaluate(model, people.test, metrics=[METRIC])
             base = fixed.setdefault(name, found)

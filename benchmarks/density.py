@@ -9,7 +9,7 @@ from apart import clocked, warm_up
 from films import parse_films, read_films
 from report import report, saved_mb
 
-from teaser import Teaser
+from teaser import SparseEncoder, Teaser
 from teaser.data.split import split
 from teaser.evaluate.protocol import Evaluation, compare, evaluate
 
@@ -24,7 +24,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     dense: Evaluation | None = None
     for density in DENSITIES:
-        model = Teaser(density=density)
+        model = Teaser(sparse=None if density is None else SparseEncoder(density=density))
         _, took = clocked(lambda fitted=model: fitted.fit(people.training))  # type: ignore[misc]
         found = evaluate(model, people.test, metrics=[METRIC])
         dense = dense or found

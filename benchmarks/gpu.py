@@ -11,6 +11,8 @@ from report import report
 from teaser import Teaser
 from teaser.model.gram.gpu import build_device_gram, cupy, to_host
 from teaser.model.item_table import popularity
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Limits
 from teaser.model.solver.solve import dispatch, prepare
 from teaser.model.tag_table import decoder
 
@@ -41,7 +43,9 @@ def main() -> None:
         system_s, system = measure(lambda g=gram: prepare(g, D, solver="cg", rng=0))
         solve_s, found = measure(
             lambda s=system: dispatch(
-                s, l2_weights=200, l2_encoder=500, solver="cg", tol=chosen.tol, max_iter=100
+                EncoderEquation(s, 200.0, 500.0),
+                Limits(tol=chosen.tol, max_iter=100),
+                solver="cg",
             )
         )
         rows.append(

@@ -13,12 +13,14 @@ from apart import parse
 from generated import SIZES, named
 from report import report
 
+from teaser.model.gram.blocks import dot, norm
 from teaser.model.gram.cost import choose_gram
 from teaser.model.gram.operator import DenseGram, Gram, SparseGram
 from teaser.model.item_table import popularity
-from teaser.model.solver.conjugate_gradients import Problem, _step, _turn
+from teaser.model.solver.conjugate_gradients import _step, _turn
+from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.preconditioner import Preconditioner
-from teaser.model.solver.system import System, dot, norm
+from teaser.model.solver.system import System
 from teaser.model.tag_table import decoder
 
 
@@ -33,7 +35,7 @@ def best(work: Callable[[], object], repeat: int) -> dict[str, float]:
 
 def parts(gram: Gram, system: System) -> dict[str, Callable[[], object]]:
     """Return the parts of an iteration, those that others consist of first."""
-    problem = Problem(system, 200.0, 500.0)
+    equation = EncoderEquation(system, 200.0, 500.0)
     preconditioner = Preconditioner.build(system, l1=200.0, l2=500.0)
     R = system.right_hand_side()
     P = preconditioner.apply(R)
@@ -50,7 +52,7 @@ def parts(gram: Gram, system: System) -> dict[str, Callable[[], object]]:
     return {
         "G times items x tags": lambda: gram.apply(P),
         "items x tags times tags x tags": lambda: P @ system.V,
-        "operator": lambda: problem.operator(P),
+        "operator": lambda: equation.operator(P),
         "preconditioner": lambda: preconditioner.apply(R),
         "steps and sums": steps,
     }

@@ -10,14 +10,14 @@ from apart import clocked, warm_up
 from films import parse_films, read_films
 from report import report
 
-from teaser import Dataset, Teaser
+from teaser import Dataset, Remainder, Teaser
 from teaser.model import EASE
 
 L1, L2, K = 100.0, 1000.0, 1000.0
 MODELS: dict[str, Callable[[], Any]] = {
     "EASE": lambda: EASE(l2_weights=L1 + K),
     "TEASER": lambda: Teaser(l2_weights=L1, l2_encoder=L2),
-    "TEASER + remainder": lambda: Teaser(l2_weights=L1, l2_encoder=L2, l2_remainder=K),
+    "TEASER + remainder": lambda: Teaser(l2_weights=L1, l2_encoder=L2, remainder=Remainder(l2=K)),
 }
 
 

@@ -9,13 +9,13 @@ from typing import Any
 from films import parse_films, read_films
 from report import report, saved_mb
 
-from teaser import Teaser
+from teaser import Remainder, Teaser
 from teaser.data.split import split
 from teaser.evaluate.protocol import compare, evaluate
 
 METRIC = "ndcg@100"
 SHARES = (1.0, 0.99, 0.95, 0.9, 0.8, 0.5)
-PENALTIES: dict[str, Any] = {"l2_weights": 300.0, "l2_encoder": 1000.0, "l2_remainder": 300.0}
+L2_WEIGHTS, L2_ENCODER, L2_REMAINDER = 300.0, 1000.0, 300.0
 
 
 def main() -> None:
@@ -24,7 +24,11 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     whole = None
     for share in SHARES:
-        model = Teaser(**PENALTIES, remainder_share=share).fit(people.training)
+        model = Teaser(
+            l2_weights=L2_WEIGHTS,
+            l2_encoder=L2_ENCODER,
+            remainder=Remainder(l2=L2_REMAINDER, share=share),
+        ).fit(people.training)
         found = evaluate(model, people.test, metrics=[METRIC], name=f"{share:g}")
         whole = whole or found
         change = compare(whole, found, rng=0)[METRIC]
@@ -40,7 +44,8 @@ def main() -> None:
             }
         )
     name = f"remainder-size{suffix}"
-    report(name, rows, data=said, **PENALTIES)
+    penalties = {"l2_weights": L2_WEIGHTS, "l2_encoder": L2_ENCODER, "remainder.l2": L2_REMAINDER}
+    report(name, rows, data=said, **penalties)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,10 @@ from teaser.data.tagging.tag import Tag
 from teaser.errors import ConvergenceWarning, TeaserError
 from teaser.explain import Explanation, Reason, Recommendation, ViewedReason
 from teaser.model import load
-from teaser.model.solver.conjugate_gradients import Solution
+from teaser.model.extensions.learned_decoder import LearnedDecoder
+from teaser.model.extensions.remainder import Remainder
+from teaser.model.extensions.sparse_encoder import SparseEncoder
+from teaser.model.solver.solution import Solution
 from teaser.model.solver.solve import solve
 from teaser.model.teaser import Teaser
 from teaser.profile import Presses, Profile, Steering
@@ -17,14 +20,17 @@ __all__ = [
     "ConvergenceWarning",
     "Dataset",
     "Explanation",
+    "LearnedDecoder",
     "ListOf",
     "Number",
     "Presses",
     "Profile",
     "Reason",
     "Recommendation",
+    "Remainder",
     "Rules",
     "Solution",
+    "SparseEncoder",
     "Steering",
     "Tag",
     "Teaser",

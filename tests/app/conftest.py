@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from conftest import RULES
 
-from teaser import Category, Dataset, Teaser
+from teaser import Category, Dataset, Remainder, Teaser
 from teaser.app.people.store import Store
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
@@ -148,7 +148,9 @@ def events_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def remainder_model(dataset: Dataset) -> Teaser:
     """A small model in which viewed items count beside their tags."""
-    return Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0, tol=1e-5).fit(dataset)
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0), tol=1e-5).fit(
+        dataset
+    )
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from browser.conftest import served
 from browser.steps import check_axe, listed, pick
 from playwright.sync_api import Page, expect
 
-from teaser import Teaser
+from teaser import Remainder, Teaser
 from teaser.data import events
 
 Visit = Callable[..., Page]
@@ -18,7 +18,7 @@ NAME = "From my tags to people like me"
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of events, in a model where viewed items count too."""
-    model = Teaser(l2_remainder=50.0).fit(events.dataset(n_events=300, n_people=900))
+    model = Teaser(remainder=Remainder(l2=50.0)).fit(events.dataset(n_events=300, n_people=900))
     with served(model, tmp_path_factory.mktemp("site")) as address:
         yield address
 

@@ -130,7 +130,7 @@ class TestFit:
         words = ("--decoder", "learned", "--l2-decoder", 2, "--rounds", 2, "--density", 0.4)
         said("fit", shop / "data", "--out", tmp_path / "m", *words)
         model = teaser.load(tmp_path / "m", teaser.Teaser)
-        assert (model.decoder, model.l2_decoder, model.rounds) == ("learned", 2.0, 2)
+        assert model.decoder == teaser.LearnedDecoder(l2=2.0, rounds=2)
         assert model.encoder_.nnz == int(0.4 * model.encoder_.shape[0] * model.encoder_.shape[1])
         weights = model.decoder_.data[model.decoder_.indices < len(model.tags_) - 1]
         assert np.abs(weights - 1).max() > 0.01
@@ -141,7 +141,7 @@ class TestFit:
             (("--l2-decoder", 5), "--l2-decoder has no meaning"),
             (("--rounds", 2), "--rounds has no meaning"),
             (("--decoder", "weights"), "decoder must be one of tags, learned"),
-            (("--density", 0), "density must be the share"),
+            (("--density", 0), "sparse.density must be"),
         ],
     )
     def test_options_that_contradict_each_other_are_refused(
@@ -362,9 +362,9 @@ class TestRemainder:
     """A model whose viewed items are reasons too."""
 
     def test_what_it_writes_is_the_model_of_the_library(self, shop: Path, both: Path) -> None:
-        settings: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "l2_remainder": 20.0}
+        remainder = teaser.Remainder(l2=20.0, share=0.95)
         data = teaser.Dataset.load(shop / "data")
-        wanted = teaser.Teaser(**settings, remainder_share=0.95).fit(data)
+        wanted = teaser.Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=remainder).fit(data)
         found = teaser.load(both, teaser.Teaser)
         assert (found.remainder_ != wanted.remainder_).nnz == 0
         about = json.loads(said("info", both, "--json"))
@@ -392,10 +392,10 @@ class TestRemainder:
     @pytest.mark.parametrize(
         ("words", "what"),
         [
-            (("--l2-remainder", 0), "l2_remainder must be a finite number above 0"),
+            (("--l2-remainder", 0), "remainder.l2 must be a finite number above 0"),
             (("--remainder-share", 0.5), "means nothing without a remainder"),
             (("--l2-remainder", 5, "--gram", "sparse"), "as an array, found gram='sparse'"),
-            (("--l2-remainder", 5, "--density", 0.1), "cannot be had with density"),
+            (("--l2-remainder", 5, "--density", 0.1), "together with sparse"),
         ],
     )
     def test_bad_settings_write_nothing(

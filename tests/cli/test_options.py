@@ -5,15 +5,14 @@ from typing import get_args
 import pytest
 import typer.models
 
+from teaser import LearnedDecoder
 from teaser.cli import options
 from teaser.errors import ParameterError
 
 
 def test_every_option_says_what_it_is() -> None:
     shared = [
-        name
-        for name in vars(options)
-        if name[0].isupper() and name not in ("Path", "Annotated", "Any", "Container")
+        name for name in vars(options) if name[0].isupper() and get_args(getattr(options, name))
     ]
     assert len(shared) > 10
     for name in shared:
@@ -37,11 +36,9 @@ def test_presses_are_counted_by_tag() -> None:
 
 
 def test_settings_of_weights_need_weights() -> None:
-    assert options.read_decoder("tags", None, None) == {"decoder": "tags"}
-    assert options.read_decoder("learned", None, None) == {"decoder": "learned"}
-    assert options.read_decoder("learned", 5.0, 2) == {
-        "decoder": "learned", "l2_decoder": 5.0, "rounds": 2,
-    }  # fmt: skip
+    assert options.read_decoder("tags", None, None) == {}
+    assert options.read_decoder("learned", None, None) == {"decoder": LearnedDecoder()}
+    assert options.read_decoder("learned", 5.0, 2) == {"decoder": LearnedDecoder(l2=5.0, rounds=2)}
     with pytest.raises(ParameterError, match=r"--l2-decoder.*--decoder learned"):
         options.read_decoder("tags", 5.0, None)
     with pytest.raises(ParameterError, match="--rounds"):

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console, RenderableType
 
-from teaser import Dataset, Presses, Teaser
+from teaser import Dataset, Presses, Remainder, Teaser
 from teaser.cli.output import (
     _signed_bar,
     about_lines,
@@ -79,7 +79,7 @@ def test_origins_end_with_the_sum(model: Teaser) -> None:
 
 
 def test_both_kinds_of_reasons_are_drawn(dataset: Dataset) -> None:
-    both = Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0).fit(dataset)
+    both = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0)).fit(dataset)
     text = drawn(draw_recommendations(both.recommend(["i1", "i5"], k=3)))
     assert "% viewed Event 1" in text
     assert "% film" in text

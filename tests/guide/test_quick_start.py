@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from teaser import Dataset, Steering, Teaser
+from teaser import Dataset, Remainder, Steering, Teaser
 from teaser.data import events
 from teaser.data.ids import Ids, ItemId
 from teaser.errors import ParameterError, UnknownItemError
@@ -151,7 +151,7 @@ def test_bad_questions_are_refused(model: Teaser) -> None:
 
 def test_viewed_items_count_in_what_is_asked_next(dataset: Dataset) -> None:
     """Where the tags say nothing, what is likely is told by the remainder alone."""
-    model = Teaser(l2_remainder=20.0).fit(dataset)
+    model = Teaser(remainder=Remainder(l2=20.0)).fit(dataset)
     model.encoder_ = np.zeros_like(model.encoder_)
     tastes = np.arange(40)
     likely = _likelihood(model, tastes, ["i3"])

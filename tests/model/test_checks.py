@@ -16,6 +16,7 @@ from teaser.model.checks import (
     check_k,
     check_number,
     check_rng,
+    check_share,
 )
 
 
@@ -36,6 +37,12 @@ def test_a_number_is_finite_and_above_its_least() -> None:
 def test_a_number_may_have_an_upper_end() -> None:
     check_number("p", 0.99, most=1.0)
     refused(lambda p: check_number("p", p, most=1.0), "above 0 and below 1, found 1", 1.0, 1)
+
+
+def test_a_share_is_above_0_and_at_most_1() -> None:
+    check_share("share", 1)
+    check_share("share", np.float32(0.05))
+    refused(lambda p: check_share("share", p), "share must be", 0, 1.01, -0.5, True, "1", np.nan)
 
 
 def test_a_count_is_whole() -> None:

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Dataset, Teaser
+from teaser import Dataset, Remainder, Teaser
 from teaser.model.encoder import EncoderModel
 
 
@@ -30,7 +30,7 @@ def test_without_a_remainder_views_add_nothing(model: Teaser, dataset: Dataset) 
 
 
 def test_with_one_they_add_its_rows(dataset: Dataset) -> None:
-    both = Teaser(l2_remainder=20.0).fit(dataset)
+    both = Teaser(remainder=Remainder(l2=20.0)).fit(dataset)
     found = both.decode_viewed(dataset.X[:4])
     wanted = dataset.X[:4].toarray() @ np.asarray(both.remainder_, dtype=np.float64)
     assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)

@@ -11,10 +11,12 @@ import scipy.sparse as sp
 
 from teaser import Category, Dataset, ListOf, Teaser
 from teaser.data.sources.source import read_source
-from teaser.model.gram.operator import DenseGram, Gram, SparseGram
-from teaser.model.solver.conjugate_gradients import Problem, conjugate_gradients
+from teaser.model.gram.operator import RANK, DenseGram, Gram, SparseGram
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.preconditioner import Preconditioner
-from teaser.model.solver.system import RANK, System
+from teaser.model.solver.solution import Limits, Solution
+from teaser.model.solver.system import System
 
 F32 = np.dtype("float32")
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -57,6 +59,10 @@ def problem(n_items: int = 1200, n_tags: int = 150) -> tuple[sp.csr_array, sp.cs
     return X, D
 
 
+def solve(system: System, l1: float, *, tol: float) -> Solution:
+    return conjugate_gradients(EncoderEquation(system, l1, 20.0), Limits(tol=tol, max_iter=50))
+
+
 START = [RANK + 10] * 5  # the subspace iteration for the preconditioner
 
 
@@ -65,7 +71,7 @@ def test_an_iteration_is_one_reading_of_sparse_interactions() -> None:
     gram = CountingPairGram(SparseGram(X, F32))
     system = System.build(gram, D, rng=np.random.default_rng(0))
     assert gram.dense == START
-    found = conjugate_gradients(system, l1=20.0, l2=20.0, tol=1e-3, max_iter=50)
+    found = solve(system, 20.0, tol=1e-3)
     assert found.iterations <= 10
     assert gram.dense == [*START, 150]
     assert gram.pairs == [150] * found.iterations
@@ -76,7 +82,7 @@ def test_an_iteration_is_one_dense_and_one_sparse_product_with_a_dense_gram() ->
     X, D = problem()
     gram = CountingGram(DenseGram.from_interactions(X, F32))
     system = System.build(gram, D, rng=np.random.default_rng(0))
-    found = conjugate_gradients(system, l1=20.0, l2=20.0, tol=1e-3, max_iter=50)
+    found = solve(system, 20.0, tol=1e-3)
     assert gram.dense == START + [150] * found.iterations
     assert gram.sparse == [150] * (1 + found.iterations)
 
@@ -86,7 +92,7 @@ def test_a_grid_of_penalties_prepares_once() -> None:
     gram = CountingPairGram(SparseGram(X, F32))
     system = System.build(gram, D, rng=np.random.default_rng(0))
     for l1 in (10.0, 20.0, 40.0):
-        conjugate_gradients(system, l1=l1, l2=20.0, tol=1e-2, max_iter=50)
+        solve(system, l1, tol=1e-2)
     assert gram.dense == [*START, 150, 150, 150]
 
 
@@ -104,12 +110,12 @@ def test_the_steps_of_an_iteration_allocate_their_result_and_little_else() -> No
     array = 6000 * 400 * 4
     pre = Preconditioner.build(system, l1=20.0, l2=20.0)
     R = system.right_hand_side()
-    step = Problem(system, 20.0, 20.0)
+    step = EncoderEquation(system, 20.0, 20.0)
     assert peak_of(lambda: step.operator(R)) < 2.2 * array
     # The low rank is multiplied in chunks, here of the whole.
     assert peak_of(lambda: pre.apply(R)) < 2.7 * array
     assert peak_of(system.right_hand_side) < 1.9 * array
-    whole = peak_of(lambda: conjugate_gradients(system, l1=20.0, l2=20.0, tol=1e-2, max_iter=50))
+    whole = peak_of(lambda: solve(system, 20.0, tol=1e-2))
     assert whole < 6 * array
 
 

@@ -160,7 +160,7 @@ def _show_dial(dial: dict[str, Any]) -> None:
     for each in sorted(dial["settings"], key=lambda s: (-s["tag_share"], -s["value"])):
         given = each["parameters"]
         is_ease = each["kind"] == "EASE"
-        names = ("", "l2_weights", "") if is_ease else ("l2_remainder", "l2_weights", "l2_encoder")
+        names = ("", "l2_weights", "") if is_ease else ("remainder.l2", "l2_weights", "l2_encoder")
         table.add_row(
             each["kind"],
             *(f"{given[name]:g}" if name in given else "" for name in names),

@@ -36,10 +36,12 @@ from teaser.cli.options import (
     SolverName,
     Tol,
     read_decoder,
+    read_remainder,
 )
 from teaser.data.dataset import Dataset
 from teaser.errors import ResourceError
 from teaser.model import load
+from teaser.model.extensions.sparse_encoder import SparseEncoder
 from teaser.model.gram.open import placed
 from teaser.model.gram.partitioned import as_bytes
 from teaser.model.teaser import Teaser
@@ -86,9 +88,8 @@ def fit(
         l2_encoder=l2_encoder,
         content_weight=content_weight,
         **read_decoder(decoder, l2_decoder, rounds),
-        density=density,
-        l2_remainder=l2_remainder,
-        remainder_share=remainder_share,
+        **read_remainder(l2_remainder, remainder_share),
+        sparse=None if density is None else SparseEncoder(density=density),
         user_features=user_features,
         solver=solver,
         gram=gram,
@@ -143,9 +144,8 @@ def estimate(
     data = Dataset.load(dataset)
     expected = Teaser(
         **read_decoder(decoder, l2_decoder, rounds),
-        density=density,
-        l2_remainder=l2_remainder,
-        remainder_share=remainder_share,
+        **read_remainder(l2_remainder, remainder_share),
+        sparse=None if density is None else SparseEncoder(density=density),
         user_features=user_features,
         solver=solver,
         gram=gram,

@@ -8,6 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from teaser.cli.prepare import refuse_unused
+from teaser.errors import ParameterError
+from teaser.model.extensions.learned_decoder import LearnedDecoder
+from teaser.model.extensions.remainder import Remainder
 
 Folder = Annotated[Path, typer.Argument(help="The folder that prepare or fit wrote.")]
 ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit wrote.")]
@@ -68,7 +71,7 @@ Balance = Annotated[
 ContentWeight = Annotated[float, typer.Option(help="How much shared tags count beside choices.")]
 SolverName = Annotated[str, typer.Option(help="cg or admm.")]
 GramName = Annotated[str, typer.Option(help="auto, dense or sparse.")]
-Tol = Annotated[float, typer.Option(help="Relative residual to stop at.")]
+Tol = Annotated[float, typer.Option(help="Relative residual to stop at; 1e-6 or more in float32.")]
 MaxIter = Annotated[int, typer.Option(help="Iterations to give up after.")]
 Device = Annotated[str, typer.Option(help="cpu, or cuda for a GPU.")]
 Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
@@ -105,8 +108,22 @@ def read_presses(given: list[str] | None) -> dict[str, int]:
 
 def read_decoder(decoder: str, l2_decoder: float | None, rounds: int | None) -> dict[str, Any]:
     """Return the settings of the decoder that were given; those of weights need weights."""
-    given = {"l2_decoder": l2_decoder, "rounds": rounds}
     if decoder == "tags":
-        named = {name.replace("_", "-"): value for name, value in given.items()}
+        named = {"l2-decoder": l2_decoder, "rounds": rounds}
         refuse_unused("tags that count alike: it needs --decoder learned", **named)
-    return {"decoder": decoder, **{k: v for k, v in given.items() if v is not None}}
+        return {}
+    if decoder != "learned":
+        raise ParameterError(f"decoder must be one of tags, learned, found {decoder!r}.")
+    given: dict[str, Any] = {"l2": l2_decoder, "rounds": rounds}
+    return {"decoder": LearnedDecoder(**{k: v for k, v in given.items() if v is not None})}
+
+
+def read_remainder(l2: float | None, share: float) -> dict[str, Any]:
+    """Return the remainder that was asked for; a share needs one."""
+    if l2 is not None:
+        return {"remainder": Remainder(l2=l2, share=share)}
+    if share != 1:
+        raise ParameterError(
+            f"remainder_share={share!r} means nothing without a remainder. Set l2_remainder."
+        )
+    return {}

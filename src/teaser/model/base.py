@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import polars as pl
@@ -31,7 +31,6 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "EASE": {"l2": "l2_weights"},
     "EDLAE": {"l2": "l2_weights"},
     "WMF": {"iterations": "max_iter"},
-    "Teaser": {"people": "user_features"},
 }
 
 
@@ -112,6 +111,26 @@ class Model(ABC):
     def check_histories(self, X: Any) -> sp.csr_array:
         """Return rows of histories as a checked sparse matrix (users x items)."""
         return as_histories(X, len(self.item_table_))
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any], *parts: "Model") -> Self:
+        """Return a model to be fitted, of hyper-parameters as JSON and TOML hold them.
+
+        Parameters
+        ----------
+        parameters
+            By name, also by the names of earlier versions; see `upgrade`.
+        parts
+            The models that this one is made of, for a product.
+        """
+        given, known = cls.upgrade(parameters), inspect.signature(cls).parameters
+        for name in given:
+            if name not in known:
+                raise ParameterError(
+                    f"{cls.__name__} has no parameter {name!r}. "
+                    f"Known: {', '.join(known) or 'none'}."
+                )
+        return cast(Self, cast(Any, cls)(*parts, **given))
 
     def parameters(self) -> dict[str, Any]:
         """Return the hyper-parameters as they were given."""
@@ -222,14 +241,14 @@ class Model(ABC):
     @classmethod
     def from_content(cls, content: Content) -> Self:
         """Return the model that was saved; its arrays stay on disk until they are used."""
-        model = cls(**cls.upgrade(content.settings["parameters"]))
+        model = cls.from_parameters(content.settings["parameters"])
         model._item_table = ItemTable.unpack(content)
         model.unpack(content)
         return model
 
     @classmethod
     def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return saved hyper-parameters as the constructor takes them today."""
+        """Return plain or saved hyper-parameters as the constructor takes them today."""
         names = RENAMED.get(cls.__name__, {})
         return {names.get(name, name): value for name, value in parameters.items()}
 

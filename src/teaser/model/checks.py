@@ -9,14 +9,30 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a value is an integer or a float, of Python or numpy; bool is neither."""
+    is_real = isinstance(value, int | float | np.integer | np.floating)
+    return is_real and not isinstance(value, bool)
+
+
+def _as_python(value: Any) -> Any:
+    """Return a number of numpy as one of Python: float32 cannot be compared with 1e300."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def check_number(name: str, value: Any, *, least: float = 0.0, most: float = 1e300) -> None:
     """Raise `ParameterError` unless the value is a number above `least` and below `most`."""
-    is_real = isinstance(value, int | float | np.integer | np.floating)
-    if not is_real or isinstance(value, bool) or not least < float(value) < most:
+    if not is_number(value) or not least < _as_python(value) < most:
         below = f" and below {most:g}" if most < 1e300 else ""
         raise ParameterError(
             f"{name} must be a finite number above {least:g}{below}, found {value!r}."
         )
+
+
+def check_share(name: str, value: Any) -> None:
+    """Raise `ParameterError` unless the value is a number above 0 and at most 1."""
+    if not is_number(value) or not 0 < value <= 1:
+        raise ParameterError(f"{name} must be a number above 0 and at most 1, found {value!r}.")
 
 
 def check_count(name: str, value: Any) -> int:

@@ -26,7 +26,7 @@ from teaser.model.extensions.user_features import (
     place_about,
     place_many_about,
 )
-from teaser.model.extensions.viewed_items import Remainder, len_of, viewed_parts, viewed_sum
+from teaser.model.extensions.viewed_items import RemainderMatrix, len_of, viewed_parts, viewed_sum
 from teaser.model.item_table import History
 from teaser.model.new_items import read_new_items
 from teaser.model.packed import Packed
@@ -51,7 +51,7 @@ class TaggedModel(Model, abstract=True):
     """
 
     user_rows_: UserRows | None = None
-    remainder_: Remainder = None
+    remainder_: RemainderMatrix = None
 
     _tag_table: TagTable | None = None
 

@@ -1,5 +1,6 @@
 """TEASER: a linear model whose user embedding is a profile of item tags."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -11,26 +12,31 @@ from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
-from teaser.model.checks import check_number
 from teaser.model.encoder import EncoderModel
 from teaser.model.extensions.learned_decoder import (
+    LearnedDecoder,
     check_carriers,
-    check_decoder,
     learn_decoder,
     more_rounds,
     tag_means,
 )
+from teaser.model.extensions.options import (
+    OPTIONS,
+    check_options,
+    read_parameters,
+)
 from teaser.model.extensions.remainder import (
     Inverse,
+    Remainder,
+    check_companions,
     check_precision,
-    check_remainder,
     check_system,
     estimate_remainder,
     fit_remainder,
     prepare_inverse,
 )
 from teaser.model.extensions.sparse_encoder import (
-    check_density,
+    SparseEncoder,
     pack_encoder,
     sparsify,
     unpack_encoder,
@@ -46,18 +52,19 @@ from teaser.model.extensions.user_features import (
     unpack_user_rows,
 )
 from teaser.model.extensions.viewed_items import (
-    Remainder,
     describe_remainder,
     pack_remainder,
     unpack_remainder,
 )
+from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import Estimate, estimate, telling_of_memory
 from teaser.model.gram.gpu import check_device
 from teaser.model.gram.partitioned import estimate_partitions
 from teaser.model.item_table import popularity
 from teaser.model.packed import Packed
-from teaser.model.solver.conjugate_gradients import Callback, Solution
-from teaser.model.solver.solve import build_gram, check_settings, dispatch, prepare
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Callback, Limits, Solution
+from teaser.model.solver.solve import check_settings, dispatch, prepare
 from teaser.model.solver.system import System
 from teaser.model.tag_table import check_tagged, decoder
 
@@ -84,31 +91,24 @@ class Teaser(EncoderModel):
     content_weight
         delta, how much sharing a tag counts beside being chosen together: X'X gains delta S S'.
         Helps where interactions are very sparse.
+    remainder
+        `Remainder(l2=..., share=...)` adds item-to-item weights R to P(E D'), for what tags leave
+        unexplained. None, the default, learns tags alone.
     decoder
-        `"tags"`, where a tag counts 1 for every item that carries it, or `"learned"`, where it
-        counts as much as the data say it matters for the item.
-    l2_decoder
-        The penalty on learned weights for being away from 1: larger trusts the tags more.
-    rounds
-        How often encoder and weights are learned in turn.
-    density
-        The share of the encoder's entries to keep, such as 0.05; all of them when not given.
-        It is then a sparse matrix, which the entries kept are learned for anew.
-    l2_remainder
-        k, the penalty on a remainder R, items x items, that is added to P(E D') and is told as
-        "because you viewed": what tags leave unexplained. Smaller nears EASE, larger TEASER,
-        which it is without (the default).
-    remainder_share
-        Below 1, R is kept sparse: of each row the largest entries that carry this share of its
-        sum of squares.
-    people
-        Whether to learn from what is known of people too, where the data set has it.
+        `LearnedDecoder(l2=..., rounds=...)` learns how much each tag matters for each item. With
+        None, the default, a tag counts 1 for every item that carries it.
+    sparse
+        `SparseEncoder(density=...)` keeps only the most telling entries of the encoder, in a
+        sparse matrix. None, the default, keeps all.
+    user_features
+        Whether to learn from user features too, where the data set has them.
     solver
         `"cg"`, exact conjugate gradients, or `"admm"`, the paper's.
     gram
         How to hold X'X: `"auto"`, `"dense"`, `"sparse"`, or a precomputed one.
     tol
-        Relative residual at which the solver stops; rankings settle near 1e-3.
+        Relative residual at which the solver stops; rankings settle near 1e-3. At least 1e-6 in
+        float32 and 1e-14 in float64, which rounding allows.
     max_iter
         Iterations after which it gives up, with a `ConvergenceWarning`.
     dtype
@@ -122,7 +122,7 @@ class Teaser(EncoderModel):
     ----------
     encoder_
         E, items x tags, a row for every item that was there at the fit; an array, or a csr
-        matrix where a density was given.
+        matrix with `sparse`.
     decoder_
         D, items x tags, popularity in the last column; weights where they were learned.
     tags_, items_
@@ -132,8 +132,8 @@ class Teaser(EncoderModel):
     remainder_
         R, items x items, of the items that were there at the fit: R_ij is what viewing i adds
         to j. An array, or a csr matrix where a share was given; None without.
-    people_tags_, people_encoder_
-        The tags of people, and what each adds to a history; () and None without.
+    user_tags_, user_encoder_
+        The user features, and what each adds to a history; () and None without.
     iterations_, residual_, converged_
         How the solver fared.
 
@@ -154,12 +154,9 @@ class Teaser(EncoderModel):
         l2_weights: float = 200.0,
         l2_encoder: float = 500.0,
         content_weight: float = 0.0,
-        decoder: str = "tags",
-        l2_decoder: float = 30.0,
-        rounds: int = 3,
-        density: float | None = None,
-        l2_remainder: float | None = None,
-        remainder_share: float = 1.0,
+        remainder: Remainder | None = None,
+        decoder: LearnedDecoder | None = None,
+        sparse: SparseEncoder | None = None,
         user_features: bool = True,
         solver: str = "cg",
         gram: Any = "auto",
@@ -172,12 +169,9 @@ class Teaser(EncoderModel):
         self.l2_weights = l2_weights
         self.l2_encoder = l2_encoder
         self.content_weight = content_weight
+        self.remainder = remainder
         self.decoder = decoder
-        self.l2_decoder = l2_decoder
-        self.rounds = rounds
-        self.density = density
-        self.l2_remainder = l2_remainder
-        self.remainder_share = remainder_share
+        self.sparse = sparse
         self.user_features = user_features
         self.solver = solver
         self.gram = gram
@@ -210,7 +204,7 @@ class Teaser(EncoderModel):
         """
         with telling_of_memory("The fit"):
             self._check_with(dataset)
-            if self.decoder == "learned":
+            if self.decoder is not None:
                 check_carriers(dataset.S)
             user_features = learned_features(self, dataset)
             begin = None if start is None else _matched(start, dataset, user_features)
@@ -220,8 +214,15 @@ class Teaser(EncoderModel):
             n_rows = dataset.n_items + (0 if user_features is None else len(user_features.tags))
             check_system(system, (n_rows, dataset.n_tags + 1), self.ridge)
             weights, remainder = None, None
-            if isinstance(system, Inverse):
-                solution, remainder = self._solve_remainder(system, begin, callback, own)
+            if isinstance(system, Inverse) and self.remainder is not None:
+                solution, remainder = fit_remainder(
+                    system,
+                    options=self.remainder,
+                    l2=float(self.l2_encoder),
+                    limits=self._limits(callback),
+                    start=begin,
+                    overwrite=own,
+                )
             else:
                 solution, weights = self._solve(system, dataset, begin, callback)
             self.keep_items(dataset, weights)
@@ -239,23 +240,23 @@ class Teaser(EncoderModel):
         self._check()
         check_tagged(dataset)
         check_device(self.device, dataset.X)
-        check_precision(self.l2_remainder, self.l2_weights, dataset.X, self.dtype)
+        if self.remainder is not None:
+            check_precision(self.remainder.l2, self.l2_weights, dataset.X, self.dtype)
 
     @property
     def ridge(self) -> float | None:
-        """l2_weights + l2_remainder, the ridge of the inverse that a remainder is found with."""
-        if self.l2_remainder is None:
+        """l2_weights + remainder.l2, the ridge of the inverse that a remainder is found with."""
+        if self.remainder is None:
             return None
-        check_number("l2_weights", self.l2_weights)
-        check_number("l2_remainder", self.l2_remainder)
-        return float(self.l2_weights + self.l2_remainder)
+        self._check()
+        return float(self.l2_weights + self.remainder.l2)
 
     def prepare(self, dataset: Dataset) -> System:
         """Return the part of a fit that does not depend on the penalties.
 
         It holds the Gram, its leading eigenpairs and the eigenvectors of D'D; pass it to the
         `fit` of every model that differs in `l2_weights` and `l2_encoder` only. With a remainder
-        it holds the inverse of X'X + (l2_weights + l2_remainder) I in the place of the Gram, and
+        it holds the inverse of X'X + (l2_weights + remainder.l2) I in the place of the Gram, and
         the sum of the two must be the same; `EASE` of that penalty takes its `inverse` too.
         """
         self._check_with(dataset)
@@ -272,8 +273,8 @@ class Teaser(EncoderModel):
             "content_weight": self.content_weight,
             "device": self.device,
         }
-        if self.ridge is not None:
-            how |= {"ridge": self.ridge, "keep": keep, "share": self.remainder_share}
+        if self.remainder is not None:
+            how |= {"ridge": self.ridge, "keep": keep, "share": self.remainder.share}
             return prepare_inverse(dataset.X, self.gram, D, **how)
         X = stack_interactions(dataset, user_features)
         gram = build_gram(X, self.gram, n_tags=dataset.n_tags + 1, solver=self.solver, **how)
@@ -287,14 +288,14 @@ class Teaser(EncoderModel):
             stack_interactions(dataset, learned_features(self, dataset)),
             dataset.n_tags + 1,
             solver=self.solver,
-            gram=self.gram if self.ridge is None else "dense",
+            gram=self.gram if self.remainder is None else "dense",
             tol=self.tol,
             dtype=np.dtype(self.dtype),
         )
-        if self.ridge is not None:
-            return estimate_remainder(found, dataset.n_items, self.dtype, self.remainder_share)
-        rounds = self.rounds if self.decoder == "learned" else 0
-        return more_rounds(found, rounds=rounds, is_sparse=self.density is not None)
+        if self.remainder is not None:
+            return estimate_remainder(found, dataset.n_items, self.dtype, self.remainder.share)
+        rounds = 0 if self.decoder is None else self.decoder.rounds
+        return more_rounds(found, rounds=rounds, is_sparse=self.sparse is not None)
 
     def describe(self) -> dict[str, Any]:
         """Return what the model holds as plain values, for programs."""
@@ -326,6 +327,11 @@ class Teaser(EncoderModel):
         if not np.isfinite(self.residual_):
             raise ValueError("its residual is not finite")
 
+    @classmethod
+    def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters with options objects in place of tables; see `read_parameters`."""
+        return read_parameters(parameters)
+
     def _solver_report(self) -> dict[str, Any]:
         """Return how the solver ended."""
         return {
@@ -340,64 +346,47 @@ class Teaser(EncoderModel):
         """Return the encoder, and the weights of the decoder where they are learned."""
         weights = None
         l1, l2 = float(self.l2_weights), float(self.l2_encoder)
-        how: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
+        limits = self._limits(callback)
 
         def solve(system: System, start: Array | None) -> Solution:
             return dispatch(
-                system, l2_weights=l1, l2_encoder=l2, solver=self.solver, start=start, **how
+                EncoderEquation(system, l1, l2), limits, solver=self.solver, start=start
             )
 
-        if self.decoder == "learned":
+        if self.decoder is not None:
+            S = decoder(dataset.S, popularity(dataset))
             solution, system, weights = learn_decoder(
-                system,
-                decoder(dataset.S, popularity(dataset)),
-                l1=l1,
-                l2_decoder=float(self.l2_decoder),
-                rounds=self.rounds,
-                solve=solve,
-                start=start,
+                system, S, l1=l1, options=self.decoder, solve=solve, start=start
             )
         else:
             solution = solve(system, start)
-        if self.density is not None:
-            solution = sparsify(system, solution, l1=l1, l2=l2, density=self.density, **how)
+        if self.sparse is not None:
+            equation = EncoderEquation(system, l1, l2)
+            solution = sparsify(equation, solution, density=self.sparse.density, limits=limits)
         return solution, weights
 
-    def _solve_remainder(
-        self, system: Inverse, start: Array | None, callback: Callback | None, own: bool
-    ) -> tuple[Solution, Remainder]:
-        return fit_remainder(
-            system,
-            k=float(self.l2_remainder or 0.0),
-            l2=float(self.l2_encoder),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            share=float(self.remainder_share),
-            overwrite=own,
-            start=start,
-            callback=callback,
-        )
+    def _limits(self, callback: Callback | None) -> Limits:
+        return Limits(tol=self.tol, max_iter=self.max_iter, callback=callback)
 
     def _weigh(self, new: sp.csr_array) -> sp.csr_array:
         """Return the rows of new items with the mean of the weights that were learned for a tag."""
-        if self.decoder != "learned":
+        if self.decoder is None:
             return new
         data = new.data * tag_means(self.decoder_)[new.indices]
         return sp.csr_array((data, new.indices, new.indptr), shape=new.shape)
 
     def _check(self) -> None:
         settings = self.parameters()
-        check_decoder(*(settings.pop(name) for name in ("decoder", "l2_decoder", "rounds")))
-        check_density(settings.pop("density"))
-        k, share = settings.pop("l2_remainder"), settings.pop("remainder_share")
+        for name in OPTIONS:
+            check_options(name, settings.pop(name))
         if not isinstance(settings.pop("user_features"), bool):
             raise ParameterError(
                 f"user_features must be True or False, found {self.user_features!r}."
             )
         check_settings(**settings)
-        others = {"decoder='learned'": self.decoder == "learned", "density": self.density}
-        named = [name for name, asked in others.items() if asked]
-        check_remainder(k, share, solver=self.solver, gram=self.gram, others=named)
+        if self.remainder is not None:
+            others = [name for name in ("decoder", "sparse") if getattr(self, name) is not None]
+            check_companions(solver=self.solver, gram=self.gram, others=others)
 
 
 def _matched(start: Teaser, dataset: Dataset, user_features: UserFeatures | None) -> Array:

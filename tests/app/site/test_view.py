@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from teaser import Category, Dataset, Tag, Teaser
+from teaser import Category, Dataset, LearnedDecoder, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Card, Catalogue, Holder
@@ -124,9 +124,9 @@ def test_cards_carry_match_reasons_and_moves(catalogue: Catalogue, model: Teaser
 
 
 def test_a_tag_that_matters_more_to_an_item_is_marked_on_its_card(dataset: Dataset) -> None:
-    learned = Teaser(
-        l2_weights=5.0, l2_encoder=5.0, decoder="learned", l2_decoder=0.3, tol=1e-5
-    ).fit(dataset)
+    learned = Teaser(l2_weights=5.0, l2_encoder=5.0, decoder=LearnedDecoder(l2=0.3), tol=1e-5).fit(
+        dataset
+    )
     seen = session(Catalogue(learned), "i1", "i4")
     found = learned.recommend(["i1", "i4"], k=20)
     marks = [r.matters_more for c in card_views(seen, found, EN, {}) for r in c.reasons]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from teaser import Dataset, Teaser
+from teaser import Dataset, Remainder, Teaser
 from teaser.cli.main import app
 from teaser.data.split import Split, split
 from teaser.errors import ParameterError
@@ -46,7 +46,7 @@ parameters = { tol = 1e-4, l2_weights = 7.0 }
 
 
 def a_setting(kind: str, value: float, share: float) -> Setting:
-    return Setting(kind, {"l2_remainder": share}, value, 0.01, share, 1.0)
+    return Setting(kind, {"remainder.l2": share}, value, 0.01, share, 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def study(tmp_path: Path) -> Path:
 
 
 def test_the_tag_share_is_that_of_the_explanations(parts: Split) -> None:
-    model = Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0).fit(parts.training)
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0)).fit(parts.training)
     fold = parts.validation
     lists = evaluate(model, fold, metrics=["ndcg@5"]).lists[:, :5]
     shares = []
@@ -90,7 +90,7 @@ def test_the_ends_have_all_and_nothing_from_tags(parts: Split) -> None:
     lists = np.zeros((parts.validation.n_users, 3), dtype=int)
     assert tag_share(Teaser().fit(parts.training), parts.validation, lists) == 1.0
     assert tag_share(EASE().fit(parts.training), parts.validation, lists) == 0.0
-    model = Teaser(l2_remainder=20.0).fit(parts.training)
+    model = Teaser(remainder=Remainder(l2=20.0)).fit(parts.training)
     assert tag_share(model, parts.validation, lists - 1) == 1.0
 
 
@@ -100,7 +100,7 @@ def test_every_point_is_what_a_fit_alone_gives(dial: list[Setting], parts: Split
     assert (kinds.count("TEASER"), kinds.count("remainder"), kinds.count("EASE")) == (4, 8, 4)
     for setting in dial:
         made: Any = EASE if setting.kind == "EASE" else Teaser
-        model = made(**setting.parameters).fit(parts.training)
+        model = made.from_parameters(setting.parameters).fit(parts.training)
         reached = evaluate(model, parts.validation, metrics=["ndcg@20"]).summary()["ndcg@20"]
         assert setting.value == pytest.approx(reached.mean, abs=0.01)
         assert setting.error == pytest.approx(reached.error, abs=0.01)
@@ -114,7 +114,7 @@ def test_dearer_remainders_leave_more_to_tags(dial: list[Setting]) -> None:
                 next(
                     s.tag_share
                     for s in between
-                    if s.parameters == {"l2_weights": l1, "l2_encoder": l2, "l2_remainder": k}
+                    if s.parameters == {"l2_weights": l1, "l2_encoder": l2, "remainder.l2": k}
                 )
                 for k in (5.0, 50.0)
             )

@@ -122,3 +122,18 @@ def test_the_studies_that_come_along_are_valid(path: Path) -> None:
     study = Study.read(path)
     assert study.name == path.stem
     assert study.smaller().models
+
+
+def test_options_of_extensions_are_named_by_a_dot(tmp_path: Path) -> None:
+    text = GOOD.replace(
+        "parameters = { tol = 1e-2 }\ngrid = { l2_weights = [10, 100, 1000],",
+        "parameters = { remainder = { share = 0.9 }, decoder = {} }\n"
+        "grid = { remainder.l2 = [5, 50],",
+    )
+    plan = read(tmp_path, text).models[1]
+    assert plan.parameters == {"remainder.share": 0.9, "decoder": {}}
+    assert list(plan.grid) == ["remainder.l2", "l2_encoder"]
+    assert plan.grid["remainder.l2"] == (5, 50)
+    twice = text.replace("share = 0.9", "l2 = 7")
+    with pytest.raises(ParameterError, match=r"names remainder\.l2 both"):
+        read(tmp_path, twice)

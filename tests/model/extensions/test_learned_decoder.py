@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder, objective, random_problem
 
 import teaser
-from teaser import Dataset, Tag, Teaser
+from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Tag, Teaser
 from teaser.data.sources.source import read_source
 from teaser.data.split import split
 from teaser.errors import ParameterError
@@ -28,7 +28,9 @@ from teaser.model.extensions.learned_decoder import (
     with_tag_means,
 )
 from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
-from teaser.model.solver.conjugate_gradients import Solution, conjugate_gradients
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Limits, Solution
 from teaser.model.solver.system import System
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract
@@ -40,7 +42,7 @@ EXACT: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "dtype": "float64
 
 class TestLearnedDecoder(TaggedModelContract):
     def make(self) -> Teaser:
-        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, decoder="learned", l2_decoder=5.0)
+        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, decoder=LearnedDecoder(l2=5.0))
 
 
 def exact_weights(X: Array, E: Array, D: Array) -> Array:
@@ -61,7 +63,8 @@ def whole_objective(X: Array, S: Array, E: Array, D: Array) -> float:
 
 
 def solve_exactly(system: System, start: Array | None) -> Solution:
-    return conjugate_gradients(system, l1=L1, l2=L2, tol=1e-13, max_iter=500, start=start)
+    equation = EncoderEquation(system, L1, L2)
+    return conjugate_gradients(equation, Limits(tol=1e-13, max_iter=500), start)
 
 
 def build(G: Array, D: Array) -> System:
@@ -108,7 +111,7 @@ def test_no_half_step_raises_the_objective_and_the_encoder_is_the_last_weights(s
         seen.append((system.D.toarray(), found.encoder))
         return found
 
-    settings: Any = {"l1": L1, "l2_decoder": LD, "rounds": 3, "solve": solve}
+    settings: Any = {"l1": L1, "options": LearnedDecoder(l2=LD, rounds=3), "solve": solve}
     solution, system, weights = learn_decoder(build(G, S), sp.csr_array(S), **settings)
     values = []
     for (D, E), after in zip(seen, [*seen[1:], None], strict=True):
@@ -134,7 +137,7 @@ def test_later_rounds_begin_where_the_last_one_ended() -> None:
         ends.append(solve_exactly(system, start))
         return ends[-1]
 
-    settings: Any = {"l1": L1, "l2_decoder": LD, "rounds": 2, "solve": solve}
+    settings: Any = {"l1": L1, "options": LearnedDecoder(l2=LD, rounds=2), "solve": solve}
     given = np.ones_like(S)
     found, _, _ = learn_decoder(build(X.T @ X, S), sp.csr_array(S), start=given, **settings)
     assert starts[0] is given
@@ -144,7 +147,7 @@ def test_later_rounds_begin_where_the_last_one_ended() -> None:
 
 def test_items_that_nobody_chose_have_the_mean_weights_of_their_tags() -> None:
     X, S = random_problem(0)  # nobody chose item 5
-    settings: Any = {"l1": L1, "l2_decoder": LD, "rounds": 2, "solve": solve_exactly}
+    settings: Any = {"l1": L1, "options": LearnedDecoder(l2=LD, rounds=2), "solve": solve_exactly}
     _, _, weights = learn_decoder(build(X.T @ X, S), sp.csr_array(S), **settings)
     D = weights.toarray()
     carried = S != 0
@@ -163,7 +166,7 @@ def test_the_mean_weight_of_a_tag_is_over_its_carriers() -> None:
 
 
 def test_a_model_holds_the_weights_and_the_encoder_of_them(dataset: Dataset) -> None:
-    model = Teaser(decoder="learned", l2_decoder=2.0, **EXACT).fit(dataset)
+    model = Teaser(decoder=LearnedDecoder(l2=2.0), **EXACT).fit(dataset)
     fixed = Teaser(**EXACT).fit(dataset)
     assert_array_equal(model.decoder_.indices, fixed.decoder_.indices)
     assert np.abs(model.decoder_.data - fixed.decoder_.data).max() > 0.05
@@ -174,7 +177,7 @@ def test_a_model_holds_the_weights_and_the_encoder_of_them(dataset: Dataset) -> 
 
 
 def test_a_strong_penalty_leaves_the_tags_as_they_are(dataset: Dataset) -> None:
-    model = Teaser(decoder="learned", l2_decoder=1e12, **EXACT).fit(dataset)
+    model = Teaser(decoder=LearnedDecoder(l2=1e12), **EXACT).fit(dataset)
     fixed = Teaser(**EXACT).fit(dataset)
     assert_allclose(model.decoder_.toarray(), fixed.decoder_.toarray(), atol=1e-6)
     assert_allclose(model.encoder_, fixed.encoder_, atol=1e-6)
@@ -182,7 +185,7 @@ def test_a_strong_penalty_leaves_the_tags_as_they_are(dataset: Dataset) -> None:
 
 @pytest.fixture(scope="module")
 def learned(dataset: Dataset) -> Teaser:
-    return Teaser(decoder="learned", l2_decoder=1.0, l2_weights=5.0, l2_encoder=5.0).fit(dataset)
+    return Teaser(decoder=LearnedDecoder(l2=1.0), l2_weights=5.0, l2_encoder=5.0).fit(dataset)
 
 
 def test_reasons_carry_the_weight_and_sum_to_the_score(learned: Teaser) -> None:
@@ -200,7 +203,7 @@ def test_reasons_carry_the_weight_and_sum_to_the_score(learned: Teaser) -> None:
 
 
 def test_impacts_count_weights_by_their_size(learned: Teaser) -> None:
-    turned = Teaser(decoder="learned")
+    turned = Teaser(decoder=LearnedDecoder())
     turned.__dict__.update(learned.__dict__)
     turned._tag_table = replace(learned.tag_table_, decoder=-learned.decoder_)
     history = ["i2", "i6"]
@@ -208,7 +211,7 @@ def test_impacts_count_weights_by_their_size(learned: Teaser) -> None:
 
 
 def test_new_items_start_at_the_mean_weights_of_their_tags(dataset: Dataset) -> None:
-    model = Teaser(decoder="learned", l2_decoder=1.0, l2_weights=5.0, l2_encoder=5.0).fit(dataset)
+    model = Teaser(decoder=LearnedDecoder(l2=1.0), l2_weights=5.0, l2_encoder=5.0).fit(dataset)
     tags = [Tag("town", "Ghent"), Tag("labels", "late")]
     places = [model.tags_.index(tag) for tag in tags]
     D = model.decoder_.toarray()
@@ -225,38 +228,33 @@ def test_weights_are_saved_and_read_back(learned: Teaser, tmp_path: Path) -> Non
     learned.save(tmp_path / "m")
     same = teaser.load(tmp_path / "m", Teaser)
     assert_array_equal(same.decoder_.toarray(), learned.decoder_.toarray())
-    assert (same.decoder, same.l2_decoder, same.rounds) == ("learned", 1.0, 3)
+    assert same.decoder == LearnedDecoder(l2=1.0, rounds=3)
     ours, theirs = (m.recommend(["i2", "i7"], k=5) for m in (learned, same))
     assert [(r.item_id, r.score) for r in ours] == [(r.item_id, r.score) for r in theirs]
 
 
 def test_the_paper_s_solver_learns_the_same_weights(dataset: Dataset) -> None:
-    settings = {**EXACT, "tol": 1e-9, "decoder": "learned", "l2_decoder": 5.0}
+    settings = {**EXACT, "tol": 1e-9, "decoder": LearnedDecoder(l2=5.0)}
     ours = Teaser(**settings).fit(dataset)
     theirs = Teaser(**settings, solver="admm", max_iter=3000).fit(dataset)
     assert_allclose(theirs.decoder_.toarray(), ours.decoder_.toarray(), atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"decoder": "weights"}, "decoder must be one of tags, learned, found 'weights'"),
-        ({"decoder": "learned", "l2_decoder": 0}, "l2_decoder must be a finite number above 0"),
-        ({"decoder": "learned", "l2_decoder": float("nan")}, "l2_decoder"),
-        ({"decoder": "learned", "l2_decoder": "3"}, "l2_decoder"),
-        ({"decoder": "learned", "rounds": 0}, "rounds must be a whole number of at least 1"),
-        ({"decoder": "learned", "rounds": 1.5}, "rounds"),
-        ({"decoder": "learned", "rounds": True}, "rounds"),
-        ({"decoder": "learned", "l2_remainder": 100.0}, "decoder='learned'"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused_before_any_work(
-    dataset: Dataset, settings: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(ParameterError, match=said):
-        Teaser(**settings).estimate(dataset)
-    with pytest.raises(ParameterError, match=said):
-        Teaser(**settings).fit(dataset)
+def test_settings_that_make_no_sense_are_refused_before_any_work(dataset: Dataset) -> None:
+    numbers: list[Any] = [0, float("nan"), "3"]
+    counts: list[Any] = [0, 1.5, True]
+    wrong: list[tuple[Any, str]] = [
+        ("learned", "decoder must be a LearnedDecoder object or None, found 'learned'"),
+        *((LearnedDecoder(l2=l2), r"decoder\.l2") for l2 in numbers),
+        *((LearnedDecoder(rounds=n), r"decoder\.rounds") for n in counts),
+    ]
+    for options, said in wrong:
+        for work in (Teaser(decoder=options).estimate, Teaser(decoder=options).fit):
+            with pytest.raises(ParameterError, match=said):
+                work(dataset)
+    both = Teaser(decoder=LearnedDecoder(), remainder=Remainder())
+    with pytest.raises(ParameterError, match="together with decoder"):
+        both.fit(dataset)
 
 
 def test_items_without_tags_are_told_of_and_a_catalogue_of_them_refused(
@@ -266,22 +264,25 @@ def test_items_without_tags_are_told_of_and_a_catalogue_of_them_refused(
     S[[3, 4]] = 0
     some = replace(dataset, S=sp.csr_array(S))
     with caplog.at_level(logging.WARNING, logger="teaser"):
-        model = Teaser(decoder="learned").fit(some)
+        model = Teaser(decoder=LearnedDecoder()).fit(some)
     assert "2 of 40 items carry no tag" in caplog.text
     assert model.tags_[-1] == POPULARITY
     assert_array_equal(model.decoder_[[3]].indices, [len(model.tags_) - 1])
     assert set(model.explain("i3", ["i2"]).contributions) == {POPULARITY}
     none = replace(dataset, S=sp.csr_array(dataset.S.shape))
     with pytest.raises(ParameterError, match="No item carries a tag"):
-        Teaser(decoder="learned").fit(none)
+        Teaser(decoder=LearnedDecoder()).fit(none)
 
 
 def test_the_estimate_counts_all_rounds(dataset: Dataset) -> None:
     once = Teaser().estimate(dataset)
-    thrice = Teaser(decoder="learned", rounds=2).estimate(dataset)
+    thrice = Teaser(decoder=LearnedDecoder(rounds=2)).estimate(dataset)
     assert thrice.iterations == 3 * once.iterations
     assert thrice.memory == once.memory
-    assert Teaser(density=0.1).estimate(dataset).iterations == 3 * once.iterations
+    assert (
+        Teaser(sparse=SparseEncoder(density=0.1)).estimate(dataset).iterations
+        == 3 * once.iterations
+    )
 
 
 def test_weights_help_where_tags_are_coarse(shared_data: Path) -> None:
@@ -295,7 +296,7 @@ def test_weights_help_where_tags_are_coarse(shared_data: Path) -> None:
         positive="rating >= 4",
     )
     parts = split(with_common_tags(films, 8), n_validation=0, n_test=500, rng=0)
-    ways: list[dict[str, Any]] = [{}, {"decoder": "learned"}]
+    ways: list[dict[str, Any]] = [{}, {"decoder": LearnedDecoder()}]
     fixed, learned = (
         evaluate(Teaser(**how).fit(parts.training), parts.test, metrics=["ndcg@100"])
         for how in ways

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, exact_encoder, random_problem, without_diagonal
 
 import teaser
-from teaser import Dataset, Steering, Teaser
+from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Steering, Teaser
 from teaser.data import events
 from teaser.errors import ArtifactError, ParameterError, ResourceError, SolverError
 from teaser.explain import Reason, ViewedReason
@@ -21,15 +21,17 @@ from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
 from teaser.model.extensions import remainder as module
 from teaser.model.extensions.remainder import (
-    ease_weights,
+    Inverse,
+    RemainderEquation,
     estimate_remainder,
     fit_remainder,
     invert_gram,
     prepare_remainder,
-    remainder_encoder,
     remainder_weights,
 )
 from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.solution import Limits
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract, example_dataset
 
@@ -68,7 +70,9 @@ def solved(
 ) -> tuple[Array, Array]:
     gram = DenseGram(X.T @ X)
     system = prepare_remainder(invert_gram(gram, l1 + k), sp.csr_array(D), l1 + k)
-    found, R = fit_remainder(system, k=k, l2=l2, tol=tol, max_iter=500)
+    found, R = fit_remainder(
+        system, options=Remainder(l2=k), l2=l2, limits=Limits(tol=tol, max_iter=500)
+    )
     assert found.converged
     assert not sp.issparse(R)
     return found.encoder, R
@@ -135,7 +139,9 @@ def test_single_precision_is_near_double() -> None:
     E, R = solved(X, D, 2.0, 3.0, 5.0)
     gram = DenseGram((X.T @ X).astype(np.float32))
     system = prepare_remainder(invert_gram(gram, 7.0), sp.csr_array(D.astype(np.float32)), 7.0)
-    found, R32 = fit_remainder(system, k=5.0, l2=3.0, tol=1e-5, max_iter=100)
+    found, R32 = fit_remainder(
+        system, options=Remainder(l2=5.0), l2=3.0, limits=Limits(tol=1e-5, max_iter=100)
+    )
     assert found.encoder.dtype == R32.dtype == np.float32
     assert_allclose(found.encoder, E, atol=1e-4)
     assert_allclose(R32, R, atol=1e-4)
@@ -168,7 +174,9 @@ def test_the_remainder_may_take_the_place_of_the_inverse() -> None:
     X, D = random_problem(6)
     C = invert_gram(DenseGram(X.T @ X), 7.0)
     system = prepare_remainder(C, sp.csr_array(D), 7.0)
-    E = remainder_encoder(system, k=5.0, l2=3.0, tol=1e-10, max_iter=100).encoder
+    E = conjugate_gradients(
+        RemainderEquation(system, 5.0, 3.0), Limits(tol=1e-10, max_iter=100)
+    ).encoder
     before = C.copy()
     beside = remainder_weights(C, system, E, k=5.0)
     assert_array_equal(C, before)
@@ -185,23 +193,24 @@ def test_it_takes_few_iterations_and_fewer_from_a_start() -> None:
     C = invert_gram(DenseGram(X.T @ X), 30.0)
     system = prepare_remainder(C, sp.csr_array(D), 30.0)
     told: list[tuple[int, float]] = []
-    how: dict[str, Any] = {"k": 20.0, "tol": 1e-6, "max_iter": 100}
-    found = remainder_encoder(system, l2=10.0, **how, callback=lambda n, r: told.append((n, r)))
+    limits = Limits(tol=1e-6, max_iter=100, callback=lambda n, r: told.append((n, r)))
+    equation, other = (RemainderEquation(system, 20.0, l2) for l2 in (10.0, 11.0))
+    found = conjugate_gradients(equation, limits)
     assert found.iterations <= 15
     assert [n for n, _ in told] == list(range(1, found.iterations + 1))
-    near = remainder_encoder(system, l2=11.0, **how, start=found.encoder)
+    near = conjugate_gradients(other, limits, found.encoder)
     assert near.iterations < found.iterations
-    assert remainder_encoder(system, l2=10.0, **how, start=found.encoder).iterations <= 1
+    assert conjugate_gradients(equation, limits, found.encoder).iterations <= 1
 
 
 def test_ease_of_the_same_ridge_is_a_by_product(dataset: Dataset) -> None:
-    system = Teaser(l2_weights=3.0, l2_remainder=4.0).prepare(dataset)
+    system = Teaser(l2_weights=3.0, remainder=Remainder(l2=4.0)).prepare(dataset)
     wanted = EASE(l2_weights=7.0).fit(dataset)
-    kept = system.inverse.copy()  # type: ignore[attr-defined]
-    assert_allclose(ease_weights(kept), wanted.weights_, atol=1e-6)
+    assert isinstance(system, Inverse)
+    kept = system.inverse.copy()
     given = EASE(l2_weights=7.0).fit(dataset, inverse=kept)
     assert_allclose(given.weights_, wanted.weights_, atol=1e-6)
-    assert_array_equal(system.inverse, kept)  # type: ignore[attr-defined]
+    assert_array_equal(system.inverse, kept)
     with pytest.raises(ParameterError, match=r"inverse is \(3, 3\), and there are 40 items"):
         EASE(l2_weights=7.0).fit(dataset, inverse=np.eye(3))
 
@@ -218,7 +227,7 @@ class TestTeaserWithRemainder(TaggedModelContract):
     """All that an aspect model must do."""
 
     def make(self) -> Teaser:
-        return Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0, tol=1e-5)
+        return Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0), tol=1e-5)
 
     def test_contributions_sum_to_what_the_reasons_cover(self, fitted: Any) -> None:
         for item in ("i2", "i9", "i20"):
@@ -249,14 +258,16 @@ class TestTeaserWithSparseRemainder(TestTeaserWithRemainder):
 
     def make(self) -> Teaser:
         return Teaser(
-            l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0, remainder_share=0.9, tol=1e-5
+            l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0, share=0.9), tol=1e-5
         )
 
 
 @pytest.fixture(scope="module")
 def both(dataset: Dataset) -> Teaser:
     """A model with a remainder; tests that change a model make their own."""
-    return Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0, tol=1e-6).fit(dataset)
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0), tol=1e-5).fit(
+        dataset
+    )
 
 
 def one_row(dataset: Dataset, *places: int) -> sp.csr_array:
@@ -266,7 +277,11 @@ def one_row(dataset: Dataset, *places: int) -> sp.csr_array:
 
 
 def test_the_fitted_model_is_the_minimum(dataset: Dataset) -> None:
-    settings: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 7.0, "l2_remainder": 20.0}
+    settings: dict[str, Any] = {
+        "l2_weights": 5.0,
+        "l2_encoder": 7.0,
+        "remainder": Remainder(l2=20.0),
+    }
     model = Teaser(**settings, tol=1e-12, dtype="float64", content_weight=0.5).fit(dataset)
     S = dataset.S.toarray()
     X = dataset.X.toarray().astype(float)
@@ -334,7 +349,9 @@ def test_the_dial_changes_nothing_without_a_remainder_or_a_history(
 
 
 def test_people_alone_are_ease_where_the_remainder_is_cheap(dataset: Dataset) -> None:
-    model = Teaser(l2_weights=5.0, l2_encoder=500.0, l2_remainder=1e-3, tol=1e-6).fit(dataset)
+    model = Teaser(l2_weights=5.0, l2_encoder=500.0, remainder=Remainder(l2=1e-3), tol=1e-5).fit(
+        dataset
+    )
     wanted = EASE(l2_weights=5.001).fit(dataset).score_batch(dataset.X[:20])
     found = model.score_batch(dataset.X[:20], steering=Steering(balance=1.0))
     factor = (found * wanted).sum(axis=1) / (wanted**2).sum(axis=1)
@@ -370,7 +387,7 @@ def test_a_viewed_reason_is_said_in_words(both: Teaser) -> None:
 
 
 def test_new_items_have_no_part_in_it(dataset: Dataset) -> None:
-    model = Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0).fit(dataset)
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0)).fit(dataset)
     before = model.score_batch(one_row(dataset, 1, 5))[0]
     model.add_items({"new": ["town=Ghent", "type=concert"]})
     X = np.zeros((1, 41))
@@ -389,11 +406,11 @@ def test_new_items_have_no_part_in_it(dataset: Dataset) -> None:
 
 def test_what_was_added_is_kept_with_the_rest(dataset: Dataset, tmp_path: Path) -> None:
     for share in (1.0, 0.8):
-        model = Teaser(l2_remainder=50.0, remainder_share=share).fit(dataset)
+        model = Teaser(remainder=Remainder(l2=50.0, share=share)).fit(dataset)
         model.add_items({"new": ["town=Ghent"]})
         model.save(tmp_path / f"m{share}")
         loaded = teaser.load(tmp_path / f"m{share}", Teaser)
-        assert loaded.parameters()["l2_remainder"] == 50.0
+        assert loaded.remainder == Remainder(l2=50.0, share=share)
         assert sp.issparse(loaded.remainder_) == (share < 1)
         history = ["i1", "new"]
         assert loaded.recommend(history, k=9) == model.recommend(history, k=9)
@@ -423,8 +440,8 @@ def test_a_remainder_of_another_size_is_refused(both: Teaser, tmp_path: Path) ->
 def test_a_share_keeps_fewer_entries_and_nearly_the_same_lists(
     both: Teaser, dataset: Dataset
 ) -> None:
-    settings: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "l2_remainder": 20.0}
-    few = Teaser(**settings, remainder_share=0.95, tol=1e-6).fit(dataset)
+    remainder = Remainder(l2=20.0, share=0.95)
+    few = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=remainder, tol=1e-5).fit(dataset)
     assert few.remainder_.nnz < 0.7 * 1560
     assert few.remainder_.dtype == np.float32
     assert_array_equal(few.encoder_, both.encoder_)
@@ -435,43 +452,46 @@ def test_a_share_keeps_fewer_entries_and_nearly_the_same_lists(
 
 
 def test_what_is_prepared_is_shared_over_penalties_on_the_encoder(dataset: Dataset) -> None:
-    first = Teaser(l2_weights=5.0, l2_remainder=20.0, l2_encoder=5.0, tol=1e-6)
+    exact: dict[str, Any] = {"tol": 1e-9, "dtype": "float64"}
+    first = Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0), l2_encoder=5.0, **exact)
     system = first.prepare(dataset)
     first.fit(dataset, system=system)
-    other = Teaser(l2_weights=10.0, l2_remainder=15.0, l2_encoder=50.0, tol=1e-6)
+    other = Teaser(l2_weights=10.0, remainder=Remainder(l2=15.0), l2_encoder=50.0, **exact)
     other.fit(dataset, system=system, start=first)
-    alone = Teaser(l2_weights=10.0, l2_remainder=15.0, l2_encoder=50.0, tol=1e-6).fit(dataset)
-    assert_allclose(other.encoder_, alone.encoder_, atol=1e-4)
-    assert_allclose(other.remainder_, alone.remainder_, atol=1e-4)
+    alone = Teaser(l2_weights=10.0, remainder=Remainder(l2=15.0), l2_encoder=50.0, **exact).fit(
+        dataset
+    )
+    assert_allclose(other.encoder_, alone.encoder_, atol=1e-7)
+    assert_allclose(other.remainder_, alone.remainder_, atol=1e-7)
 
 
 def test_what_was_prepared_for_another_ridge_is_refused(dataset: Dataset) -> None:
-    system = Teaser(l2_weights=5.0, l2_remainder=20.0).prepare(dataset)
+    system = Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0)).prepare(dataset)
     with pytest.raises(ParameterError, match="ridge of 25 and the model has a ridge of 30"):
-        Teaser(l2_weights=5.0, l2_remainder=25.0).fit(dataset, system=system)
+        Teaser(l2_weights=5.0, remainder=Remainder(l2=25.0)).fit(dataset, system=system)
     with pytest.raises(ParameterError, match="ridge of 25 and the model has no remainder"):
         Teaser(l2_weights=5.0).fit(dataset, system=system)
     plain = Teaser(l2_weights=5.0).prepare(dataset)
     with pytest.raises(ParameterError, match="no remainder and the model has a ridge of 25"):
-        Teaser(l2_weights=5.0, l2_remainder=20.0).fit(dataset, system=plain)
+        Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0)).fit(dataset, system=plain)
 
 
 @pytest.mark.parametrize("k", [0, -1.0, np.inf, np.nan, True, "5"])
 def test_a_senseless_penalty_is_refused(dataset: Dataset, k: Any) -> None:
-    with pytest.raises(ParameterError, match="l2_remainder must be a finite number above 0"):
-        Teaser(l2_remainder=k).fit(dataset)
+    with pytest.raises(ParameterError, match=r"remainder\.l2"):
+        Teaser(remainder=Remainder(l2=k)).fit(dataset)
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"remainder_share": 0.0}, "remainder_share must be"),
-        ({"remainder_share": 1.5}, "remainder_share must be"),
-        ({"l2_remainder": None, "remainder_share": 0.5}, "means nothing without a remainder"),
-        ({"solver": "admm"}, "by conjugate gradients, found solver='admm'"),
+        ({"remainder": Remainder(share=0.0)}, r"remainder\.share"),
+        ({"remainder": Remainder(share=1.5)}, r"remainder\.share"),
+        ({"remainder": {"l2": 5.0}}, "remainder must be a Remainder object"),
+        ({"solver": "admm"}, "found solver='admm'"),
         ({"gram": "sparse"}, "as an array, found gram='sparse'"),
-        ({"decoder": "learned"}, "cannot be had with decoder='learned'"),
-        ({"density": 0.5}, "cannot be had with density"),
+        ({"decoder": LearnedDecoder()}, "together with decoder"),
+        ({"sparse": SparseEncoder()}, "together with sparse"),
     ],
 )
 def test_contradictions_are_refused_before_any_work(
@@ -479,14 +499,18 @@ def test_contradictions_are_refused_before_any_work(
 ) -> None:
     for work in ("fit", "prepare", "estimate"):
         with pytest.raises(ParameterError, match=said):
-            getattr(Teaser(**{"l2_remainder": 5.0, **settings}), work)(dataset)
+            getattr(Teaser(**{"remainder": Remainder(l2=5.0), **settings}), work)(dataset)
 
 
 def test_a_given_gram_is_used_and_left_alone(dataset: Dataset, both: Teaser) -> None:
     G = DenseGram.from_interactions(dataset.X, np.dtype(np.float32))
     kept = G.G.copy()
-    settings: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "l2_remainder": 20.0}
-    found = Teaser(**settings, gram=G, tol=1e-6).fit(dataset)
+    settings: dict[str, Any] = {
+        "l2_weights": 5.0,
+        "l2_encoder": 5.0,
+        "remainder": Remainder(l2=20.0),
+    }
+    found = Teaser(**settings, gram=G, tol=1e-5).fit(dataset)
     assert_array_equal(G.G, kept)
     assert_allclose(found.remainder_, both.remainder_, atol=1e-5)
 
@@ -499,23 +523,23 @@ def test_what_does_not_fit_is_refused_with_the_numbers(
 
     monkeypatch.setattr(module, "memory_of_machine", lambda: 20_000)
     monkeypatch.setattr(module, "build_gram", refuse)
-    model = Teaser(l2_remainder=5.0, dtype="float64")
+    model = Teaser(remainder=Remainder(l2=5.0), dtype="float64")
     said = r"40 items needs 26 kB for 2 items x items arrays and .* has 20 kB. Use dtype='float32'"
     with pytest.raises(ResourceError, match=said):
         model.prepare(dataset)
     with pytest.raises(ResourceError, match=r"13 kB for 1 items x items array and"):
         model.fit(dataset)
-    with pytest.raises(ResourceError, match="leave l2_remainder out"):
+    with pytest.raises(ResourceError, match="or no remainder"):
         model.fit(dataset)
 
 
 def test_the_estimate_counts_the_inverse(dataset: Dataset) -> None:
     plain = Teaser(gram="dense").estimate(dataset)
-    found = Teaser(l2_remainder=5.0).estimate(dataset)
+    found = Teaser(remainder=Remainder(l2=5.0)).estimate(dataset)
     assert found.gram == "dense"
     assert found.memory["items x items"] == 40 * 40 * 4
     assert found.total_memory == plain.total_memory
-    few = Teaser(l2_remainder=5.0, remainder_share=0.5).estimate(dataset)
+    few = Teaser(remainder=Remainder(l2=5.0, share=0.5)).estimate(dataset)
     assert few.memory["sparse remainder"] == 0.5 * 40 * 40 * 8
     large = estimate_remainder(plain, 30_000, "float32", 1.0)
     assert large.seconds > plain.seconds + 1
@@ -524,14 +548,14 @@ def test_the_estimate_counts_the_inverse(dataset: Dataset) -> None:
 def test_warnings_stay_warnings(dataset: Dataset) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = Teaser(l2_remainder=20.0, max_iter=1, tol=1e-9).fit(dataset)
+        model = Teaser(remainder=Remainder(l2=20.0), max_iter=1, tol=1e-5).fit(dataset)
     assert not model.converged_
     assert any("Stopped after 1 iterations" in str(w.message) for w in caught)
 
 
 def test_a_second_fit_without_it_forgets_it(dataset: Dataset) -> None:
-    model = Teaser(l2_remainder=20.0).fit(dataset)
-    model.l2_remainder = None
+    model = Teaser(remainder=Remainder(l2=20.0)).fit(dataset)
+    model.remainder = None
     assert not model.fit(dataset).has_remainder
     assert model.explain("i3", ["i1"]).viewed == {}
 
@@ -565,17 +589,20 @@ def test_it_recommends_better_than_tags_alone_where_tags_say_little() -> None:
     def hits(model: Teaser) -> int:
         return sum(model.recommend([a], k=1)[0].item_id == b for a, b in pairs)
 
-    tags, with_it = Teaser(**settings).fit(data), Teaser(**settings, l2_remainder=10.0).fit(data)
+    tags, with_it = (
+        Teaser(**settings).fit(data),
+        Teaser(**settings, remainder=Remainder(l2=10.0)).fit(data),
+    )
     assert hits(with_it) > hits(tags) + 5
 
 
 def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(
     dataset: Dataset,
 ) -> None:
-    with pytest.raises(ParameterError, match=r"l2_remainder=1e\+08 is more than 1,000 times"):
-        Teaser(l2_remainder=1e8).fit(dataset)
+    with pytest.raises(ParameterError, match=r"remainder\.l2=1e\+08 is more than 1,000 times"):
+        Teaser(remainder=Remainder(l2=1e8)).fit(dataset)
     plain = Teaser(dtype="float64", tol=1e-9).fit(dataset)
-    large = Teaser(l2_remainder=1e8, dtype="float64", tol=1e-9).fit(dataset)
+    large = Teaser(remainder=Remainder(l2=1e8), dtype="float64", tol=1e-9).fit(dataset)
     assert_allclose(large.encoder_, plain.encoder_, atol=1e-5 * np.abs(plain.encoder_).max())
 
 
@@ -585,13 +612,13 @@ def test_room_is_wanted_for_what_is_kept_too(
     need = dataset.n_items**2 * 4
     rest = 7 * dataset.n_items * (dataset.n_tags + 1) * 4 + 3 * (dataset.n_tags + 1) ** 2 * 8
     monkeypatch.setattr(module, "memory_of_machine", lambda: need + rest)
-    Teaser(l2_remainder=50.0).fit(dataset)
+    Teaser(remainder=Remainder(l2=50.0)).fit(dataset)
     with pytest.raises(ResourceError, match="A remainder of"):
-        Teaser(l2_remainder=50.0, remainder_share=0.999).fit(dataset)
+        Teaser(remainder=Remainder(l2=50.0, share=0.999)).fit(dataset)
 
 
 def test_what_is_kept_takes_eight_bytes_and_stays_on_disk(dataset: Dataset, tmp_path: Path) -> None:
-    model = Teaser(l2_remainder=50.0, remainder_share=0.5).fit(dataset)
+    model = Teaser(remainder=Remainder(l2=50.0, share=0.5)).fit(dataset)
     kept: Any = model.remainder_
     assert kept.indices.dtype == kept.indptr.dtype == np.int32
     model.save(tmp_path / "m")
@@ -602,7 +629,7 @@ def test_what_is_kept_takes_eight_bytes_and_stays_on_disk(dataset: Dataset, tmp_
 
 
 def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
-    system: Any = Teaser(l2_weights=20.0, l2_remainder=480.0).prepare(dataset)
+    system: Any = Teaser(l2_weights=20.0, remainder=Remainder(l2=480.0)).prepare(dataset)
     EASE(l2_weights=500.0).fit(dataset, inverse=system.inverse)
     with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I"):
         EASE(l2_weights=77.0).fit(dataset, inverse=system.inverse)
@@ -611,11 +638,11 @@ def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
 @pytest.mark.parametrize("k", [300.0, 10_000.0])
 def test_the_grams_eigenvectors_save_iterations(k: float) -> None:
     data = events.dataset(n_events=300, n_people=1500)
-    model = Teaser(l2_weights=20.0, l2_encoder=500.0, l2_remainder=k)
+    model = Teaser(l2_weights=20.0, l2_encoder=500.0, remainder=Remainder(l2=k))
     system: Any = model.prepare(data)
-    how: dict[str, Any] = {"k": k, "l2": 500.0, "tol": 1e-4, "max_iter": 200}
+    limits = Limits(tol=1e-4, max_iter=200)
     bare = replace(system, U=system.U[:, :0], mu=system.mu[:0])
-    found = module.remainder_encoder(system, **how)
-    without = module.remainder_encoder(bare, **how)
+    found = conjugate_gradients(RemainderEquation(system, k, 500.0), limits)
+    without = conjugate_gradients(RemainderEquation(bare, k, 500.0), limits)
     assert found.iterations < without.iterations
     assert found.iterations <= 12

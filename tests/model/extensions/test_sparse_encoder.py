@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder, half_gradient, objective, random_problem
 
 import teaser
-from teaser import Dataset, Teaser
+from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Teaser
 from teaser.artifact import read, write
 from teaser.data.sources.source import read_source
 from teaser.data.split import split
@@ -22,18 +22,19 @@ from teaser.errors import ArtifactError, ConvergenceWarning, ParameterError
 from teaser.evaluate import evaluate
 from teaser.evaluate.study.data import with_common_tags
 from teaser.model.extensions.sparse_encoder import (
-    SupportProblem,
+    SupportEquation,
     as_dense,
     pack_encoder,
     saliency,
-    solve_support,
     sparsify,
     sum_rows,
     support,
     unpack_encoder,
 )
 from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
-from teaser.model.solver.conjugate_gradients import Solution
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Limits, Solution
 from teaser.model.solver.system import System
 from teaser.testing import TaggedModelContract
 
@@ -43,11 +44,12 @@ L1, L2 = 3.0, 2.0
 
 class TestSparseEncoder(TaggedModelContract):
     def make(self) -> Teaser:
-        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, density=0.4)
+        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, sparse=SparseEncoder(density=0.4))
 
 
-def build(gram: Any, D: Array) -> System:
-    return System.build(gram, sp.csr_array(D), rank=5, rng=np.random.default_rng(0))
+def build(gram: Any, D: Array) -> EncoderEquation:
+    system = System.build(gram, sp.csr_array(D), rank=5, rng=np.random.default_rng(0))
+    return EncoderEquation(system, L1, L2)
 
 
 def dense_operator(G: Array, D: Array) -> tuple[Array, Array]:
@@ -85,8 +87,8 @@ def test_the_entries_kept_are_the_best_for_the_objective(seed: int, kind: str) -
     }[kind]
     G = G + 0.5 * D @ D.T if kind == "content" else G
     E = exact_encoder(G, D, L1, L2)
-    settings: Any = {"l1": L1, "l2": L2, "tol": 1e-12, "max_iter": 500}
-    found = sparsify(build(gram, D), solution(E), density=0.3, **settings)
+    limits = Limits(tol=1e-12, max_iter=500)
+    found = sparsify(build(gram, D), solution(E), density=0.3, limits=limits)
     kept = as_dense(found.encoder) != 0
     assert sp.csr_array(found.encoder).nnz == int(0.3 * D.size)
     assert_allclose(as_dense(found.encoder), exact_on(G, D, kept), atol=1e-8)
@@ -100,10 +102,10 @@ def test_leaving_entries_out_in_stages_beats_cutting_and_one_refit() -> None:
         X, D = random_problem(seed)
         G = X.T @ X
         E = exact_encoder(G, D, L1, L2)
-        system = build(DenseGram(G), D)
-        settings: Any = {"l1": L1, "l2": L2, "tol": 1e-10, "max_iter": 500}
-        staged = as_dense(sparsify(system, solution(E), density=0.1, **settings).encoder)
-        kept = support(saliency(system, E, l1=L1, l2=L2), 0.1).toarray() > 0
+        equation = build(DenseGram(G), D)
+        limits = Limits(tol=1e-10, max_iter=500)
+        staged = as_dense(sparsify(equation, solution(E), density=0.1, limits=limits).encoder)
+        kept = support(saliency(equation, E), 0.1).toarray() > 0
         values = [objective(X, D, L1, L2, e) for e in (staged, exact_on(G, D, kept), E * kept)]
         assert values[1] < values[2]
         apart.append(values[1] - values[0])
@@ -117,9 +119,7 @@ def test_the_operator_is_that_of_the_dense_equation_on_any_support(seed: int) ->
     rng = np.random.default_rng(seed)
     kept = rng.random(D.shape) < 0.4
     kept[2] = False
-    problem = SupportProblem.build(
-        build(DenseGram(G), D), sp.csr_array(kept.astype(float)), l1=L1, l2=L2
-    )
+    problem = SupportEquation.build(build(DenseGram(G), D), sp.csr_array(kept.astype(float)))
     A, b = dense_operator(G, D)
     places = np.flatnonzero(kept)
     x = rng.normal(size=len(places))
@@ -131,7 +131,7 @@ def test_the_operator_is_that_of_the_dense_equation_on_any_support(seed: int) ->
 def test_an_entry_is_worth_what_leaving_it_out_alone_costs() -> None:
     X, D = random_problem(2)
     E = exact_encoder(X.T @ X, D, L1, L2)
-    found = saliency(build(DenseGram(X.T @ X), D), E, l1=L1, l2=L2)
+    found = saliency(build(DenseGram(X.T @ X), D), E)
     least = objective(X, D, L1, L2, E)
     for place in [(0, 0), (3, 4), (7, 2), (13, 6)]:
         without = E.copy()
@@ -152,17 +152,14 @@ def test_the_largest_entries_are_kept_and_the_first_of_equals(seed: int, density
 
 def test_a_search_that_is_cut_short_says_so() -> None:
     X, D = random_problem(1)
-    problem = SupportProblem.build(
-        build(DenseGram(X.T @ X), D), sp.csr_array(np.ones(D.shape)), l1=L1, l2=L2
-    )
+    problem = SupportEquation.build(build(DenseGram(X.T @ X), D), sp.csr_array(np.ones(D.shape)))
     told: list[tuple[int, float]] = []
     with pytest.warns(ConvergenceWarning, match="2 iterations"):
-        found = solve_support(
+        found = conjugate_gradients(
             problem,
-            np.zeros(D.size),
-            tol=1e-10,
-            max_iter=2,
-            callback=lambda *a: told.append(a),
+            Limits(tol=1e-10, max_iter=2, callback=lambda *a: told.append(a)),
+            np.zeros(D.shape),
+            is_guess=False,
         )
     assert not found.converged
     assert [step for step, _ in told] == [1, 2]
@@ -177,11 +174,8 @@ def test_nothing_to_learn_is_an_encoder_of_zeros() -> None:
     found = sparsify(
         build(DenseGram(np.zeros((14, 14))), D),
         solution(np.zeros(D.shape)),
-        l1=L1,
-        l2=L2,
         density=0.2,
-        tol=1e-6,
-        max_iter=10,
+        limits=Limits(tol=1e-6, max_iter=10),
     )
     assert not as_dense(found.encoder).any()
     assert found.converged
@@ -199,7 +193,7 @@ def test_histories_sum_the_same_rows_sparse_or_dense() -> None:
 
 @pytest.fixture(scope="module")
 def thin(dataset: Dataset) -> Teaser:
-    return Teaser(l2_weights=5.0, l2_encoder=5.0, density=0.25).fit(dataset)
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, sparse=SparseEncoder(density=0.25)).fit(dataset)
 
 
 def test_a_model_is_sparse_and_works_as_its_dense_copy(thin: Teaser) -> None:
@@ -218,9 +212,9 @@ def test_a_model_is_sparse_and_works_as_its_dense_copy(thin: Teaser) -> None:
 
 
 def test_the_entries_of_a_model_are_exact_on_their_support(dataset: Dataset) -> None:
-    model = Teaser(l2_weights=L1, l2_encoder=L2, density=0.3, dtype="float64", tol=1e-11).fit(
-        dataset
-    )
+    model = Teaser(
+        l2_weights=L1, l2_encoder=L2, sparse=SparseEncoder(density=0.3), dtype="float64", tol=1e-11
+    ).fit(dataset)
     X = dataset.X.toarray().astype(float)
     E = model.encoder_.toarray()
     assert model.encoder_.dtype == np.float64
@@ -231,9 +225,8 @@ def test_weights_and_a_sparse_encoder_go_together(dataset: Dataset) -> None:
     model = Teaser(
         l2_weights=L1,
         l2_encoder=L2,
-        density=0.3,
-        decoder="learned",
-        l2_decoder=3.0,
+        sparse=SparseEncoder(density=0.3),
+        decoder=LearnedDecoder(l2=3.0),
         dtype="float64",
         tol=1e-11,
     ).fit(dataset)
@@ -249,7 +242,9 @@ def test_new_items_and_a_warm_start_work_with_a_sparse_encoder(
     again = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset, start=thin)
     cold = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset)
     assert_allclose(again.encoder_, cold.encoder_, atol=0.01)
-    model = Teaser(l2_weights=5.0, l2_encoder=5.0, density=0.25).fit(dataset, start=cold)
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0, sparse=SparseEncoder(density=0.25)).fit(
+        dataset, start=cold
+    )
     model.add_items({"new": ["town=Ghent"]})
     assert model.origins("town=Ghent", ["new", "i2"])["new"] == 0.0
     assert "new" in {r.item_id for r in model.recommend(["i2", "new"], exclude_history=False, k=99)}
@@ -262,7 +257,7 @@ def test_the_file_holds_the_entries_kept_and_they_stay_on_disk(
     same = teaser.load(tmp_path / "thin", Teaser)
     assert sp.issparse(same.encoder_)
     assert_array_equal(same.encoder_.toarray(), thin.encoder_.toarray())
-    assert same.density == 0.25
+    assert same.sparse == SparseEncoder(density=0.25)
     assert not same.encoder_.data.flags.writeable
     assert not same.encoder_.indices.flags.writeable
     assert [r.item_id for r in same.recommend(["i2"])] == [
@@ -303,19 +298,22 @@ def test_a_damaged_encoder_is_refused(thin: Teaser, tmp_path: Path, damage: str)
 def test_a_share_that_makes_no_sense_is_refused_before_any_work(
     dataset: Dataset, density: Any
 ) -> None:
-    for attempt in (Teaser(density=density).estimate, Teaser(density=density).fit):
-        with pytest.raises(ParameterError, match="density must be the share"):
+    for attempt in (
+        Teaser(sparse=SparseEncoder(density=density)).estimate,
+        Teaser(sparse=SparseEncoder(density=density)).fit,
+    ):
+        with pytest.raises(ParameterError, match=r"sparse\.density"):
             attempt(dataset)
 
 
 def test_a_remainder_and_a_sparse_encoder_are_refused_together(dataset: Dataset) -> None:
-    with pytest.raises(ParameterError, match="density"):
-        Teaser(density=0.1, l2_remainder=100.0).estimate(dataset)
+    with pytest.raises(ParameterError, match="together with sparse"):
+        Teaser(sparse=SparseEncoder(density=0.1), remainder=Remainder(l2=100.0)).estimate(dataset)
 
 
 def test_all_entries_are_the_dense_solution(dataset: Dataset) -> None:
     settings: Any = {"l2_weights": L1, "l2_encoder": L2, "dtype": "float64", "tol": 1e-10}
-    whole = Teaser(density=1.0, **settings).fit(dataset)
+    whole = Teaser(sparse=SparseEncoder(density=1.0), **settings).fit(dataset)
     assert_allclose(whole.encoder_.toarray(), Teaser(**settings).fit(dataset).encoder_, atol=1e-8)
 
 
@@ -331,10 +329,10 @@ def test_a_twentieth_of_the_entries_says_nearly_all(shared_data: Path) -> None:
     )
     parts = split(with_common_tags(films, 8), n_validation=0, n_test=500, rng=0)
     dense = Teaser().fit(parts.training)
-    thin = Teaser(density=0.05).fit(parts.training)
+    thin = Teaser(sparse=SparseEncoder(density=0.05)).fit(parts.training)
     cut = copy.copy(dense)
-    system = dense.prepare(parts.training)
-    kept = support(saliency(system, dense.encoder_, l1=200.0, l2=500.0), 0.05)
+    equation = EncoderEquation(dense.prepare(parts.training), 200.0, 500.0)
+    kept = support(saliency(equation, dense.encoder_), 0.05)
     cut.encoder_ = dense.encoder_ * kept.toarray()
     whole, again, once = (
         evaluate(model, parts.test, metrics=["ndcg@100"]).summary()["ndcg@100"].mean

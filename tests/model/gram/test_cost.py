@@ -10,17 +10,19 @@ import scipy.sparse as sp
 
 from teaser import Dataset, Teaser
 from teaser.errors import ResourceError
+from teaser.model import EASE, EDLAE
 from teaser.model.gram import cost as module
 from teaser.model.gram.cost import (
     _limits,
     check_memory,
+    check_room,
     choose_gram,
     estimate,
     memory_of_machine,
     say_bytes,
     say_seconds,
 )
-from teaser.model.gram.operator import SparseGram
+from teaser.model.gram.operator import DenseGram, SparseGram
 from teaser.model.solver.solve import solve
 
 F32 = np.dtype("float32")
@@ -177,3 +179,21 @@ def test_bytes_are_said_for_people(size: float, said: str) -> None:
 )
 def test_durations_are_said_for_people(seconds: float, said: str) -> None:
     assert say_seconds(seconds) == said
+
+
+@pytest.mark.parametrize("model", [EASE(), EDLAE(rank=3), EDLAE(rank="full")])
+def test_what_does_not_fit_is_refused_with_numbers_before_it_is_allocated(
+    model: Any, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "memory_of_machine", lambda: 6_000)
+    monkeypatch.setattr(DenseGram, "from_interactions", lambda *_: pytest.fail("allocated"))
+    with pytest.raises(ResourceError, match=r"40 items needs \d+ kB .*this machine has 6 kB"):
+        model.fit(dataset)
+
+
+def test_room_is_counted_in_arrays_of_the_type() -> None:
+    check_room("EASE", 1000, "float32")
+    with pytest.raises(ResourceError, match=r"Use dtype='float32', or fit"):
+        check_room("EASE", 10_000_000, "float64")
+    with pytest.raises(ResourceError, match=r"400\.0 TB|400000\.0 GB"):
+        check_room("EASE", 10_000_000, "float32")

@@ -10,15 +10,24 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import random_problem
 
 import teaser
-from teaser import Dataset, Teaser
+from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Teaser
 from teaser.errors import ParameterError, ResourceError
 from teaser.model.extensions import remainder
 from teaser.model.gram import gpu as device
+from teaser.model.gram.blocks import sparse_like
 from teaser.model.gram.operator import DenseGram
-from teaser.model.solver.system import sparse_like
+
+
+def is_available() -> bool:
+    try:
+        device.cupy()
+    except ResourceError:
+        return False
+    return True
+
 
 needs_gpu = pytest.mark.skipif(
-    not device.is_available(), reason="there is no GPU with CuPy on this machine"
+    not is_available(), reason="there is no GPU with CuPy on this machine"
 )
 
 
@@ -27,7 +36,7 @@ def wide() -> Dataset:
     return Dataset.from_tables(*small_tables(n_users=2500, n_items=300), rules=RULES)
 
 
-@pytest.mark.skipif(device.is_available(), reason="this machine has a GPU")
+@pytest.mark.skipif(is_available(), reason="this machine has a GPU")
 def test_without_a_gpu_the_error_says_what_to_do(dataset: Dataset) -> None:
     with pytest.raises(ResourceError, match=r"device='cuda' needs .*device='cpu'"):
         Teaser(device="cuda").fit(dataset)
@@ -102,7 +111,7 @@ def test_weights_and_a_sparse_encoder_found_there_are_those_found_here(
     wide: Dataset, gram: str
 ) -> None:
     settings: dict[str, Any] = {"tol": 1e-7, "gram": gram, "dtype": "float64"}
-    settings |= {"decoder": "learned", "density": 0.3}
+    settings |= {"decoder": LearnedDecoder(), "sparse": SparseEncoder(density=0.3)}
     here = Teaser(**settings).fit(wide)
     there = Teaser(**settings, device="cuda").fit(wide)
     assert_allclose(there.decoder_.data, here.decoder_.data, atol=1e-5)
@@ -127,7 +136,7 @@ def test_scores_of_batches_are_those_of_the_cpu(wide: Dataset) -> None:
 @needs_gpu
 @pytest.mark.parametrize("content_weight", [0.0, 2.5])
 def test_a_remainder_found_there_is_that_of_the_cpu(wide: Dataset, content_weight: float) -> None:
-    settings: dict[str, Any] = {"l2_remainder": 300.0, "content_weight": content_weight}
+    settings: dict[str, Any] = {"remainder": Remainder(l2=300.0), "content_weight": content_weight}
     for dtype, tol, within in (("float64", 1e-10, 1e-8), ("float32", 1e-5, 1e-4)):
         here = Teaser(**settings, tol=tol, dtype=dtype).fit(wide)
         there = Teaser(**settings, tol=tol, dtype=dtype, device="cuda").fit(wide)
@@ -140,20 +149,20 @@ def test_a_remainder_found_there_is_that_of_the_cpu(wide: Dataset, content_weigh
 
 @needs_gpu
 def test_what_is_prepared_there_is_shared_and_left_alone(wide: Dataset) -> None:
-    first = Teaser(l2_remainder=300.0, tol=1e-5, device="cuda")
+    first = Teaser(remainder=Remainder(l2=300.0), tol=1e-5, device="cuda")
     system: Any = first.prepare(wide)
     kept = device.to_host(system.inverse)
     first.fit(wide, system=system)
     assert_array_equal(device.to_host(system.inverse), kept)
-    again = Teaser(l2_remainder=300.0, tol=1e-5, device="cuda").fit(wide, system=system)
+    again = Teaser(remainder=Remainder(l2=300.0), tol=1e-5, device="cuda").fit(wide, system=system)
     assert_allclose(again.remainder_, first.remainder_, atol=1e-6)
 
 
 @needs_gpu
 @pytest.mark.parametrize("share", [1.0, 0.9])
 def test_scores_with_a_remainder_are_those_of_the_cpu(wide: Dataset, share: float) -> None:
-    model = Teaser(l2_remainder=300.0, remainder_share=share, device="cuda").fit(wide)
-    here = Teaser(l2_remainder=300.0)
+    model = Teaser(remainder=Remainder(l2=300.0, share=share), device="cuda").fit(wide)
+    here = Teaser(remainder=Remainder(l2=300.0))
     here.__dict__.update(model.__dict__, device="cpu")
     presses = [{"town=Ghent": 3}] * 200
     assert_allclose(
@@ -170,7 +179,7 @@ def test_a_remainder_that_does_not_fit_on_the_gpu_is_refused(
 ) -> None:
     monkeypatch.setattr(remainder, "free_memory", lambda: 10**4)
     with pytest.raises(ResourceError, match=r"for 3 items x items arrays .* this GPU has 10 kB"):
-        Teaser(l2_remainder=5.0, device="cuda").fit(wide)
+        Teaser(remainder=Remainder(l2=5.0), device="cuda").fit(wide)
 
 
 @needs_gpu

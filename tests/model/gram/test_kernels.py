@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from teaser.model.gram import kernels
+from teaser.model.gram import blocks, kernels
 from teaser.model.gram import operator as module
 from teaser.model.gram.operator import DenseGram, SparseGram
 
@@ -110,7 +110,8 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(
     eta, beta = rng.random(150, dtype=np.float32), rng.random(300, dtype=np.float32)
     gram = SparseGram(X, KINDS[0])
     whole, pair = gram.apply(F), gram.apply_pair(F, DV, eta, beta)
-    monkeypatch.setattr(module, "n_cores", lambda: threads)
+    for each in (module, blocks):
+        monkeypatch.setattr(each, "n_cores", lambda: threads)
     assert (gram.apply(F) == whole).all()
     for part, other in zip(gram.apply_pair(F, DV, eta, beta), pair, strict=True):
         assert (part == other).all()

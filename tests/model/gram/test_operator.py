@@ -19,7 +19,7 @@ from teaser.model.gram.operator import (
     PairGram,
     SparseGram,
     counting_dtype,
-    in_threads,
+    leading_eigenpairs,
 )
 
 F64 = np.dtype("float64")
@@ -187,15 +187,6 @@ def test_counting_holds_one_array_of_items_by_items() -> None:
     assert peak < 1.1 * 3000**2 * 4
 
 
-def test_an_error_in_a_thread_is_raised() -> None:
-    def work(piece: int) -> None:
-        if piece == 3:
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        in_threads(work, range(5))
-
-
 @pytest.mark.parametrize(
     ("columns", "cores", "width"),
     [(3000, 2, 64), (50, 2, 32), (50, 1, 64), (50, 16, 16), (1, 2, 16)],
@@ -210,3 +201,12 @@ def test_blocks_are_as_wide_as_gives_every_core_some(
 @pytest.mark.parametrize("itemsize", [4, 8])
 def test_a_place_within_a_band_of_users_fits_in_two_bytes(itemsize: int) -> None:
     assert 0 < module._band_height(itemsize) <= 2**16
+
+
+def test_leading_eigenpairs_are_those_of_the_matrix() -> None:
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((60, 60))).Q
+    values = np.concatenate([[1000.0, 500.0, 200.0], np.linspace(2, 0, 57)])
+    U, mu = leading_eigenpairs(DenseGram((Q * values) @ Q.T), 3, rng)
+    assert_allclose(np.sort(mu)[::-1], values[:3], rtol=1e-6)
+    assert_allclose(np.abs(np.diag(U[:, ::-1].T @ Q[:, :3])), 1.0, atol=1e-6)

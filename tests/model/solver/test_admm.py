@@ -12,6 +12,8 @@ import teaser
 from teaser.errors import ConvergenceWarning
 from teaser.model.gram.operator import DenseGram
 from teaser.model.solver.admm import admm
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Limits
 from teaser.model.solver.system import System
 
 
@@ -29,7 +31,7 @@ def test_admm_agrees_with_conjugate_gradients(seed: int) -> None:
 def test_the_penalty_of_admm_changes_its_way_and_not_its_end(rho: float) -> None:
     X, D = random_problem(2)
     system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rng=np.random.default_rng(0))
-    found = admm(system, l1=2.0, l2=3.0, tol=1e-9, max_iter=5000, rho=rho)
+    found = admm(EncoderEquation(system, 2.0, 3.0), Limits(tol=1e-9, max_iter=5000), rho=rho)
     assert_allclose(found.encoder, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-6)
 
 

@@ -4,11 +4,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from oracles import exact_encoder, half_gradient, objective, random_problem
 
 import teaser
 from teaser.errors import ConvergenceWarning, ParameterError, SolverError
+from teaser.model.gram.operator import DenseGram
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import LEAST_TOL, Limits
+from teaser.model.solver.solve import prepare
 
 
 @pytest.mark.parametrize("gram", ["dense", "sparse"])
@@ -23,15 +29,6 @@ def test_conjugate_gradients_find_the_exact_encoder(seed: int, awkward: bool, gr
     assert_allclose(found.encoder, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-9)
 
 
-@pytest.mark.parametrize("penalties", [(0.1, 0.01), (1.0, 100.0), (500.0, 0.5)])
-def test_the_penalties_are_those_of_the_objective(penalties: tuple[float, float]) -> None:
-    X, D = random_problem(11)
-    found = teaser.solve(
-        X, D, l2_weights=penalties[0], l2_encoder=penalties[1], tol=1e-12, dtype="float64"
-    )
-    assert_allclose(found.encoder, exact_encoder(X.T @ X, D, *penalties), atol=1e-7)
-
-
 def test_an_indefinite_gram_is_refused_with_a_guess_at_the_cause() -> None:
     X, D = random_problem(1, awkward=False)
     G = X.T @ X
@@ -44,13 +41,6 @@ def test_penalties_beyond_the_precision_are_refused() -> None:
     X, D = random_problem(1)
     with pytest.raises(SolverError, match="float64"), np.errstate(all="ignore"):
         teaser.solve(X, D, l2_weights=1e50, l2_encoder=1e50)
-
-
-def test_the_warning_points_at_the_callers_line() -> None:
-    X, D = random_problem(9)
-    with pytest.warns(ConvergenceWarning) as caught:
-        teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-6, max_iter=1)
-    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize("solver", ["cg", "admm"])
@@ -76,17 +66,6 @@ def test_in_single_precision_the_reported_residual_is_within_a_hundredth(tol: fl
     right = half_gradient(X.T @ X, D, 2.0, 3.0, np.zeros(D.shape))
     true = np.linalg.norm(rest) / np.linalg.norm(right)
     assert found.residual == pytest.approx(true, rel=0.02, abs=1e-6)
-
-
-def test_the_gradient_is_that_of_the_objective() -> None:
-    X, D = random_problem(4)
-    rng = np.random.default_rng(0)
-    E, step = rng.standard_normal(D.shape), rng.standard_normal(D.shape)
-    h = 1e-5
-    slope = (objective(X, D, 2, 3, E + h * step) - objective(X, D, 2, 3, E - h * step)) / (2 * h)
-    assert slope == pytest.approx(
-        2 * float((half_gradient(X.T @ X, D, 2, 3, E) * step).sum()), rel=1e-6
-    )
 
 
 def test_the_solution_is_a_minimum() -> None:
@@ -126,11 +105,12 @@ def test_the_callback_hears_every_iteration_and_nothing_is_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     X, D = random_problem(8)
+    heard: list[tuple[int, float]] = []
     for solver in ("cg", "admm"):
-        heard: list[tuple[int, float]] = []
+        heard.clear()
         found = teaser.solve(
             X, D, l2_weights=2, l2_encoder=3, solver=solver, tol=1e-3, dtype="float64",
-            callback=lambda i, r, heard=heard: heard.append((i, r)),  # type: ignore[misc]
+            callback=lambda *said: heard.append(said),
         )  # fmt: skip
         assert [i for i, _ in heard] == list(range(1, found.iterations + 1))
         assert heard[-1][1] == pytest.approx(found.residual, rel=1e-3)
@@ -149,11 +129,36 @@ def test_stopping_early_warns_and_says_so(solver: str) -> None:
     assert found.residual > 1e-9
 
 
-def test_a_tolerance_beyond_single_precision_ends_with_a_warning() -> None:
-    X, D = random_problem(10)
-    with pytest.warns(ConvergenceWarning, match="float64"):
-        found = teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-13, max_iter=150)
-    assert found.residual < 1e-4
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_where_rounding_allows_no_smaller_residual_conjugate_gradients_stop(kind: Any) -> None:
+    X, D = (part.astype(kind) for part in random_problem(10))
+    system = prepare(DenseGram(X.T @ X), sp.csr_array(D), solver="cg", rng=0)
+    with pytest.warns(ConvergenceWarning, match=f"the least that {kind.__name__} reaches") as told:
+        found = conjugate_gradients(
+            EncoderEquation(system, 2.0, 3.0),
+            Limits(tol=1e-3 * float(np.finfo(kind).eps), max_iter=5000),
+        )
+    assert not found.converged
+    assert found.iterations < 100
+    assert found.residual < LEAST_TOL[kind.__name__]
+    said = str(told[0].message)
+    assert f"a residual of {found.residual:.1e}" in said
+    assert "max_iter" not in said
+    assert ("dtype='float64'" in said) == (kind is np.float32)
+
+
+def test_where_rounding_allows_no_smaller_residual_admm_stops() -> None:
+    """Items that are chosen ten thousand times more often than others cost it a digit."""
+    X, D = random_problem(4)
+    X = X * np.logspace(0, 2, X.shape[1])
+    settings: dict[str, Any] = {"l2_weights": 2, "l2_encoder": 3, "tol": 2e-6}
+    with pytest.warns(ConvergenceWarning, match="the least that float32 reaches here") as told:
+        found = teaser.solve(X, D, solver="admm", max_iter=20_000, **settings)
+    assert not found.converged
+    assert found.iterations < 2000
+    assert 2e-6 < found.residual < 1e-4
+    assert f"a residual of {found.residual:.1e}" in str(told[0].message)
+    assert teaser.solve(X, D, dtype="float64", **settings).converged
 
 
 def test_nobody_chose_two_things_so_there_is_nothing_to_learn() -> None:

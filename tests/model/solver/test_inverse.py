@@ -1,17 +1,12 @@
-"""Arrays of items x items: refused where they do not fit, inverted in their own memory."""
-
-from typing import Any
+"""Arrays are inverted in their own memory."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Dataset
-from teaser.errors import ResourceError, SolverError
-from teaser.model import EASE, EDLAE
-from teaser.model.gram.operator import DenseGram
+from teaser.errors import SolverError
 from teaser.model.solver import inverse as dense
-from teaser.model.solver.inverse import check_room, dense_gram, invert, item_weights
+from teaser.model.solver.inverse import invert, item_weights
 
 
 def positive_definite(n: int, seed: int = 0) -> np.ndarray:
@@ -52,35 +47,6 @@ def test_what_single_precision_cannot_tell_from_singular_is_refused() -> None:
     with pytest.raises(SolverError, match="use dtype='float64'"):
         invert(A.astype(np.float32))
     assert_allclose(invert(A.copy()) @ A, np.eye(2), atol=1e-6)
-
-
-@pytest.mark.parametrize("model", [EASE(), EDLAE(rank=3), EDLAE(rank="full")])
-def test_what_does_not_fit_is_refused_with_numbers_before_it_is_allocated(
-    model: Any, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dense, "memory_of_machine", lambda: 6_000)
-    monkeypatch.setattr(DenseGram, "from_interactions", lambda *_: pytest.fail("allocated"))
-    with pytest.raises(ResourceError, match=r"40 items needs \d+ kB .*this machine has 6 kB"):
-        model.fit(dataset)
-
-
-def test_room_is_counted_in_arrays_of_the_type() -> None:
-    assert check_room("EASE", 1000, "float32") == 4_000_000
-    assert check_room("EASE", 1000, "float64", arrays=2) == 16_000_000
-    with pytest.raises(ResourceError, match=r"Use dtype='float32', or fit"):
-        check_room("EASE", 10_000_000, "float64")
-    with pytest.raises(ResourceError, match=r"400\.0 TB|400000\.0 GB"):
-        check_room("EASE", 10_000_000, "float32")
-
-
-def test_a_counted_gram_may_be_overwritten(dataset: Dataset) -> None:
-    X = dataset.X.toarray().astype(float)
-    for gram in ("auto", X.T @ X):
-        G = dense_gram(dataset.X, gram, "float64")
-        assert_array_equal(G, X.T @ X)
-        assert G.flags.writeable
-        assert G.flags.c_contiguous
-        assert G is not gram
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 40, 65])

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from oracles import random_problem
 
 from teaser.model.gram.operator import DenseGram
-from teaser.model.solver.conjugate_gradients import Problem
+from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.preconditioner import Preconditioner
 from teaser.model.solver.system import System
 
@@ -15,12 +15,12 @@ def test_it_is_symmetric_positive_and_near_the_inverse() -> None:
     X, D = random_problem(13, awkward=False)
     rng = np.random.default_rng(0)
     system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rank=5, rng=rng)
-    problem = Problem(system, 2.0, 3.0)
+    equation = EncoderEquation(system, 2.0, 3.0)
     pre = Preconditioner.build(system, l1=2.0, l2=3.0)
     n = D.size
     units = np.eye(n).reshape(n, *D.shape)
     M = np.stack([pre.apply(unit).ravel() for unit in units], axis=1)
-    A = np.stack([problem.operator(unit).ravel() for unit in units], axis=1)
+    A = np.stack([equation.operator(unit).ravel() for unit in units], axis=1)
     assert_allclose(A, A.T, atol=1e-9)
     assert_allclose(M, M.T, atol=1e-12)
     values = np.linalg.eigvals(M @ A).real
@@ -35,4 +35,4 @@ def test_without_a_diagonal_to_remove_it_is_exact() -> None:
     system = System.build(DenseGram(G), sp.csr_array(D), rank=0, rng=np.random.default_rng(0))
     pre = Preconditioner.build(system, l1=2.0, l2=3.0)
     R = np.random.default_rng(1).standard_normal(D.shape)
-    assert_allclose(Problem(system, 2.0, 3.0).operator(pre.apply(R)), R, atol=1e-10)
+    assert_allclose(EncoderEquation(system, 2.0, 3.0).operator(pre.apply(R)), R, atol=1e-10)

@@ -131,7 +131,7 @@ def turn_dial(
     for l1 in grid.l1:
         for k in grid.k:
             for l2 in grid.l2:
-                cell = {"l2_weights": l1, "l2_encoder": l2, "l2_remainder": k}
+                cell = {"l2_weights": l1, "l2_encoder": l2, "remainder.l2": k}
                 measure("remainder", cell, teaser(cell))
             if l1 + k not in ridges:
                 ridges.add(l1 + k)
@@ -216,7 +216,7 @@ def tune_study(
 def _fixed(study: Study) -> dict[str, Any]:
     """Return what the study fixes for its first Teaser, less what the dial turns."""
     plan = next((p for p in study.models if p.kind == "Teaser"), None)
-    turned = ("l2_weights", "l2_encoder", "l2_remainder")
+    turned = ("l2_weights", "l2_encoder", "remainder.l2")
     given = {k: v for k, v in plan.parameters.items() if k not in turned} if plan else {}
     # No remainder is learnt beside features of people: both ends of the dial go without.
     return {**given, "user_features": False}

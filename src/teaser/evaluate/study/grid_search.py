@@ -1,7 +1,6 @@
 """Choose hyper-parameters by validation people: a grid or samples of it, kept so as to resume."""
 
 import hashlib
-import inspect
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,7 +57,7 @@ class Bench:
 
     The Gram is counted once for all models that take one; for Teaser its leading eigenpairs and
     those of D'D are found once, and a fit begins at the encoder of the one before. With a
-    remainder the inverse is shared where l2_weights + l2_remainder is the same: put l2_encoder
+    remainder the inverse is shared where l2_weights + remainder.l2 is the same: put l2_encoder
     last in a grid.
     """
 
@@ -131,13 +130,7 @@ def make(kind: str, parameters: Cell, *parts: Model) -> Model:
     """
     if kind not in KINDS:
         raise ParameterError(f"Unknown kind of model {kind!r}. Known: {', '.join(KINDS)}.")
-    known = inspect.signature(KINDS[kind]).parameters
-    for name in parameters:
-        if name not in known:
-            raise ParameterError(
-                f"{kind} has no parameter {name!r}. Known: {', '.join(known) or 'none'}."
-            )
-    model: Model = KINDS[kind](*parts, **parameters)
+    model: Model = KINDS[kind].from_parameters(parameters, *parts)
     return model
 
 

@@ -207,13 +207,23 @@ def _model(name: str, given: Any) -> ModelPlan:
     if not isinstance(given, dict) or "kind" not in given:
         raise ParameterError(f"{where} needs a kind, such as kind = 'Teaser'.")
     plan: ModelPlan = _table(ModelPlan, {"name": name, **given}, where)
-    grid = {key: tuple(v) if isinstance(v, list) else v for key, v in plan.grid.items()}
+    parameters = _dotted(plan.parameters)
+    grid = {key: tuple(v) if isinstance(v, list) else v for key, v in _dotted(plan.grid).items()}
     for key, values in grid.items():
         if not isinstance(values, tuple) or not values:
             raise ParameterError(f"{where} grid.{key} must be a list of values, found {values!r}.")
-        if key in plan.parameters:
+        if key in parameters:
             raise ParameterError(f"{where} names {key} both as a parameter and in the grid.")
-    return replace(plan, grid=grid)
+    return replace(plan, parameters=parameters, grid=grid)
+
+
+def _dotted(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table with the entries of inner tables named by a dot, such as remainder.l2."""
+    out: dict[str, Any] = {}
+    for key, value in given.items():
+        is_table = isinstance(value, dict) and value
+        out |= {f"{key}.{k}": v for k, v in value.items()} if is_table else {key: value}
+    return out
 
 
 def _check(study: Study) -> None:

@@ -10,13 +10,9 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model.base import Model
 from teaser.model.checks import check_dataset, check_number
-from teaser.model.solver.inverse import (
-    check_dense_settings,
-    check_room,
-    dense_gram,
-    invert,
-    item_weights,
-)
+from teaser.model.gram.build import check_dense_settings, dense_gram
+from teaser.model.gram.cost import check_room
+from teaser.model.solver.inverse import invert, item_weights
 
 Array = NDArray[Any]
 

@@ -14,14 +14,11 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ConvergenceWarning, ParameterError, SolverError
 from teaser.model.base import Model
 from teaser.model.checks import check_count, check_dataset, check_number, check_rng
+from teaser.model.gram.build import check_dense_settings, dense_gram
+from teaser.model.gram.cost import check_room
 from teaser.model.packed import Packed
-from teaser.model.solver.inverse import (
-    check_dense_settings,
-    check_room,
-    dense_gram,
-    invert,
-    item_weights,
-)
+from teaser.model.solver.inverse import invert, item_weights
+from teaser.model.solver.solution import check_reachable
 
 Array = NDArray[Any]
 Callback = Callable[[int, float], None]
@@ -61,7 +58,8 @@ class EDLAE(Model):
     gram
         X'X: `"auto"` to count it, or a precomputed array or operator, which is left as it is.
     tol
-        Relative change of the objective at which the iterations stop.
+        Relative change of the objective at which the iterations stop; at least 1e-6 in float32
+        and 1e-14 in float64, which rounding allows.
     max_iter
         Iterations after which it gives up, with a `ConvergenceWarning`.
     dtype
@@ -174,6 +172,7 @@ class EDLAE(Model):
         check_count("max_iter", self.max_iter)
         check_rng(self.rng)
         check_dense_settings(self.gram, self.dtype)
+        check_reachable(self.tol, str(np.dtype(self.dtype)))
         check_dataset(dataset)
 
     def pack(self) -> Packed:

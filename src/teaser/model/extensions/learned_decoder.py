@@ -10,7 +10,7 @@ each item. See docs/model.md.
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,20 +18,41 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
+from teaser.model.checks import check_count, check_number
+from teaser.model.gram.blocks import chunks
 from teaser.model.gram.cost import Estimate
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import Gram
-from teaser.model.solver.conjugate_gradients import Solution
-from teaser.model.solver.system import System, chunk_height
+from teaser.model.solver.solution import Solution
+from teaser.model.solver.system import System
 
 log = logging.getLogger("teaser")
 
 Array = NDArray[Any]
 Solve = Callable[[System, Array | None], Solution]
 
-DECODERS = ("tags", "learned")
-
 _CHUNK_BYTES = 2**26
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedDecoder:
+    """Options of a decoder whose weights are learned.
+
+    Parameters
+    ----------
+    l2
+        The penalty on weights for being away from 1: larger trusts the tags more.
+    rounds
+        How often encoder and weights are learned in turn.
+    """
+
+    l2: float = 30.0
+    rounds: int = 3
+
+    def check(self) -> None:
+        """Raise `ParameterError` for options that make no sense."""
+        check_number("decoder.l2", self.l2)
+        check_count("decoder.rounds", self.rounds)
 
 
 def learn_decoder(
@@ -39,8 +60,7 @@ def learn_decoder(
     S: sp.csr_array,
     *,
     l1: float,
-    l2_decoder: float,
-    rounds: int,
+    options: LearnedDecoder,
     solve: Solve,
     start: Array | None = None,
 ) -> tuple[Solution, System, sp.csr_array]:
@@ -52,10 +72,11 @@ def learn_decoder(
         Prepared for the fixed decoder.
     S
         The fixed decoder in double precision, towards which the weights are drawn.
-    l1, l2_decoder
-        The penalties on item-to-item weights and on the distance to S.
-    rounds
-        How often the weights are learned, each time for the encoder of the last ones.
+    l1
+        The penalty on item-to-item weights.
+    options
+        The penalty on the distance to S, and how often the weights are learned, each time for
+        the encoder of the last ones.
     solve
         Finds the encoder of a system, from a start near it.
     start
@@ -68,8 +89,10 @@ def learn_decoder(
     solution = solve(system, start)
     iterations, weights = solution.iterations, S
     unchosen = to_host(system.g) == 0
-    for left in reversed(range(rounds)):
-        weights = update_decoder(system.gram, solution.encoder, S, l1=l1, l2_decoder=l2_decoder)
+    for left in reversed(range(options.rounds)):
+        weights = update_decoder(
+            system.gram, solution.encoder, S, l1=l1, l2_decoder=float(options.l2)
+        )
         if not left:
             weights = with_tag_means(weights, unchosen)
         system = system.with_decoder(weights.astype(system.gram.dtype))
@@ -134,20 +157,6 @@ def with_tag_means(weights: sp.csr_array, rows: Array) -> sp.csr_array:
     return sp.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
 
 
-def check_decoder(decoder: Any, l2_decoder: Any, rounds: Any) -> None:
-    """Raise `ParameterError` for settings of the decoder that make no sense."""
-    if decoder not in DECODERS:
-        raise ParameterError(f"decoder must be one of {', '.join(DECODERS)}, found {decoder!r}.")
-    is_real = isinstance(l2_decoder, int | float | np.integer | np.floating)
-    if isinstance(l2_decoder, bool) or not is_real or not 0 < l2_decoder < 1e300:
-        raise ParameterError(f"l2_decoder must be a finite number above 0, found {l2_decoder!r}.")
-    if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 1:
-        raise ParameterError(
-            f"rounds must be a whole number of at least 1, found {rounds!r}. "
-            "Without any there is decoder='tags'."
-        )
-
-
 def check_carriers(S: sp.csr_array) -> None:
     """Raise `ParameterError` where no item carries a tag; tell of those that carry none.
 
@@ -156,7 +165,7 @@ def check_carriers(S: sp.csr_array) -> None:
     blank = int((np.diff(S.indptr) == 0).sum())
     if blank == S.shape[0]:
         raise ParameterError(
-            "No item carries a tag, so that there are no weights to learn. Use decoder='tags', or "
+            "No item carries a tag, so there are no weights to learn. Leave decoder out, or use "
             "rules that find tags."
         )
     if blank:
@@ -191,8 +200,7 @@ def _batches(indptr: Array) -> Iterator[tuple[Array, Array]]:
 def _inner(A: Array, B: Array) -> Array:
     """Return A'B, blocks of rows added in double precision."""
     total = np.zeros((A.shape[1], B.shape[1]))
-    for first in range(0, len(A), height := chunk_height(A)):
-        rows = slice(first, first + height)
+    for rows in chunks(A):
         total += to_host(A[rows].T @ B[rows])
     return total
 

@@ -9,7 +9,6 @@ is minimised by an equation in E alone and a closed form for R. See docs/model.m
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, cast
 
 import numpy as np
@@ -17,28 +16,47 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError, ResourceError, SolverError
-from teaser.model.checks import check_number
-from teaser.model.extensions.viewed_items import Remainder, sparsify
+from teaser.model.checks import check_number, check_share
+from teaser.model.extensions.viewed_items import RemainderMatrix, sparsify
+from teaser.model.gram.blocks import blocks, chunks, rowdot
+from teaser.model.gram.build import as_array, build_gram
 from teaser.model.gram.cost import Estimate, dense_rate, memory_of_machine, say_bytes
 from teaser.model.gram.gpu import DeviceGram, free_memory, to_host
-from teaser.model.gram.operator import DenseGram, Gram
-from teaser.model.solver.conjugate_gradients import Callback, Solution, solve_equation
-from teaser.model.solver.inverse import as_array, invert, item_weights
+from teaser.model.gram.operator import RANK, DenseGram, Gram, leading_eigenpairs
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.inverse import invert
 from teaser.model.solver.preconditioner import Preconditioner
-from teaser.model.solver.solve import build_gram
-from teaser.model.solver.system import (
-    RANK,
-    System,
-    blocks,
-    chunk_height,
-    leading_eigenpairs,
-    rowdot,
-)
+from teaser.model.solver.solution import Limits, Solution
+from teaser.model.solver.system import System
 
 Array = NDArray[Any]
 
 # Beyond so many times what it is added to, single precision has lost three digits and more.
 _LARGEST_K = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remainder:
+    """Options of a remainder R, items x items, that is added to P(E D').
+
+    It explains what tags leave unexplained, as "because you viewed".
+
+    Parameters
+    ----------
+    l2
+        k, the penalty on R: smaller nears EASE, larger TEASER without a remainder.
+    share
+        Below 1, R is kept sparse: of each row the largest entries that carry this share of its
+        sum of squares.
+    """
+
+    l2: float = 1000.0
+    share: float = 1.0
+
+    def check(self) -> None:
+        """Raise `ParameterError` for options that make no sense."""
+        check_number("remainder.l2", self.l2)
+        check_share("remainder.share", self.share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +75,7 @@ class Inverse(System):
 
 
 @dataclass(frozen=True, eq=False)
-class RemainderProblem:
+class RemainderEquation:
     """The equation for the encoder once the best remainder is put in.
 
     With C = (G + (l1 + k) I)^-1, d = diag(C), W = P(E D') and v = diag(C W) it is
@@ -79,8 +97,7 @@ class RemainderProblem:
         v = rowdot(out, DV) - d * beta
         removed = system.gram.apply(system.scaled(beta + v / d))
         k = self.k
-        for first in range(0, len(F), height := chunk_height(F)):
-            rows = slice(first, first + height)
+        for rows in chunks(F):
             part = out[rows]
             part *= -k * k * eta
             part += (k * k) * (removed[rows] @ system.V)
@@ -93,6 +110,15 @@ class RemainderProblem:
         system = self.system
         spread = system.gram.apply(system.scaled(1 / system.g))
         return np.asarray(self.k * (system.DV - spread @ system.V), like=system.g)
+
+    def unknowns(self, encoder: Array) -> Array:
+        """Return F = E V."""
+        g = self.system.g
+        return np.asarray(np.asarray(encoder, dtype=g.dtype, like=g) @ self.system.V, like=g)
+
+    def encoder(self, F: Array) -> Array:
+        """Return E = F V'."""
+        return np.asarray(F @ self.system.V.T, like=F)
 
     def preconditioner(self) -> Preconditioner:
         """Return that of TEASER for k (I - k C) in the place of the Gram.
@@ -153,7 +179,7 @@ def prepare_inverse(
 def invert_gram(gram: Gram, ridge: float, *, overwrite: bool = False) -> Array:
     """Return C = (G + ridge I)^-1 as an array, which is shared over all penalties on the encoder.
 
-    EASE with this ridge is -C dM(1 / diag(C)) off the diagonal: see `ease_weights`.
+    EASE with this ridge is -C dM(1 / diag(C)) off the diagonal.
 
     Parameters
     ----------
@@ -186,74 +212,54 @@ def prepare_remainder(C: Array, D: sp.csr_array, ridge: float) -> Inverse:
     return replace(cast(Inverse, system), ridge=ridge)
 
 
-def ease_weights(C: Array) -> Array:
-    """Return the weights of EASE (items x items) whose penalty is the ridge of this inverse."""
-    return item_weights(np.array(C, copy=True))
-
-
 def fit_remainder(
     system: Inverse,
     *,
-    k: float,
+    options: Remainder,
     l2: float,
-    tol: float,
-    max_iter: int,
-    share: float = 1.0,
-    overwrite: bool = False,
+    limits: Limits,
     start: Array | None = None,
-    callback: Callback | None = None,
-) -> tuple[Solution, Remainder]:
+    overwrite: bool = False,
+) -> tuple[Solution, RemainderMatrix]:
     """Return the encoder and the remainder, in main memory.
 
     Parameters
     ----------
-    share
-        Of each row's sum of squares, what the entries that are kept should carry; 1 keeps all
-        in an array.
+    system
+        Of `prepare_remainder`, whose ridge is l1 + k.
+    options
+        k, the penalty on the remainder, and the share of each row's sum of squares to keep.
+    l2
+        The penalty on the encoder.
     overwrite
-        Whether the system is of no use afterwards, so that its memory may be.
-
-    For the others see `remainder_encoder`.
+        Whether the system's memory may be used for the remainder.
     """
-    found = remainder_encoder(
-        system, k=k, l2=l2, tol=tol, max_iter=max_iter, start=start, callback=callback
-    )
+    k, share = float(options.l2), float(options.share)
+    found = conjugate_gradients(RemainderEquation(system, k, l2), limits, start)
     R = to_host(remainder_weights(system.inverse, system, found.encoder, k=k, overwrite=overwrite))
     solution = replace(found, encoder=to_host(found.encoder))
     return solution, R if share == 1 else sparsify(R, share)
 
 
-def check_remainder(k: Any, share: Any, *, solver: str, gram: Any, others: Sequence[str]) -> None:
-    """Raise `ParameterError` for settings of a remainder that make no sense, before any work.
+def check_companions(*, solver: str, gram: Any, others: Sequence[str]) -> None:
+    """Raise `ParameterError` for other parameters that a remainder cannot be learned with.
 
     Parameters
     ----------
     others
-        What else was asked for that cannot be had beside a remainder, in words.
+        The names of the other extensions in use that exclude a remainder.
     """
-    is_number = isinstance(share, Real) and not isinstance(share, bool)
-    if not is_number or not 0 < float(share) <= 1:
-        raise ParameterError(
-            f"remainder_share must be a number above 0 and at most 1, found {share!r}."
-        )
-    if k is None:
-        if share != 1:
-            raise ParameterError(
-                f"remainder_share={share!r} means nothing without a remainder. Set l2_remainder."
-            )
-        return
-    check_number("l2_remainder", k)
     if solver != "cg":
         raise ParameterError(
-            f"A remainder is found by conjugate gradients, found solver={solver!r}. Leave it out."
+            f"A remainder needs solver='cg', conjugate gradients, found solver={solver!r}."
         )
     if isinstance(gram, str) and gram == "sparse":
         raise ParameterError(
-            "A remainder needs X'X as an array, found gram='sparse'. Leave it as it is."
+            "A remainder needs X'X as an array, found gram='sparse'. Use gram='auto'."
         )
     if others:
         raise ParameterError(
-            f"A remainder cannot be had with {' or '.join(others)}. Use one of them."
+            f"A remainder cannot be learned together with {' or '.join(others)}. Use one of them."
         )
 
 
@@ -270,7 +276,7 @@ def check_system(system: System, shape: tuple[int, int], ridge: float | None) ->
         said = ("no remainder" if r is None else f"a ridge of {r:g}" for r in (found, ridge))
         raise ParameterError(
             "The system was prepared for {} and the model has {}. With a remainder it can be "
-            "shared where l2_weights + l2_remainder is the same.".format(*said)
+            "shared where l2_weights + remainder.l2 is the same.".format(*said)
         )
 
 
@@ -304,7 +310,7 @@ def check_room(
         f"A remainder of {n_items:,} items needs {say_bytes(arrays * square)} for {arrays} items x "
         f"items array{'s' if arrays > 1 else ''} and {say_bytes(rest)} for the rest, and this "
         f"{'GPU has' if device == 'cuda' else 'machine has'} {say_bytes(have)}. Use {smaller}"
-        "fewer items or a larger machine, or leave l2_remainder out: tags alone need no such array."
+        "fewer items or a larger machine, or no remainder: tags alone need no such array."
     )
 
 
@@ -318,7 +324,7 @@ def check_precision(k: float | None, l1: float, X: Any, dtype: str) -> None:
     count = X.nnz / X.shape[1]
     if k is not None and dtype == "float32" and k > _LARGEST_K * (l1 + count):
         raise ParameterError(
-            f"l2_remainder={k:g} is more than {_LARGEST_K:,} times l2_weights={l1:g} and the mean "
+            f"remainder.l2={k:g} is more than {_LARGEST_K:,} times l2_weights={l1:g} and the mean "
             f"count of an item ({count:.3g}): in float32 rounding would decide. Use a smaller one, "
             "dtype='float64', or no remainder, which is nearly the same."
         )
@@ -334,34 +340,6 @@ def estimate_remainder(found: Estimate, n_items: int, dtype: str, share: float) 
     if share < 1:
         memory["sparse remainder"] = _kept_bytes(n_items, np.dtype(dtype), share)
     return replace(found, memory=memory, seconds=found.seconds + n_items**3 / dense_rate(dtype))
-
-
-def remainder_encoder(
-    system: Inverse,
-    *,
-    k: float,
-    l2: float,
-    tol: float,
-    max_iter: int,
-    start: Array | None = None,
-    callback: Callback | None = None,
-) -> Solution:
-    """Solve for the encoder.
-
-    Parameters
-    ----------
-    system
-        Of `prepare_remainder`, whose ridge was l1 + k.
-    k, l2
-        The penalties on remainder and encoder.
-    """
-    return solve_equation(
-        RemainderProblem(system, k, l2),
-        tol=tol,
-        max_iter=max_iter,
-        start=start,
-        callback=callback,
-    )
 
 
 def remainder_weights(

@@ -5,7 +5,7 @@ solved for again: with M the mask of the entries kept,
 
     M * A(M * E) = M * B
 
-where A and B are those of solver.py. Everything is evaluated in items x tags form.
+where A and B are those of solver/equation.py. Everything is evaluated in items x tags form.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import pack
-from teaser.errors import ArtifactError, ParameterError, SolverError
+from teaser.errors import ArtifactError
+from teaser.model.checks import check_share
+from teaser.model.gram.blocks import Matrix, blocks, sparse_like
 from teaser.model.gram.gpu import to_host
-from teaser.model.gram.operator import Matrix
-from teaser.model.solver.conjugate_gradients import Callback, Solution, lost, warn_not_converged
-from teaser.model.solver.system import System, blocks, sparse_like
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Limits, Solution
+from teaser.model.solver.system import System
 
 Array = NDArray[Any]
 Encoder: TypeAlias = Any  # items x tags, a dense array or a csr one
@@ -33,16 +36,25 @@ _FIRST = 0.8
 _LOOSER = 3.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class SparseEncoder:
+    """Options of an encoder of which only the most telling entries are kept.
+
+    Parameters
+    ----------
+    density
+        The share of the entries to keep, above 0 and at most 1.
+    """
+
+    density: float = 0.05
+
+    def check(self) -> None:
+        """Raise `ParameterError` for a share that keeps nothing or more than all."""
+        check_share("sparse.density", self.density)
+
+
 def sparsify(
-    system: System,
-    found: Solution,
-    *,
-    l1: float,
-    l2: float,
-    density: float,
-    tol: float,
-    max_iter: int,
-    callback: Callback | None = None,
+    equation: EncoderEquation, found: Solution, *, density: float, limits: Limits
 ) -> Solution:
     """Return the encoder (csr, items x tags) that is best on its most telling entries.
 
@@ -52,33 +64,33 @@ def sparsify(
     Parameters
     ----------
     found
-        The dense solution for the same system and penalties; its iterations are counted in.
+        The dense solution of the equation; its iterations are counted in.
     density
         Which share of the entries may be kept.
-    tol, max_iter, callback
-        As in `conjugate_gradients`; residuals are of the equation for the entries kept.
+    limits
+        Residuals are of the equation for the entries kept.
     """
     encoder, iterations = found.encoder, found.iterations
     shares = [density * 2**k for k in range(_STAGES) if density * 2**k < _FIRST] or [density]
+    looser = replace(limits, tol=min(0.5, _LOOSER * limits.tol))
     for share in reversed(shares):
-        kept = support(saliency(system, encoder, l1=l1, l2=l2), share)
-        rows = np.repeat(np.arange(kept.shape[0]), np.diff(kept.indptr))
-        refit = solve_support(
-            SupportProblem.build(system, kept, l1=l1, l2=l2),
-            as_dense(encoder)[rows, kept.indices],
-            tol=tol if share == density else min(0.5, _LOOSER * tol),
-            max_iter=max_iter,
-            callback=callback,
+        kept = support(saliency(equation, encoder), share)
+        refit = conjugate_gradients(
+            SupportEquation.build(equation, kept),
+            limits if share == density else looser,
+            as_dense(encoder),
+            is_guess=False,
         )
         encoder, iterations = refit.encoder, iterations + refit.iterations
     return replace(refit, iterations=iterations)
 
 
-def saliency(system: System, encoder: Encoder, *, l1: float, l2: float) -> Array:
+def saliency(equation: EncoderEquation, encoder: Encoder) -> Array:
     """Return by how much the objective grows when an entry alone is set to zero (items x tags).
 
     The objective is quadratic, so at its minimum that is E_ij^2 times the operator's diagonal.
     """
+    system, l1, l2 = equation.system, equation.l1, equation.l2
     K = _tag_squares(system)
     out = np.square(as_dense(encoder))
     g = to_host(system.g)
@@ -111,7 +123,7 @@ def support(worth: Array, density: float) -> sp.csr_array:
 
 
 @dataclass(frozen=True, eq=False)
-class SupportProblem:
+class SupportEquation:
     """The equation for the entries of E that are kept; unknowns are a vector of them.
 
     `kept` is a csr matrix with ones at their places, `rows` the row of each, `weights` the
@@ -129,8 +141,9 @@ class SupportProblem:
     Dt: Matrix
 
     @classmethod
-    def build(cls, system: System, kept: sp.csr_array, *, l1: float, l2: float) -> "SupportProblem":
-        """Prepare what every iteration needs."""
+    def build(cls, equation: EncoderEquation, kept: sp.csr_array) -> "SupportEquation":
+        """Prepare what every iteration needs; `kept` is a csr matrix with entries at the places."""
+        system, l1, l2 = equation.system, equation.l1, equation.l2
         g, dtype, D = system.g, system.gram.dtype, _host(system.D)
         kept = sp.csr_array(kept, dtype=dtype)
         kept.sort_indices()
@@ -159,7 +172,7 @@ class SupportProblem:
         """
         system, gram = self.system, self.system.gram
         n_items, dtype = gram.n_items, gram.dtype
-        H = gram.apply(self.encoder(x))
+        H = gram.apply(self._sparse(x))
         beta = np.bincount(self.rows, x * self.weights, minlength=n_items).astype(dtype)
         parts = H[system.row_of, system.D.indices] * system.D.data
         diagonal = np.bincount(system.row_of, parts, minlength=n_items).astype(dtype)
@@ -181,89 +194,37 @@ class SupportProblem:
         B = system.gram.apply(system.D)[self.rows, self.columns]
         return np.asarray(B - system.g[self.rows] * self.weights, like=system.g)
 
-    def encoder(self, x: Array) -> Matrix:
+    def preconditioner(self) -> "Diagonal":
+        """Return the inverse of the operator's diagonal."""
+        return Diagonal(self.diagonal)
+
+    def unknowns(self, encoder: Array) -> Array:
+        """Return the entries of a dense encoder at the places kept."""
+        values = encoder[to_host(self.rows), self.kept.indices]
+        return np.asarray(values, dtype=self.system.gram.dtype, like=self.diagonal)
+
+    def encoder(self, x: Array) -> sp.csr_array:
+        """Return the encoder with these entries, in main memory."""
+        kept = self.kept
+        return sp.csr_array((to_host(x), kept.indices, kept.indptr), shape=kept.shape)
+
+    def _sparse(self, x: Array) -> Matrix:
         """Return the encoder with these entries, a sparse matrix where the Gram lives."""
         if isinstance(x, np.ndarray):
-            return sp.csr_array((x, self.kept.indices, self.kept.indptr), shape=self.kept.shape)
+            return self.encoder(x)
         D, indptr = self.system.D, np.asarray(self.kept.indptr, like=x)
         return type(D)((x, self.columns, indptr), shape=self.kept.shape)
 
 
-def solve_support(
-    problem: SupportProblem,
-    start: Array,
-    *,
-    tol: float,
-    max_iter: int,
-    callback: Callback | None = None,
-) -> Solution:
-    """Solve for the entries kept by conjugate gradients, preconditioned by the diagonal.
+@dataclass(frozen=True, eq=False)
+class Diagonal:
+    """The preconditioner that divides by the operator's diagonal."""
 
-    The residual is computed anew at the end, and the search goes on for as long as that helps.
-    """
-    dtype = problem.system.gram.dtype
-    B = problem.right_hand_side()
-    goal = _length(B) or 1.0
-    x = np.asarray(start, dtype=dtype, like=B)
-    R = B - problem.operator(x)
-    residual, iteration = _length(R) / goal, 0
-    while residual > tol and iteration < max_iter:
-        before = residual
-        x, iteration = _descend(problem, x, R, tol * goal, goal, iteration, max_iter, callback)
-        R = B - problem.operator(x)
-        residual = _length(R) / goal
-        if residual > 0.5 * before:
-            break
-    if residual > tol:
-        warn_not_converged(iteration, residual, tol, dtype)
-    kept = problem.kept
-    encoder = sp.csr_array((to_host(x), kept.indices, kept.indptr), shape=kept.shape)
-    return Solution(encoder, iteration, residual, residual <= tol, 2 * residual * goal)
+    values: Array
 
-
-def _descend(
-    problem: SupportProblem,
-    x: Array,
-    R: Array,
-    least: float,
-    goal: float,
-    iteration: int,
-    max_iter: int,
-    callback: Callback | None,
-) -> tuple[Array, int]:
-    """Go from x with residual R until that is at most `least`; return where, and the iteration."""
-    dtype = problem.system.gram.dtype
-    P = R / problem.diagonal
-    rz = _dot(R, P)
-    while iteration < max_iter:
-        AP = problem.operator(P)
-        curvature = _dot(P, AP)
-        if not 0 < curvature < np.inf:
-            raise SolverError(lost(dtype))
-        step = dtype.type(rz / curvature)
-        x = x + step * P
-        R = R - step * AP
-        iteration += 1
-        if callback is not None:
-            callback(iteration, _length(R) / goal)
-        if _length(R) <= least:
-            break
-        Z = R / problem.diagonal
-        rz, last = _dot(R, Z), rz
-        P = Z + dtype.type(rz / last) * P
-    return x, iteration
-
-
-def check_density(density: Any) -> None:
-    """Raise `ParameterError` for a share that keeps nothing or more than all."""
-    if density is None:
-        return
-    is_real = isinstance(density, int | float | np.integer | np.floating)
-    if isinstance(density, bool) or not is_real or not 0 < density <= 1:
-        raise ParameterError(
-            "density must be the share of the encoder's entries to keep, above 0 and at most 1 "
-            f"such as 0.05, or None for all of them in an array; found {density!r}."
-        )
+    def apply(self, R: Array) -> Array:
+        """Return the preconditioned residual."""
+        return np.asarray(R / self.values, like=R)
 
 
 def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
@@ -336,11 +297,3 @@ def _values_at(D: sp.csr_array, rows: Array, columns: Array) -> Array:
 
 def _host(D: Matrix) -> sp.csr_array:
     return D if sp.issparse(D) else sp.csr_array(D.get())
-
-
-def _dot(a: Array, b: Array) -> float:
-    return float((a.astype(np.float64) * b).sum())
-
-
-def _length(a: Array) -> float:
-    return float(np.sqrt(_dot(a, a)))

@@ -87,13 +87,12 @@ def learned_features(model: Any, dataset: Dataset) -> UserFeatures | None:
     """Return what is known of the users of a data set, where a Teaser is to learn from it."""
     if dataset.user_features is None or not model.user_features:
         return None
-    others = {"decoder='learned'": model.decoder == "learned", "density": model.density}
-    others["l2_remainder"] = model.l2_remainder
-    for name in (name for name, asked in others.items() if asked):
-        raise ParameterError(
-            f"The data set knows features of people, which cannot be learnt from with {name}. "
-            "Leave that out, or the features, with user_features=False."
-        )
+    for name in ("remainder", "decoder", "sparse"):
+        if getattr(model, name) is not None:
+            raise ParameterError(
+                f"The data set has user features, which cannot be learned together with {name}. "
+                f"Leave {name} out, or the features, with user_features=False."
+            )
     return dataset.user_features
 
 

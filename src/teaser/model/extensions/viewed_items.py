@@ -11,12 +11,12 @@ from teaser.data.dataset import pack
 from teaser.model.extensions.sparse_encoder import unpack_mapped
 
 Array = NDArray[Any]
-Remainder: TypeAlias = Any  # items x items, a dense array or a csr one
+RemainderMatrix: TypeAlias = Any  # items x items, a dense array or a csr one
 
 _ROWS = 256
 
 
-def viewed_sum(R: Remainder, places: Array, n_items: int) -> Array:
+def viewed_sum(R: RemainderMatrix, places: Array, n_items: int) -> Array:
     """Return the sum of R's rows of a history for every item (n_items), in double precision.
 
     Items that R does not know, at the end, add nothing and get nothing.
@@ -32,7 +32,7 @@ def viewed_sum(R: Remainder, places: Array, n_items: int) -> Array:
     return out
 
 
-def viewed_parts(R: Remainder, places: Array, item: int) -> Array:
+def viewed_parts(R: RemainderMatrix, places: Array, item: int) -> Array:
     """Return what each item of a history adds to one item, in double precision."""
     out = np.zeros(len(places))
     if item >= R.shape[1]:
@@ -70,12 +70,12 @@ def sparsify(R: Array, share: float) -> sp.csr_array:
     return sp.csr_array((np.concatenate(data), np.concatenate(indices), indptr), shape=R.shape)
 
 
-def len_of(R: Remainder) -> int:
+def len_of(R: RemainderMatrix) -> int:
     """Return how many items R knows."""
     return int(R.shape[0])
 
 
-def describe_remainder(R: Remainder | None) -> dict[str, Any] | None:
+def describe_remainder(R: RemainderMatrix | None) -> dict[str, Any] | None:
     """Return what there is of a remainder as plain values."""
     if R is None:
         return None
@@ -85,16 +85,16 @@ def describe_remainder(R: Remainder | None) -> dict[str, Any] | None:
     return {"items": n_items, "entries": entries, "sparse": is_sparse}
 
 
-def pack_remainder(R: Remainder | None) -> dict[str, Array]:
+def pack_remainder(R: RemainderMatrix | None) -> dict[str, Array]:
     """Return the arrays to be saved."""
     if R is None:
         return {}
     return {"remainder": R} if isinstance(R, np.ndarray) else pack("remainder", R)
 
 
-def unpack_remainder(arrays: Mapping[str, Array], learnt: int) -> Remainder | None:
+def unpack_remainder(arrays: Mapping[str, Array], learnt: int) -> RemainderMatrix | None:
     """Return what `pack_remainder` took apart; it stays on disk until it is used."""
-    R: Remainder | None = arrays.get("remainder")
+    R: RemainderMatrix | None = arrays.get("remainder")
     if R is None and "remainder.indptr" in arrays:
         R = unpack_mapped("remainder", arrays, learnt)
     if R is not None and R.shape != (learnt, learnt):

@@ -1,7 +1,6 @@
 """What a fit will take, in memory and time, before anything large is allocated."""
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import scipy.sparse as sp
 
 from teaser.errors import ResourceError
-from teaser.model.gram.operator import SparseGram, kernels, product_bytes
-from teaser.model.solver.system import RANK
+from teaser.model.gram.operator import RANK, SparseGram, kernels, product_bytes
 
 # Nominal speeds of a core, for the choice between dense and sparse only: fixed, so that the same
 # data take the same path, and give the same numbers, on every machine. Operations of dense
@@ -141,6 +140,19 @@ def check_memory(
     )
 
 
+def check_room(model: str, n_items: int, dtype: str, *, arrays: int = 1) -> None:
+    """Raise `ResourceError` where items x items arrays do not fit, before they are allocated."""
+    need = arrays * n_items**2 * np.dtype(dtype).itemsize
+    have = memory_of_machine()
+    if need > have:
+        smaller = "Use dtype='float32', or f" if dtype == "float64" else "F"
+        raise ResourceError(
+            f"{model} of {n_items:,} items needs {say_bytes(need)} for {arrays} items x items "
+            f"array{'s' if arrays > 1 else ''} of {dtype}, and this machine has {say_bytes(have)}. "
+            f"{smaller}it a model that needs no such array: Teaser, ItemKNN, WMF."
+        )
+
+
 @contextmanager
 def telling_of_memory(what: str) -> Iterator[None]:
     """Say clearly where memory ran out after all, on the host or on a GPU."""
@@ -181,8 +193,7 @@ def say_seconds(seconds: float) -> str:
 
 def memory_of_machine() -> int:
     """Return the bytes of main memory that this process may use: the machine's or its limit's."""
-    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min([physical, *_limits(_CGROUP, Path("/proc/self/cgroup"))])
+    return min([int(psutil.virtual_memory().total), *_limits(_CGROUP, Path("/proc/self/cgroup"))])
 
 
 def _limits(root: Path, own: Path) -> list[int]:

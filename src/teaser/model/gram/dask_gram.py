@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from teaser.data.reading.partitions import Interactions, PartSize, Reader
 from teaser.errors import ClusterError
+from teaser.model.gram.blocks import Matrix
 from teaser.model.gram.dask_cluster import Cluster, LostError
-from teaser.model.gram.operator import DenseGram, Matrix, SparseGram
+from teaser.model.gram.operator import DenseGram, SparseGram
 from teaser.model.gram.partitioned import column_blocks
 
 Array = NDArray[Any]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError
-from teaser.model.gram.operator import Gram, Matrix
-from teaser.model.solver.system import sparse_like
+from teaser.model.gram.blocks import Matrix, sparse_like
+from teaser.model.gram.operator import Gram
 
 Array = NDArray[Any]
 
@@ -42,15 +42,6 @@ def cupy() -> Any:
     if n_devices == 0:
         raise ResourceError("device='cuda' needs a GPU, and CuPy finds none. Use device='cpu'.")
     return module
-
-
-def is_available() -> bool:
-    """Return whether there is a GPU that can be used."""
-    try:
-        cupy()
-    except ResourceError:
-        return False
-    return True
 
 
 def check_device(device: str, X: Any) -> None:

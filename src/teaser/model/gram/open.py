@@ -10,10 +10,10 @@ import numpy as np
 from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError
+from teaser.model.gram.build import DTYPES, GRAMS
 from teaser.model.gram.dask_cluster import Cluster
 from teaser.model.gram.dask_gram import DaskGram
 from teaser.model.gram.partitioned import as_bytes, check_held, choose_held, hold_partitions
-from teaser.model.solver.solve import DTYPES, GRAMS
 
 _ADDRESS = re.compile(r"((tcp|tls|ucx|wss?)://)?[^/]+:\d+/?|inproc://.+")
 

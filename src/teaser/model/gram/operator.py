@@ -5,9 +5,7 @@ any other way of holding it can take the place of these. One that also has `appl
 solver its other products.
 """
 
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -17,11 +15,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
+from teaser.model.gram.blocks import Matrix, in_threads, n_cores
 
-Matrix: TypeAlias = Any  # a dense array or a scipy sparse one
 # The arrays of a sparse matrix: where rows begin, their columns, values unless all are one.
 _Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 
+Array = NDArray[Any]
+
+# The number of leading eigenpairs that the preconditioner uses.
+RANK = 40
 _EXACT_COUNTS = 2**24
 # So many columns make a good row; the sums of a band of users, of whom there are fewer than
 # 65,536, stay in a core's share of the cache.
@@ -271,6 +273,21 @@ class ContentGram:
         return np.asarray(self.gram.diagonal() + self.weight * content)
 
 
+def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return about `rank` leading eigenvectors and eigenvalues of G by subspace iteration."""
+    rank = min(rank, gram.n_items)
+    width = min(rank + 10, gram.n_items)
+    start = rng.standard_normal((gram.n_items, width)).astype(gram.dtype)
+    Q = np.asarray(start, like=gram.diagonal())
+    for _ in range(4):
+        Q = np.linalg.qr(gram.apply(Q))[0]
+    small = Q.T @ gram.apply(Q)
+    mu, W = np.linalg.eigh((small + small.T).astype(np.float64) / 2)
+    lead = slice(width - rank, None)
+    U = Q @ W[:, lead].astype(gram.dtype)
+    return U, np.maximum(mu[lead], 0.0)
+
+
 @cache
 def kernels() -> ModuleType | None:
     """Return the compiled loops, or None where numba is not installed: scipy's are used then."""
@@ -303,18 +320,6 @@ def _block_width(n_columns: int) -> int:
 def _band_height(itemsize: int) -> int:
     """Return of how many users to hold the sums at once, so that they stay in the cache."""
     return _BAND_BYTES // (_WIDEST * itemsize)
-
-
-def n_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def in_threads(work: Callable[[int], None], pieces: Iterable[int]) -> None:
-    """Do the pieces of work in as many threads as there are cores; the first error is raised."""
-    with ThreadPoolExecutor(max_workers=n_cores()) as pool:
-        for done in [pool.submit(work, piece) for piece in pieces]:
-            done.result()
 
 
 def counting_dtype(X: sp.csr_array, dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError
+from teaser.model.gram.blocks import Matrix
 from teaser.model.gram.cost import (
     Estimate,
     check_memory,
@@ -29,7 +30,7 @@ from teaser.model.gram.cost import (
     memory_of_machine,
     say_bytes,
 )
-from teaser.model.gram.operator import DenseGram, Gram, Matrix, SparseGram, _add_counts, gram_bytes
+from teaser.model.gram.operator import DenseGram, Gram, SparseGram, _add_counts, gram_bytes
 
 # What decoding a row takes for a moment, measured with ids that are texts.
 _READ_BYTES = 400

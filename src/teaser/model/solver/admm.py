@@ -4,27 +4,18 @@ import numpy as np
 import scipy.linalg
 
 from teaser.errors import SolverError
+from teaser.model.gram.blocks import norm, rowdot
 from teaser.model.gram.operator import DenseGram
-from teaser.model.solver.conjugate_gradients import (
-    Callback,
-    Problem,
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import (
+    Limits,
     Solution,
-    lost,
+    not_positive_definite,
     warn_not_converged,
 )
-from teaser.model.solver.system import System, norm, rowdot
 
 
-def admm(
-    system: System,
-    *,
-    l1: float,
-    l2: float,
-    tol: float,
-    max_iter: int,
-    rho: float | None = None,
-    callback: Callback | None = None,
-) -> Solution:
+def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None) -> Solution:
     """Solve for the encoder by the alternating directions of the paper's appendix.
 
     Needs the full eigendecomposition of G, so several items x items arrays. The multiplier moves
@@ -36,7 +27,8 @@ def admm(
         Penalty of the augmented Lagrangian to begin with; the mean of diag(G) + l1 unless given.
         Where the residual grows, it is made smaller and the search begins again.
     """
-    problem, gram = Problem(system, l1, l2), system.gram
+    system, l1, l2, tol = equation.system, equation.l1, equation.l2, limits.tol
+    gram = system.gram
     B = system.right_hand_side()
     goal = norm(B)
     if goal == 0.0:
@@ -55,7 +47,7 @@ def admm(
     beta = np.zeros_like(g)
     gamma = np.zeros_like(g)
     F, true, iteration, best = np.zeros_like(B), np.inf, 0, np.inf
-    for iteration in range(1, max_iter + 1):
+    for iteration in range(1, limits.max_iter + 1):
         right = (
             GD + gram.apply(system.scaled(beta)) + system.scaled(rho * (gamma + beta) + l1 * beta)
         )
@@ -72,19 +64,22 @@ def admm(
         rest += system.scaled(l1 * apart + rho * (gamma + beta_was) - alpha + g)
         gamma = gamma + beta - diagonal
         residual = norm(np.asarray(rest)) / goal
-        if callback is not None:
-            callback(iteration, residual)
+        limits.report(iteration, residual)
         if not residual < 10 * best and rho > 1e-6 * g.mean():
             # The appendix drops a term of the Lagrangian, which holds for small rho only.
             rho *= 0.3
             beta, gamma, best = np.zeros_like(g), np.zeros_like(g), np.inf
             continue
         best = min(best, residual)
-        if residual <= tol and (true := norm(B - problem.operator(F)) / goal) <= tol:
-            break
+        if residual <= tol:
+            last, true = true, norm(B - equation.operator(F)) / goal
+            # What the true residual is above that of the steps is rounding: it need not fall.
+            if true <= tol or true >= last:
+                break
     else:
-        true = norm(B - problem.operator(F)) / goal
+        true = norm(B - equation.operator(F)) / goal
         if not np.isfinite(true):
-            raise SolverError(lost(gram.dtype))
-        warn_not_converged(iteration, true, tol, gram.dtype)
-    return Solution(F @ system.V.T, iteration, true, true <= tol, 2 * true * goal)
+            raise SolverError(not_positive_definite(gram.dtype))
+    if true > tol:
+        warn_not_converged(iteration, true, limits, gram.dtype)
+    return Solution(equation.encoder(F), iteration, true, true <= tol, 2 * true * goal)

@@ -1,263 +1,185 @@
-"""Pure functions on arrays that find the encoder by preconditioned conjugate gradients.
+"""Preconditioned conjugate gradients for any symmetric positive definite equation."""
 
-They solve A(E) = B with
-
-    A(E) = P((G + l1 I) P(E D')) D + l2 E,    B = P(G) D,    P(M) = M with a zero diagonal,
-
-which is half the gradient of the paper's objective set to zero. The operator is evaluated in
-items x tags form only; see docs/model.md for the derivation.
-"""
-
-import inspect
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.errors import ConvergenceWarning, SolverError
-from teaser.model.gram.operator import PairGram
-from teaser.model.solver.preconditioner import Preconditioner
-from teaser.model.solver.system import System, blocks, chunk_height, dot, each_block, norm, rowdot
+from teaser.errors import SolverError
+from teaser.model.gram.blocks import dot, each_block, inner, norm
+from teaser.model.solver.solution import (
+    Limits,
+    Solution,
+    not_positive_definite,
+    warn_not_converged,
+)
 
 Array = NDArray[Any]
-Callback = Callable[[int, float], None]
 
-# How much larger than the residual the preconditioned one, relative to that of nothing, may be.
-# It is near the relative error of scores, and at the end of fits from nothing 2 to 5 times.
+# How much larger than the residual the preconditioned one, relative to its value at F = 0, may
+# be. It is near the relative error of scores, and 2 to 5 times at the end of fits from zero.
 _FAR = 10.0
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What a solver found.
+class ApproximateInverse(Protocol):
+    """A symmetric positive definite operator that is near the inverse of an equation's."""
 
-    Attributes
-    ----------
-    encoder
-        E, items x tags.
-    iterations
-        How many iterations were made.
-    residual
-        |A(E) - B| / |B| at the encoder that is returned.
-    converged
-        Whether the residual reached the tolerance.
-    gradient_norm
-        The norm of the objective's gradient at the encoder, 2 |A(E) - B|.
-    """
-
-    encoder: Array
-    iterations: int
-    residual: float
-    converged: bool
-    gradient_norm: float
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """One objective: a system and the two penalties."""
-
-    system: System
-    l1: float
-    l2: float
-
-    def operator(self, F: Array) -> Array:
-        """Return A(F V') V.
-
-        With W = P(E D') D V = F diag(eta) - diag(beta) DV and beta = diag(E D') this is
-
-            (G + l1 I) W - diag(alpha) DV + l2 F,    alpha = diag(G E D') - g beta,
-
-        where alpha is diag((G + l1 I) P(E D')), in which the terms with l1 cancel. One product
-        with G and one with V, or two with a G that takes little time.
-        """
-        system, gram = self.system, self.system.gram
-        DV, eta = system.DV, system.eta
-        beta = rowdot(F, DV)
-        if isinstance(gram, PairGram):
-            out, diagonal = gram.apply_pair(F, DV, eta, beta)
-        else:
-            out = gram.apply(F)
-            diagonal = rowdot(out, DV)
-            removed = gram.apply(system.scaled(beta))
-            for first in range(0, len(F), height := chunk_height(F)):
-                chunk = slice(first, first + height)
-                out[chunk] *= eta
-                out[chunk] -= removed[chunk] @ system.V
-            del removed
-        own = self.l1 * eta + self.l2
-        taken = diagonal + (self.l1 - system.g) * beta
-
-        def finish(rows: slice) -> None:
-            out[rows] += F[rows] * own
-            out[rows] -= taken[rows, None] * DV[rows]
-
-        each_block(finish, out)
-        return out
-
-    def right_hand_side(self) -> Array:
-        """Return B V."""
-        return self.system.right_hand_side()
-
-    def preconditioner(self) -> Preconditioner:
-        """Return an approximate inverse of the operator."""
-        return Preconditioner.build(self.system, l1=self.l1, l2=self.l2)
+    def apply(self, R: Array) -> Array:
+        """Return the preconditioned residual."""
+        ...
 
 
 class Equation(Protocol):
-    """A linear equation for F = E V with a symmetric positive definite operator."""
+    """A linear equation A(F) = B with a symmetric positive definite operator A.
 
-    @property
-    def system(self) -> System:
-        """What no penalty changes."""
-        ...
+    The unknowns F are an array of any shape.
+    """
 
-    def operator(self, F: Array) -> Array:
-        """Return the left-hand side."""
+    def operator(self, F: Array, /) -> Array:
+        """Return A(F)."""
         ...
 
     def right_hand_side(self) -> Array:
-        """Return what it should equal."""
+        """Return B, an array that the caller may overwrite."""
         ...
 
-    def preconditioner(self) -> Preconditioner:
-        """Return an approximate inverse of the operator."""
+    def preconditioner(self) -> ApproximateInverse:
+        """Return an approximate inverse of A."""
+        ...
+
+    def unknowns(self, encoder: Array, /) -> Array:
+        """Return the unknowns of an encoder, an array that the caller may overwrite."""
+        ...
+
+    def encoder(self, F: Array, /) -> Any:
+        """Return the encoder of the unknowns."""
         ...
 
 
 def conjugate_gradients(
-    system: System,
-    *,
-    l1: float,
-    l2: float,
-    tol: float,
-    max_iter: int,
-    start: Array | None = None,
-    callback: Callback | None = None,
+    equation: Equation, limits: Limits, start: Array | None = None, *, is_guess: bool = True
 ) -> Solution:
-    """Solve for the encoder of TEASER by preconditioned conjugate gradients.
-
-    Parameters
-    ----------
-    system
-        G as an operator and the decoder, prepared.
-    l1, l2
-        The penalties on weights and encoder, lambda 1 and 2.
-    tol
-        Relative residual to stop at.
-    start
-        An encoder (items x tags) to begin from, such as that of nearby penalties or of earlier
-        data; it is first multiplied by the number that brings it nearest.
-    callback
-        Told the iteration and its relative residual.
-    """
-    problem = Problem(system, l1, l2)
-    return solve_equation(problem, tol=tol, max_iter=max_iter, start=start, callback=callback)
-
-
-def solve_equation(
-    problem: Equation,
-    *,
-    tol: float,
-    max_iter: int,
-    start: Array | None = None,
-    callback: Callback | None = None,
-) -> Solution:
-    """Solve any equation for an encoder by preconditioned conjugate gradients.
+    """Solve an equation for an encoder by preconditioned conjugate gradients.
 
     The residual follows from a recurrence. Where rounding may have moved it by more than a
     hundredth, it is computed anew at the end; if it is still above the tolerance then, the search
-    goes on from there for as long as that helps. Parameters as in `conjugate_gradients`.
+    goes on from there for as long as that helps. Where rounding allows no smaller residual, it
+    stops before `max_iter`.
+
+    Parameters
+    ----------
+    start
+        An encoder (items x tags) to begin from.
+    is_guess
+        Whether the start is of other penalties or other data. It is then first multiplied by the
+        number that brings it nearest, and the residual has to be small in the norm of the
+        preconditioner too: such a start may leave a small residual where it counts.
     """
-    system, dtype = problem.system, problem.system.gram.dtype
-    R = problem.right_hand_side()
-    goal = norm(R)
+    R = equation.right_hand_side()
+    goal, dtype = norm(R), R.dtype
     if not np.isfinite(goal):
-        raise SolverError(lost(dtype))
+        raise SolverError(not_positive_definite(dtype))
     if goal == 0.0:
-        return Solution(np.zeros_like(R), 0, 0.0, True, 0.0)
-    preconditioner = problem.preconditioner()
-    # A start may leave a small residual where it counts: there the preconditioned one decides too.
-    far = None if start is None else dot(R, preconditioner.apply(R)) * (_FAR * tol) ** 2
-    F = _begin(problem, R, start)
-    residual, iteration = norm(R) / goal, 0
-    while iteration < max_iter:
-        before, first = residual, iteration
-        iteration, moved = _descend(
-            problem, preconditioner, F, R, goal, tol, far, iteration, max_iter, callback
-        )
-        residual = norm(R) / goal
-        if 10 * np.finfo(dtype).eps * moved > 0.01 * residual * goal:
-            R = problem.right_hand_side()
-            R -= problem.operator(F)
-            residual = norm(R) / goal
-        if residual <= tol or residual > 0.5 * before or iteration == first:
+        return Solution(equation.encoder(np.zeros_like(R)), 0, 0.0, True, 0.0)
+    descent = _Descent(equation, limits, R, goal)
+    if start is not None:
+        descent.begin(equation.unknowns(start), is_guess=is_guess)
+    for _ in range(limits.max_iter):
+        if descent.has_ended():
             break
-    if residual > tol:
-        warn_not_converged(iteration, residual, tol, dtype)
-    return Solution(F @ system.V.T, iteration, residual, residual <= tol, 2 * residual * goal)
+        descent.step()
+        limits.report(descent.iterations, descent.residual)
+    else:
+        descent.refresh()
+    residual, iterations = descent.residual, descent.iterations
+    if residual > limits.tol:
+        warn_not_converged(iterations, residual, limits, dtype)
+    encoder = equation.encoder(descent.F)
+    return Solution(encoder, iterations, residual, residual <= limits.tol, 2 * residual * goal)
 
 
-def _begin(problem: Equation, R: Array, start: Array | None) -> Array:
-    """Return the first F, and take what it explains out of R, which holds B V."""
-    if start is None or not np.any(start):
-        return np.zeros_like(R)
-    F = np.asarray(start, dtype=R.dtype, like=R) @ problem.system.V
-    AF = problem.operator(F)
-    curvature = dot(F, AF)
-    if not 0 < curvature < np.inf:
-        raise SolverError(lost(R.dtype))
-    nearest = R.dtype.type(dot(F, R) / curvature)
-    for rows in blocks(R):
-        F[rows] *= nearest
-        R[rows] -= nearest * AF[rows]
-    return F
+class _Descent:
+    """The state of a search: unknowns F, residual R = B - A(F), direction P."""
 
+    def __init__(self, equation: Equation, limits: Limits, R: Array, goal: float) -> None:
+        self.equation, self.tol, self.goal = equation, limits.tol, goal
+        self.inverse = equation.preconditioner()
+        self.F, self.R = np.zeros_like(R), R
+        self.far: float | None = None
+        self.P: Array | None = None
+        self.Z: Array | None = None
+        self.rz, self.moved, self.iterations = 0.0, goal, 0
+        self.residual = self.before = norm(R) / goal
 
-def _descend(
-    problem: Equation,
-    preconditioner: Preconditioner,
-    F: Array,
-    R: Array,
-    goal: float,
-    tol: float,
-    far: float | None,
-    iteration: int,
-    max_iter: int,
-    callback: Callback | None,
-) -> tuple[int, float]:
-    """Run conjugate gradients on F and its residual R, in place, until tol or max_iter.
+    def begin(self, F: Array, *, is_guess: bool) -> None:
+        """Go to F from zero, where R is B."""
+        if is_guess:
+            self.far = dot(self.R, self.inverse.apply(self.R)) * (_FAR * self.tol) ** 2
+        if not bool(F.any()):
+            return
+        AF = self.equation.operator(F)
+        scale = dot(F, self.R) / self._curvature(F, AF) if is_guess else 1.0
+        _step(self.R.dtype.type(scale), F, AF, self.F, self.R)
+        self._restart()
 
-    With `far`, R also has to be as small as that in the norm of the preconditioner.
-    Returns the iteration, and how far R has moved in all: rounding grows with it.
-    """
-    P = preconditioner.apply(R)
-    rz = dot(R, P)
-    moved = goal
-    if norm(R) <= tol * goal and (far is None or rz <= far):
-        return iteration, moved
-    while iteration < max_iter:
-        AP = problem.operator(P)
+    def has_ended(self) -> bool:
+        """Return whether the residual is small enough, or as small as rounding allows."""
+        is_small = self.residual <= self.tol and self._is_near()
+        # Below this the recurrence goes on to zero, and the true residual does not follow.
+        least = 0.1 * np.finfo(self.R.dtype).eps * self.moved / self.goal
+        if not is_small and self.residual > least:
+            return False
+        self.refresh()
+        if self.residual <= self.tol or self.residual > 0.5 * self.before:
+            return True
+        self._restart()
+        return False
+
+    def step(self) -> None:
+        """Go along the next direction to where the residual is orthogonal to it."""
+        Z = self._preconditioned()
+        rz = dot(self.R, Z)
+        if self.P is None:
+            self.P = Z
+        else:
+            _turn(self.P, self.R.dtype.type(rz / self.rz), Z)
+        self.rz, self.Z = rz, None
+        del Z
+        AP = self.equation.operator(self.P)
+        length = rz / self._curvature(self.P, AP)
+        self.moved += length * norm(AP)
+        self.residual = _step(self.R.dtype.type(length), self.P, AP, self.F, self.R) / self.goal
+        self.iterations += 1
+
+    def refresh(self) -> None:
+        """Compute the residual anew where rounding may have moved it by more than a hundredth."""
+        rounding = 10 * np.finfo(self.R.dtype).eps * self.moved
+        if rounding > 0.01 * self.residual * self.goal:
+            self.R = self.equation.right_hand_side()
+            self.R -= self.equation.operator(self.F)
+            self.residual = norm(self.R) / self.goal
+
+    def _restart(self) -> None:
+        """Begin at the present F; `moved` is how far R goes from here, and rounding grows with."""
+        self.residual = self.before = norm(self.R) / self.goal
+        self.moved = self.goal
+        self.P = self.Z = None
+
+    def _is_near(self) -> bool:
+        """Return whether R is small in the norm of the preconditioner too, where that counts."""
+        return self.far is None or dot(self.R, self._preconditioned()) <= self.far
+
+    def _preconditioned(self) -> Array:
+        if self.Z is None:
+            self.Z = self.inverse.apply(self.R)
+        return self.Z
+
+    def _curvature(self, P: Array, AP: Array) -> float:
+        """Return <P, A(P)>, which is positive."""
         curvature = dot(P, AP)
         if not 0 < curvature < np.inf:
-            raise SolverError(lost(R.dtype))
-        moved += rz / curvature * norm(AP)
-        residual = _step(R.dtype.type(rz / curvature), P, AP, F, R) / goal
-        del AP
-        iteration += 1
-        if callback is not None:
-            callback(iteration, residual)
-        if residual <= tol and far is None:
-            break
-        Z = preconditioner.apply(R)
-        rz, last = dot(R, Z), rz
-        if residual <= tol and far is not None and rz <= far:
-            break
-        _turn(P, R.dtype.type(rz / last), Z)
-        del Z
-    return iteration, moved
+            raise SolverError(not_positive_definite(self.R.dtype))
+        return curvature
 
 
 def _step(step: Any, P: Array, AP: Array, F: Array, R: Array) -> float:
@@ -266,46 +188,16 @@ def _step(step: Any, P: Array, AP: Array, F: Array, R: Array) -> float:
     def work(rows: slice) -> float:
         F[rows] += step * P[rows]
         R[rows] -= step * AP[rows]
-        return float(np.vdot(R[rows], R[rows]))
+        return inner(R[rows], R[rows])
 
     return float(np.sqrt(sum(each_block(work, F))))
 
 
 def _turn(P: Array, share: Any, Z: Array) -> None:
-    """Make P the next direction, in place."""
+    """Make P the next direction share P + Z, in place."""
 
     def work(rows: slice) -> None:
         P[rows] *= share
         P[rows] += Z[rows]
 
     each_block(work, P)
-
-
-def lost(dtype: np.dtype[Any]) -> str:
-    """Say that the equation is not positive definite, and what may have made it so."""
-    wider = "" if dtype == np.float64 else " Or use dtype='float64'."
-    return (
-        "The equation is not positive definite in these numbers. Is X'X of non-negative counts, "
-        f"none of them wrapped around, and are the penalties within reason?{wider}"
-    )
-
-
-def warn_not_converged(iterations: int, residual: float, tol: float, dtype: np.dtype[Any]) -> None:
-    """Warn, at the caller's line, that the tolerance was not reached."""
-    advice = "Raise max_iter" if dtype == np.float64 else "Raise max_iter or use dtype='float64'"
-    warnings.warn(
-        f"Stopped after {iterations} iterations at a residual of {residual:.1e}, "
-        f"above tol={tol:.1e}. "
-        f"{advice}, or accept a larger tol: rankings settle near 1e-3.",
-        ConvergenceWarning,
-        stacklevel=_levels_to_caller(),
-    )
-
-
-def _levels_to_caller() -> int:
-    """Return how many frames up the first line outside of this package is."""
-    level, frame = 1, inspect.currentframe()
-    frame = frame.f_back if frame else None
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("teaser."):
-        level, frame = level + 1, frame.f_back
-    return level

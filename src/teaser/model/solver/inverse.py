@@ -1,16 +1,12 @@
-"""Arrays of items x items: whether they fit, the Gram as one, and its inverse in place."""
+"""The inverse of a symmetric positive definite array, in its own memory."""
 
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
-from teaser.errors import ParameterError, ResourceError, SolverError
-from teaser.model.gram.cost import memory_of_machine, say_bytes
-from teaser.model.gram.operator import DenseGram, Gram, SparseGram
-from teaser.model.solver.solve import DTYPES, build_gram
+from teaser.errors import SolverError
 
 Array = NDArray[Any]
 
@@ -18,59 +14,6 @@ _BLOCK = 512
 # Threads of OpenBLAS fell at 16,000 items in double and at 30,000 in single precision: 2 GB.
 _LARGE = 2**30
 _PIVOT = 1024
-
-
-def check_dense_settings(gram: Any, dtype: Any) -> None:
-    """Raise `ParameterError` for a Gram or a type that makes no sense, before any work is done."""
-    if gram is None or (isinstance(gram, str) and gram != "auto"):
-        raise ParameterError(f"gram must be 'auto', an array or an operator, found {gram!r}.")
-    if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
-
-
-def check_room(model: str, n_items: int, dtype: str, *, arrays: int = 1) -> int:
-    """Return the bytes of some items x items arrays, or raise before they are allocated."""
-    need = arrays * n_items**2 * np.dtype(dtype).itemsize
-    have = memory_of_machine()
-    if need > have:
-        smaller = "Use dtype='float32', or f" if dtype == "float64" else "F"
-        raise ResourceError(
-            f"{model} of {n_items:,} items needs {say_bytes(need)} for {arrays} items x items "
-            f"array{'s' if arrays > 1 else ''} of {dtype}, and this machine has {say_bytes(have)}. "
-            f"{smaller}it a model that needs no such array: Teaser, ItemKNN, WMF."
-        )
-    return need
-
-
-def dense_gram(X: sp.csr_array, gram: Any, dtype: str) -> Array:
-    """Return X'X as an array of its own (items x items), which the caller may overwrite.
-
-    Parameters
-    ----------
-    gram
-        `"auto"` to count; or a precomputed array or operator, which is left as it is.
-    """
-    kind = np.dtype(dtype)
-    if isinstance(gram, str):
-        return DenseGram.from_interactions(X, kind).G
-    return as_array(build_gram(X, gram, n_tags=1, dtype=kind))
-
-
-def as_array(operator: Gram) -> Array:
-    """Return a Gram as an array of its own (items x items), which the caller may overwrite."""
-    if isinstance(operator, DenseGram):
-        # What was given as an array may be held as it is.
-        return np.array(operator.G, order="C", copy=True)
-    n, kind = operator.n_items, operator.dtype
-    if isinstance(operator, SparseGram):
-        return operator.rows(0, n)
-    G = np.empty((n, n), dtype=kind)
-    for first in range(0, n, _BLOCK):
-        unit = np.zeros((n, min(_BLOCK, n - first)), dtype=kind)
-        unit[np.arange(unit.shape[1]) + first, np.arange(unit.shape[1])] = 1
-        # G is symmetric: its columns are its rows.
-        G[first : first + _BLOCK] = operator.apply(unit).T
-    return G
 
 
 def invert(A: Array) -> Array:
@@ -97,10 +40,11 @@ def _invert_whole(A: Array) -> Array | None:
     """Return the inverse in the memory of A, by LAPACK; nothing if A is not positive definite."""
     potrf, potri = get_lapack_funcs(("potrf", "potri"), (A,))
     # LAPACK counts by columns: the transpose is the same symmetric array, without a copy.
-    c, failed = potrf(A.T, lower=True, overwrite_a=True, clean=False)
+    # Upper triangles: of lower ones OpenBLAS' `trtri` for processors without AVX may crash.
+    c, failed = potrf(A.T, lower=False, overwrite_a=True, clean=False)
     if not failed:
-        c, failed = potri(c, lower=True, overwrite_c=True)
-    return None if failed else _mirror(c.T)
+        c, failed = potri(c, lower=False, overwrite_c=True)
+    return None if failed else _mirror(c).T
 
 
 def _sweep(A: Array) -> Array | None:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.model.solver.system import System, blocks, rowdot
+from teaser.model.gram.blocks import blocks, rowdot
+from teaser.model.solver.system import System
 
 Array = NDArray[Any]
 
@@ -46,7 +47,7 @@ class Preconditioner:
         upper = np.triu_indices(len(mu))
         inner = np.zeros((len(upper[0]), len(eta)), like=t)
         inside, leverage = np.zeros(len(t), like=t), np.zeros(len(t), like=t)
-        for rows in blocks(t):
+        for rows in blocks(system.DV):
             squared = np.square(system.DV[rows])
             inverse = 1 / (np.outer(t[rows], eta) + dtype.type(l2))
             inner += (U[rows][:, upper[0]] * U[rows][:, upper[1]]).T @ inverse

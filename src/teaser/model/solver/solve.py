@@ -1,4 +1,4 @@
-"""The front door of the solvers: check the arrays, choose how to hold G, dispatch."""
+"""The front door of the solvers: check the arrays, prepare the system, dispatch."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,20 +7,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError
-from teaser.model.gram.cost import check_memory, choose_gram
-from teaser.model.gram.gpu import DeviceContentGram, build_device_gram, to_host
-from teaser.model.gram.operator import ContentGram, DenseGram, Gram, SparseGram
-from teaser.model.gram.partitioned import hold_partitions
+from teaser.model.checks import check_count, check_number, check_rng
+from teaser.model.gram.build import DEVICES, DTYPES, GRAMS, build_gram
+from teaser.model.gram.gpu import to_host
+from teaser.model.gram.operator import RANK, Gram
 from teaser.model.solver.admm import admm
-from teaser.model.solver.conjugate_gradients import Callback, Solution, conjugate_gradients
-from teaser.model.solver.system import RANK, System
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Callback, Limits, Solution, check_reachable
+from teaser.model.solver.system import System
 
 SOLVERS = ("cg", "admm")
-DTYPES = ("float32", "float64")
-GRAMS = ("auto", "dense", "sparse")
-DEVICES = ("cpu", "cuda")
 
 
 def solve(
@@ -58,7 +56,7 @@ def solve(
         How to hold X'X: `"dense"`, `"sparse"`, `"auto"`, or a precomputed items x items array or
         `Gram` operator.
     tol
-        Relative residual to stop at; rankings settle near 1e-3.
+        Relative residual to stop at: at least 1e-6 in float32, 1e-14 in float64.
     max_iter
         When to give up, with a `ConvergenceWarning`.
     dtype
@@ -93,16 +91,9 @@ def solve(
     start = None if start is None else _as_start(start, D.shape, kind)
     operator = build_gram(X, gram, n_tags=D.shape[1], dtype=kind, device=device, solver=solver)
     system = prepare(operator, D, solver=solver, rng=rng)
-    return dispatch(
-        system,
-        l2_weights=l2_weights,
-        l2_encoder=l2_encoder,
-        solver=solver,
-        tol=tol,
-        max_iter=max_iter,
-        start=start,
-        callback=callback,
-    )
+    equation = EncoderEquation(system, float(l2_weights), float(l2_encoder))
+    limits = Limits(tol=tol, max_iter=max_iter, callback=callback)
+    return dispatch(equation, limits, solver=solver, start=start)
 
 
 def prepare(
@@ -114,64 +105,13 @@ def prepare(
 
 
 def dispatch(
-    system: System,
-    *,
-    l2_weights: float,
-    l2_encoder: float,
-    solver: str,
-    tol: float,
-    max_iter: int,
-    start: NDArray[Any] | None = None,
-    callback: Callback | None = None,
+    equation: EncoderEquation, limits: Limits, *, solver: str, start: NDArray[Any] | None = None
 ) -> Solution:
-    """Run the named solver on a prepared system; ADMM has no use for a start."""
-    l1, l2 = float(l2_weights), float(l2_encoder)
+    """Run the named solver, and return an encoder in main memory; ADMM has no use for a start."""
     if solver == "admm":
-        return admm(system, l1=l1, l2=l2, tol=tol, max_iter=max_iter, callback=callback)
-    found = conjugate_gradients(
-        system, l1=l1, l2=l2, tol=tol, max_iter=max_iter, start=start, callback=callback
-    )
+        return admm(equation, limits)
+    found = conjugate_gradients(equation, limits, start)
     return replace(found, encoder=to_host(found.encoder))
-
-
-def build_gram(
-    X: sp.csr_array,
-    gram: Any,
-    *,
-    n_tags: int,
-    dtype: np.dtype[Any],
-    content: sp.csr_array | None = None,
-    content_weight: float = 0.0,
-    device: str = "cpu",
-    solver: str = "cg",
-) -> Gram:
-    """Return X'X as an operator, with `content_weight` times content content' added to it."""
-    operator: Gram
-    if isinstance(X, Interactions) and isinstance(gram, str):
-        operator = hold_partitions(X, gram, n_tags=n_tags, dtype=dtype, solver=solver)
-    elif device == "cuda":
-        operator = build_device_gram(X, gram, n_tags=n_tags, dtype=dtype)
-    elif isinstance(gram, str):
-        choice = choose_gram(X, n_tags, dtype) if gram == "auto" else gram
-        choice = "dense" if solver == "admm" else choice  # it decomposes G as one array
-        check_memory(X, n_tags, solver=solver, gram=choice, dtype=dtype)
-        operator = (
-            DenseGram.from_interactions(X, dtype) if choice == "dense" else SparseGram(X, dtype)
-        )
-    elif all(hasattr(gram, name) for name in ("apply", "diagonal", "n_items", "dtype")):
-        operator = gram
-        if operator.dtype != dtype:
-            raise ParameterError(
-                f"The Gram operator is in {operator.dtype} and dtype is {dtype}. Use one of them."
-            )
-    else:
-        operator = DenseGram(_precomputed(gram, dtype))
-    if operator.n_items != X.shape[1]:
-        raise ParameterError(f"The Gram is of {operator.n_items:,} items and X of {X.shape[1]:,}.")
-    if content is not None and content_weight > 0:
-        kind = DeviceContentGram if device == "cuda" else ContentGram
-        operator = kind(operator, content, content_weight)
-    return operator
 
 
 def check_settings(
@@ -188,17 +128,13 @@ def check_settings(
     device: Any = "cpu",
 ) -> None:
     """Raise `ParameterError` for a setting that makes no sense, before any work is done."""
-    for name, value in (("l2_weights", l2_weights), ("l2_encoder", l2_encoder), ("tol", tol)):
-        if not _is_number(value) or value <= 0:
-            raise ParameterError(f"{name} must be a finite number above 0, found {value!r}.")
-    if tol >= 1:
-        raise ParameterError(f"tol must be below 1, where nothing is learned, found {tol!r}.")
-    if not _is_number(content_weight) or content_weight < 0:
-        raise ParameterError(
-            f"content_weight must be 0 or a finite number above, found {content_weight!r}."
-        )
-    if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
-        raise ParameterError(f"max_iter must be a whole number of at least 1, found {max_iter!r}.")
+    check_number("l2_weights", l2_weights)
+    check_number("l2_encoder", l2_encoder)
+    check_number("tol", tol, most=1.0)
+    if isinstance(content_weight, bool) or content_weight != 0:
+        check_number("content_weight", content_weight)
+    check_count("max_iter", max_iter)
+    check_rng(rng)
     if solver not in SOLVERS:
         raise ParameterError(f"solver must be one of {', '.join(SOLVERS)}, found {solver!r}.")
     if device not in DEVICES:
@@ -212,11 +148,9 @@ def check_settings(
         raise ParameterError(
             f"gram must be one of {', '.join(GRAMS)}, or an operator, found {gram!r}."
         )
-    is_seed = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
-    if not (rng is None or is_seed or isinstance(rng, np.random.Generator)):
-        raise ParameterError(f"rng must be a seed of 0 or more, or a Generator, found {rng!r}.")
     if not isinstance(dtype, str | type | np.dtype) or str(np.dtype(dtype)) not in DTYPES:
         raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
+    check_reachable(tol, str(np.dtype(dtype)))
 
 
 def as_matrix(given: Any, name: str, dtype: np.dtype[Any]) -> sp.csr_array:
@@ -262,30 +196,3 @@ def _as_start(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArr
             f"found the shape {start.shape}."
         )
     return start
-
-
-def _precomputed(gram: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    try:
-        G = np.asarray(gram.toarray() if sp.issparse(gram) else gram, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"The Gram cannot be read as a matrix: {error}.") from error
-    if G.ndim != 2 or G.shape[0] != G.shape[1]:
-        raise ParameterError(
-            f"A precomputed Gram must be items x items, found the shape {G.shape}."
-        )
-    G = G.astype(dtype)
-    if not np.isfinite(G).all():
-        raise ParameterError("The precomputed Gram holds values that are not finite.")
-    if (G.diagonal() < 0).any() or not np.allclose(G, G.T, rtol=1e-5):
-        raise ParameterError(
-            "The precomputed Gram is not symmetric with a non-negative diagonal. "
-            "Were counts added up in a type too narrow for them?"
-        )
-    return np.ascontiguousarray(G)
-
-
-def _is_number(value: Any) -> bool:
-    is_real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
-        value, bool
-    )
-    return is_real and bool(-1e300 < value < 1e300)

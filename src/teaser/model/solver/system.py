@@ -4,8 +4,6 @@ Written against numpy's functions alone, which arrays of a GPU answer too: an ar
 made `like` the Gram's own.
 """
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.model.gram.operator import Gram, Matrix, PairGram, n_cores
+from teaser.model.gram.blocks import Matrix, each_block, sparse_like
+from teaser.model.gram.operator import RANK, Gram, PairGram, leading_eigenpairs
 
 Array = NDArray[Any]
-
-RANK = 40
-_ROWS = 256
-_DEVICE_ROWS = 8192
-_CHUNK_BYTES = 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,65 +76,6 @@ def _basis(D: sp.csr_array, g: Array, dtype: np.dtype[Any]) -> dict[str, Any]:
     row_of = np.asarray(np.repeat(np.arange(D.shape[0]), np.diff(D.indptr)), like=g)
     D = sparse_like(D, g)
     return {"D": D, "row_of": row_of, "g": g, "V": V, "eta": eta, "DV": D @ V}
-
-
-def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return about `rank` leading eigenvectors and eigenvalues of G by subspace iteration."""
-    rank = min(rank, gram.n_items)
-    width = min(rank + 10, gram.n_items)
-    start = rng.standard_normal((gram.n_items, width)).astype(gram.dtype)
-    Q = np.asarray(start, like=gram.diagonal())
-    for _ in range(4):
-        Q = np.linalg.qr(gram.apply(Q))[0]
-    small = Q.T @ gram.apply(Q)
-    mu, W = np.linalg.eigh((small + small.T).astype(np.float64) / 2)
-    lead = slice(width - rank, None)
-    U = Q @ W[:, lead].astype(gram.dtype)
-    return U, np.maximum(mu[lead], 0.0)
-
-
-def sparse_like(matrix: sp.csr_array, like: Array) -> Matrix:
-    """Return a sparse matrix where the array `like` lives."""
-    if isinstance(like, np.ndarray):
-        return matrix
-    from cupyx.scipy.sparse import csr_matrix
-
-    return csr_matrix(sp.csr_matrix(matrix))
-
-
-def blocks(A: Array) -> Iterator[slice]:
-    """Cut rows into blocks that stay in the processor's cache from one step to the next."""
-    height = _ROWS if isinstance(A, np.ndarray) else _DEVICE_ROWS
-    for first in range(0, len(A), height):
-        yield slice(first, first + height)
-
-
-def chunk_height(A: Array) -> int:
-    """Return how many rows to multiply at once: few calls of the algebra library, little memory."""
-    return max(_ROWS, _CHUNK_BYTES // int(A.shape[1] * A.dtype.itemsize))
-
-
-def each_block(work: Callable[[slice], Any], A: Array) -> list[Any]:
-    """Do work on every block of rows, in threads on a processor; return its results in order."""
-    if not isinstance(A, np.ndarray) or len(A) <= _ROWS or n_cores() == 1:
-        return [work(rows) for rows in blocks(A)]
-    with ThreadPoolExecutor(max_workers=n_cores()) as pool:
-        return list(pool.map(work, blocks(A)))
-
-
-def rowdot(A: Array, B: Array) -> Array:
-    """Return the product of each row of A with the same row of B."""
-    return np.concatenate(each_block(lambda rows: np.einsum("ij,ij->i", A[rows], B[rows]), A))
-
-
-def dot(A: Array, B: Array) -> float:
-    """Return the sum of products, blocks of rows added in double precision."""
-    return float(sum(each_block(lambda rows: float(np.vdot(A[rows], B[rows])), A)))
-
-
-def norm(A: Array) -> float:
-    """Return the root of the sum of squares."""
-    return float(np.sqrt(dot(A, A)))
 
 
 def _subtract_scaled(out: Array, weights: Array, A: Array) -> None:

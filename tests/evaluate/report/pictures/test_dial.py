@@ -16,7 +16,7 @@ from teaser.evaluate.report.write import write_dial
 
 def a_setting(kind: str, value: float, share: float) -> dict[str, Any]:
     return {
-        "kind": kind, "parameters": {"l2_weights": 5.0, "l2_remainder": 1e4}, "value": value,
+        "kind": kind, "parameters": {"l2_weights": 5.0, "remainder.l2": 1e4}, "value": value,
         "error": 0.01, "tag_share": share, "seconds": 1.0,
     }  # fmt: skip
 
@@ -54,7 +54,7 @@ def test_the_picture_says_what_it_shows(content: dict[str, Any]) -> None:
     assert "at most 0.342 for TEASER" in found.alt
     assert "recommended is 0.423 with 60 % from tags" in found.alt
     assert "1,500 validation people" in found.caption
-    assert "l2_weights = 5, l2_remainder = 10000" in found.caption
+    assert "l2_weights = 5, remainder.l2 = 10000" in found.caption
     for text in ("TEASER with a remainder", "EASE", "items' scores from tags"):
         assert text in found.svg
     # Every fit is a mark of its kind: two of EASE, three between, one TEASER, and a ring.

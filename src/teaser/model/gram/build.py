@@ -1,0 +1,121 @@
+"""G made of interactions or of what is given: how it is held, where, and whether it fits."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.reading.partitions import Interactions
+from teaser.errors import ParameterError
+from teaser.model.gram.cost import check_memory, choose_gram
+from teaser.model.gram.gpu import DeviceContentGram, build_device_gram
+from teaser.model.gram.operator import ContentGram, DenseGram, Gram, SparseGram
+from teaser.model.gram.partitioned import hold_partitions
+
+Array = NDArray[Any]
+
+GRAMS = ("auto", "dense", "sparse")
+DTYPES = ("float32", "float64")
+DEVICES = ("cpu", "cuda")
+
+_BLOCK = 512
+
+
+def build_gram(
+    X: sp.csr_array,
+    gram: Any,
+    *,
+    n_tags: int,
+    dtype: np.dtype[Any],
+    content: sp.csr_array | None = None,
+    content_weight: float = 0.0,
+    device: str = "cpu",
+    solver: str = "cg",
+) -> Gram:
+    """Return X'X as an operator, with `content_weight` times content content' added to it."""
+    operator: Gram
+    if isinstance(X, Interactions) and isinstance(gram, str):
+        operator = hold_partitions(X, gram, n_tags=n_tags, dtype=dtype, solver=solver)
+    elif device == "cuda":
+        operator = build_device_gram(X, gram, n_tags=n_tags, dtype=dtype)
+    elif isinstance(gram, str):
+        choice = choose_gram(X, n_tags, dtype) if gram == "auto" else gram
+        choice = "dense" if solver == "admm" else choice  # it decomposes G as one array
+        check_memory(X, n_tags, solver=solver, gram=choice, dtype=dtype)
+        operator = (
+            DenseGram.from_interactions(X, dtype) if choice == "dense" else SparseGram(X, dtype)
+        )
+    elif all(hasattr(gram, name) for name in ("apply", "diagonal", "n_items", "dtype")):
+        operator = gram
+        if operator.dtype != dtype:
+            raise ParameterError(
+                f"The Gram operator is in {operator.dtype} and dtype is {dtype}. Use one of them."
+            )
+    else:
+        operator = DenseGram(_precomputed(gram, dtype))
+    if operator.n_items != X.shape[1]:
+        raise ParameterError(f"The Gram is of {operator.n_items:,} items and X of {X.shape[1]:,}.")
+    if content is not None and content_weight > 0:
+        kind = DeviceContentGram if device == "cuda" else ContentGram
+        operator = kind(operator, content, content_weight)
+    return operator
+
+
+def check_dense_settings(gram: Any, dtype: Any) -> None:
+    """Raise `ParameterError` for a Gram or a type that makes no sense, before any work is done."""
+    if gram is None or (isinstance(gram, str) and gram != "auto"):
+        raise ParameterError(f"gram must be 'auto', an array or an operator, found {gram!r}.")
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
+
+
+def dense_gram(X: sp.csr_array, gram: Any, dtype: str) -> Array:
+    """Return X'X as an array of its own (items x items), which the caller may overwrite.
+
+    Parameters
+    ----------
+    gram
+        `"auto"` to count; or a precomputed array or operator, which is left as it is.
+    """
+    kind = np.dtype(dtype)
+    if isinstance(gram, str):
+        return DenseGram.from_interactions(X, kind).G
+    return as_array(build_gram(X, gram, n_tags=1, dtype=kind))
+
+
+def as_array(operator: Gram) -> Array:
+    """Return a Gram as an array of its own (items x items), which the caller may overwrite."""
+    if isinstance(operator, DenseGram):
+        # What was given as an array may be held as it is.
+        return np.array(operator.G, order="C", copy=True)
+    n, kind = operator.n_items, operator.dtype
+    if isinstance(operator, SparseGram):
+        return operator.rows(0, n)
+    G = np.empty((n, n), dtype=kind)
+    for first in range(0, n, _BLOCK):
+        unit = np.zeros((n, min(_BLOCK, n - first)), dtype=kind)
+        unit[np.arange(unit.shape[1]) + first, np.arange(unit.shape[1])] = 1
+        # G is symmetric: its columns are its rows.
+        G[first : first + _BLOCK] = operator.apply(unit).T
+    return G
+
+
+def _precomputed(gram: Any, dtype: np.dtype[Any]) -> Array:
+    try:
+        G = np.asarray(gram.toarray() if sp.issparse(gram) else gram, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"The Gram cannot be read as a matrix: {error}.") from error
+    if G.ndim != 2 or G.shape[0] != G.shape[1]:
+        raise ParameterError(
+            f"A precomputed Gram must be items x items, found the shape {G.shape}."
+        )
+    G = G.astype(dtype)
+    if not np.isfinite(G).all():
+        raise ParameterError("The precomputed Gram holds values that are not finite.")
+    if (G.diagonal() < 0).any() or not np.allclose(G, G.T, rtol=1e-5):
+        raise ParameterError(
+            "The precomputed Gram is not symmetric with a non-negative diagonal. "
+            "Were counts added up in a type too narrow for them?"
+        )
+    return np.ascontiguousarray(G)

@@ -1,0 +1,117 @@
+"""When a solver stops, what it returns, and what it says where it cannot go on."""
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teaser.errors import ConvergenceWarning, ParameterError
+
+Array = NDArray[Any]
+Callback = Callable[[int, float], None]
+
+# The least tolerance: rounding leaves residuals of up to 5e-7 in single and 2e-15 in double
+# precision (docs/model.md).
+LEAST_TOL = {"float32": 1e-6, "float64": 1e-14}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When a solver stops.
+
+    Attributes
+    ----------
+    tol
+        Relative residual to stop at.
+    max_iter
+        Iterations to stop after, with a `ConvergenceWarning`.
+    callback
+        Called after every iteration with its number and relative residual.
+    """
+
+    tol: float
+    max_iter: int
+    callback: Callback | None = None
+
+    def report(self, iteration: int, residual: float) -> None:
+        """Call the callback, if there is one."""
+        if self.callback is not None:
+            self.callback(iteration, residual)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found.
+
+    Attributes
+    ----------
+    encoder
+        E, items x tags.
+    iterations
+        How many iterations were made.
+    residual
+        |A(E) - B| / |B| at the encoder that is returned.
+    converged
+        Whether the residual reached the tolerance.
+    gradient_norm
+        The norm of the objective's gradient at the encoder, 2 |A(E) - B|.
+    """
+
+    encoder: Array
+    iterations: int
+    residual: float
+    converged: bool
+    gradient_norm: float
+
+
+def check_reachable(tol: float, dtype: str) -> None:
+    """Raise `ParameterError` for a tolerance that rounding keeps every solver from reaching."""
+    least = LEAST_TOL[dtype]
+    if tol < least:
+        wider = "" if dtype == "float64" else "dtype='float64' or "
+        raise ParameterError(
+            f"tol={tol:.1e} is below {least:.0e}, the least that dtype='{dtype}' can reach. "
+            f"Use {wider}a larger tol: rankings settle near 1e-3."
+        )
+
+
+def not_positive_definite(dtype: np.dtype[Any]) -> str:
+    """Return the message for an equation that is not positive definite, with likely causes."""
+    wider = "" if dtype == np.float64 else " Or use dtype='float64'."
+    return (
+        "The equation is not positive definite in these numbers. Is X'X of non-negative counts, "
+        f"none of them wrapped around, and are the penalties within reason?{wider}"
+    )
+
+
+def warn_not_converged(
+    iterations: int, residual: float, limits: Limits, dtype: np.dtype[Any]
+) -> None:
+    """Warn, at the caller's line, that the tolerance was not reached, and what stopped the solver.
+
+    Before `max_iter` that is rounding: more iterations would not help.
+    """
+    by_rounding = iterations < limits.max_iter
+    reason = f", the least that {dtype} reaches here" if by_rounding else ""
+    more = [] if by_rounding else ["raise max_iter"]
+    wider = [] if dtype == np.float64 else ["use dtype='float64'"]
+    advice = ", or ".join([*more, *wider, "accept a larger tol"])
+    warnings.warn(
+        f"Stopped after {iterations} iterations at a residual of {residual:.1e}{reason}, "
+        f"above tol={limits.tol:.1e}. {advice[0].upper()}{advice[1:]}: rankings settle near 1e-3.",
+        ConvergenceWarning,
+        stacklevel=_levels_to_caller(),
+    )
+
+
+def _levels_to_caller() -> int:
+    """Return how many frames up the first line outside of this package is."""
+    level, frame = 1, inspect.currentframe()
+    frame = frame.f_back if frame else None
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("teaser."):
+        level, frame = level + 1, frame.f_back
+    return level

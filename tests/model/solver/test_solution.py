@@ -1,0 +1,39 @@
+"""When solvers stop, which tolerances can be reached, and what the warning says."""
+
+import pytest
+from oracles import random_problem
+
+import teaser
+from teaser.errors import ConvergenceWarning, ParameterError
+from teaser.model.solver.solution import LEAST_TOL, check_reachable
+
+
+def test_the_warning_points_at_the_callers_line() -> None:
+    X, D = random_problem(9)
+    with pytest.warns(ConvergenceWarning) as caught:
+        teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-5, max_iter=1)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("solver", ["cg", "admm"])
+@pytest.mark.parametrize("dtype", list(LEAST_TOL))
+def test_the_least_tolerance_of_a_dtype_is_reached(dtype: str, solver: str, seed: int) -> None:
+    X, D = random_problem(seed)
+    found = teaser.solve(
+        X, D, l2_weights=2, l2_encoder=3, tol=LEAST_TOL[dtype], dtype=dtype, solver=solver,
+        max_iter=2000,
+    )  # fmt: skip
+    assert found.converged
+    assert found.residual <= LEAST_TOL[dtype]
+
+
+def test_a_tolerance_that_rounding_forbids_is_refused() -> None:
+    for dtype, least in LEAST_TOL.items():
+        check_reachable(least, dtype)
+        with pytest.raises(ParameterError, match=f"below {least:.0e}.*{dtype}") as told:
+            check_reachable(0.9 * least, dtype)
+        assert ("Use dtype='float64' or" in str(told.value)) == (dtype == "float32")
+    X, D = random_problem(0)
+    with pytest.raises(ParameterError, match=r"tol=1\.0e-07"):
+        teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-7)
