@@ -12,6 +12,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
+from teaser.model.checks import check_flag
 from teaser.model.encoder import EncoderModel
 from teaser.model.extensions.learned_decoder import (
     LearnedDecoder,
@@ -379,10 +380,7 @@ class Teaser(EncoderModel):
         settings = self.parameters()
         for name in OPTIONS:
             check_options(name, settings.pop(name))
-        if not isinstance(settings.pop("user_features"), bool):
-            raise ParameterError(
-                f"user_features must be True or False, found {self.user_features!r}."
-            )
+        check_flag("user_features", settings.pop("user_features"))
         check_settings(**settings)
         if self.remainder is not None:
             others = [name for name in ("decoder", "sparse") if getattr(self, name) is not None]
