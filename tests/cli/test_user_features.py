@@ -46,8 +46,8 @@ class TestPrepare:
         words = _prepare(club, "data")
         words[4] = tmp_path / "data"
         text = said(*words)
-        assert "300 rows of users: 300 of people with interactions, 0 of others" in text
-        assert "4 tags of people: 2 camp, 2 town" in text
+        assert "300 rows of users: 300 with interactions, 0 without" in text
+        assert "4 user tags: 2 camp, 2 town" in text
         written = tmp_path / "data" / "user_rules.toml"
         assert str(written) in text.replace("\n", "")
         assert "pass the file with --user-rules" in written.read_text()
@@ -87,7 +87,7 @@ class TestPrepare:
         (tmp_path / "u.csv").write_text("user_id,camp\nx1,music\nx2,cinema\n")
         words = _prepare(club, "data")
         words[4], words[6] = tmp_path / "d", tmp_path / "u.csv"
-        assert "None of the 300 users who chose something" in refused(*words)
+        assert "None of the 300 users with interactions" in refused(*words)
 
     def test_a_public_data_set_tells_of_its_users_if_asked(self, tmp_path: Path) -> None:
         folder = tmp_path / "ml"

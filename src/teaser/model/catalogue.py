@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser.artifact import Content
-from teaser.data.dataset import Dataset, pack, tag_frame, tags_from, unpack
+from teaser.data.dataset import Dataset
 from teaser.data.ids import Ids, ItemId
+from teaser.data.sparse_matrix import pack, unpack
 from teaser.data.tagging.rule_set import Rules
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, tag_frame, tags_from
 from teaser.errors import ParameterError, RuleError
 from teaser.model.base import Model
 from teaser.model.new_items import read_newcomers

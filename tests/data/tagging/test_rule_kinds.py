@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -141,14 +141,14 @@ class TestNumber:
         assert all(70 <= count <= 130 for count in full.values())
 
     @given(numbers=st.lists(st.sampled_from([0.0, 1.0, 1.001, 1.002, 7.0]), min_size=1))
-    def test_what_is_learnt_is_itself_a_rule(self, numbers: list[float]) -> None:
-        learnt = Number("x").resolve(pl.DataFrame({"x": numbers}))
-        assert Rules.from_dict(Rules((learnt,)).as_dict()).tags == (learnt,)
+    def test_what_is_learned_is_itself_a_rule(self, numbers: list[float]) -> None:
+        learned = Number("x").resolve(pl.DataFrame({"x": numbers}))
+        assert Rules.from_dict(Rules((learned,)).as_dict()).tags == (learned,)
 
     def test_ties_do_not_make_edges_fall_together(self) -> None:
         numbers = [1.0] * 500 + [1.001] * 4 + [1.002] * 496
-        learnt = Number("x", bins=100).resolve(pl.DataFrame({"x": numbers}))
-        assert learnt.edges == tuple(sorted(set(learnt.edges)))
+        learned = Number("x", bins=100).resolve(pl.DataFrame({"x": numbers}))
+        assert learned.edges == tuple(sorted(set(learned.edges)))
 
     def test_edges_are_rounded_where_bins_stay_as_full(self) -> None:
         numbers = np.random.default_rng(0).uniform(60, 240, 1000)
@@ -179,14 +179,14 @@ class TestNumber:
         rule = Number("x", edges=(10,))
         assert values(rule, [" 5 ", "15", "n/a", ""]) == [["under 10"], ["10 and over"], [], []]
 
-    def test_what_is_learnt_is_kept_in_the_rule(self) -> None:
-        learnt = Number("x", bins=2).resolve(pl.DataFrame({"x": [1, 2, 3, 4]}))
-        assert values(learnt, [100]) == [[f"{learnt.edges[0]:g} and over"]]
-        assert values(learnt, [-100]) == [[f"under {learnt.edges[0]:g}"]]
+    def test_what_is_learned_is_kept_in_the_rule(self) -> None:
+        learned = Number("x", bins=2).resolve(pl.DataFrame({"x": [1, 2, 3, 4]}))
+        assert values(learned, [100]) == [[f"{learned.edges[0]:g} and over"]]
+        assert values(learned, [-100]) == [[f"under {learned.edges[0]:g}"]]
 
     @pytest.mark.parametrize("cells", [[None, None], ["a", "b"], [float("nan"), float("inf")]])
     def test_a_column_without_a_number_is_refused(self, cells: list[Any]) -> None:
-        with pytest.raises(RuleError, match="Column 'x' holds no number"):
+        with pytest.raises(RuleError, match="Column 'x' has no number"):
             values(Number("x"), cells)
 
 
@@ -291,34 +291,22 @@ class TestText:
         assert Text("x", **settings).bounds(n_items) == wanted
 
 
-UNFIT = [[{"a": 1}], [[{"a": 1}]], [[[1]]], [b"\xff"], [timedelta(1)]]
-
-
 class TestUnfitColumns:
-    @pytest.mark.parametrize("cells", UNFIT, ids=str)
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_columns_that_a_rule_cannot_read_are_refused(self, kind: str, cells: Any) -> None:
-        with pytest.raises(RuleError, match=r"Column 'x' holds .*, which cannot be read as"):
-            values(KINDS[kind]("x"), cells)
+    def test_columns_that_a_rule_cannot_read_are_refused(self) -> None:
+        columns: list[Any] = [[{"a": 1}], [[{"a": 1}]], [[[1]]], [b"\xff"], [timedelta(1)]]
+        for kind in KINDS.values():
+            for cells in columns:
+                with pytest.raises(RuleError, match=r"Column 'x' has type .*cannot be read as"):
+                    values(kind("x"), cells)
 
-    @pytest.mark.parametrize("cells", [[date(2024, 1, 1)], [time(8)], [["1"]]], ids=str)
-    def test_dates_and_lists_are_no_numbers(self, cells: Any) -> None:
-        with pytest.raises(RuleError, match="which cannot be read as numbers"):
-            values(Number("x"), cells)
-
-    @pytest.mark.parametrize(
-        ("rule", "cells", "bad"),
-        [
+    def test_cells_that_cannot_be_read_are_found(self) -> None:
+        cases: list[tuple[Rule, list[Any], list[str]]] = [
             (Number("x"), ["1", " ", None, "1,5", "x"], ["1,5", "x"]),
             (Number("x"), [1.0, None, float("inf"), float("nan")], ["inf", "NaN"]),
             (Year("x"), ["1995", "soon", ""], ["soon"]),
             (Year("x"), [1995, 19950101], ["19950101"]),
             (Year("x"), [date(1995, 1, 1), None], []),
             (Category("x"), ["a", None], []),
-        ],
-        ids=str,
-    )
-    def test_cells_that_hold_something_else_are_found(
-        self, rule: Rule, cells: list[Any], bad: list[str]
-    ) -> None:
-        assert unreadable(rule, pl.DataFrame({"x": cells})).to_list() == bad
+        ]
+        for rule, cells, bad in cases:
+            assert unreadable(rule, pl.DataFrame({"x": cells})).to_list() == bad

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.dataset import Dataset, pack, unpack
+from teaser.data.dataset import Dataset
+from teaser.data.sparse_matrix import pack, unpack
 from teaser.model.baselines.base import PlainModel, check_count, check_dataset
 
 Array = NDArray[Any]

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.dataset import pack
+from teaser.data.sparse_matrix import pack
 from teaser.errors import ArtifactError, ParameterError, SolverError
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import Matrix
