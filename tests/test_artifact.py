@@ -254,7 +254,7 @@ class TestDamage:
     @pytest.mark.parametrize("text", ["[]", "3", "null", "{}", '{"format": "other"}'])
     def test_a_foreign_manifest(self, tmp_path: Path, text: str) -> None:
         (tmp_path / artifact.MANIFEST).write_text(text)
-        with pytest.raises(ArtifactError, match="was not written by this program"):
+        with pytest.raises(ArtifactError, match="was not written by teaser"):
             artifact.read(tmp_path)
 
     @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"not json", b"[" * 100_000])
@@ -265,7 +265,7 @@ class TestDamage:
 
     def test_another_format_version(self, folder: Path) -> None:
         forge(folder, lambda manifest: manifest.update(format_version=2))
-        with pytest.raises(ArtifactError, match=r"of format 2, .*reads format 1"):
+        with pytest.raises(ArtifactError, match=r"has format 2, .*reads format 1"):
             artifact.read(folder)
 
     def test_a_folder_without_manifest(self, tmp_path: Path) -> None:

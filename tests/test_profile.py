@@ -13,7 +13,7 @@ from teaser.errors import ParameterError, UnknownTagError
 from teaser.profile import (
     DEFAULT_STEERING,
     POPULARITY,
-    affinities,
+    Array,
     default_certainty,
     place_presses,
     press,
@@ -22,6 +22,10 @@ from teaser.profile import (
 
 finite = st.floats(-10, 10).map(lambda x: round(x, 6))
 RAW = np.array([[0.5, -2.0, 0.0, 8.0]])
+
+
+def affinities(raw: Array, lengths: list[int], popularity: int, steering: Steering) -> Array:
+    return scaled(raw, lengths, popularity, steering)[0]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +46,7 @@ def test_the_robust_scale_leaves_popularity_out() -> None:
     assert_allclose(found, 0.8 * RAW / scale)
 
 
-def test_a_person_without_history_leans_on_popularity_alone() -> None:
+def test_a_user_without_history_leans_on_popularity_alone() -> None:
     assert_array_equal(affinities(RAW, [0], 3, DEFAULT_STEERING), [[0, 0, 0, 0.6]])
     assert_array_equal(affinities(RAW, [0], 3, Steering(cold_popularity=0.1))[0, 3], 0.1)
 
@@ -148,7 +152,7 @@ class TestPresses:
 
     @pytest.mark.parametrize("steps", [1.0, "2", None, True])
     def test_only_whole_numbers_are_presses(self, steps: Any) -> None:
-        with pytest.raises(ParameterError, match="whole number"):
+        with pytest.raises(ParameterError, match="must be a whole number"):
             Presses().press("a=1", steps)
 
 
@@ -165,10 +169,10 @@ def test_presses_are_placed_by_tag_or_text() -> None:
         ({"town=Gent": 1}, UnknownTagError, r"Unknown tag town=Gent\. Closest: town=Ghent"),
         ({"town": 1}, UnknownTagError, "feature=value"),
         ({"town=Ghent": 6}, ParameterError, r"out of range; -5 to 5"),
-        ({"town=Ghent": 1.5}, ParameterError, "whole number"),
+        ({"town=Ghent": 1.5}, ParameterError, "must be a whole number"),
         ({3: 1}, UnknownTagError, "Unknown tag 3"),
-        ([("town=Ghent", 1)], ParameterError, "Presses map a tag"),
-        ("town=Ghent", ParameterError, "Presses map a tag"),
+        ([("town=Ghent", 1)], ParameterError, "Presses must map tags"),
+        ("town=Ghent", ParameterError, "Presses must map tags"),
     ],
 )
 def test_bad_presses_are_refused(model: Teaser, presses: Any, error: type, said: str) -> None:
@@ -264,7 +268,6 @@ def test_a_balance_weighs_two_parts(balance: float, weights: tuple[float, float]
 def test_the_factor_is_what_turned_raw_scores_into_affinities(scale: str) -> None:
     raw = np.vstack([RAW, RAW, np.zeros_like(RAW)])
     found, factors = scaled(raw, [1, 5, 3], 3, Steering(scale=scale))
-    assert_array_equal(found, affinities(raw, [1, 5, 3], 3, Steering(scale=scale)))
     assert_allclose(found, raw * factors[:, None])
     assert factors[1] == pytest.approx(2 * factors[0])
     assert factors[2] == pytest.approx(0.8)

@@ -258,5 +258,5 @@ class TestUserFeatures:
         fold = split(known, n_validation=5, n_test=5, rng=0).test
         wrong: list[Any] = [-1, 1.5, True, None]
         for most in wrong:
-            with pytest.raises(ParameterError, match="most must be an integer"):
+            with pytest.raises(ParameterError, match="most must be a whole number"):
                 fold.shortened(most, rng=0)

@@ -49,7 +49,7 @@ def unpack(name: str, arrays: Mapping[str, Array], shape: tuple[int, int]) -> sp
         matrix.check_format(full_check=True)
     except (KeyError, ValueError) as error:
         raise ArtifactError(
-            f"The saved matrix {name} is not complete: {error}. Make it again."
+            f"The saved matrix {name} is not whole: {error}. Make it again."
         ) from error
     return matrix
 

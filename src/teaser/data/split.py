@@ -80,7 +80,7 @@ class Fold:
         """
         generator = as_generator(rng)
         if not _is_whole(most) or most < 0:
-            raise ParameterError(f"most must be an integer of at least 0, found {most!r}.")
+            raise ParameterError(f"most must be a whole number of at least 0, found {most!r}.")
         kept, moved = _drawn(self.history, np.full(self.n_users, most), generator)
         return replace(self, history=kept, held_out=sp.csr_array(self.held_out + moved))
 
@@ -139,7 +139,7 @@ def split(
         raise ParameterError(f"held_out must be between 0 and 1, found {held_out!r}.")
     if not _is_whole(min_interactions) or min_interactions < 2:
         raise ParameterError(
-            f"min_interactions must be an integer of at least 2, found {min_interactions!r}: "
+            f"min_interactions must be a whole number of at least 2, found {min_interactions!r}: "
             "one choice is shown and one held out."
         )
     able = np.flatnonzero(np.diff(dataset.X.indptr) >= min_interactions)
@@ -212,7 +212,7 @@ def _count(name: str, wanted: Any, able: int) -> int:
     if isinstance(wanted, float | np.floating) and 0 < wanted < 1:
         return max(1, math.floor(wanted * able + 1e-9))
     raise ParameterError(
-        f"{name} must be an integer or a fraction between 0 and 1, found {wanted!r}."
+        f"{name} must be a whole number or a fraction between 0 and 1, found {wanted!r}."
     )
 
 

@@ -1,6 +1,5 @@
 """The one-hot matrix of the tags, and the report of what is left out."""
 
-
 import numpy as np
 import polars as pl
 import pytest
