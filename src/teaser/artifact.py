@@ -253,10 +253,16 @@ def _copy_checked(path: Path, target: Path, entry: Mapping[str, Any]) -> None:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Lock a folder for one writer; the system releases the lock when the process ends."""
-    directory = os.open(folder, os.O_RDONLY)
-    try:
+    with _descriptor(folder) as directory:
         fcntl.flock(directory, fcntl.LOCK_EX)
         yield
+
+
+@contextmanager
+def _descriptor(folder: Path) -> Iterator[int]:
+    directory = os.open(folder, os.O_RDONLY)
+    try:
+        yield directory
     finally:
         os.close(directory)
 
@@ -290,11 +296,8 @@ def _settle(temporary: Path, target: Path) -> None:
     with temporary.open("rb+") as handle:
         os.fsync(handle.fileno())
     temporary.replace(target)
-    directory = os.open(target.parent, os.O_RDONLY)
-    try:
+    with _descriptor(target.parent) as directory:
         os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def _sweep(folder: Path) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.ids import Ids
-from teaser.data.sparse_matrix import binary_matrix
+from teaser.data.sparse_matrix import binary_matrix, fixed
 from teaser.errors import DataError, ParameterError
 
 Array = NDArray[Any]
@@ -40,7 +40,7 @@ class Fold:
 
     def __post_init__(self) -> None:
         for name in ("history", "held_out"):
-            object.__setattr__(self, name, _fixed(getattr(self, name), name))
+            object.__setattr__(self, name, _binary(getattr(self, name), name))
         if self.history.shape != self.held_out.shape or len(self.users) != self.n_users:
             raise DataError(
                 f"The parts of a fold must have equal shapes: the history is "
@@ -48,7 +48,7 @@ class Fold:
                 f"{len(self.users):,} users."
             )
         if self.user_features is not None:
-            object.__setattr__(self, "user_features", _fixed(self.user_features, "user_features"))
+            object.__setattr__(self, "user_features", _binary(self.user_features, "user_features"))
             if self.user_features.shape[0] != self.n_users:
                 raise DataError(
                     f"A fold of {self.n_users:,} users needs as many rows of user features, found "
@@ -193,16 +193,14 @@ def _drawn(
     return first, rest
 
 
-def _fixed(matrix: Any, name: str) -> sp.csr_array:
+def _binary(matrix: Any, name: str) -> sp.csr_array:
     """Return a sorted, binary, read-only copy."""
     rows = sp.csr_array(matrix, dtype=np.float32, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     if not (rows.data == 1).all():
         raise DataError(f"The {name.replace('_', '-')} part of a fold must contain only 0 and 1.")
-    for part in (rows.data, rows.indices, rows.indptr):
-        part.flags.writeable = False
-    return rows
+    return fixed(rows)
 
 
 def _count(name: str, wanted: Any, able: int) -> int:

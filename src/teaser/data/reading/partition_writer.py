@@ -9,14 +9,7 @@ from uuid import uuid4
 
 import polars as pl
 
-from teaser.data.reading.files import (
-    JSON_SUFFIXES,
-    TEXT_SUFFIXES,
-    first_line,
-    guess_separator,
-    need_columns,
-    read_table,
-)
+from teaser.data.reading import files
 from teaser.data.reading.interactions import check_id_columns
 from teaser.data.reading.remote import MANIFEST
 from teaser.errors import DataError, ParameterError, TableError
@@ -75,7 +68,7 @@ def write_partitions(
     frame = _scan(interactions)
     try:
         schema = pl.DataFrame(schema=frame.collect_schema().names())
-        need_columns(schema, (user, item), "the interactions")
+        files.need_columns(schema, (user, item), "the interactions")
         rows = int(frame.select(pl.len()).collect(engine="streaming").item())
         if rows == 0:
             raise TableError(f"There are no rows of interactions in {_shown(interactions)}.")
@@ -89,7 +82,7 @@ def write_partitions(
             shutil.rmtree(staging, ignore_errors=True)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise TableError(
-            f"{_shown(interactions)} could not be partitioned: {first_line(error)}."
+            f"{_shown(interactions)} could not be partitioned: {files.first_line(error)}."
         ) from error
     return written
 
@@ -99,7 +92,7 @@ def _scan(source: Any) -> pl.LazyFrame:
     if isinstance(source, pl.LazyFrame):
         return source
     if not isinstance(source, str | Path):
-        return read_table(source, what="interactions").lazy()
+        return files.read_table(source, what="interactions").lazy()
     path = Path(source)
     if path.is_dir():
         if not any(path.glob("*.parquet")):
@@ -110,18 +103,18 @@ def _scan(source: Any) -> pl.LazyFrame:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return pl.scan_parquet(path)
-    if suffix in JSON_SUFFIXES:
+    if suffix in files.JSON_SUFFIXES:
         return pl.scan_ndjson(path, infer_schema_length=None)
-    if suffix in TEXT_SUFFIXES:
+    if suffix in files.TEXT_SUFFIXES:
         return _scan_text(path)
-    return read_table(path, what="interactions").lazy()
+    return files.read_table(path, what="interactions").lazy()
 
 
 def _scan_text(path: Path) -> pl.LazyFrame:
     """Scan separated text; a column is an integer column only if every cell is an integer."""
     with path.open(encoding="utf-8", errors="replace") as handle:
         header = handle.readline()
-    frame = pl.scan_csv(path, separator=guess_separator(header), infer_schema=False)
+    frame = pl.scan_csv(path, separator=files.guess_separator(header), infer_schema=False)
     cells = pl.all()
     whole = cells.cast(pl.Int64, strict=False).cast(pl.String)
     same = (whole == cells).fill_null(False) | cells.is_null()

@@ -14,15 +14,7 @@ import polars as pl
 
 from teaser.data.reading.files import need_columns, read_table
 from teaser.data.sources.folder import LOG, Folder, read_csv, read_lines, report_bad
-from teaser.data.sources.source import (
-    LIKED,
-    MIN_ITEMS,
-    POPULAR,
-    Source,
-    list_rules,
-    make_rules,
-    reader,
-)
+from teaser.data.sources.source import MIN_ITEMS, POPULAR, Source, list_rules, make_rules, reader
 from teaser.data.tagging.rule_set import Category, Number, Text
 from teaser.errors import ParameterError, TableError
 
@@ -94,7 +86,7 @@ def read_amazon(
     ]
     roles = {role: role for role in ("title", "description", "picture", "link")}
     rules = make_rules(items, tags, roles)
-    return Source("amazon", given, items, "user_id", "item_id", LIKED, rules)
+    return Source("amazon", given, items, "user_id", "item_id", rules)
 
 
 @reader("amazon-video-games", ("items.csv",), ("interactions.csv",), fits=_has_sales_rank)
@@ -125,7 +117,7 @@ def read_amazon_video_games(folder: str | Path) -> Source:
         "asin_rank": "it only orders the items",
     }
     rules = make_rules(items, tags, {"title": "title"}, skipped)
-    return Source("amazon-video-games", pairs, items, "user_id", "item_id", None, rules)
+    return Source("amazon-video-games", pairs, items, "user_id", "item_id", rules, None)
 
 
 def _choose_file(folder: str | Path | None, given: str | Path | None, kind: str) -> Path:

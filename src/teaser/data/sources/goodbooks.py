@@ -6,40 +6,17 @@ import polars as pl
 
 from teaser.data.reading.files import need_columns, read_table
 from teaser.data.sources.folder import LOG, Folder, add_list, read_csv
-from teaser.data.sources.source import (
-    LIKED,
-    MIN_ITEMS,
-    POPULAR,
-    Source,
-    list_rules,
-    make_rules,
-    reader,
-)
+from teaser.data.sources.source import MIN_ITEMS, POPULAR, Source, list_rules, make_rules, reader
 from teaser.data.tagging.rule_set import Category, Year
 
 _LANGUAGES = {
     **dict.fromkeys(("eng", "en", "en-US", "en-GB", "en-CA"), "English"),
-    "ara": "Arabic",
-    "dan": "Danish",
-    "fil": "Filipino",
-    "fre": "French",
-    "ger": "German",
-    "ind": "Indonesian",
-    "ita": "Italian",
-    "jpn": "Japanese",
-    "mul": "several languages",
-    "nl": "Dutch",
-    "nor": "Norwegian",
-    "per": "Persian",
-    "pol": "Polish",
-    "por": "Portuguese",
-    "rum": "Romanian",
-    "rus": "Russian",
-    "spa": "Spanish",
-    "swe": "Swedish",
-    "tur": "Turkish",
+    "ara": "Arabic", "dan": "Danish", "fil": "Filipino", "fre": "French", "ger": "German",
+    "ind": "Indonesian", "ita": "Italian", "jpn": "Japanese", "mul": "several languages",
+    "nl": "Dutch", "nor": "Norwegian", "per": "Persian", "pol": "Polish", "por": "Portuguese",
+    "rum": "Romanian", "rus": "Russian", "spa": "Spanish", "swe": "Swedish", "tur": "Turkish",
     "vie": "Vietnamese",
-}
+}  # fmt: skip
 # A shelf with one of these words, or a number of four digits, is about its owner.
 _OWNER = (
     "read|reading|reread|tbr|own|owned|bought|buy|purchased|borrowed|library|wishlist|wish|want|"
@@ -53,13 +30,8 @@ _COUNTS = ("average_rating", "ratings_count")
 _MIN_READERS = 20
 _MIN_BOOKS = 20
 _NEEDED = (
-    "book_id",
-    "goodreads_book_id",
-    "title",
-    "authors",
-    "original_publication_year",
-    "language_code",
-    "image_url",
+    *("book_id", "goodreads_book_id", "title", "authors", "original_publication_year"),
+    *("language_code", "image_url"),
 )
 
 
@@ -83,7 +55,7 @@ def read_goodbooks(folder: str | Path) -> Source:
     ]
     roles = {"title": "title", "picture": "picture", "link": "link"}
     rules = make_rules(items, tags, roles, dict.fromkeys(_COUNTS, POPULAR))
-    return Source("goodbooks", ratings, items, "user_id", "book_id", LIKED, rules)
+    return Source("goodbooks", ratings, items, "user_id", "book_id", rules)
 
 
 def _read_books(folder: Folder) -> pl.DataFrame:

@@ -7,14 +7,7 @@ import polars as pl
 from teaser.data.reading.files import need_columns, read_table
 from teaser.data.sources.folder import LOG, Folder, add_list, as_numbers, read_csv, read_dat
 from teaser.data.sources.imdb import read_imdb
-from teaser.data.sources.source import (
-    LIKED,
-    MIN_ITEMS,
-    Source,
-    list_rules,
-    make_rules,
-    reader,
-)
+from teaser.data.sources.source import MIN_ITEMS, Source, list_rules, make_rules, reader
 from teaser.data.tagging.rule_set import Category, Number, Rule, Rules, Year
 from teaser.errors import ParameterError
 
@@ -27,37 +20,16 @@ _EXTRAS = (
     *(*_CREDITS, "plot", "poster"),
 )
 _AGES = {
-    "1": "under 18",
-    "18": "18-24",
-    "25": "25-34",
-    "35": "35-44",
-    "45": "45-49",
-    "50": "50-55",
+    "1": "under 18", "18": "18-24", "25": "25-34", "35": "35-44", "45": "45-49", "50": "50-55",
     "56": "56 and over",
-}
+}  # fmt: skip
 _OCCUPATIONS = (
-    "other or not specified",
-    "academic/educator",
-    "artist",
-    "clerical/admin",
-    "college/grad student",
-    "customer service",
-    "doctor/health care",
-    "executive/managerial",
-    "farmer",
-    "homemaker",
-    "K-12 student",
-    "lawyer",
-    "programmer",
-    "retired",
-    "sales/marketing",
-    "scientist",
-    "self-employed",
-    "technician/engineer",
-    "tradesman/craftsman",
-    "unemployed",
+    "other or not specified", "academic/educator", "artist", "clerical/admin",
+    "college/grad student", "customer service", "doctor/health care", "executive/managerial",
+    "farmer", "homemaker", "K-12 student", "lawyer", "programmer", "retired", "sales/marketing",
+    "scientist", "self-employed", "technician/engineer", "tradesman/craftsman", "unemployed",
     "writer",
-)
+)  # fmt: skip
 
 
 # A value that fewer than ten users share may identify them.
@@ -91,7 +63,9 @@ def read_movielens_1m(folder: str | Path) -> Source:
     rules = make_rules(items, tags, roles, {"release_date": "the year says as much"})
     users = _read_users(place)
     user_rules = None if users is None else _USER_RULES
-    return Source("ml-1m", ratings, items, "userId", "movieId", LIKED, rules, users, user_rules)
+    return Source(
+        "ml-1m", ratings, items, "userId", "movieId", rules, users=users, user_rules=user_rules
+    )
 
 
 @reader("movielens", ("movies.csv",), ("ratings.csv",))
@@ -131,7 +105,7 @@ def read_movielens(
         credited = {column: _CREDITS[column] for column in _CREDITS if column in items.columns}
         tags += [*list_rules(**credited), Number("runtime", bins=10, unit="minutes")]
     rules = make_rules(items, tags, roles)
-    return Source("movielens", ratings, items, "userId", "movieId", LIKED, rules)
+    return Source("movielens", ratings, items, "userId", "movieId", rules)
 
 
 def _common_rules() -> list[Rule]:

@@ -12,7 +12,6 @@ from teaser.data.sources.folder import Folder
 from teaser.data.tagging.rule_set import ListOf, Rule, Rules
 from teaser.errors import DataError, ParameterError, TableError, closest
 
-LIKED = "rating >= 4"
 MIN_ITEMS = 3
 POPULAR = "it measures popularity, which the model learns by itself"
 
@@ -31,10 +30,10 @@ class Source:
         Who chose what, and the metadata of each item.
     user, item
         The columns of the ids; `item` is the same in both tables.
-    positive
-        Which interactions count, or None when all do.
     rules
         How metadata become tags, and which columns are shown as what.
+    positive
+        Which interactions count, or None when all do.
     users
         User features, where the data set has them.
     user_rules
@@ -46,8 +45,8 @@ class Source:
     items: pl.DataFrame
     user: str
     item: str
-    positive: str | None
     rules: Rules
+    positive: str | None = "rating >= 4"
     users: pl.DataFrame | None = None
     user_rules: Rules | None = None
 

@@ -10,15 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from teaser.data.tagging.cells import (
-    as_numbers,
-    as_text,
-    as_words,
-    as_years,
-    bin_labels,
-    quantile_edges,
-    split_words,
-)
+from teaser.data.tagging import cells
 from teaser.data.tagging.stopwords import STOP_WORDS
 from teaser.errors import RuleError
 
@@ -45,6 +37,10 @@ class Rule:
     feature: str = field(default="", kw_only=True)
     min_items: int = field(default=1, kw_only=True)
 
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            object.__setattr__(self, f.name, _as_tuple(getattr(self, f.name)))
+
     @property
     def name(self) -> str:
         """The feature that this rule's tags belong to."""
@@ -65,14 +61,10 @@ class Rule:
         for f in fields(self):
             value = getattr(self, f.name)
             if f.name in _WANTED and not _WANTED[f.name][1](value):
-                raise RuleError(
-                    f"The {self.kind} rule on {self.column!r} needs {_WANTED[f.name][0]} as "
-                    f"{f.name}, found {value!r}."
-                )
+                raise self._error(f"needs {_WANTED[f.name][0]} as {f.name}, found {value!r}.")
         if "=" in self.name or not self.name:
-            raise RuleError(
-                f"The {self.kind} rule on {self.column!r} has a feature called {self.name!r}. "
-                "Give it a feature name without equal signs."
+            raise self._error(
+                f"has a feature called {self.name!r}. Give it a feature name without equal signs."
             )
 
     def resolve(self, items: pl.DataFrame) -> Self:
@@ -100,6 +92,9 @@ class Rule:
                 out[f.name] = list(value) if isinstance(value, tuple) else value
         return out
 
+    def _error(self, problem: str) -> RuleError:
+        return RuleError(f"The {self.kind} rule on {self.column!r} {problem}")
+
     def _cells(self, items: pl.DataFrame) -> pl.Series:
         return items[self.columns[0]]
 
@@ -111,7 +106,7 @@ class Category(Rule):
     kind: ClassVar[str] = "category"
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        return _one_value(as_text(self._cells(items)))
+        return _one_value(cells.as_text(self._cells(items)))
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,7 @@ class ListOf(Rule):
     separator: str = field(default="|", kw_only=True)
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        words = as_words(self._cells(items))
+        words = cells.as_words(self._cells(items))
         return words if words.dtype == pl.List else words.str.split(self.separator)
 
 
@@ -148,44 +143,35 @@ class Number(Rule):
     labels: tuple[str, ...] = field(default=(), kw_only=True)
     unit: str = field(default="", kw_only=True)
 
-    def __post_init__(self) -> None:
-        for name in ("edges", "labels"):
-            object.__setattr__(self, name, _as_tuple(getattr(self, name)))
-
     def check(self) -> None:
         super().check()
         if not 2 <= self.bins <= _MOST_BINS:
-            raise RuleError(
-                f"The number rule on {self.column!r} needs 2 to {_MOST_BINS:,} bins, "
-                f"found {self.bins:,}."
-            )
+            raise self._error(f"needs 2 to {_MOST_BINS:,} bins, found {self.bins:,}.")
         if any(a >= b for a, b in pairwise(self.edges)):
-            raise RuleError(f"The edges of {self.column!r} must ascend, found {list(self.edges)}.")
+            raise self._error(f"needs edges that ascend, found {list(self.edges)}.")
         if self.labels and not self.edges:
-            raise RuleError(
-                f"The number rule on {self.column!r} has labels but no edges. Give both."
-            )
+            raise self._error("has labels but no edges. Give both.")
         if self.labels and len(self.labels) != len(self.edges) + 1:
-            raise RuleError(
-                f"{len(self.edges)} edges make {len(self.edges) + 1} bins on {self.column!r}, "
-                f"but {len(self.labels)} labels were given."
+            raise self._error(
+                f"has {len(self.edges)} edges and {len(self.labels)} labels. Give one label more "
+                "than edges."
             )
 
     def resolve(self, items: pl.DataFrame) -> Self:
         if self.edges:
             return self
-        numbers = as_numbers(self._cells(items)).drop_nulls().to_numpy()
+        numbers = cells.as_numbers(self._cells(items)).drop_nulls().to_numpy()
         if len(numbers) == 0:
             raise RuleError(
                 f"Column {self.column!r} has no number. Use a category or list rule for it."
             )
-        return replace(self, edges=quantile_edges(numbers, self.bins))
+        return replace(self, edges=cells.quantile_edges(numbers, self.bins))
 
     def declared(self) -> tuple[str, ...]:
-        return self.labels or bin_labels(self.edges, self.unit)
+        return self.labels or cells.bin_labels(self.edges, self.unit)
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        numbers = as_numbers(self._cells(items))
+        numbers = cells.as_numbers(self._cells(items))
         bins = np.searchsorted(np.asarray(self.edges), numbers.fill_null(0.0), side="right")
         labels = pl.Series(np.asarray(self.declared(), dtype=object)[bins], dtype=pl.String)
         return _one_value(labels.set(numbers.is_null(), None))
@@ -199,7 +185,7 @@ class Year(Rule):
     width: int = field(default=1, kw_only=True)
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        start = as_years(self._cells(items)) // self.width * self.width
+        start = cells.as_years(self._cells(items)) // self.width * self.width
         text = start.cast(pl.String)
         if self.width == 10:
             text = text + "s"
@@ -231,21 +217,17 @@ class Text(Rule):
     stop_words: str | tuple[str, ...] = field(default="english", kw_only=True)
     min_length: int = field(default=3, kw_only=True)
 
-    def __post_init__(self) -> None:
-        for name in ("column", "stop_words"):
-            object.__setattr__(self, name, _as_tuple(getattr(self, name)))
-
     def check(self) -> None:
         super().check()
         if not 0 <= self.min_share < self.max_share <= 1:
-            raise RuleError(
-                f"The text rule on {self.name!r} needs 0 <= min_share < max_share <= 1, "
+            raise self._error(
+                "needs 0 <= min_share < max_share <= 1, "
                 f"found {self.min_share} and {self.max_share}."
             )
         if isinstance(self.stop_words, str) and self.stop_words not in ("", *STOP_WORDS):
-            raise RuleError(
-                f"The text rule on {self.name!r} knows no stop words called {self.stop_words!r}. "
-                f"Known: {', '.join(STOP_WORDS)}. Give your own words as a list."
+            raise self._error(
+                f"has unknown stop words {self.stop_words!r}. Known: {', '.join(STOP_WORDS)}. "
+                "Give your own words as a list."
             )
 
     def bounds(self, n_items: int) -> tuple[int, int]:
@@ -255,9 +237,11 @@ class Text(Rule):
         )
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        texts = [as_text(items[column]).fill_null("").to_frame(column) for column in self.columns]
+        texts = [
+            cells.as_text(items[column]).fill_null("").to_frame(column) for column in self.columns
+        ]
         joined = pl.concat(texts, how="horizontal").select(pl.concat_str(pl.all(), separator=" "))
-        words = split_words(joined.to_series())
+        words = cells.split_words(joined.to_series())
         stop = pl.Series(sorted(self._stop()), dtype=pl.String)
         word = pl.element()
         is_kept = (word.str.len_chars() >= self.min_length) & ~word.is_in(stop.implode())
@@ -265,10 +249,7 @@ class Text(Rule):
 
     def _stop(self) -> set[str]:
         named = (self.stop_words,) if isinstance(self.stop_words, str) else self.stop_words
-        stop: set[str] = set()
-        for word in named:
-            stop |= STOP_WORDS.get(word, {word.lower()})
-        return stop
+        return set().union(*(STOP_WORDS.get(word, {word.lower()}) for word in named))
 
 
 KINDS: dict[str, type[Rule]] = {r.kind: r for r in (Category, ListOf, Number, Year, Text)}
@@ -278,9 +259,9 @@ def unreadable(rule: Rule, items: pl.DataFrame) -> pl.Series:
     """Return the non-empty cells that the rule cannot read."""
     column = items[rule.columns[0]]
     if isinstance(rule, Year):
-        read = as_years(column)
+        read = cells.as_years(column)
     elif isinstance(rule, Number) or column.dtype.is_float():
-        read = as_numbers(column)
+        read = cells.as_numbers(column)
     else:
         return pl.Series([], dtype=pl.String)
     words = column.cast(pl.String)
