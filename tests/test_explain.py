@@ -1,6 +1,7 @@
 """The promises to users: what is shown adds up, and a press does what it says."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -136,9 +137,8 @@ def test_impacts_weigh_affinities_by_how_many_items_carry_the_tag() -> None:
     assert sum_impacts(np.zeros(3), np.ones(3), *features) == {"a": 0.0, "b": 0.0}
 
 
-@pytest.mark.parametrize(
-    ("reason", "said"),
-    [
+def test_a_reason_is_said_in_a_sentence() -> None:
+    cases: list[Any] = [
         (
             Reason(Tag("setting", "outdoors"), 0.4, 0.37, 0.4),
             "37 % because of your affinity of 0.4 with outdoors",
@@ -151,17 +151,15 @@ def test_impacts_weigh_affinities_by_how_many_items_carry_the_tag() -> None:
             Reason(Tag("type", "film"), 0.0, 0.05, 0.004),
             "5 % because of your affinity of 0.004 with film",
         ),
-    ],
-)
-def test_a_reason_is_said_in_a_sentence(reason: Reason, said: str) -> None:
-    assert reason.sentence() == said
+    ]
+    for reason, said in cases:
+        assert reason.sentence() == said
 
 
-@pytest.mark.parametrize(
-    ("value", "said"), [(0.0, "0.0"), (0.449, "0.4"), (-1.26, "-1.3"), (0.0321, "0.03")]
-)
-def test_affinities_are_said_briefly(value: float, said: str) -> None:
-    assert affinity_text(value) == said
+def test_affinities_are_said_briefly() -> None:
+    cases: list[Any] = [(0.0, "0.0"), (0.449, "0.4"), (-1.26, "-1.3"), (0.0321, "0.03")]
+    for value, said in cases:
+        assert affinity_text(value) == said
 
 
 def test_negative_reasons_can_be_left_out(model: Teaser) -> None:

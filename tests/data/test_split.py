@@ -65,9 +65,8 @@ def test_every_choice_is_in_exactly_one_place(lengths: list[int], seed: int, sha
     assert found == whole
 
 
-@pytest.mark.parametrize(
-    ("length", "share", "expected"),
-    [
+def test_how_many_are_held_out() -> None:
+    cases: list[Any] = [
         (5, 0.2, 1),
         (9, 0.2, 1),
         (10, 0.2, 2),
@@ -76,12 +75,11 @@ def test_every_choice_is_in_exactly_one_place(lengths: list[int], seed: int, sha
         (6, 0.99, 5),
         (6, 1 - 1e-12, 5),
         (30, 0.1, 3),
-    ],
-)
-def test_how_many_are_held_out(length: int, share: float, expected: int) -> None:
-    fold = split(of_lengths([length] * 6), n_validation=0, n_test=5, held_out=share, rng=1).test
-    assert_array_equal(np.diff(fold.held_out.indptr), expected)
-    assert_array_equal(np.diff(fold.history.indptr), length - expected)
+    ]
+    for length, share, expected in cases:
+        fold = split(of_lengths([length] * 6), n_validation=0, n_test=5, held_out=share, rng=1).test
+        assert_array_equal(np.diff(fold.held_out.indptr), expected)
+        assert_array_equal(np.diff(fold.history.indptr), length - expected)
 
 
 def test_a_product_that_falls_short_by_a_rounding_counts_whole() -> None:
@@ -160,9 +158,8 @@ def test_too_few_users_are_told_with_numbers() -> None:
         split(of_lengths([5] * 6), n_validation=3, n_test=3, rng=0)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
+def test_senseless_arguments_are_refused() -> None:
+    cases: list[Any] = [
         ({"n_test": 1.5}, "n_test must be"),
         ({"n_test": -1}, "n_test must be"),
         ({"n_test": True}, "n_test must be"),
@@ -174,12 +171,11 @@ def test_too_few_users_are_told_with_numbers() -> None:
         ({"min_interactions": 2.5}, "min_interactions must be"),
         ({"rng": None}, "rng must be"),
         ({"rng": -1}, "rng must be"),
-    ],
-)
-def test_senseless_arguments_are_refused(wrong: dict[str, Any], said: str) -> None:
-    given = {"n_validation": 2, "n_test": 2, "rng": 0} | wrong
-    with pytest.raises(ParameterError, match=said):
-        split(of_lengths([6] * 10), **given)
+    ]
+    for wrong, said in cases:
+        given = {"n_validation": 2, "n_test": 2, "rng": 0} | wrong
+        with pytest.raises(ParameterError, match=said):
+            split(of_lengths([6] * 10), **given)
 
 
 def test_a_split_cannot_be_changed_and_leaves_the_data_set_alone() -> None:

@@ -1,5 +1,6 @@
 """Described and chosen items are joined by id, and their metadata become tags."""
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -73,3 +74,13 @@ def test_given_roles_are_kept() -> None:
     rules = Rules((Category("g"),), {"title": "g"}, {"name": "not wanted"})
     found = describe_items(raw, pl.Series(["a"]), "id", rules)
     assert found["rules"] == rules
+
+
+def test_comments_of_a_rules_file_stay_with_its_resolved_rules(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    path.write_text('# Ours.\n[[tags]]\nkind = "number"\ncolumn = "price"\nbins = 2  # halves\n')
+    raw = pl.DataFrame({"id": [1, 2, 3, 4], "price": [1, 2, 3, 4], "name": list("abcd")})
+    found = describe_items(raw, pl.Series([1]), "id", path)["rules"].to_toml()
+    assert found.startswith("# Ours.\n[[tags]]\n")
+    assert "bins = 2  # halves\nedges = [3.0]\n" in found
+    assert '[roles]\ntitle = "name"\n' in found

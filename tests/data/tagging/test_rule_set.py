@@ -71,10 +71,11 @@ class TestChecks:
             with pytest.raises(RuleError, match=re.escape(complaint)):
                 Rules((rule,))
 
-    @pytest.mark.parametrize("thing", ["genre", None, {"kind": "category"}, Rule("x"), Category])
-    def test_only_rules_are_rules(self, thing: Any) -> None:
-        with pytest.raises(RuleError, match="A rule must be one of category, list"):
-            Rules((thing,))
+    def test_only_rules_are_rules(self) -> None:
+        cases: list[Any] = ["genre", None, {"kind": "category"}, Rule("x"), Category]
+        for thing in cases:
+            with pytest.raises(RuleError, match="A rule must be one of category, list"):
+                Rules((thing,))
 
     def test_an_unknown_role_is_named_with_the_closest(self) -> None:
         with pytest.raises(RuleError, match=r"Unknown role 'titel'.*Closest: title"):
