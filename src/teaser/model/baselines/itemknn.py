@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.artifact import Content
-from teaser.data.dataset import Dataset, pack, unpack
+from teaser.data.dataset import Dataset
+from teaser.data.sparse_matrix import pack, unpack
 from teaser.model.base import Model
 from teaser.model.checks import check_count, check_dataset
 from teaser.model.packed import Packed
