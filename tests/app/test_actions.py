@@ -11,8 +11,8 @@ from teaser.app.actions import effective, settled
 from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import Event, State, check, fold
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import Session
-from teaser.app.site.view import tag_row
+from teaser.app.serving.personal_model import PersonalModel as Session
+from teaser.app.site.profile_view import tag_row
 from teaser.data.ids import ItemId
 from teaser.errors import ParameterError, UnknownTagError
 

@@ -30,7 +30,7 @@ def effective(session: Session, presses: Mapping[Tag, int]) -> dict[Tag, int]:
     found = {}
     for tag, steps in presses.items():
         now = session.presses.get(tag, 0)
-        kept = _kept(session.learnt.affinities[tag], now, steps, session.steering.step)
+        kept = _kept(session.learned.affinities[tag], now, steps, session.steering.step)
         if kept:
             found[tag] = kept
     return found

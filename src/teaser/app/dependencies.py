@@ -6,7 +6,8 @@ from fastapi import Request
 
 from teaser.app.http.metrics import Metrics
 from teaser.app.people.store import Store
-from teaser.app.serving.catalogue import Catalogue, Holder
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
 
 
@@ -15,7 +16,7 @@ class Services:
     """Made once for each process, and kept at `app.state.services`."""
 
     settings: Settings
-    holder: Holder
+    holder: ModelHolder
     store: Store
     metrics: Metrics
 

@@ -23,10 +23,11 @@ from teaser.app.api import routes as api
 from teaser.app.api import validation_messages as fault
 from teaser.app.dependencies import Services
 from teaser.app.http.identity import FirstCookie
-from teaser.app.http.metrics import Metrics, Rate, Tally
-from teaser.app.http.middleware import WATCHED, Guard, Refusal, Scope
+from teaser.app.http.metrics import Metrics
+from teaser.app.http.middleware import MONITORING, Guard, Refusal, Scope
+from teaser.app.http.rate_limit import RateLimit
 from teaser.app.people.store import Store, StoreError, UnknownPersonError, UnknownShareError
-from teaser.app.serving.catalogue import Holder
+from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
 from teaser.app.site import home as pages
 from teaser.errors import ArtifactError, TeaserError, UnknownNameError
@@ -46,12 +47,11 @@ def create_app(settings: Settings) -> FastAPI:
     """Return the application: the model loaded, the database brought up to date."""
     room = Path(settings.room) if settings.room else None
     copies = Path(settings.copies) if settings.copies else None
-    holder = Holder(settings.model, room=room, base=copies)
+    holder = ModelHolder(settings.model, room=room, base=copies)
     store = Store(settings.database, max_events=settings.max_events)
     if room is None:  # else whoever made the room did so, and a worker must start without it too
         store.migrate()
-    tally = Tally(None if room is None else room / "tally")
-    metrics = Metrics(tally, is_stale=lambda: holder.trouble is not None)
+    metrics = Metrics(room and room / "metrics", is_stale=lambda: holder.load_error is not None)
     services = Services(settings, holder, store, metrics)
     app = FastAPI(
         title="TEASER",
@@ -68,10 +68,10 @@ def create_app(settings: Settings) -> FastAPI:
     app.mount("/static", StaticFiles(directory=static), name="static")
     _add_health(app, services)
     _add_errors(app)
-    app.add_middleware(FirstCookie, services=services)
-    rate = Rate(settings.rate, tally)
+    app.add_middleware(FirstCookie, store=store, settings=settings)
+    rate_limit = RateLimit(settings.rate, room and room / "rate_limit")
     app.add_middleware(
-        Guard, settings=settings, rate=rate, metrics=metrics, refusal=_refusal_of(app)
+        Guard, settings=settings, rate_limit=rate_limit, metrics=metrics, refusal=_refusal_of(app)
     )
     return app
 
@@ -111,7 +111,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     services.store.close()
 
 
-def _take_up(holder: Holder, is_asked: bool) -> None:
+def _take_up(holder: ModelHolder, is_asked: bool) -> None:
     """Serve what the folder holds now; whatever is wrong with it, the watch goes on."""
     try:
         if holder.refresh(force=is_asked):
@@ -130,7 +130,7 @@ def _add_health(app: FastAPI, services: Services) -> None:
     @app.get("/readyz", include_in_schema=False)
     def ready() -> Response:
         services.store.ping()
-        stale = services.holder.trouble is not None
+        stale = services.holder.load_error is not None
         said = "; the model's folder cannot be used, so the model before it is served"
         return PlainTextResponse("ready" + said * stale)
 
@@ -163,7 +163,7 @@ def _answer(request: Request, status: int, code: str, message: str) -> Response:
 
 def _reads_pages(request: Request) -> bool:
     path = request.url.path
-    if path.startswith("/api/") or path in (*WATCHED, "/openapi.json"):
+    if path.startswith("/api/") or path in (*MONITORING, "/openapi.json"):
         return False
     kinds = request.headers.get("accept", "*/*")
     return any(kind in kinds for kind in ("text/html", "text/*", "*/*"))

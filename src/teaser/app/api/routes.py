@@ -18,7 +18,7 @@ from teaser.app.api import requests as schemas
 from teaser.app.api import responses as answers
 from teaser.app.api.reason_response import named
 from teaser.app.dependencies import Services, catalogue_of, services_of, store_of
-from teaser.app.http.identity import need_own_origin
+from teaser.app.http.origin import need_own_origin
 from teaser.app.i18n.texts import choose_language, texts_in
 from teaser.app.people.events import Event, State, check
 from teaser.app.serving.catalogue import Catalogue

@@ -1,7 +1,5 @@
-"""What a page shows equals what the model says."""
+"""The profile on a page equals that of the model."""
 
-from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +9,17 @@ import pytest
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import State
-from teaser.app.serving.catalogue import Card, Catalogue, Holder
-from teaser.app.serving.personal_model import Session
-from teaser.app.site.view import (
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.model_holder import ModelHolder
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.profile_view import (
     SHOWN_TAGS,
-    ReasonRow,
     TagRow,
-    card_of,
-    card_views,
-    facts,
-    facts_of,
+    describe_certainty,
     feature_rows,
-    plain_card,
     profile_view,
-    say_certainty,
     tag_label,
 )
-from teaser.explain import Reason
 
 EN = texts_in("en")
 
@@ -37,9 +29,9 @@ def catalogue(model: Teaser) -> Catalogue:
     return Catalogue(model)
 
 
-def session(catalogue: Catalogue, *history: str, **presses: int) -> Session:
+def session(catalogue: Catalogue, *history: str, **presses: int) -> PersonalModel:
     named = {f"type={name}": steps for name, steps in presses.items()}
-    return Session(catalogue, State(history=history, presses=named))
+    return PersonalModel(catalogue, State(history=history, presses=named))
 
 
 def test_impacts_sum_to_one_and_lead(catalogue: Catalogue) -> None:
@@ -101,68 +93,12 @@ def test_statements_can_be_denied(catalogue: Catalogue) -> None:
     ],
 )
 def test_certainty_in_words(catalogue: Catalogue, history: tuple[str, ...], words: str) -> None:
-    assert say_certainty(session(catalogue, *history), EN).startswith(words)
+    assert describe_certainty(session(catalogue, *history), EN).startswith(words)
 
 
 def test_presses_alone_are_spoken_of(catalogue: Catalogue) -> None:
-    said = say_certainty(session(catalogue, film=-2), EN)
+    said = describe_certainty(session(catalogue, film=-2), EN)
     assert said == "Not sure at all: 0 items seen, 2 presses."
-
-
-def test_cards_carry_match_reasons_and_moves(catalogue: Catalogue, model: Teaser) -> None:
-    seen = session(catalogue, "i1")
-    found = model.recommend(["i1"], k=3)
-    cards = card_views(seen, found, EN, {found[0].item_id: 2})
-    assert [c.card.item_id for c in cards] == [r.item_id for r in found]
-    assert [c.moved for c in cards] == [2, None, None]
-    for card, entry in zip(cards, found, strict=True):
-        assert card.match == entry.match
-        assert [r.share for r in card.reasons] == [r.share for r in entry.reasons]
-        ends = [r.start + 100 * abs(r.share) for r in card.reasons]
-        starts = [r.start for r in card.reasons[1:]]
-        assert starts == pytest.approx(ends[:-1], abs=0.1)
-
-
-def test_a_tag_that_matters_more_to_an_item_is_marked_on_its_card(dataset: Dataset) -> None:
-    learned = Teaser(
-        l2_weights=5.0, l2_encoder=5.0, decoder="learned", l2_decoder=0.3, tol=1e-5
-    ).fit(dataset)
-    seen = session(Catalogue(learned), "i1", "i4")
-    found = learned.recommend(["i1", "i4"], k=20)
-    marks = [r.matters_more for c in card_views(seen, found, EN, {}) for r in c.reasons]
-    assert marks == [
-        isinstance(r, Reason) and r.matters_more for entry in found for r in entry.reasons
-    ]
-    assert any(marks)
-    assert not all(marks)
-
-
-def test_cards_are_remembered_for_one_catalogue(catalogue: Catalogue, model: Teaser) -> None:
-    assert card_of(catalogue, "i1") is card_of(catalogue, "i1")
-    assert card_of(Catalogue(model), "i1") is not card_of(catalogue, "i1")
-    assert plain_card(catalogue, "i1", EN).card == catalogue.card("i1")
-
-
-def test_facts_are_few_and_once(catalogue: Catalogue) -> None:
-    card = catalogue.card("i7")
-    said = facts(card, EN)
-    assert said[:2] == [card.facts["type"][0], card.facts["town"][0]]
-    assert len(said) == len(set(said)) <= 4
-
-
-def test_facts_say_what_where_and_how_dear_first() -> None:
-    given = {"theme": ("Jazz",), "region": ("Hainaut",), "price_band": ("free",)}
-    given |= {"town": ("Mouscron",), "type": ("Concert",)}
-    card = Card("e1", "Jazz", None, None, date(2026, 9, 19), False, given)
-    assert facts(card, EN) == ["Concert", "Mouscron", "free", "Jazz", "Sat 19 Sep 2026"]
-    films = replace(card, facts={"director": ("A",), "genres": ("Drama", "War")}, date=None)
-    assert facts(films, EN) == ["Drama", "War", "A"]
-
-
-def test_somebody_new_is_shown_no_match(catalogue: Catalogue) -> None:
-    for seen, is_shown in ((session(catalogue), False), (session(catalogue, film=1), True)):
-        for card in card_views(seen, seen.recommend(k=3), EN):
-            assert (card.match is not None) == bool(card.reasons) == is_shown
 
 
 def test_equal_values_of_two_features_are_told_apart(tables: tuple[Any, Any]) -> None:
@@ -176,7 +112,7 @@ def test_equal_values_of_two_features_are_told_apart(tables: tuple[Any, Any]) ->
     assert tag_label(Tag("town", "Deinze"), catalogue, EN) == "Deinze"
 
 
-def slow_feature(seen: Session, name: str) -> list[Tag]:
+def slow_feature(seen: PersonalModel, name: str) -> list[Tag]:
     """Return the tags of a feature by influence, by a sort of all of them."""
     common = seen.catalogue.features[name]
     return sorted(common, key=lambda tag: -abs(seen.profile.affinities[tag]))
@@ -186,11 +122,11 @@ def slow_feature(seen: Session, name: str) -> list[Tag]:
 def test_a_feature_leads_with_the_most_influential_and_what_was_pressed(
     catalogue: Catalogue, inline: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("teaser.app.view.INLINE_TAGS", inline)
-    monkeypatch.setattr("teaser.app.view.SHOWN_TAGS", 1)
+    monkeypatch.setattr("teaser.app.site.profile_view.INLINE_TAGS", inline)
+    monkeypatch.setattr("teaser.app.site.profile_view.SHOWN_TAGS", 1)
     weak = [slow_feature(session(catalogue, "i1", "i4"), "town")[i] for i in (-1, -2)]
     presses = {str(weak[0]): 1, str(weak[1]): -1}
-    seen = Session(catalogue, State(history=("i1", "i4"), presses=presses))
+    seen = PersonalModel(catalogue, State(history=("i1", "i4"), presses=presses))
     town = next(f for f in profile_view(seen, EN).features if f.name == "town")
     order = slow_feature(seen, "town")
     wanted = [order[0], *(tag for tag in order[1:] if tag in weak)]
@@ -201,21 +137,10 @@ def test_a_feature_leads_with_the_most_influential_and_what_was_pressed(
     assert {row.text: row.presses for row in town.rows if row.tag in weak} == presses
 
 
-def test_facts_are_remembered_by_language(events_folder: Path) -> None:
-    catalogue = Holder(events_folder).current
-    item = catalogue.model.items_[0]
-    for language in ("en", "nl", "fr"):
-        texts = texts_in(language)
-        wanted = tuple(facts(catalogue.card(item), texts))
-        assert facts_of(catalogue, item, texts) == wanted
-        assert facts_of(catalogue, item, texts) is facts_of(catalogue, item, texts)
-    assert len({facts_of(catalogue, item, texts_in(code)) for code in ("en", "nl", "fr")}) == 3
-
-
 def test_a_label_says_its_language(events_folder: Path) -> None:
-    catalogue = Holder(events_folder).current
+    catalogue = ModelHolder(events_folder).current
     rows = {
-        code: profile_view(Session(catalogue, State()), texts_in(code)).features
+        code: profile_view(PersonalModel(catalogue, State()), texts_in(code)).features
         for code in ("en", "fr")
     }
     for code, features in rows.items():
@@ -224,11 +149,6 @@ def test_a_label_says_its_language(events_folder: Path) -> None:
             assert row.text == str(row.tag)
 
 
-def test_sides_and_widths_of_what_is_drawn() -> None:
-    def row(affinity: float) -> TagRow:
-        return TagRow(Tag("a", "b"), "a=b", "b", affinity, 0)
-
-    assert [row(a).side for a in (0.1, -0.1, 0.0)] == ["up", "down", ""]
-    assert (ReasonRow(row(1), 0.25, 0).side, ReasonRow(row(1), -0.25, 0).side) == ("up", "down")
-    assert ReasonRow(row(1), -0.25, 0).width == 24.3
-    assert ReasonRow(row(1), 0.001, 0).width == 0.3
+def test_the_side_of_a_bar_is_the_sign_of_the_affinity() -> None:
+    rows = [TagRow(Tag("a", "b"), "a=b", "b", affinity, 0) for affinity in (0.1, -0.1, 0.0)]
+    assert [row.side for row in rows] == ["up", "down", ""]
