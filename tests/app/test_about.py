@@ -173,4 +173,4 @@ class TestApi:
             plain.put(f"{person}/about", json={"people": YOUNG}),
         ):
             assert answer.status_code == 422
-            assert "makes no use of facts" in answer.json()["error"]["message"]
+            assert "without user features" in answer.json()["error"]["message"]

@@ -6,7 +6,8 @@ import pytest
 from teaser import Tag, Teaser
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import Session
+from teaser.app.serving.personal_model import Session, read_about
+from teaser.errors import ParameterError, UnknownTagError
 
 
 @pytest.fixture
@@ -60,3 +61,18 @@ def test_the_rank_is_the_order_of_the_list(catalogue: Catalogue, variety: float)
     assert session.recommend(k=3)[0].score == session.scores.max(
         where=np.isin(np.arange(40), [1, 4, 5], invert=True), initial=-np.inf
     )
+
+
+def test_facts_need_a_model_with_user_features(catalogue: Catalogue) -> None:
+    assert Session(catalogue, State(about=("age=young",))).about == []
+    assert read_about(["", ""], catalogue) == []
+    with pytest.raises(ParameterError, match="age=young"):
+        read_about(["", "age=young"], catalogue)
+
+
+def test_facts_are_read_once_as_the_model_names_them(people_model: Teaser) -> None:
+    catalogue = Catalogue(people_model)
+    given = ["", "sex=F", " age = young ", "sex=F"]
+    assert read_about(given, catalogue) == ["sex=F", "age=young"]
+    with pytest.raises(UnknownTagError, match="Closest: age=young"):
+        read_about(["age=yong"], catalogue)

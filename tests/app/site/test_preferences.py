@@ -1,14 +1,11 @@
 """The slider and the facts about a person, as pages show them and forms name them."""
 
-import pytest
-
 from teaser import Tag, Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import Session
-from teaser.app.site.preferences import about_view, balance_view, read_about
-from teaser.errors import ParameterError, UnknownTagError
+from teaser.app.site.preferences import about_view, balance_view
 
 EN = texts_in("en")
 
@@ -39,9 +36,6 @@ def test_a_plain_model_has_neither(model: Teaser) -> None:
     assert balance_view(session, EN) is None
     assert about_view(session) == []
     assert session.about == []
-    assert read_about(["", ""], session.catalogue) == []
-    with pytest.raises(ParameterError, match="no use of facts"):
-        read_about(["", "age=young"], session.catalogue)
 
 
 def test_facts_by_feature_with_what_was_chosen(people_model: Teaser) -> None:
@@ -51,11 +45,3 @@ def test_facts_by_feature_with_what_was_chosen(people_model: Teaser) -> None:
     assert {tag.value for tag in found["sex"].tags} == {"F", "M"}
     assert found["age"].chosen == [Tag("age", "young")]
     assert found["sex"].chosen == []
-
-
-def test_facts_are_read_once_as_the_model_names_them(people_model: Teaser) -> None:
-    catalogue = Catalogue(people_model)
-    given = ["", "sex=F", " age = young ", "sex=F"]
-    assert read_about(given, catalogue) == ["sex=F", "age=young"]
-    with pytest.raises(UnknownTagError, match="Closest: age=young"):
-        read_about(["age=yong"], catalogue)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from teaser.app.api.reason_response import NAMED, Named, named
 from teaser.app.api.requests import MAX_HISTORY, ItemId, K, Press, Taste, example
 from teaser.app.dependencies import catalogue_of
-from teaser.app.site.preferences import read_about
+from teaser.app.serving.personal_model import read_about
 from teaser.data.tagging.tag import resolve_tag
 from teaser.guide import Lift as FoundLift
 from teaser.guide import quick_picks, say, smallest_presses, statements, undo_presses

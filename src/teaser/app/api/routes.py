@@ -22,10 +22,9 @@ from teaser.app.http.identity import need_own_origin
 from teaser.app.i18n.texts import choose_language, texts_in
 from teaser.app.people.events import Event, State, check
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import Session
+from teaser.app.serving.name_search import find_names
+from teaser.app.serving.personal_model import Session, read_about
 from teaser.app.settings import is_loopback
-from teaser.app.site.preferences import read_about
-from teaser.app.site.search import find
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError, UnknownItemError
@@ -315,7 +314,8 @@ def search(request: Request, asked: Annotated[schemas.SearchOptions, Query()]) -
     catalogue = catalogue_of(request)
     model = catalogue.model
     texts = texts_in(choose_language(None, request.headers.get("accept-language")))
-    items, tags = find(catalogue, asked.q, texts, limit=asked.limit)
+    found = find_names(catalogue, asked.q, texts)
+    items, tags = found.items(0, asked.limit), found.tags(0, asked.limit)
     sizes = dict(zip(model.tags_, catalogue.tag_sizes.tolist(), strict=True))
     titles = [model.title(model.items_.index_of(i)) or str(i) for i in items]
     return answers.Found(

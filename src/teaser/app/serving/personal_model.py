@@ -3,7 +3,7 @@
 Names that this model does not know are kept in the state and left out here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.errors import ParameterError
 from teaser.explain import Recommendation
 from teaser.guide.variety import spread
 from teaser.profile import Profile, Steering
@@ -105,3 +106,24 @@ class Session:
         """Return the list, varied as the state says, among what may be shown."""
         places = self.rank(k=k, allowed=allowed)
         return self.catalogue.model.entries(places, self.profile, self.scores)
+
+
+def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
+    """Return facts about a person, spelled as in the model; empty texts are dropped.
+
+    Raises
+    ------
+    ParameterError
+        If the model was fitted without user features.
+    UnknownTagError
+        If the model does not have one of the tags.
+    """
+    given = [text for text in texts if text]
+    index = catalogue.user_tag_index
+    if given and not index:
+        raise ParameterError(
+            f"This model was fitted without user features, so {given[0]} cannot be used. "
+            "Leave such facts out."
+        )
+    known = catalogue.model.user_tags_
+    return list(dict.fromkeys(str(known[resolve_tag(text, index)]) for text in given))

@@ -21,9 +21,11 @@ from teaser.app.http.identity import (
 from teaser.app.i18n.error_messages import say_trouble
 from teaser.app.i18n.texts import LANGUAGES
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.name_search import find_names
+from teaser.app.serving.personal_model import read_about
 from teaser.app.site import item as item_pages
 from teaser.app.site import my_data as own_pages
-from teaser.app.site import search as name_search
+from teaser.app.site import search as search_pages
 from teaser.app.site.filters import Filters, filter_form
 from teaser.app.site.preferences import about_view, balance_view
 from teaser.app.site.rendering import render
@@ -45,7 +47,7 @@ from teaser.profile import POPULARITY
 router = APIRouter()
 router.include_router(item_pages.router)
 router.include_router(own_pages.router)
-router.include_router(name_search.router)
+router.include_router(search_pages.router)
 
 ENOUGH_PICKS = 3
 N_PICKS = 6
@@ -92,7 +94,7 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
     moment = moment_of(request)
     texts = moment.texts
     words = q[:_MOST_QUERY]
-    found = name_search.find_all(moment.catalogue, words, texts)
+    found = find_names(moment.catalogue, words, texts)
     n_items, n_tags = len(found.item_places), len(found.tag_places)
     n_pages = max(1, -(-max(n_items, n_tags) // N_FOUND))
     number = min(n_pages, int(page)) if page.isascii() and page.isdigit() and len(page) < 9 else 1

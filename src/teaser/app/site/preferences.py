@@ -1,14 +1,11 @@
 """What a person may set beside presses: the balance of tags and people alike, facts about them."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from teaser.app.i18n.texts import Texts
-from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import Session
 from teaser.app.site.view import say_balance
-from teaser.data.tagging.tag import Tag, resolve_tag
-from teaser.errors import ParameterError
+from teaser.data.tagging.tag import Tag
 
 _STEPS = 10
 
@@ -59,24 +56,3 @@ def about_view(session: Session) -> list[FactView]:
         FactView(name, tags, [tag for tag in tags if tag in session.about])
         for name, tags in session.catalogue.user_features.items()
     ]
-
-
-def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
-    """Return facts about a person as the model names them; an empty text is no fact.
-
-    Raises
-    ------
-    ParameterError
-        If the model makes no use of such facts.
-    UnknownTagError
-        If it does not know one of them.
-    """
-    given = [text for text in texts if text]
-    index = catalogue.user_tag_index
-    if given and not index:
-        raise ParameterError(
-            f"This model makes no use of facts about people, so that {given[0]} has no meaning. "
-            "Leave them out."
-        )
-    known = catalogue.model.user_tags_
-    return list(dict.fromkeys(str(known[resolve_tag(text, index)]) for text in given))

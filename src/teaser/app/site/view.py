@@ -327,7 +327,7 @@ def say_balance(balance: float, texts: Texts) -> str:
     return texts(
         "tags {tags}, people {people}",
         tags=texts.percent(steering.tags_weight),
-        about=texts.percent(steering.viewed_weight),
+        people=texts.percent(steering.viewed_weight),
     )
 
 
