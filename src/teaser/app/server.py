@@ -29,8 +29,8 @@ from teaser.app.http.rate_limit import RateLimit
 from teaser.app.people.store import Store, StoreError, UnknownPersonError, UnknownShareError
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
+from teaser.app.site import actions as site_actions
 from teaser.app.site import home as pages
-from teaser.app.site.router import router as site_router
 from teaser.errors import ArtifactError, TeaserError, UnknownNameError
 
 log = logging.getLogger("teaser")
@@ -64,7 +64,8 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.services = services
     app.include_router(api.router)
-    app.include_router(site_router)
+    app.include_router(pages.router, include_in_schema=False)
+    app.include_router(site_actions.router, include_in_schema=False)
     static = Path(__file__).parent / "site" / "static"
     app.mount("/static", StaticFiles(directory=static), name="static")
     _add_health(app, services)

@@ -1,4 +1,4 @@
-"""The home page: profile, history, list and quick start."""
+"""The home page: profile, history, list and quick start; the other pages' routers are included."""
 
 from typing import Any
 
@@ -8,6 +8,8 @@ from starlette.datastructures import QueryParams
 
 from teaser.app.i18n.error_messages import say_trouble
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.app.site import item as item_pages
+from teaser.app.site import my_data, preferences, search
 from teaser.app.site.card_view import CardView, cached_card, card_views, plain_card
 from teaser.app.site.filters import Filters, filter_form
 from teaser.app.site.page_context import PageContext, page_context_of
@@ -19,6 +21,8 @@ from teaser.data.ids import ItemId
 from teaser.guide import quick_picks
 
 router = APIRouter()
+for _pages in (item_pages, my_data, preferences, search):
+    router.include_router(_pages.router)
 
 ENOUGH_PICKS = 3
 N_PICKS = 6
