@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 from collections.abc import Callable
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from teaser.data import events
 from teaser.errors import ArtifactError, ParameterError
 from teaser.model import load
 from teaser.model.teaser import Teaser
+
+_MAX_AGE = timedelta(weeks=1)  # of the events of a demonstration
 
 
 def serve(
@@ -96,14 +99,20 @@ def _options(settings: Settings) -> dict[str, Any]:
     }
 
 
-def demo_model(seed: int = 0) -> Path:
-    """Return the folder of a model of the generated events, fitted at the first call and cached."""
-    folder = user_cache_path("teaser") / f"events-{__version__}-{seed}"
+def demo_model(seed: int = 0, *, n_events: int = 2400, n_users: int = 9000) -> Path:
+    """Return the folder of a cached model of the generated events.
+
+    It is fitted at the first call, and again when some of its events are a week old.
+    """
+    folder = user_cache_path("teaser") / f"events-{__version__}-{n_events}-{n_users}-{seed}"
     try:
-        load(folder)
+        dates = load(folder, Teaser).table_["date"]
+        if (dates >= date.today() - _MAX_AGE).all():
+            return folder
     except ArtifactError:
         shutil.rmtree(folder, ignore_errors=True)
-        Teaser().fit(events.dataset(seed=seed)).save(folder)
+    dataset = events.dataset(seed=seed, n_events=n_events, n_users=n_users)
+    Teaser().fit(dataset).save(folder)
     return folder
 
 
