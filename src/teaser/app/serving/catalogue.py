@@ -165,7 +165,7 @@ def cached_per_catalogue(
         caches: weakref.WeakKeyDictionary[Catalogue, Callable[..., R]] = weakref.WeakKeyDictionary()
 
         @wraps(function)
-        def cached(catalogue: Catalogue, *args: P.args, **kwargs: P.kwargs) -> R:
+        def cached(catalogue: Catalogue, /, *args: P.args, **kwargs: P.kwargs) -> R:
             cache = caches.get(catalogue)
             if cache is None:
                 reference: Callable[[], Any] = weakref.ref(catalogue)
