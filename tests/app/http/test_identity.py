@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app.conftest import TestClient
+from app.conftest import TestClient, services_of
 
 from teaser.app.http.identity import TOKEN, local_path
 
@@ -22,7 +22,7 @@ def history(page: str) -> list[str]:
 
 
 def people(client: TestClient) -> int:
-    store = client.app.state.services.store  # type: ignore[attr-defined]
+    store = services_of(client).store
     with store._reading() as connection:
         return int(connection.exec_driver_sql("SELECT count(*) FROM person").scalar_one())
 
@@ -89,7 +89,7 @@ class TestIssued:
         answer = client.post("/act", data=VIEW, headers={**OWN, **headers}, follow_redirects=False)
         given = answer.headers["set-cookie"].split(";")[0].removeprefix(f"{TOKEN}=")
         assert given != planted
-        store = client.app.state.services.store  # type: ignore[attr-defined]
+        store = services_of(client).store
         assert store.find_person(planted) is None
         assert store.find_person(given) is not None
         client.cookies.clear()
@@ -119,7 +119,7 @@ class TestIssued:
     def test_one_from_before_signatures_is_still_that_of_its_person(
         self, client: TestClient
     ) -> None:
-        store = client.app.state.services.store  # type: ignore[attr-defined]
+        store = services_of(client).store
         _, token = store.create_person(with_token=True)
         headers = {**OWN, "cookie": f"{TOKEN}={token}"}
         assert "set-cookie" not in client.get("/", headers=headers).headers
@@ -170,8 +170,8 @@ class TestFirstPage:
         assert "set-cookie" not in client.get(path).headers
 
     def test_who_looks_at_a_shared_profile_gets_none(self, client: TestClient) -> None:
-        store = client.app.state.services.store  # type: ignore[attr-defined]
-        token = store.create_share(store.create_person()[0])
+        store = services_of(client).store
+        token = store.make_share(store.create_person()[0])[0]
         answer = client.get(f"/s/{token}")
         assert answer.status_code == 200
         assert "set-cookie" not in answer.headers

@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
-from starlette.exceptions import HTTPException
 
 from teaser.app.dependencies import Services, services_of
 from teaser.app.http.middleware import WATCHED
 from teaser.app.i18n.texts import Texts, choose_language, texts_in
-from teaser.app.people.store import Store, StoreError
+from teaser.app.people.store import Store
+from teaser.errors import ForeignOriginError, StoreError
 
 TOKEN = "teaser"  # noqa: S105 - the name of a cookie
 LANGUAGE = "teaser_language"
@@ -83,7 +83,7 @@ def need_own_origin(request: Request) -> None:
     source = request.headers.get("origin") or request.headers.get("referer")
     own = _origin(source) == own_origin(request) if source else site == "same-origin"
     if not own or site in ("cross-site", "same-site"):
-        raise HTTPException(403, "This form was sent from another site, so nothing was changed.")
+        raise ForeignOriginError
 
 
 def own_origin(request: Request) -> str | None:

@@ -18,11 +18,9 @@ from teaser.app.http.identity import (
     remember,
     visitor_of,
 )
-from teaser.app.i18n.error_messages import say_trouble
 from teaser.app.i18n.texts import LANGUAGES
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.name_search import find_names
-from teaser.app.serving.personal_model import read_about
 from teaser.app.site import item as item_pages
 from teaser.app.site import my_data as own_pages
 from teaser.app.site import search as search_pages
@@ -40,7 +38,7 @@ from teaser.app.site.view import (
 )
 from teaser.app.site.visit import Moment, moment_of
 from teaser.data.ids import ItemId
-from teaser.errors import ParameterError, UnknownTagError
+from teaser.errors import ParameterError, UnknownFeatureError
 from teaser.guide import quick_picks
 from teaser.profile import POPULARITY
 
@@ -126,7 +124,7 @@ def tags(request: Request, feature: str, q: str = "") -> Response:
     moment = moment_of(request)
     texts = moment.texts
     if feature not in (*moment.catalogue.features, POPULARITY.feature):
-        raise UnknownTagError(f"Unknown feature {feature!r}.")
+        raise UnknownFeatureError(feature)
     words = q[:_MOST_QUERY].casefold().split()
     rows = [
         row
@@ -153,14 +151,6 @@ def tour(request: Request) -> Response:
     visitor = visitor_of(request, with_person=False)
     has_balance = catalogue_of(request).model.has_remainder
     return render(request, visitor, "tour.html", title=visitor.texts("Tour"), balance=has_balance)
-
-
-def error_page(request: Request, status: int, message: str) -> Response:
-    """Return a readable page for what went wrong; it asks nothing of the store."""
-    visitor = visitor_of(request, with_person=False)
-    trouble = say_trouble(status, message, visitor.texts)
-    said = {"code": status, "message": trouble.said, "details": trouble.details}
-    return render(request, visitor, "error.html", status=status, **said)
 
 
 def home_page(request: Request, moment: Moment, query: QueryParams) -> Response:

@@ -5,9 +5,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
-from starlette.exceptions import HTTPException
 
-from teaser.app.api.person_response import export_of
+from teaser.app.api.person_responses import export_of
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.http.identity import (
     TOKEN,
@@ -23,10 +22,9 @@ from teaser.app.serving.personal_model import Session
 from teaser.app.site.rendering import render
 from teaser.app.site.view import card_views, plain_card, profile_view, say_balance
 from teaser.app.site.visit import Moment, moment_of
+from teaser.errors import UnknownShareError
 
 router = APIRouter()
-
-NO_LINK = "There is no such link. Perhaps its owner ended it."
 
 
 @router.get("/share")
@@ -41,7 +39,7 @@ def make_share(request: Request) -> Response:
     need_own_origin(request)
     visitor, services = visitor_of(request), services_of(request)
     person_id, token = ensure_person(visitor, services)
-    shared = services.store.create_share(person_id)
+    shared, _ = services.store.make_share(person_id)
     state = services.store.state(person_id)
     visitor = replace(visitor, person_id=person_id)
     moment = Moment(visitor, catalogue_of(request), state, State(), None)
@@ -57,7 +55,7 @@ def end_share(request: Request, share_id: Annotated[str, Form()]) -> Response:
     need_own_origin(request)
     visitor, services = visitor_of(request), services_of(request)
     if visitor.person_id is None:
-        raise HTTPException(404, NO_LINK)
+        raise UnknownShareError
     services.store.revoke_share(visitor.person_id, share_id)
     return RedirectResponse("/share?ended=1#links", 303)
 
@@ -84,7 +82,7 @@ def shared(request: Request, token: str) -> Response:
     """Show a profile and a list that somebody shared; nothing on it can be pressed."""
     state = services_of(request).store.shared_state(token)
     if state is None:
-        raise HTTPException(404, NO_LINK)
+        raise UnknownShareError
     visitor = visitor_of(request, with_person=False)
     texts, catalogue = visitor.texts, catalogue_of(request)
     session = Session(catalogue, state)

@@ -9,7 +9,7 @@ from fastapi import Request
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from teaser.app.actions import DEAF, LIMIT, settled
+from teaser.app.actions import DEAF, LIMIT, decide
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.http.identity import Visitor, visitor_of
 from teaser.app.i18n.texts import Texts
@@ -106,7 +106,7 @@ def _stuck(text: str | None, catalogue: Catalogue, state: State) -> Event | None
     try:
         presses = json.loads(text or "")
         event = Event("press", {"presses": dict(presses)})
-        is_stuck = bool(presses) and settled(catalogue, state, event) is None
+        is_stuck = bool(presses) and decide(state, event, catalogue) is None
     except (ValueError, TypeError, RecursionError, TeaserError):
         return None
     return event if is_stuck else None
