@@ -1,13 +1,14 @@
-# make demo   serve the site on the built-in events and print its address (PORT=8000)
-# make test   lint, types and tests: all that must hold before a change lands
-# make bench  the short benchmarks; figures and commands in benchmarks/README.md
+# make demo             serve the site on the built-in events and print its address (PORT=8000)
+# make test             lint, types and tests: all that must hold before a change lands
+# make test-processors  the numeric tests with the arithmetic of several processors and thread counts
+# make bench            the short benchmarks; figures and commands in benchmarks/README.md
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test browser lint format bench clean
+.PHONY: demo test test-processors browser lint format bench clean
 
 PORT ?= 8000
 
@@ -16,6 +17,10 @@ demo: $(VENV)/.run
 
 test: lint browser
 	$(BIN)/python -m pytest -n auto
+
+# CORES="Haswell Zen" runs some core types only; see tests/processors.py.
+test-processors: $(VENV)/.dev
+	$(BIN)/python tests/processors.py $(CORES) -- -n auto
 
 # The tests of the site need a Chromium; where Debian's packages can be had, it is installed.
 browser:

@@ -13,7 +13,7 @@ import teaser
 from teaser.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -43,7 +43,7 @@ def test_rules_in_the_documentation_are_valid(page: Path, tmp_path: Path) -> Non
 
 
 def test_every_command_and_option_is_documented() -> None:
-    text = (ROOT / "docs" / "cli.md").read_text()
+    text = (ROOT / "docs" / "users" / "cli.md").read_text()
     commands = get_command(app).commands  # type: ignore[attr-defined]
     for name, command in commands.items():
         assert f"`teaser {name}" in text

@@ -1,4 +1,4 @@
-"""From history and presses to affinities, by the formulas of docs/model.md."""
+"""From history and presses to affinities, by the formulas of docs/users/model.md."""
 
 from typing import Any
 

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -176,7 +177,7 @@ def model_folder(model: Teaser, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def events_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model of the built-in events, of which the examples in the API's document speak."""
     folder = tmp_path_factory.mktemp("model") / "events"
-    Teaser().fit(events.dataset(n_events=200, n_people=600)).save(folder)
+    Teaser().fit(events.dataset(n_events=200, n_users=600, start=date(2026, 1, 1))).save(folder)
     return folder
 
 

@@ -14,8 +14,8 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import Event, State, check, fold
 from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import Session
-from teaser.app.site.view import tag_row
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.profile_view import tag_row
 from teaser.data.ids import ItemId
 from teaser.errors import (
     NotHiddenError,
@@ -35,8 +35,10 @@ def catalogue(model: Teaser) -> Catalogue:
     return Catalogue(model)
 
 
-def session_of(catalogue: Catalogue, history: Sequence[ItemId], presses: dict[str, int]) -> Session:
-    return Session(catalogue, State(history=tuple(history), presses=presses))
+def personal_model(
+    catalogue: Catalogue, history: Sequence[ItemId], presses: dict[str, int]
+) -> PersonalModel:
+    return PersonalModel(catalogue, State(history=tuple(history), presses=presses))
 
 
 @given(
@@ -50,7 +52,7 @@ def test_what_is_kept_moves_the_affinity_and_takes_as_many_presses_as_that_needs
 ) -> None:
     catalogue, tag = Catalogue(model), Tag.parse(name)
     presses = {name: now} if now else {}
-    session = session_of(catalogue, history, presses)
+    session = personal_model(catalogue, history, presses)
     before = session.profile.affinities[tag]
 
     def at(net: int) -> float:
@@ -86,7 +88,7 @@ def test_the_first_press_back_from_a_bound_moves(catalogue: Catalogue, model: Te
     viewed, tag = at_a_bound(model)
     learned = model.profile([viewed]).affinities[tag]
     # Presses made before the item carried the affinity to the bound lie beyond it.
-    idle = session_of(catalogue, [viewed], {str(tag): 5})
+    idle = personal_model(catalogue, [viewed], {str(tag): 5})
     assert effective_presses(idle, {tag: 1}) == {}
     assert effective_presses(idle, {tag: -1}) == {tag: -6}
     assert model.profile([viewed], {tag: -1}).affinities[tag] == pytest.approx(learned - 0.2)
@@ -95,7 +97,7 @@ def test_the_first_press_back_from_a_bound_moves(catalogue: Catalogue, model: Te
     assert event is not None
     check(idle.state, event)
     assert fold([Event("press", {"presses": {str(tag): 5}}), event]).presses == {str(tag): -1}
-    low = session_of(catalogue, [viewed], {str(tag): -2})
+    low = personal_model(catalogue, [viewed], {str(tag): -2})
     assert effective_presses(low, {tag: 4}) == {tag: 4}
 
 

@@ -135,7 +135,7 @@ def test_it_is_the_evaluation_of_its_presses(parts: Split, fitted: Teaser) -> No
         assert_array_equal(mine.lists, theirs.lists)
     for metric, values in found.evaluation.values.items():
         expected = np.mean([each.values[metric] for each in again], axis=0)
-        assert_allclose(values, expected, rtol=1e-15)
+        assert_allclose(values, expected, rtol=1e-12)
     cover = [each.catalogue["coverage@20"].mean for each in again]
     assert found.evaluation.catalogue["coverage@20"].mean == pytest.approx(np.mean(cover))
     assert found.evaluation.lists.shape == (240, 100)

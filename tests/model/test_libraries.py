@@ -48,9 +48,9 @@ def test_ease_is_that_of_irspack(movies: Dataset, irspack: ModuleType, l2: float
     theirs = irspack.DenseSLIMRecommender(csr(movies.X), reg=l2).learn()
     for dtype in ("float32", "float64"):
         ours = EASE(l2=l2, dtype=dtype).fit(movies)
-        assert_allclose(ours.weights_, theirs.W, atol=1e-5)
+        assert_allclose(ours.weights_, theirs.W, atol=5e-5)
         assert_allclose(
-            ours.score_batch(movies.X), theirs.get_score_cold_user(csr(movies.X)), atol=1e-5
+            ours.score_batch(movies.X), theirs.get_score_cold_user(csr(movies.X)), atol=5e-5
         )
 
 
@@ -77,9 +77,9 @@ def test_edlae_of_full_rank_is_that_of_irspack(
 ) -> None:
     theirs = irspack.EDLAERecommender(csr(movies.X), reg=l2, dropout_p=dropout).learn()
     ours = EDLAE(l2=l2, dropout=dropout, rank="full").fit(movies)
-    assert_allclose(ours.encoder_, theirs.W, atol=1e-5)
+    assert_allclose(ours.encoder_, theirs.W, atol=5e-5)
     assert_allclose(
-        ours.score_batch(movies.X), theirs.get_score_cold_user(csr(movies.X)), atol=1e-5
+        ours.score_batch(movies.X), theirs.get_score_cold_user(csr(movies.X)), atol=5e-5
     )
 
 

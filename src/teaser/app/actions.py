@@ -11,7 +11,7 @@ import numpy as np
 from teaser.app.people.events import Event, State, checked_presses
 from teaser.app.people.store import Decided, Store
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import Session, read_about
+from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.profile import MAX_PRESSES, check_press
@@ -75,25 +75,25 @@ def decide(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
         for tag, steps in presses.items():
             if abs(steps) > 1:
                 check_press(tag, state.presses.get(str(tag), 0) + steps)
-        found = effective_presses(Session(catalogue, state), presses)
+        found = effective_presses(PersonalModel(catalogue, state), presses)
         texts = {str(tag): steps for tag, steps in found.items()}
         return Event(kind, {"presses": texts}) if texts else None
     return asked
 
 
-def effective_presses(session: Session, presses: Mapping[Tag, int]) -> dict[Tag, int]:
+def effective_presses(model: PersonalModel, presses: Mapping[Tag, int]) -> dict[Tag, int]:
     """Return the presses that move an affinity, with the steps that this takes.
 
     An affinity stops at a bound, and items viewed since may have carried it there. Presses that
     lie beyond the bound move nothing: further steps that way are left out, and steps back first
     take those presses away.
     """
-    index, learned = session.catalogue.tag_index, session.learnt.values
+    index, learned = model.catalogue.tag_index, model.learned.values
     found = {}
     for tag, steps in presses.items():
         affinity = float(learned[resolve_tag(tag, index)])
-        now = session.presses.get(tag, 0)
-        moving = _moving_steps(affinity, now, steps, session.steering.step)
+        now = model.presses.get(tag, 0)
+        moving = _moving_steps(affinity, now, steps, model.steering.step)
         if moving:
             found[tag] = moving
     return found

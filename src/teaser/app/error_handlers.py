@@ -10,10 +10,10 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.errors import ServerErrorMiddleware
 
 from teaser.app.api import validation_messages
-from teaser.app.http.identity import visitor_of
-from teaser.app.http.middleware import WATCHED, Refusal, Scope
+from teaser.app.http.middleware import MONITORING, Refusal, Scope
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.site.rendering import render
+from teaser.app.site.visitor import visitor_of
 from teaser.errors import (
     ArtifactError,
     ForeignOriginError,
@@ -123,7 +123,7 @@ def _response(
 
 def _wants_page(request: Request) -> bool:
     path = request.url.path
-    if path.startswith("/api/") or path in (*WATCHED, "/openapi.json"):
+    if path.startswith("/api/") or path in (*MONITORING, "/openapi.json"):
         return False
     kinds = request.headers.get("accept", "*/*")
     return any(kind in kinds for kind in ("text/html", "text/*", "*/*"))

@@ -19,10 +19,11 @@ from teaser.app.api.router import router as api_router
 from teaser.app.dependencies import Services
 from teaser.app.error_handlers import add_error_handlers, refusal_of
 from teaser.app.http.identity import FirstCookie
-from teaser.app.http.metrics import Metrics, Rate, Tally
+from teaser.app.http.metrics import Metrics
 from teaser.app.http.middleware import Guard
+from teaser.app.http.rate_limit import RateLimit
 from teaser.app.people.store import Store
-from teaser.app.serving.catalogue import Holder
+from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
 from teaser.app.site import actions as site_actions
 from teaser.app.site import home as pages
@@ -37,13 +38,12 @@ def create_app(settings: Settings) -> FastAPI:
     """Return the application: the model loaded, the database brought up to date."""
     room = Path(settings.room) if settings.room else None
     copies = Path(settings.copies) if settings.copies else None
-    holder = Holder(settings.model, room=room, base=copies)
+    holder = ModelHolder(settings.model, room=room, base=copies)
     store = Store(settings.database, max_events=settings.max_events)
     if room is None:  # else the process that made the room has migrated for all workers
         store.migrate()
-    tally = Tally(None if room is None else room / "tally")
-    metrics = Metrics(tally, is_stale=lambda: holder.trouble is not None)
-    services = Services(settings, holder, store, metrics)
+    metrics = Metrics(room and room / "metrics", is_stale=lambda: holder.load_error is not None)
+    services = Services(settings, holder, store)
     app = FastAPI(
         title="TEASER",
         version=__version__,
@@ -58,12 +58,12 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(site_actions.router, include_in_schema=False)
     static = Path(__file__).parent / "site" / "static"
     app.mount("/static", StaticFiles(directory=static), name="static")
-    _add_health(app, services)
+    _add_monitoring(app, services, metrics)
     add_error_handlers(app)
-    app.add_middleware(FirstCookie, services=services)
-    rate = Rate(settings.rate, tally)
+    app.add_middleware(FirstCookie, store=store, settings=settings)
+    rate_limit = RateLimit(settings.rate, room and room / "rate_limit")
     app.add_middleware(
-        Guard, settings=settings, rate=rate, metrics=metrics, refusal=refusal_of(app)
+        Guard, settings=settings, rate_limit=rate_limit, metrics=metrics, refusal=refusal_of(app)
     )
     return app
 
@@ -103,7 +103,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     services.store.close()
 
 
-def _take_up(holder: Holder, is_asked: bool) -> None:
+def _take_up(holder: ModelHolder, is_asked: bool) -> None:
     """Serve what the folder holds now; an error is logged and the watch goes on."""
     try:
         if holder.refresh(force=is_asked):
@@ -114,7 +114,7 @@ def _take_up(holder: Holder, is_asked: bool) -> None:
         log.exception("the model's folder could not be looked at; the present model stays")
 
 
-def _add_health(app: FastAPI, services: Services) -> None:
+def _add_monitoring(app: FastAPI, services: Services, metrics: Metrics) -> None:
     @app.get("/healthz", include_in_schema=False)
     async def healthy() -> Response:  # async: a slow database cannot block it
         return PlainTextResponse("ok")
@@ -122,10 +122,10 @@ def _add_health(app: FastAPI, services: Services) -> None:
     @app.get("/readyz", include_in_schema=False)
     def ready() -> Response:
         services.store.ping()
-        stale = services.holder.trouble is not None
+        stale = services.holder.load_error is not None
         said = "; the model's folder cannot be used, so the model before it is served"
         return PlainTextResponse("ready" + said * stale)
 
     @app.get("/metrics", include_in_schema=False)
-    def metrics() -> Response:
-        return Response(generate_latest(services.metrics.registry), media_type="text/plain")
+    def show_metrics() -> Response:
+        return Response(generate_latest(metrics.registry), media_type="text/plain")

@@ -25,7 +25,7 @@ def run(out: Console, err: Console, *, seed: int = 0) -> Teaser:
     model = Teaser()
     fit_visibly(model, dataset, err)
     history = choose_person(dataset)
-    _title(out, f"Somebody who went to {len(history)} events")
+    _title(out, f"Somebody who chose {len(history)} events")
     for item_id in history:
         place = dataset.items.index_of(item_id)
         row = dataset.table.row(place, named=True)

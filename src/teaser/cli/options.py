@@ -68,7 +68,7 @@ Balance = Annotated[
 ContentWeight = Annotated[float, typer.Option(help="How much shared tags count beside choices.")]
 SolverName = Annotated[str, typer.Option(help="cg or admm.")]
 GramName = Annotated[str, typer.Option(help="auto, dense or sparse.")]
-Tol = Annotated[float, typer.Option(help="Relative residual to stop at.")]
+Tol = Annotated[float, typer.Option(help="Relative residual to stop at; 1e-6 or more in float32.")]
 MaxIter = Annotated[int, typer.Option(help="Iterations to give up after.")]
 Device = Annotated[str, typer.Option(help="cpu, or cuda for a GPU.")]
 Dtype = Annotated[str, typer.Option(help="float32 or float64.")]

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from teaser.app.api import person_responses as record
 from teaser.app.people.events import KINDS, Event, fold
 from teaser.app.people.store import Store, StoredEvent
-from teaser.app.serving.catalogue import Holder
+from teaser.app.serving.model_holder import ModelHolder
 from teaser.errors import UnknownPersonError
 
 RECORDS = [
@@ -36,7 +36,7 @@ def test_records_were_looked_at() -> None:
 
 
 def test_an_export_holds_state_links_and_actions(store: Store, model_folder: Path) -> None:
-    catalogue = Holder(model_folder).current
+    catalogue = ModelHolder(model_folder).current
     person = store.create_person()[0]
     for event in (
         Event("view", {"item": "i1"}),
@@ -75,7 +75,7 @@ def test_a_state_names_what_the_model_does_not_know(model_folder: Path) -> None:
             Event("press", {"presses": {"colour=red": 1, "town=Ghent": -1}}),
         ]
     )
-    made = record.Person.of("p", state, Holder(model_folder).current)
+    made = record.Person.of("p", state, ModelHolder(model_folder).current)
     assert made.history == ["gone", "i1"]
     assert made.unknown_items == ["gone", 99]
     assert made.unknown_tags == ["colour=red"]

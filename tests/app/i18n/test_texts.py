@@ -92,12 +92,12 @@ def test_numbers() -> None:
     assert english.signed(0) == "0.00"
     assert english.signed(0.0004) == "+0.0004"
     assert french.signed(-0.5) == f"{MINUS}0,50"
-    assert english.plain(2.0) == "2.00"
+    assert english.number(2.0) == "2.00"
     assert english.percent(0.372) == "37\N{NARROW NO-BREAK SPACE}%"
     assert english.percent(-0.06, sign=True) == f"{MINUS}6\N{NARROW NO-BREAK SPACE}%"
     assert english.steps(2) == "+2"
     assert english.steps(-2) == f"{MINUS}2"
-    assert english.whole(12_345) == "12,345"
+    assert english.integer(12_345) == "12,345"
 
 
 def test_plurals_differ_by_language() -> None:

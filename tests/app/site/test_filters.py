@@ -9,8 +9,9 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from teaser import Category, Dataset, Tag, Teaser
+from teaser.app.i18n.texts import texts_in
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.site.filters import MOST_CARDS, Filters, choices, filter_form
+from teaser.app.site.filters import MAX_CARDS, Filters, choices, filter_form
 from teaser.data.tagging.rule_set import Rules
 
 
@@ -76,7 +77,7 @@ def test_a_page_beside_a_list_has_its_filters(catalogue: Catalogue) -> None:
 
 
 def test_length_has_a_limit(catalogue: Catalogue) -> None:
-    assert read("n=999", catalogue).k == MOST_CARDS
+    assert read("n=999", catalogue).k == MAX_CARDS
 
 
 def test_only_items_that_carry_the_tags_pass(catalogue: Catalogue) -> None:
@@ -93,7 +94,7 @@ def test_choices_are_in_order_of_name(catalogue: Catalogue) -> None:
 
 
 def test_the_form_marks_what_is_chosen(catalogue: Catalogue) -> None:
-    form = filter_form(catalogue, "en", read("only=type%3Dfilm", catalogue))
+    form = filter_form(catalogue, texts_in("en"), read("only=type%3Dfilm", catalogue))
     assert '<option value="type=film" selected>' in form
     assert form.count("selected") == 1
     assert "date" not in form

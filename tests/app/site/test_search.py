@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.conftest import TestClient
 
-from teaser.app.site.search import N_ITEMS, N_TAGS
+from teaser.app.site.search import N_SUGGESTED_ITEMS, N_SUGGESTED_TAGS
 
 _MARKUP = r"(?s)<svg.*?</svg>|<[^>]+>"
 
@@ -22,11 +22,15 @@ class TestSuggest:
         options = self.options(page)
         assert all(path.startswith("/item/i1") for path, _ in options[:-1])
         assert all(text.startswith("Event 1") for _, text in options[:-1])
-        assert len(options) == N_ITEMS + 1
+        assert len(options) == N_SUGGESTED_ITEMS + 1
         assert options[-1] == ("/search?q=event%201", "All that is found for “event 1”")
-        assert f'data-said="{N_ITEMS} suggestions"' in page
+        assert f'data-said="{N_SUGGESTED_ITEMS} suggestions"' in page
         tagged = self.options(client.get("/suggest?q=type").text)
-        assert 1 < len([path for path, _ in tagged if path.startswith("/tag?tag=")]) <= N_TAGS
+        assert (
+            1
+            < len([path for path, _ in tagged if path.startswith("/tag?tag=")])
+            <= N_SUGGESTED_TAGS
+        )
 
     def test_every_option_leads_somewhere(self, client: TestClient) -> None:
         for words in ("event", "film", "Liège"):
@@ -56,8 +60,8 @@ class TestSuggest:
         assert response.headers["cache-control"] == "private, max-age=60"
 
     def test_the_page_of_results_finds_the_same(self, client: TestClient) -> None:
-        first = self.options(client.get("/suggest?q=event+1").text)[:N_ITEMS]
+        first = self.options(client.get("/suggest?q=event+1").text)[:N_SUGGESTED_ITEMS]
         page = client.get("/search?q=event+1").text
-        assert re.findall(r'class="name"><a href="([^"]+)"', page)[:N_ITEMS] == [
+        assert re.findall(r'class="name"><a href="([^"]+)"', page)[:N_SUGGESTED_ITEMS] == [
             p for p, _ in first
         ]

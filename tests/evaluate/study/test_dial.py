@@ -29,7 +29,7 @@ from teaser.model.baselines.ease import EASE
 TEXT = """
 [data]
 source = "events"
-options = { n_events = 120, n_people = 400 }
+options = { n_events = 120, n_users = 400 }
 [split]
 validation = 50
 test = 40

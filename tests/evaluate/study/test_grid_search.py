@@ -73,13 +73,14 @@ def test_cells_share_the_system_and_start_from_each_other(
     found = search(PLAN, Bench(parts.training), parts.validation, SearchPlan())
     assert len(built) == 1
     bench = Bench(parts.training)
-    first = bench.fit("Teaser", {"l2_encoder": 5.0, "l2_weights": 5.0, "tol": 1e-6})
-    again = bench.fit("Teaser", {"l2_encoder": 5.5, "l2_weights": 5.0, "tol": 1e-6})
+    exact: dict[str, Any] = {"l2_weights": 5.0, "tol": 1e-8, "dtype": "float64"}
+    first = bench.fit("Teaser", {"l2_encoder": 5.0, **exact})
+    again = bench.fit("Teaser", {"l2_encoder": 5.5, **exact})
     assert isinstance(first, Teaser)
     assert isinstance(again, Teaser)
     assert again.iterations_ < first.iterations_
-    alone = Teaser(l2_encoder=5.5, l2_weights=5.0, tol=1e-6).fit(parts.training)
-    assert_allclose(again.encoder_, alone.encoder_, atol=1e-5)
+    alone = Teaser(l2_encoder=5.5, **exact).fit(parts.training)
+    assert_allclose(again.encoder_, alone.encoder_, atol=1e-6)
     assert all(trial.iterations is not None for trial in found.trials)
 
 
@@ -207,8 +208,9 @@ def test_one_inverse_serves_all_penalties_on_the_encoder(
     monkeypatch.setattr(remainder, "invert_gram", counted)
     bench = Bench(parts.training)
     pairs = [(5.0, 20.0), (10.0, 15.0), (5.0, 40.0)]
+    exact = {"tol": 1e-8, "dtype": "float64"}
     for (l1, k), l2 in itertools.product(pairs, (5.0, 50.0)):
-        named: dict[str, Any] = {"l2_weights": l1, "l2_remainder": k, "l2_encoder": l2, "tol": 1e-6}
+        named: dict[str, Any] = {"l2_weights": l1, "l2_remainder": k, "l2_encoder": l2, **exact}
         found = bench.fit("Teaser", named)
         alone = Teaser(**named).fit(parts.training)
         inverted.pop()  # that of the model alone

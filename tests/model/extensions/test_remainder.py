@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -257,7 +258,7 @@ class TestTeaserWithSparseRemainder(TestTeaserWithRemainder):
 @pytest.fixture(scope="module")
 def both(dataset: Dataset) -> Teaser:
     """A model with a remainder; tests that change a model make their own."""
-    return Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0, tol=1e-6).fit(dataset)
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, l2_remainder=20.0, tol=1e-5).fit(dataset)
 
 
 def one_row(dataset: Dataset, *places: int) -> sp.csr_array:
@@ -335,7 +336,7 @@ def test_the_dial_changes_nothing_without_a_remainder_or_a_history(
 
 
 def test_people_alone_are_ease_where_the_remainder_is_cheap(dataset: Dataset) -> None:
-    model = Teaser(l2_weights=5.0, l2_encoder=500.0, l2_remainder=1e-3, tol=1e-6).fit(dataset)
+    model = Teaser(l2_weights=5.0, l2_encoder=500.0, l2_remainder=1e-3, tol=1e-5).fit(dataset)
     wanted = EASE(l2=5.001).fit(dataset).score_batch(dataset.X[:20])
     found = model.score_batch(dataset.X[:20], steering=Steering(balance=1.0))
     factor = (found * wanted).sum(axis=1) / (wanted**2).sum(axis=1)
@@ -425,7 +426,7 @@ def test_a_share_keeps_fewer_entries_and_nearly_the_same_lists(
     both: Teaser, dataset: Dataset
 ) -> None:
     settings: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "l2_remainder": 20.0}
-    few = Teaser(**settings, remainder_share=0.95, tol=1e-6).fit(dataset)
+    few = Teaser(**settings, remainder_share=0.95, tol=1e-5).fit(dataset)
     assert few.remainder_.nnz < 0.7 * 1560
     assert few.remainder_.dtype == np.float32
     assert_array_equal(few.encoder_, both.encoder_)
@@ -436,14 +437,15 @@ def test_a_share_keeps_fewer_entries_and_nearly_the_same_lists(
 
 
 def test_what_is_prepared_is_shared_over_penalties_on_the_encoder(dataset: Dataset) -> None:
-    first = Teaser(l2_weights=5.0, l2_remainder=20.0, l2_encoder=5.0, tol=1e-6)
+    exact: dict[str, Any] = {"tol": 1e-9, "dtype": "float64"}
+    first = Teaser(l2_weights=5.0, l2_remainder=20.0, l2_encoder=5.0, **exact)
     system = first.prepare(dataset)
     first.fit(dataset, system=system)
-    other = Teaser(l2_weights=10.0, l2_remainder=15.0, l2_encoder=50.0, tol=1e-6)
+    other = Teaser(l2_weights=10.0, l2_remainder=15.0, l2_encoder=50.0, **exact)
     other.fit(dataset, system=system, start=first)
-    alone = Teaser(l2_weights=10.0, l2_remainder=15.0, l2_encoder=50.0, tol=1e-6).fit(dataset)
-    assert_allclose(other.encoder_, alone.encoder_, atol=1e-4)
-    assert_allclose(other.remainder_, alone.remainder_, atol=1e-4)
+    alone = Teaser(l2_weights=10.0, l2_remainder=15.0, l2_encoder=50.0, **exact).fit(dataset)
+    assert_allclose(other.encoder_, alone.encoder_, atol=1e-7)
+    assert_allclose(other.remainder_, alone.remainder_, atol=1e-7)
 
 
 def test_what_was_prepared_for_another_ridge_is_refused(dataset: Dataset) -> None:
@@ -487,7 +489,7 @@ def test_a_given_gram_is_used_and_left_alone(dataset: Dataset, both: Teaser) -> 
     G = DenseGram.from_interactions(dataset.X, np.dtype(np.float32))
     kept = G.G.copy()
     settings: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "l2_remainder": 20.0}
-    found = Teaser(**settings, gram=G, tol=1e-6).fit(dataset)
+    found = Teaser(**settings, gram=G, tol=1e-5).fit(dataset)
     assert_array_equal(G.G, kept)
     assert_allclose(found.remainder_, both.remainder_, atol=1e-5)
 
@@ -525,7 +527,7 @@ def test_the_estimate_counts_the_inverse(dataset: Dataset) -> None:
 def test_warnings_stay_warnings(dataset: Dataset) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = Teaser(l2_remainder=20.0, max_iter=1, tol=1e-9).fit(dataset)
+        model = Teaser(l2_remainder=20.0, max_iter=1, tol=1e-5).fit(dataset)
     assert not model.converged_
     assert any("Stopped after 1 iterations" in str(w.message) for w in caught)
 
@@ -611,7 +613,7 @@ def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
 
 @pytest.mark.parametrize("k", [300.0, 10_000.0])
 def test_the_grams_eigenvectors_save_iterations(k: float) -> None:
-    data = events.dataset(n_events=300, n_people=1500)
+    data = events.dataset(n_events=300, n_users=1500, start=date(2026, 1, 1))
     model = Teaser(l2_weights=20.0, l2_encoder=500.0, l2_remainder=k)
     system: Any = model.prepare(data)
     how: dict[str, Any] = {"k": k, "l2": 500.0, "tol": 1e-4, "max_iter": 200}

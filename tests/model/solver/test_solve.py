@@ -88,6 +88,22 @@ def test_other_settings_are_checked(setting: str, value: Any, said: str) -> None
         teaser.solve(X, D, **GOOD, **{setting: value})
 
 
+@pytest.mark.parametrize(
+    ("dtype", "tol", "said"),
+    [
+        (
+            "float32",
+            1e-7,
+            "tol=1.0e-07 is below 1e-06, .* dtype='float32' .* Use dtype='float64' or",
+        ),
+        ("float64", 1e-15, "tol=1.0e-15 is below 1e-14, .* dtype='float64' .* Use a larger tol"),
+    ],
+)
+def test_a_tolerance_that_rounding_forbids_is_refused(dtype: str, tol: float, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        teaser.solve(X, D, **GOOD, tol=tol, dtype=dtype)
+
+
 def test_x_and_d_must_be_about_the_same_items() -> None:
     with pytest.raises(ParameterError, match=r"X has 14 items \(columns\) and D 13 \(rows\)"):
         teaser.solve(X, D[:-1], **GOOD)

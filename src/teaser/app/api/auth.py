@@ -7,7 +7,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException
 
 from teaser.app.dependencies import Services, services_of
-from teaser.app.http.identity import need_own_origin
+from teaser.app.http.origin import need_own_origin
 from teaser.app.settings import is_loopback
 
 _bearer = HTTPBearer(

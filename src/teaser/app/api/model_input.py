@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from teaser.app.api import requests, responses
 from teaser.app.api.reason_responses import named
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import Session, read_about
+from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError
@@ -27,7 +27,7 @@ class ModelInput:
     presses: Mapping[Tag, int]
     about: Sequence[Tag | str]
     steering: Steering
-    session: Session | None = None
+    personal: PersonalModel | None = None
 
     @classmethod
     def of_request(cls, catalogue: Catalogue, asked: requests.Taste) -> Self:
@@ -37,12 +37,12 @@ class ModelInput:
         return cls(catalogue, asked.history, asked.net_presses(), about, steering)
 
     @classmethod
-    def of_session(cls, session: Session, scale: str, balance: float | None = None) -> Self:
+    def of_person(cls, personal: PersonalModel, scale: str, balance: float | None = None) -> Self:
         """Return the input of a person; a balance that is given replaces the person's own."""
-        chosen = session.state.balance if balance is None else balance
+        chosen = personal.state.balance if balance is None else balance
         steering = Steering(scale=scale, balance=chosen)
-        taste = session.history, session.presses, session.about
-        return cls(session.catalogue, *taste, steering, session)
+        taste = personal.history, personal.presses, personal.about
+        return cls(personal.catalogue, *taste, steering, personal)
 
     def profile(self, presses: PressesLike | None = None) -> Profile:
         """Return the profile, with other presses if they are given."""
@@ -104,7 +104,7 @@ class ModelInput:
             raise ParameterError("This catalogue has no dates. Leave first_date and last_date out.")
         tags = [self._tag(text) for text in asked.only_tags]
         allowed = self.catalogue.allowed(tags, first=asked.first_date, last=asked.last_date)
-        return self.session.shown(allowed) if self.session else allowed
+        return self.personal.shown(allowed) if self.personal else allowed
 
     def _tag(self, text: str) -> Tag:
         return self.catalogue.model.tags_[resolve_tag(text, self.catalogue.tag_index)]

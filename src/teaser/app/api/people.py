@@ -10,7 +10,7 @@ from teaser.app.api.model_input import ModelInput
 from teaser.app.api.person_responses import Person
 from teaser.app.dependencies import catalogue_of, store_of
 from teaser.app.people.events import Event, State
-from teaser.app.serving.personal_model import Session
+from teaser.app.serving.personal_model import PersonalModel
 
 router = APIRouter(prefix="/people", tags=["people"])
 
@@ -55,9 +55,9 @@ def recommend_to_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonListOptions, Query()]
 ) -> responses.Recommendations:
     """Return the best items for a person; hidden ones are left out."""
-    session = _session(request, person_id)
-    variety = session.state.variety if asked.variety is None else asked.variety
-    return ModelInput.of_session(session, asked.scale, asked.balance).recommend(asked, variety)
+    personal = _personal_model(request, person_id)
+    variety = personal.state.variety if asked.variety is None else asked.variety
+    return ModelInput.of_person(personal, asked.scale, asked.balance).recommend(asked, variety)
 
 
 @router.get("/{person_id}/profile")
@@ -65,8 +65,8 @@ def profile_of_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonProfileOptions, Query()]
 ) -> responses.Profile:
     """Return the profile of a person."""
-    session = _session(request, person_id)
-    found = ModelInput.of_session(session, asked.scale, asked.balance).profile()
+    personal = _personal_model(request, person_id)
+    found = ModelInput.of_person(personal, asked.scale, asked.balance).profile()
     return responses.Profile.of(found, asked)
 
 
@@ -75,8 +75,8 @@ def explain_to_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonExplainOptions, Query()]
 ) -> responses.Explanation:
     """Return the whole score of one item for a person, also if it is hidden or viewed."""
-    session = _session(request, person_id)
-    return ModelInput.of_session(session, asked.scale, asked.balance).explain(asked.item_id)
+    personal = _personal_model(request, person_id)
+    return ModelInput.of_person(personal, asked.scale, asked.balance).explain(asked.item_id)
 
 
 @router.get("/{person_id}/origins")
@@ -84,7 +84,7 @@ def origins_of_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonOriginsOptions, Query()]
 ) -> responses.Origins:
     """Return where a person's affinity with a tag comes from."""
-    return ModelInput.of_session(_session(request, person_id), asked.scale).origins(asked.tag)
+    return ModelInput.of_person(_personal_model(request, person_id), asked.scale).origins(asked.tag)
 
 
 @router.post("/{person_id}/views")
@@ -178,8 +178,8 @@ def revoke_share(request: Request, person_id: PersonId, share_id: ShareId) -> No
     store_of(request).revoke_share(person_id, share_id)
 
 
-def _session(request: Request, person_id: str) -> Session:
-    return Session(catalogue_of(request), store_of(request).state(person_id))
+def _personal_model(request: Request, person_id: str) -> PersonalModel:
+    return PersonalModel(catalogue_of(request), store_of(request).state(person_id))
 
 
 def _act(request: Request, person_id: str, kind: str, **data: Any) -> Person:

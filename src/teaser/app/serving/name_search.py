@@ -3,12 +3,11 @@
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
-from teaser.app.i18n.texts import Texts, texts_in
-from teaser.app.serving.catalogue import Catalogue
+from teaser.app.i18n.texts import LANGUAGES, Texts
+from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
 
@@ -42,7 +41,7 @@ def find_names(catalogue: Catalogue, words: str, texts: Texts) -> NameMatches:
     return NameMatches(
         catalogue,
         _matches(_item_names(catalogue), query),
-        _matches(_tag_names(catalogue, texts.language), query),
+        _matches(_tag_names(catalogue, texts), query),
     )
 
 
@@ -75,7 +74,7 @@ def _rank(name: str, query: str, word: str) -> int:
     return 1 if f" {word}" in f" {name}" else 2
 
 
-@lru_cache(maxsize=2)
+@cached_per_catalogue(1)
 def _item_names(catalogue: Catalogue) -> list[_Name]:
     """Return the names of all items, the most popular first."""
     model = catalogue.model
@@ -88,10 +87,10 @@ def _item_names(catalogue: Catalogue) -> list[_Name]:
     ]
 
 
-@lru_cache(maxsize=6)
-def _tag_names(catalogue: Catalogue, language: str) -> list[_Name]:
+@cached_per_catalogue(len(LANGUAGES))
+def _tag_names(catalogue: Catalogue, texts: Texts) -> list[_Name]:
     """Return the names of all tags, translated and as in the data, the most common first."""
-    texts, tags = texts_in(language), catalogue.model.tags_
+    tags = catalogue.model.tags_
     order = np.argsort(-catalogue.tag_sizes, kind="stable").tolist()
     return [
         _Name(

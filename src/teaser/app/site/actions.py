@@ -11,17 +11,12 @@ from starlette.datastructures import QueryParams
 
 from teaser.app import actions
 from teaser.app.dependencies import catalogue_of, services_of
-from teaser.app.http.identity import (
-    TOKEN,
-    ensure_person,
-    local_path,
-    need_own_origin,
-    remember,
-    visitor_of,
-)
+from teaser.app.http.identity import TOKEN, remember
+from teaser.app.http.origin import local_path, need_own_origin
 from teaser.app.people.events import Event
 from teaser.app.site.home import home_page
-from teaser.app.site.visit import Moment
+from teaser.app.site.page_context import PageContext
+from teaser.app.site.visitor import ensure_person, visitor_of
 from teaser.errors import ParameterError
 
 router = APIRouter()
@@ -105,8 +100,8 @@ def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
     done = actions.act(services.store, person_id, asked, catalogue)
     page = urlsplit(local_path(form.back))
     if visitor.wants_fragment and page.path == "/":
-        moment = Moment(visitor, catalogue, done.after, done.before, done.event or asked)
-        response = home_page(request, moment, QueryParams(page.query))
+        context = PageContext(visitor, catalogue, done.after, done.before, done.event or asked)
+        response = home_page(request, context, QueryParams(page.query))
     else:
         query = f"{page.query}&" if page.query else ""
         if done.event:
@@ -115,7 +110,7 @@ def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
             result = {"far": json.dumps(asked.data["presses"])}
         response = RedirectResponse(f"{page.path}?{query}{urlencode(result)}#told", 303)
     if token:
-        remember(response, services, TOKEN, token)
+        remember(response, services.settings, TOKEN, token)
     return response
 
 

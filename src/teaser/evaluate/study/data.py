@@ -1,6 +1,9 @@
 """The data set of a study: read, cut down, described."""
 
+import inspect
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +15,15 @@ from teaser.data.sources.source import read_source
 from teaser.errors import DataError, ParameterError
 from teaser.evaluate.study.plan import DataPlan
 
+# A study that names no start is repeated on the same events at any time.
+START = date(2026, 1, 1)
+
 
 def read_data(plan: DataPlan, data: Path, *, beside: Path) -> Dataset:
     """Return the data set of a study."""
     rules = beside / plan.rules if plan.rules else None
     if plan.source == "events":
-        dataset = events.dataset(rules=rules, **plan.options)
+        dataset = events.dataset(rules=rules, **_generator_options(plan.options))
     else:
         folder = data / plan.folder
         if not folder.is_dir():
@@ -60,6 +66,17 @@ def describe(dataset: Dataset) -> dict[str, Any]:
         "tag_density": dataset.S.nnz / (dataset.n_items * dataset.n_tags),
         "features": features,
     }
+
+
+def _generator_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the generator; the events of a study start on a fixed day."""
+    known = list(inspect.signature(events.generate).parameters)
+    for name in options:
+        if name not in known:
+            raise ParameterError(
+                f"The generated events have no option {name!r}. Choose from {', '.join(known)}."
+            )
+    return {"start": START, **options}
 
 
 def _placed(options: Any, data: Path) -> dict[str, Any]:

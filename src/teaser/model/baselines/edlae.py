@@ -18,6 +18,7 @@ from teaser.model.baselines.base import (
     check_number,
     check_rng,
 )
+from teaser.model.solver.conjugate_gradients import check_reachable
 from teaser.model.solver.inverse import (
     check_dense_settings,
     check_room,
@@ -63,7 +64,8 @@ class EDLAE(PlainModel):
     gram
         X'X: `"auto"` to count it, or a precomputed array or operator, which is left as it is.
     tol
-        Relative change of the objective at which the iterations stop.
+        Relative change of the objective at which the iterations stop; at least 1e-6 in float32
+        and 1e-14 in float64, which rounding allows.
     max_iter
         Iterations after which it gives up, with a `ConvergenceWarning`.
     dtype
@@ -183,6 +185,7 @@ class EDLAE(PlainModel):
         check_count("max_iter", self.max_iter)
         check_rng(self.rng)
         check_dense_settings(self.gram, self.dtype)
+        check_reachable(self.tol, str(np.dtype(self.dtype)))
         check_dataset(dataset)
 
     def _fit_settings(self) -> dict[str, Any]:

@@ -200,6 +200,7 @@ def solve_support(
     """Solve for the entries kept by conjugate gradients, preconditioned by the diagonal.
 
     The residual is computed anew at the end, and the search goes on for as long as that helps.
+    Where rounding allows no smaller residual, it stops before `max_iter`.
     """
     dtype = problem.system.gram.dtype
     B = problem.right_hand_side()
@@ -215,7 +216,7 @@ def solve_support(
         if residual > 0.5 * before:
             break
     if residual > tol:
-        warn_not_converged(iteration, residual, tol, dtype)
+        warn_not_converged(iteration, max_iter, residual, tol, dtype)
     kept = problem.kept
     encoder = sp.csr_array((to_host(x), kept.indices, kept.indptr), shape=kept.shape)
     return Solution(encoder, iteration, residual, residual <= tol, 2 * residual * goal)
@@ -233,6 +234,7 @@ def _descend(
 ) -> tuple[Array, int]:
     """Go from x with residual R until that is at most `least`; return where, and the iteration."""
     dtype = problem.system.gram.dtype
+    moved, rounding = goal, 0.1 * np.finfo(dtype).eps
     P = R / problem.diagonal
     rz = _dot(R, P)
     while iteration < max_iter:
@@ -243,10 +245,12 @@ def _descend(
         step = dtype.type(rz / curvature)
         x = x + step * P
         R = R - step * AP
+        moved += float(step) * _length(AP)
         iteration += 1
+        length = _length(R)
         if callback is not None:
-            callback(iteration, _length(R) / goal)
-        if _length(R) <= least:
+            callback(iteration, length / goal)
+        if length <= max(least, rounding * moved):
             break
         Z = R / problem.diagonal
         rz, last = _dot(R, Z), rz

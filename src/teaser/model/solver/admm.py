@@ -80,11 +80,15 @@ def admm(
             beta, gamma, best = np.zeros_like(g), np.zeros_like(g), np.inf
             continue
         best = min(best, residual)
-        if residual <= tol and (true := norm(B - problem.operator(F)) / goal) <= tol:
-            break
+        if residual <= tol:
+            last, true = true, norm(B - problem.operator(F)) / goal
+            # What the true residual is above that of the steps is rounding: it need not fall.
+            if true <= tol or true >= last:
+                break
     else:
         true = norm(B - problem.operator(F)) / goal
         if not np.isfinite(true):
             raise SolverError(lost(gram.dtype))
-        warn_not_converged(iteration, true, tol, gram.dtype)
+    if true > tol:
+        warn_not_converged(iteration, max_iter, true, tol, gram.dtype)
     return Solution(F @ system.V.T, iteration, true, true <= tol, 2 * true * goal)

@@ -5,7 +5,7 @@ They solve A(E) = B with
     A(E) = P((G + l1 I) P(E D')) D + l2 E,    B = P(G) D,    P(M) = M with a zero diagonal,
 
 which is half the gradient of the paper's objective set to zero. The operator is evaluated in
-items x tags form only; see docs/model.md for the derivation.
+items x tags form only; see docs/users/model.md for the derivation.
 """
 
 import inspect
@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.errors import ConvergenceWarning, SolverError
+from teaser.errors import ConvergenceWarning, ParameterError, SolverError
 from teaser.model.gram.operator import PairGram
 from teaser.model.solver.preconditioner import Preconditioner
 from teaser.model.solver.system import System, blocks, chunk_height, dot, each_block, norm, rowdot
@@ -28,6 +28,10 @@ Callback = Callable[[int, float], None]
 # How much larger than the residual the preconditioned one, relative to that of nothing, may be.
 # It is near the relative error of scores, and at the end of fits from nothing 2 to 5 times.
 _FAR = 10.0
+
+# The least tolerance: rounding leaves residuals of up to 5e-7 in single and 2e-15 in double
+# precision (docs/model.md).
+LEAST_TOL = {"float32": 1e-6, "float64": 1e-14}
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +173,8 @@ def solve_equation(
 
     The residual follows from a recurrence. Where rounding may have moved it by more than a
     hundredth, it is computed anew at the end; if it is still above the tolerance then, the search
-    goes on from there for as long as that helps. Parameters as in `conjugate_gradients`.
+    goes on from there for as long as that helps. Where rounding allows no smaller residual, it
+    stops before `max_iter`. Parameters as in `conjugate_gradients`.
     """
     system, dtype = problem.system, problem.system.gram.dtype
     R = problem.right_hand_side()
@@ -196,7 +201,7 @@ def solve_equation(
         if residual <= tol or residual > 0.5 * before or iteration == first:
             break
     if residual > tol:
-        warn_not_converged(iteration, residual, tol, dtype)
+        warn_not_converged(iteration, max_iter, residual, tol, dtype)
     return Solution(F @ system.V.T, iteration, residual, residual <= tol, 2 * residual * goal)
 
 
@@ -228,14 +233,14 @@ def _descend(
     max_iter: int,
     callback: Callback | None,
 ) -> tuple[int, float]:
-    """Run conjugate gradients on F and its residual R, in place, until tol or max_iter.
+    """Run conjugate gradients on F and its residual R, in place, until tol, max_iter or rounding.
 
     With `far`, R also has to be as small as that in the norm of the preconditioner.
     Returns the iteration, and how far R has moved in all: rounding grows with it.
     """
     P = preconditioner.apply(R)
     rz = dot(R, P)
-    moved = goal
+    moved, rounding = goal, 0.1 * np.finfo(R.dtype).eps
     if norm(R) <= tol * goal and (far is None or rz <= far):
         return iteration, moved
     while iteration < max_iter:
@@ -251,6 +256,8 @@ def _descend(
             callback(iteration, residual)
         if residual <= tol and far is None:
             break
+        if residual * goal <= rounding * moved:
+            break  # the recurrence would go on to zero, and the true residual would not follow
         Z = preconditioner.apply(R)
         rz, last = dot(R, Z), rz
         if residual <= tol and far is not None and rz <= far:
@@ -290,13 +297,32 @@ def lost(dtype: np.dtype[Any]) -> str:
     )
 
 
-def warn_not_converged(iterations: int, residual: float, tol: float, dtype: np.dtype[Any]) -> None:
-    """Warn, at the caller's line, that the tolerance was not reached."""
-    advice = "Raise max_iter" if dtype == np.float64 else "Raise max_iter or use dtype='float64'"
+def check_reachable(tol: float, dtype: str) -> None:
+    """Raise `ParameterError` for a tolerance that rounding keeps every solver from reaching."""
+    least = LEAST_TOL[dtype]
+    if tol < least:
+        wider = "" if dtype == "float64" else "dtype='float64' or "
+        raise ParameterError(
+            f"tol={tol:.1e} is below {least:.0e}, the least that dtype='{dtype}' can reach. "
+            f"Use {wider}a larger tol: rankings settle near 1e-3."
+        )
+
+
+def warn_not_converged(
+    iterations: int, max_iter: int, residual: float, tol: float, dtype: np.dtype[Any]
+) -> None:
+    """Warn, at the caller's line, that the tolerance was not reached, and what stopped the solver.
+
+    Before `max_iter` that is rounding: more iterations would not help.
+    """
+    by_rounding = iterations < max_iter
+    reason = f", the least that {dtype} reaches here" if by_rounding else ""
+    more = [] if by_rounding else ["raise max_iter"]
+    wider = [] if dtype == np.float64 else ["use dtype='float64'"]
+    advice = ", or ".join([*more, *wider, "accept a larger tol"])
     warnings.warn(
-        f"Stopped after {iterations} iterations at a residual of {residual:.1e}, "
-        f"above tol={tol:.1e}. "
-        f"{advice}, or accept a larger tol: rankings settle near 1e-3.",
+        f"Stopped after {iterations} iterations at a residual of {residual:.1e}{reason}, "
+        f"above tol={tol:.1e}. {advice[0].upper()}{advice[1:]}: rankings settle near 1e-3.",
         ConvergenceWarning,
         stacklevel=_levels_to_caller(),
     )

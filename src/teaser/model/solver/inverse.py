@@ -97,10 +97,11 @@ def _invert_whole(A: Array) -> Array | None:
     """Return the inverse in the memory of A, by LAPACK; nothing if A is not positive definite."""
     potrf, potri = get_lapack_funcs(("potrf", "potri"), (A,))
     # LAPACK counts by columns: the transpose is the same symmetric array, without a copy.
-    c, failed = potrf(A.T, lower=True, overwrite_a=True, clean=False)
+    # Upper triangles: of lower ones OpenBLAS' `trtri` for processors without AVX may crash.
+    c, failed = potrf(A.T, lower=False, overwrite_a=True, clean=False)
     if not failed:
-        c, failed = potri(c, lower=True, overwrite_c=True)
-    return None if failed else _mirror(c.T)
+        c, failed = potri(c, lower=False, overwrite_c=True)
+    return None if failed else _mirror(c).T
 
 
 def _sweep(A: Array) -> Array | None:
