@@ -174,7 +174,7 @@ class TestFirstPage:
 
     def test_who_looks_at_a_shared_profile_gets_none(self, client: TestClient) -> None:
         store = store_of(client)
-        token = store.create_share(store.create_person()[0])
+        token = store.make_share(store.create_person()[0])[0]
         answer = client.get(f"/s/{token}")
         assert answer.status_code == 200
         assert "set-cookie" not in answer.headers

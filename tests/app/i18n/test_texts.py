@@ -31,7 +31,7 @@ def used() -> set[str]:
         if path.name == "list_changes.py":
             found |= set(re.findall(r'"(\w[^"\n]*\{title\}[^"\n]*)"', source))
         if path.name == "error_messages.py":
-            found |= set(re.findall(r'(?<=[ ,:=] )"([A-Z][^"\n]*\.)"', source))
+            found |= set(re.findall(r'(?<!")"([A-Z][^"\n]*\.)"(?!")', source))
     return {text for text in found if text != "en"}
 
 

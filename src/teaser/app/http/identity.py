@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from teaser.app.http.middleware import MONITORING, Message, Receive, Scope, Send
-from teaser.app.people.store import Store, StoreError
+from teaser.app.people.store import Store
 from teaser.app.settings import Settings
+from teaser.errors import StoreError
 
 TOKEN = "teaser"  # noqa: S105 - the name of a cookie
 _YEAR = 365 * 24 * 3600

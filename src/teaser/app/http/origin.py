@@ -2,17 +2,11 @@
 
 from urllib.parse import urlsplit
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from teaser.errors import ForeignOriginError
+
 _PORTS = {"http": 80, "https": 443}
-
-
-class ForeignOriginError(HTTPException):
-    """A form was sent by a page of another site."""
-
-    def __init__(self) -> None:
-        super().__init__(403, "This form was sent from another site, so nothing was changed.")
 
 
 def need_own_origin(request: Request) -> None:

@@ -6,117 +6,115 @@ from urllib.parse import urlencode, urlsplit
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel
 from starlette.datastructures import QueryParams
 
-from teaser.app.actions import settled
+from teaser.app import actions
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.http.identity import TOKEN, remember
 from teaser.app.http.origin import local_path, need_own_origin
-from teaser.app.people.events import Event, State
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import read_about
+from teaser.app.people.events import Event
 from teaser.app.site.home import home_page
 from teaser.app.site.page_context import PageContext
 from teaser.app.site.visitor import ensure_person, visitor_of
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
-from teaser.errors import ParameterError, UnknownTagError
+from teaser.errors import ParameterError
 
 router = APIRouter()
 
-Field = Annotated[str, Form()]
+
+class ActionForm(BaseModel):
+    """The fields of the form; the button that was used fills in one of them.
+
+    Attributes
+    ----------
+    press
+        One press, `+1 feature=value`.
+    presses
+        Several presses at once, as JSON: tag text -> steps.
+    view, remove, hide, unhide
+        The id of an item.
+    vary, balance
+        A number from 0 to 1.
+    tell, about
+        Any text in `tell` sends the facts in `about`, each as `feature=value` or empty.
+    undo, redo, reset
+        Any text.
+    back
+        The page that the button is on.
+    """
+
+    press: str = ""
+    presses: str = ""
+    view: str = ""
+    remove: str = ""
+    hide: str = ""
+    unhide: str = ""
+    vary: str = ""
+    balance: str = ""
+    tell: str = ""
+    about: list[str] = []
+    undo: str = ""
+    redo: str = ""
+    reset: str = ""
+    back: str = "/"
+
+    def event(self) -> Event:
+        """Return the action that the form asks for."""
+        if self.press or self.presses:
+            return Event("press", {"presses": self._presses()})
+        for kind in ("view", "hide", "remove", "unhide"):
+            if item := getattr(self, kind):
+                return Event(kind, {"item": item})
+        if self.vary:
+            return Event("vary", {"variety": _number(self.vary)})
+        if self.balance:
+            return Event("balance", {"balance": _number(self.balance)})
+        if self.tell:
+            return Event("about", {"about": self.about})
+        for kind in ("undo", "redo", "reset"):
+            if getattr(self, kind):
+                return Event(kind)
+        raise ParameterError("The form names no action. Use one of the page's buttons.")
+
+    def _presses(self) -> dict[str, Any]:
+        if self.press:
+            steps, _, tag = self.press.partition(" ")
+            return {tag: _number(steps)}
+        try:
+            given = json.loads(self.presses)
+        except (ValueError, RecursionError):
+            given = None
+        if not isinstance(given, dict):
+            raise ParameterError("presses must be a JSON object, tag -> steps.")
+        return given
 
 
 @router.post("/act")
-def act(
-    request: Request,
-    press: Field = "",
-    presses: Field = "",
-    view: Field = "",
-    remove: Field = "",
-    hide: Field = "",
-    unhide: Field = "",
-    vary: Field = "",
-    balance: Field = "",
-    tell: Field = "",
-    about: Annotated[list[str], Form()] = [],  # noqa: B006 - FastAPI copies it
-    undo: Field = "",
-    redo: Field = "",
-    reset: Field = "",
-    back: Field = "/",
-) -> Response:
-    """Do what one button says, then show the page that it was on."""
+def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
+    """Do what one button says, then show the page that it is on."""
     need_own_origin(request)
-    services = services_of(request)
+    asked = form.event()
+    services, catalogue = services_of(request), catalogue_of(request)
     visitor = visitor_of(request)
     person_id, token = ensure_person(visitor, services)
-    catalogue = catalogue_of(request)
-    items = {"view": view, "hide": hide, "remove": remove, "unhide": unhide}
-    named = {kind: text for kind, text in items.items() if text}
-    plain = [k for k, given in (("undo", undo), ("redo", redo), ("reset", reset)) if given]
-    if press or presses:
-        event = Event("press", {"presses": _read_presses(press, presses, catalogue)})
-    elif named:
-        kind, text = next(iter(named.items()))
-        is_kept = kind in ("remove", "unhide") and not token
-        now = services.store.state(person_id) if is_kept else State()
-        event = Event(kind, {"item": _read_item(text, kind, now, catalogue)})
-    elif vary:
-        event = Event("vary", {"variety": _read_number(vary)})
-    elif balance:
-        event = Event("balance", {"balance": _read_number(balance)})
-    elif tell:
-        event = Event("about", {"about": read_about(about, catalogue)})
-    elif plain:
-        event = Event(plain[0])
+    done = actions.act(services.store, person_id, asked, catalogue)
+    page = urlsplit(local_path(form.back))
+    if visitor.wants_fragment and page.path == "/":
+        context = PageContext(visitor, catalogue, done.after, done.before, done.event or asked)
+        response = home_page(request, context, QueryParams(page.query))
     else:
-        raise ParameterError("The form does not say what to do.")
-    now = services.store.state(person_id) if event.kind == "press" else State()
-    kept = settled(catalogue, now, event)
-    before, after = services.store.step(person_id, kept) if kept else (now, now)
-    where = urlsplit(local_path(back))
-    if visitor.wants_fragment and where.path == "/":
-        context = PageContext(visitor, catalogue, after, before, kept or event)
-        response = home_page(request, context, QueryParams(where.query))
-    else:
-        query = f"{where.query}&" if where.query else ""
-        said = {"did": after.n_events} if kept else {"far": json.dumps(event.data["presses"])}
-        response = RedirectResponse(f"{where.path}?{query}{urlencode(said)}#told", 303)
+        query = f"{page.query}&" if page.query else ""
+        if done.event:
+            result: dict[str, object] = {"did": done.after.n_events}
+        else:
+            result = {"far": json.dumps(asked.data["presses"])}
+        response = RedirectResponse(f"{page.path}?{query}{urlencode(result)}#told", 303)
     if token:
         remember(response, services.settings, TOKEN, token)
     return response
 
 
-def _read_presses(press: str, presses: str, catalogue: Catalogue) -> dict[str, int]:
-    """Read `+1 feature=value`, or several presses as json; only tags that the model has."""
-    if press:
-        steps, _, text = press.partition(" ")
-        given: Any = {text: _read_number(steps)}
-    else:
-        try:
-            given = json.loads(presses)
-        except (ValueError, RecursionError):
-            given = None
-    if not isinstance(given, dict):
-        raise ParameterError("The presses of the form cannot be read.")
-    for text in given:
-        if Tag.parse(text) not in catalogue.tag_index:
-            raise UnknownTagError(f"Unknown tag {text}.")
-    return {str(Tag.parse(text)): steps for text, steps in given.items()}
-
-
-def _read_item(text: str, kind: str, state: State, catalogue: Catalogue) -> ItemId:
-    """Return the item that a form names, as the catalogue or the person's state has it."""
-    kept = {"remove": state.history, "unhide": state.hidden}.get(kind, ())
-    for item in kept:
-        if str(item) == text:
-            return item
-    items = catalogue.model.items_
-    found: ItemId = items[items.index_of(text)]
-    return found
-
-
-def _read_number(text: str) -> float | int:
+def _number(text: str) -> float | int:
     try:
         number = float(text)
     except ValueError:

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.datastructures import QueryParams
 
-from teaser.app.i18n.error_messages import say_trouble
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.site import item as item_pages
 from teaser.app.site import my_data, preferences, search
@@ -16,7 +15,6 @@ from teaser.app.site.page_context import PageContext, page_context_of
 from teaser.app.site.preferences import about_view, balance_view
 from teaser.app.site.profile_view import profile_view
 from teaser.app.site.rendering import render
-from teaser.app.site.visitor import visitor_of
 from teaser.data.ids import ItemId
 from teaser.guide import quick_picks
 
@@ -63,14 +61,6 @@ def home_page(request: Request, context: PageContext, query: QueryParams) -> Res
         has_more=len(recommendations) == filters.k,
         variety_labels=[texts.percent(tenths / 10) for tenths in range(11)],
     )
-
-
-def error_page(request: Request, status: int, message: str) -> Response:
-    """Return a page about an error; it does not query the store."""
-    visitor = visitor_of(request, with_person=False)
-    trouble = say_trouble(status, message, visitor.texts)
-    said = {"code": status, "message": trouble.said, "details": trouble.details}
-    return render(request, visitor, "error.html", status=status, **said)
 
 
 def _picks(context: PageContext) -> list[CardView]:

@@ -5,9 +5,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
-from starlette.exceptions import HTTPException
 
-from teaser.app.api.person_response import export_of
+from teaser.app.api.person_responses import export_of
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.http.identity import TOKEN, remember
 from teaser.app.http.origin import need_own_origin, own_origin
@@ -20,10 +19,9 @@ from teaser.app.site.preferences import describe_balance
 from teaser.app.site.profile_view import profile_view
 from teaser.app.site.rendering import render
 from teaser.app.site.visitor import ensure_person, visitor_of
+from teaser.errors import UnknownShareError
 
 router = APIRouter()
-
-NO_LINK = "There is no such link. Perhaps its owner ended it."
 
 
 @router.get("/share")
@@ -38,7 +36,7 @@ def make_share(request: Request) -> Response:
     need_own_origin(request)
     visitor, services = visitor_of(request), services_of(request)
     person_id, token = ensure_person(visitor, services)
-    shared = services.store.create_share(person_id)
+    shared, _ = services.store.make_share(person_id)
     state = services.store.state(person_id)
     visitor = replace(visitor, person_id=person_id)
     context = PageContext(visitor, catalogue_of(request), state, State(), None)
@@ -54,7 +52,7 @@ def end_share(request: Request, share_id: Annotated[str, Form()]) -> Response:
     need_own_origin(request)
     visitor, services = visitor_of(request), services_of(request)
     if visitor.person_id is None:
-        raise HTTPException(404, NO_LINK)
+        raise UnknownShareError
     services.store.revoke_share(visitor.person_id, share_id)
     return RedirectResponse("/share?ended=1#links", 303)
 
@@ -81,7 +79,7 @@ def shared(request: Request, token: str) -> Response:
     """Show a shared profile and its list, read-only."""
     state = services_of(request).store.shared_state(token)
     if state is None:
-        raise HTTPException(404, NO_LINK)
+        raise UnknownShareError
     visitor = visitor_of(request, with_person=False)
     texts, catalogue = visitor.texts, catalogue_of(request)
     personal = PersonalModel(catalogue, state)

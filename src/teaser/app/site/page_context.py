@@ -8,7 +8,7 @@ import numpy as np
 from fastapi import Request
 from numpy.typing import NDArray
 
-from teaser.app.actions import DEAF, LIMIT, settled
+from teaser.app.actions import DEAF, LIMIT, decide
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.i18n.texts import Texts
 from teaser.app.people.events import Event, State, fold
@@ -106,7 +106,7 @@ def _unstored_press(text: str | None, catalogue: Catalogue, state: State) -> Eve
     try:
         presses = json.loads(text or "")
         event = Event("press", {"presses": dict(presses)})
-        is_unstored = bool(presses) and settled(catalogue, state, event) is None
+        is_unstored = bool(presses) and decide(state, event, catalogue) is None
     except (ValueError, TypeError, RecursionError, TeaserError):
         return None
     return event if is_unstored else None

@@ -10,7 +10,7 @@ from teaser.app.site.page_context import page_context_of
 from teaser.app.site.profile_view import feature_rows, tag_row
 from teaser.app.site.rendering import render, render_part
 from teaser.app.site.visitor import visitor_of
-from teaser.errors import UnknownTagError
+from teaser.errors import UnknownFeatureError
 from teaser.profile import POPULARITY
 
 router = APIRouter()
@@ -84,7 +84,7 @@ def tags(request: Request, feature: str, q: str = "") -> Response:
     context = page_context_of(request)
     texts = context.texts
     if feature not in (*context.catalogue.features, POPULARITY.feature):
-        raise UnknownTagError(f"Unknown feature {feature!r}.")
+        raise UnknownFeatureError(feature)
     words = q[:MAX_QUERY].casefold().split()
     rows = [
         row

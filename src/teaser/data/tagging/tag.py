@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from teaser.errors import UnknownTagError, closest
+from teaser.errors import MalformedTagError, UnknownTagError, closest_names
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,7 +28,7 @@ class Tag:
         """Read `feature=value`; the value may hold further equal signs."""
         feature, _, value = (part.strip() for part in text.partition("="))
         if not feature or not value:
-            raise UnknownTagError(f"{text!r} is not a tag. Write it as feature=value.")
+            raise MalformedTagError(text)
         return cls(feature, value)
 
 
@@ -38,5 +38,5 @@ def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:
     try:
         return index[wanted]
     except (KeyError, TypeError):
-        known = [str(t) for t in index]
-        raise UnknownTagError(f"Unknown tag {wanted}.{closest(str(wanted), known)}") from None
+        near = closest_names(str(wanted), map(str, index))
+        raise UnknownTagError(wanted, near) from None

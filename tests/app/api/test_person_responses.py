@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from app.conftest import append
 from pydantic import BaseModel
 
-from teaser.app.api import person_response as record
+from teaser.app.api import person_responses as record
 from teaser.app.people.events import KINDS, Event, fold
-from teaser.app.people.store import Store, StoredEvent, UnknownPersonError
+from teaser.app.people.store import Store, StoredEvent
 from teaser.app.serving.model_holder import ModelHolder
+from teaser.errors import UnknownPersonError
 
 RECORDS = [
     found
@@ -44,8 +46,8 @@ def test_an_export_holds_state_links_and_actions(store: Store, model_folder: Pat
         Event("balance", {"balance": 0.25}),
         Event("about", {"about": ["age=young"]}),
     ):
-        store.act(person, event)
-    token = store.create_share(person)
+        append(store, person, event)
+    token = store.make_share(person)[0]
     found = record.export_of(store, person, catalogue)
     assert found.state == record.Person.of(person, store.state(person), catalogue)
     assert (found.state.history, found.state.hidden) == (["i1"], ["gone"])
