@@ -16,11 +16,6 @@ from teaser.data.tagging.rule_set import Rules
 
 
 @pytest.fixture(scope="module")
-def catalogue(model: Teaser) -> Catalogue:
-    return Catalogue(model)
-
-
-@pytest.fixture(scope="module")
 def dated(tables: tuple[pl.DataFrame, pl.DataFrame]) -> Catalogue:
     """The same items, one on each day of a month and some."""
     interactions, items = tables
