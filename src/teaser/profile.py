@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.data.tagging.tag import Tag, resolve_tag
-from teaser.errors import ParameterError
+from teaser.errors import ParameterError, PressRangeError
 
 POPULARITY = Tag("popularity", "popularity")
 MAX_PRESSES = 5
@@ -184,10 +184,7 @@ def check_press(tag: object, steps: Any) -> int:
         raise ParameterError(f"Presses on {tag} must be a whole number, found {steps!r}.")
     presses = int(steps)
     if abs(presses) > MAX_PRESSES:
-        raise ParameterError(
-            f"{presses:+d} presses on {tag} are out of range; "
-            f"{-MAX_PRESSES} to {MAX_PRESSES} are possible."
-        )
+        raise PressRangeError(tag, presses, MAX_PRESSES)
     return presses
 
 

@@ -1,7 +1,5 @@
 """The commands of the application: serve a model, and make, list and revoke API keys."""
 
-import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -51,15 +49,15 @@ def serve(
     from teaser.app import process as run
     from teaser.app.settings import Settings
 
-    settings = Settings.from_environment({**os.environ, "TEASER_MODEL": str(model)})
-    settings = replace(
-        settings,
+    names = {"hosts": ",".join(host_name)} if host_name else {}
+    settings = Settings.from_environment(
+        model=model,
         database_url=database,
         host=host,
         port=port or run.free_port(host),
         keys=api_keys,
-        hosts=",".join(host_name) if host_name else settings.hosts,
         room="",
+        **names,
     )
     run.serve(settings, workers=workers, ready=_print_address)
 

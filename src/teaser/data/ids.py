@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from teaser.errors import UnknownItemError, closest
+from teaser.errors import UnknownItemError, closest_names
 
 ItemId = int | str
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
@@ -52,10 +52,8 @@ class Ids(Sequence[ItemId]):
         """Return the position of an item id, or raise `UnknownItemError`."""
         place = self.find(name)
         if place is None:
-            near = closest(str(name), map(str, self._names))
-            raise UnknownItemError(
-                f"Unknown item {name!r}; the catalogue has {len(self):,} items.{near}"
-            )
+            near = closest_names(str(name), map(str, self._names))
+            raise UnknownItemError(name, near, len(self))
         return place
 
     def extended(self, names: Iterable[ItemId]) -> "Ids":

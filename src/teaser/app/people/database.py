@@ -13,14 +13,10 @@ from sqlalchemy import event as hooks
 from sqlalchemy.exc import DisconnectionError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from teaser.errors import TeaserError
+from teaser.errors import StoreError
 
 _FILE = "teaser_file"
 _Pair = tuple[tuple[int, int] | None, tuple[int, int] | None]  # of the file and of its log
-
-
-class StoreError(TeaserError):
-    """The database cannot be reached, or refuses to write."""
 
 
 class Database:

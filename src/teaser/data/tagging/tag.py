@@ -6,7 +6,7 @@ from typing import Self
 
 import polars as pl
 
-from teaser.errors import UnknownTagError, closest
+from teaser.errors import MalformedTagError, UnknownTagError, closest_names
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,7 +30,7 @@ class Tag:
         """Parse `feature=value`; the value may contain further equal signs."""
         feature, _, value = (part.strip() for part in text.partition("="))
         if not feature or not value:
-            raise UnknownTagError(f"{text!r} is not a tag. Write it as feature=value.")
+            raise MalformedTagError(text)
         return cls(feature, value)
 
 
@@ -40,8 +40,8 @@ def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:
     try:
         return index[wanted]
     except (KeyError, TypeError):
-        known = [str(t) for t in index]
-        raise UnknownTagError(f"Unknown tag {wanted}.{closest(str(wanted), known)}") from None
+        near = closest_names(str(wanted), map(str, index))
+        raise UnknownTagError(wanted, near) from None
 
 
 def tag_frame(tags: Sequence[Tag]) -> pl.DataFrame:

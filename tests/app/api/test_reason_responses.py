@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from teaser import Tag, Teaser
-from teaser.app.api import reason_response as reason
+from teaser.app.api import reason_responses as reason
 from teaser.explain import Reason, ViewedReason
 from teaser.profile import Steering
 

@@ -1,6 +1,5 @@
-"""What is kept of a person, as typed JSON: the state of now, links that show it, every action."""
+"""A person as typed JSON: the state, links that show it, and every action."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Self
 
@@ -44,11 +43,11 @@ _EVENT = {
 
 
 class Person(BaseModel):
-    """What is kept of a person.
+    """The state of a person.
 
-    `unknown_items`, `unknown_tags` and `unknown_people` are those names in it that the model of
-    now does not know; they are kept and play no part until a model knows them. `note` says why an
-    action just asked for was not kept.
+    `unknown_items`, `unknown_tags` and `unknown_about` are the names in it that the present model
+    does not have; they are stored and have no effect until a model has them. `note` says why an
+    action was not stored.
     """
 
     model_config = example(**_PERSON)
@@ -72,12 +71,12 @@ class Person(BaseModel):
     def of(
         cls, person_id: str, state: State, catalogue: Catalogue, *, note: str | None = None
     ) -> Self:
-        """Return a state, seen beside the catalogue of now."""
+        """Return a state beside the present catalogue."""
         items, tags = catalogue.model.items_, catalogue.tag_index
         return cls(
             person_id=person_id,
             history=list(state.history),
-            presses=_presses(state.presses),
+            presses=[Press(tag=tag, steps=steps) for tag, steps in state.presses.items()],
             hidden=list(state.hidden),
             variety=state.variety,
             balance=state.balance,
@@ -93,9 +92,9 @@ class Person(BaseModel):
 
 
 class Link(BaseModel):
-    """A link that shows a person's state, read-only, as it was after so many actions.
+    """A link that shows a person's state, read-only, as it was after `place` actions.
 
-    What opens it is said once, when it is made; `share_id` is the name by which it is ended.
+    `share_id` is the name by which the link is ended; its path is returned only when it is made.
     """
 
     model_config = example(**_LINK)
@@ -107,11 +106,11 @@ class Link(BaseModel):
     @classmethod
     def of(cls, share: StoredShare) -> Self:
         """Return a share of the store."""
-        return cls(share_id=share.share_id, place=share.place, created_at=share.created_at)
+        return cls.model_validate(share, from_attributes=True)
 
 
 class NewLink(Link):
-    """A link just made: `path` is where the site shows the state to whoever has it."""
+    """A new link: the site shows the state at `path`."""
 
     model_config = example(**_LINK, path="/s/Xz0kq5QJm3n8cQ0W7rT9uVxYzAbEx1Ck0b0s0mA6jH5")
 
@@ -127,7 +126,7 @@ class Links(BaseModel):
 
 
 class Steps(BaseModel):
-    """Presses on one tag that were made at once; those the other way are taken back first."""
+    """The steps of one press on a tag; steps that took back earlier presses are included."""
 
     model_config = example(tag="town=Ghent", steps=3)
 
@@ -136,7 +135,7 @@ class Steps(BaseModel):
 
 
 class ExportedEvent(BaseModel):
-    """One action, with its place in the person's course and its time."""
+    """One action, with its place among the person's actions and its time."""
 
     model_config = example(**_EVENT)
 
@@ -155,7 +154,7 @@ class ExportedEvent(BaseModel):
         return cls(
             place=event.place,
             at=event.at,
-            kind=event.kind,  # type: ignore[arg-type]
+            kind=event.kind,
             item_id=event.data.get("item"),
             presses=[Steps(tag=t, steps=n) for t, n in event.data.get("presses", {}).items()],
             variety=event.data.get("variety"),
@@ -165,7 +164,7 @@ class ExportedEvent(BaseModel):
 
 
 class Export(BaseModel):
-    """All that is kept of a person: what is now, links in use, and every action in its order."""
+    """All that is stored for a person: the state, links in use, and every action in order."""
 
     model_config = example(person_id=_ID, state=_PERSON, shares=[_LINK], events=[_EVENT])
 
@@ -176,7 +175,7 @@ class Export(BaseModel):
 
 
 def export_of(store: Store, person_id: str | None, catalogue: Catalogue) -> Export:
-    """Return all that is kept of a person, which is nothing of somebody new."""
+    """Return all that is stored for a person; nothing for a visitor without a person."""
     events, shares = store.kept(person_id) if person_id else ([], [])
     state = fold(Event(e.kind, e.data) for e in events)
     return Export(
@@ -185,7 +184,3 @@ def export_of(store: Store, person_id: str | None, catalogue: Catalogue) -> Expo
         shares=[Link.of(share) for share in shares],
         events=[ExportedEvent.of(event) for event in events],
     )
-
-
-def _presses(presses: Mapping[str, int]) -> list[Press]:
-    return [Press(tag=tag, steps=steps) for tag, steps in presses.items()]

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from app.conftest import append
 from pydantic import BaseModel
 
-from teaser.app.api import person_response as record
+from teaser.app.api import person_responses as record
 from teaser.app.people.events import KINDS, Event, fold
-from teaser.app.people.store import Store, StoredEvent, UnknownPersonError
-from teaser.app.serving.catalogue import Holder
+from teaser.app.people.store import Store, StoredEvent
+from teaser.app.serving.model_holder import ModelHolder
+from teaser.errors import UnknownPersonError
 
 RECORDS = [
     found
@@ -34,7 +36,7 @@ def test_records_were_looked_at() -> None:
 
 
 def test_an_export_holds_state_links_and_actions(store: Store, model_folder: Path) -> None:
-    catalogue = Holder(model_folder).current
+    catalogue = ModelHolder(model_folder).current
     person = store.create_person()[0]
     for event in (
         Event("view", {"item": "i1"}),
@@ -44,8 +46,8 @@ def test_an_export_holds_state_links_and_actions(store: Store, model_folder: Pat
         Event("balance", {"balance": 0.25}),
         Event("about", {"about": ["age=young"]}),
     ):
-        store.act(person, event)
-    token = store.create_share(person)
+        append(store, person, event)
+    token = store.make_share(person)[0]
     found = record.export_of(store, person, catalogue)
     assert found.state == record.Person.of(person, store.state(person), catalogue)
     assert (found.state.history, found.state.hidden) == (["i1"], ["gone"])
@@ -73,7 +75,7 @@ def test_a_state_names_what_the_model_does_not_know(model_folder: Path) -> None:
             Event("press", {"presses": {"colour=red": 1, "town=Ghent": -1}}),
         ]
     )
-    made = record.Person.of("p", state, Holder(model_folder).current)
+    made = record.Person.of("p", state, ModelHolder(model_folder).current)
     assert made.history == ["gone", "i1"]
     assert made.unknown_items == ["gone", 99]
     assert made.unknown_tags == ["colour=red"]

@@ -1,4 +1,4 @@
-"""The two kinds of reason as typed JSON: a tag, or an item that was viewed."""
+"""The two kinds of reason as typed JSON: a tag, or a viewed item."""
 
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self
@@ -29,7 +29,7 @@ VIEWED = {
 
 
 class Named(BaseModel):
-    """A tag, whole and in its two parts."""
+    """A tag: its text, and its feature and value."""
 
     model_config = example(**NAMED)
 
@@ -39,10 +39,10 @@ class Named(BaseModel):
 
 
 class Reason(Named):
-    """One tag's part in the score of an item.
+    """The contribution of one tag to the score of an item.
 
-    `contribution`s of an item, of all tags and viewed items, sum to its score; `share` is signed,
-    and the absolute shares of them all sum to 1. `weight` is how much the tag counts for the item.
+    The contributions of all tags and viewed items sum to the score. `share` is signed, and the
+    absolute shares sum to 1. `weight` is the weight of the tag for the item.
     """
 
     model_config = example(**REASON)
@@ -67,7 +67,7 @@ class Reason(Named):
 
 
 class ViewedReason(BaseModel):
-    """The part of one viewed item in the score of an item, beside the tags.
+    """The contribution of one viewed item to the score of an item, beside the tags.
 
     Only models with a remainder have such reasons.
     """
@@ -92,14 +92,14 @@ class ViewedReason(BaseModel):
         )
 
 
-# One name for the two kinds of reason, so that generated clients have one type for it.
+# A named union, so that generated clients have one type for it.
 AnyReason = TypeAliasType(
     "AnyReason",
     Annotated[
         Reason | ViewedReason,
         Field(
             discriminator="kind",
-            description="A tag, or an item that was viewed; `kind` tells which.",
+            description="A tag or a viewed item, as `kind` says.",
             examples=[REASON, VIEWED],
         ),
     ],
@@ -112,5 +112,5 @@ def reasons_of(reasons: Iterable[why.AnyReason]) -> list[Reason | ViewedReason]:
 
 
 def named(tag: Tag) -> dict[str, str]:
-    """Return a tag whole and in its parts, as every answer that is about a tag has them."""
+    """Return the fields of a tag that every response about a tag has."""
     return {"tag": str(tag), "feature": tag.feature, "value": tag.value}
