@@ -17,6 +17,8 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.card_view import ViewedRow
+from teaser.app.site.profile_view import TagRow
 from teaser.app.site.score_steps import MAX_VIEWED, waterfall
 from teaser.explain import ViewedReason
 from teaser.profile import Steering
@@ -249,8 +251,8 @@ def test_steps_add_up(
     assert fall.from_tags + fall.from_viewed == pytest.approx(round(total, 2), abs=1e-9)
     assert sum(s.is_viewed for s in fall.steps) <= MAX_VIEWED + 1
     for step in fall.steps:
-        if not step.is_viewed:
-            affinity = session.profile.affinities[step.row.tag]  # type: ignore[union-attr]
+        if isinstance(step.row, TagRow):
+            affinity = session.profile.affinities[step.row.tag]
             assert step.weight is not None
             product = affinity * step.weight * fall.tags_weight
             assert product == pytest.approx(step.contribution, abs=1e-12)
@@ -259,7 +261,9 @@ def test_steps_add_up(
 def test_a_long_history_is_told_in_few_steps(remainder_model: Teaser) -> None:
     state = State(history=tuple(f"i{i}" for i in range(20)), balance=0.7)
     fall = waterfall(PersonalModel(Catalogue(remainder_model), state), "i30", texts_in("en"))
-    assert fall.steps[-1].row.title == "12 more that you viewed"  # type: ignore[union-attr]
+    rest_row = fall.steps[-1].row
+    assert isinstance(rest_row, ViewedRow)
+    assert rest_row.title == "12 more that you viewed"
     singles = [s for s in fall.steps[:-1] if s.is_viewed]
     assert len(singles) == MAX_VIEWED
     rest = sorted(map(abs, fall.explanation.viewed.values()))[:-MAX_VIEWED]
