@@ -261,9 +261,7 @@ def test_steps_add_up(
 def test_a_long_history_is_told_in_few_steps(remainder_model: Teaser) -> None:
     state = State(history=tuple(f"i{i}" for i in range(20)), balance=0.7)
     fall = waterfall(PersonalModel(Catalogue(remainder_model), state), "i30", texts_in("en"))
-    rest_row = fall.steps[-1].row
-    assert isinstance(rest_row, ViewedRow)
-    assert rest_row.title == "12 more that you viewed"
+    assert fall.steps[-1].row == ViewedRow(None, "12 more that you viewed")
     singles = [s for s in fall.steps[:-1] if s.is_viewed]
     assert len(singles) == MAX_VIEWED
     rest = sorted(map(abs, fall.explanation.viewed.values()))[:-MAX_VIEWED]

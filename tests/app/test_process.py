@@ -5,6 +5,7 @@ import shutil
 import socket
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ def test_the_demonstrations_model_is_fitted_again_only_when_broken_or_past(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     today = date.today()
-    size = {"n_events": 50, "n_users": 100}
+    size: dict[str, Any] = {"n_events": 50, "n_users": 100}
     folder = tmp_path / "teaser" / f"events-{teaser.__version__}-50-100-0"
     month_ago = events.dataset(**size, start=today - timedelta(days=30))
     teaser.Teaser().fit(month_ago).save(folder)

@@ -28,7 +28,10 @@ _MAX_AGE = timedelta(weeks=1)  # of the events of a demonstration
 
 
 def serve(
-    settings: Settings, *, workers: int = 1, ready: Callable[[str, int], None] | None = None
+    settings: Settings,
+    *,
+    workers: int = 1,
+    ready: Callable[[str, int], object] = lambda host, port: None,
 ) -> None:
     """Serve until stopped; several workers map one private copy of the model.
 
@@ -54,14 +57,12 @@ def serve(
     _need_free_port(settings.host, settings.port)
     if workers == 1:
         app = create_app(settings)
-        if ready is not None:
-            ready(settings.host, settings.port)
+        ready(settings.host, settings.port)
         uvicorn.run(app, **_options(settings))
         return
     with shared_room(Path(settings.copies) if settings.copies else None) as room:
         _prepare(settings, room)
-        if ready is not None:
-            ready(settings.host, settings.port)
+        ready(settings.host, settings.port)
         os.environ.update(settings.model_copy(update={"room": str(room)}).as_environment())
         config = uvicorn.Config(
             "teaser.app.server:create_app_from_environment",

@@ -52,7 +52,7 @@ def test_each_mistake_has_its_sentence(value: Any, said: str) -> None:
 @pytest.mark.parametrize("item", [True, 1.5, None, 2**63, "", "x" * 201, [], {}])
 def test_an_id_is_explained_as_one_thing(item: Any) -> None:
     found = describe(errors_of(schemas.ItemChoice, {"item_id": item}))
-    assert found.startswith("item_id: an id of an item must be a whole number of 64 bits or a text")
+    assert found.startswith("item_id: an item id must be a whole number of 64 bits or a text")
     assert "function" not in found
 
 

@@ -7,13 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from app.conftest import TestClient
+from app.conftest import TestClient, services_of
 
 from teaser.app.http.identity import TOKEN
-from teaser.app.people.store import Store
 
 OWN = {"origin": "http://testserver"}
-FORMS = ["/act", "/skip", "/language", "/theme", "/share", "/delete"]
 VIEW = {"view": "i1", "language": "nl", "theme": "dark"}
 
 
@@ -21,14 +19,8 @@ def history(page: str) -> list[str]:
     return re.findall(r'data-card="seen ([^"]+)"', page)
 
 
-def store_of(client: TestClient) -> Store:
-    app: Any = client.app
-    store: Store = app.state.services.store
-    return store
-
-
 def people(client: TestClient) -> int:
-    with store_of(client)._reading() as connection:
+    with services_of(client).store._reading() as connection:
         return int(connection.exec_driver_sql("SELECT count(*) FROM person").scalar_one())
 
 
@@ -91,7 +83,7 @@ class TestIssued:
         answer = client.post("/act", data=VIEW, headers={**OWN, **headers}, follow_redirects=False)
         given = answer.headers["set-cookie"].split(";")[0].removeprefix(f"{TOKEN}=")
         assert given != planted
-        store = store_of(client)
+        store = services_of(client).store
         assert store.find_person(planted) is None
         assert store.find_person(given) is not None
         client.cookies.clear()
@@ -121,7 +113,7 @@ class TestIssued:
     def test_tokens_of_earlier_versions_are_still_those_of_their_people(
         self, client: TestClient
     ) -> None:
-        store = store_of(client)
+        store = services_of(client).store
         # Before signatures, and with a signature of 22 characters and no separator.
         for token in ("u" * 43, "s" * 65):
             store.create_person(token=token)
@@ -173,7 +165,7 @@ class TestFirstPage:
             assert "set-cookie" not in client.get(path).headers, path
 
     def test_who_looks_at_a_shared_profile_gets_none(self, client: TestClient) -> None:
-        store = store_of(client)
+        store = services_of(client).store
         token = store.make_share(store.create_person()[0])[0]
         answer = client.get(f"/s/{token}")
         assert answer.status_code == 200

@@ -1,10 +1,14 @@
 """The served model is replaced while requests go on; damage to its folder changes nothing."""
 
+import gc
 import os
 import shutil
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from app.conftest import TestClient, services_of
 
 from teaser import Teaser
 from teaser.app.serving.model_holder import ModelHolder
@@ -103,3 +107,20 @@ def test_a_process_that_begins_anew_sees_the_harm_too(folder: Path, tmp_path: Pa
     (file,) = folder.glob("*.safetensors")
     os.truncate(file, 10)
     assert ModelHolder(folder, room=room).load_error is not None
+
+
+def test_a_model_that_was_replaced_is_freed_after_pages_were_shown_from_it(
+    serve: Callable[..., TestClient], folder: Path, model: Teaser
+) -> None:
+    client = serve(model=folder)
+    holder = services_of(client).holder
+    old = weakref.ref(holder.current)
+    pages = ("/", "/?only=type%3Dfilm", "/search?q=event", "/suggest?q=event", "/item/i1")
+    for path in pages:
+        assert client.get(path).status_code == 200
+    model.save(folder)
+    assert holder.refresh()
+    gc.collect()
+    assert old() is None
+    for path in pages:
+        assert client.get(path).status_code == 200

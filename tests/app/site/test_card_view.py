@@ -5,13 +5,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from app.site.conftest import personal_of
 
 from teaser import Dataset, Teaser
 from teaser.app.i18n.texts import texts_in
-from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Card, Catalogue
 from teaser.app.serving.model_holder import ModelHolder
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.card_view import (
     ReasonRow,
     ViewedRow,
@@ -26,18 +25,8 @@ from teaser.explain import Reason
 EN = texts_in("en")
 
 
-@pytest.fixture(scope="module")
-def catalogue(model: Teaser) -> Catalogue:
-    return Catalogue(model)
-
-
-def session(catalogue: Catalogue, *history: str, **presses: int) -> PersonalModel:
-    named = {f"type={name}": steps for name, steps in presses.items()}
-    return PersonalModel(catalogue, State(history=history, presses=named))
-
-
 def test_cards_carry_match_reasons_and_moves(catalogue: Catalogue, model: Teaser) -> None:
-    seen = session(catalogue, "i1")
+    seen = personal_of(catalogue, "i1")
     found = model.recommend(["i1"], k=3)
     cards = card_views(seen, found, EN, {found[0].item_id: 2})
     assert [c.card.item_id for c in cards] == [r.item_id for r in found]
@@ -54,7 +43,7 @@ def test_a_tag_that_matters_more_to_an_item_is_marked_on_its_card(dataset: Datas
     learned = Teaser(
         l2_weights=5.0, l2_encoder=5.0, decoder="learned", l2_decoder=0.3, tol=1e-5
     ).fit(dataset)
-    seen = session(Catalogue(learned), "i1", "i4")
+    seen = personal_of(Catalogue(learned), "i1", "i4")
     found = learned.recommend(["i1", "i4"], k=20)
     marks = [r.matters_more for c in card_views(seen, found, EN, {}) for r in c.reasons]
     assert marks == [
@@ -87,7 +76,7 @@ def test_facts_say_what_where_and_how_dear_first() -> None:
 
 
 def test_somebody_new_is_shown_no_match(catalogue: Catalogue) -> None:
-    for seen, is_shown in ((session(catalogue), False), (session(catalogue, film=1), True)):
+    for seen, is_shown in ((personal_of(catalogue), False), (personal_of(catalogue, film=1), True)):
         for card in card_views(seen, seen.recommend(k=3), EN):
             assert (card.match is not None) == bool(card.reasons) == is_shown
 

@@ -16,11 +16,6 @@ from teaser.data.tagging.rule_set import Rules
 
 
 @pytest.fixture(scope="module")
-def catalogue(model: Teaser) -> Catalogue:
-    return Catalogue(model)
-
-
-@pytest.fixture(scope="module")
 def dated(tables: tuple[pl.DataFrame, pl.DataFrame]) -> Catalogue:
     """The same items, one on each day of a month and some."""
     interactions, items = tables
@@ -68,12 +63,12 @@ def request_of(**headers: str) -> Request:
 
 def test_a_page_beside_a_list_has_its_filters(catalogue: Catalogue) -> None:
     came = request_of(host="here.example", referer="http://here.example/?only=type%3Dfilm&n=96")
-    filters = Filters.beside(came, catalogue)
+    filters = Filters.of_list(came, catalogue)
     assert filters.tags == (Tag("type", "film"),)
     assert filters.pairs() == [("only", "type=film")]
     elsewhere = request_of(host="here.example", referer="http://x.example/?only=type%3Dfilm")
-    assert Filters.beside(elsewhere, catalogue).tags == ()
-    assert Filters.beside(request_of(host="here.example"), catalogue).tags == ()
+    assert Filters.of_list(elsewhere, catalogue).tags == ()
+    assert Filters.of_list(request_of(host="here.example"), catalogue).tags == ()
 
 
 def test_length_has_a_limit(catalogue: Catalogue) -> None:

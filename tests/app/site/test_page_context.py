@@ -1,7 +1,5 @@
 """The context of a page: the present state, and what the last action changed."""
 
-import pytest
-
 from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import Event, State, fold
@@ -10,11 +8,6 @@ from teaser.app.site.page_context import PageContext
 from teaser.app.site.visitor import Visitor
 
 VISITOR = Visitor(None, texts_in("en"), "auto", False, False)
-
-
-@pytest.fixture(scope="module")
-def catalogue(model: Teaser) -> Catalogue:
-    return Catalogue(model)
 
 
 def test_without_an_action_there_is_no_summary(catalogue: Catalogue) -> None:

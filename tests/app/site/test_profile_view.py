@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from app.site.conftest import personal_of
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
@@ -24,18 +25,8 @@ from teaser.app.site.profile_view import (
 EN = texts_in("en")
 
 
-@pytest.fixture(scope="module")
-def catalogue(model: Teaser) -> Catalogue:
-    return Catalogue(model)
-
-
-def session(catalogue: Catalogue, *history: str, **presses: int) -> PersonalModel:
-    named = {f"type={name}": steps for name, steps in presses.items()}
-    return PersonalModel(catalogue, State(history=history, presses=named))
-
-
 def test_impacts_sum_to_one_and_lead(catalogue: Catalogue) -> None:
-    features = profile_view(session(catalogue, "i1", "i4"), EN).features
+    features = profile_view(personal_of(catalogue, "i1", "i4"), EN).features
     impacts = [f.impact for f in features]
     assert sum(impacts) == pytest.approx(1)
     assert impacts == sorted(impacts, reverse=True)
@@ -43,7 +34,7 @@ def test_impacts_sum_to_one_and_lead(catalogue: Catalogue) -> None:
 
 
 def test_tags_are_ordered_by_influence_and_equal_the_profile(catalogue: Catalogue) -> None:
-    seen = session(catalogue, "i1", "i4", film=2)
+    seen = personal_of(catalogue, "i1", "i4", film=2)
     rows = feature_rows(seen, "town", EN)
     sizes = [abs(row.affinity) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
@@ -67,7 +58,7 @@ def test_bars_end_where_numbers_go_on() -> None:
 
 
 def test_no_tag_is_lost(catalogue: Catalogue) -> None:
-    for feature in profile_view(session(catalogue, "i1", film=1), EN).features:
+    for feature in profile_view(personal_of(catalogue, "i1", film=1), EN).features:
         assert len(feature.rows) <= SHOWN_TAGS + 1
         n_tags = len(catalogue.features.get(feature.name, [0]))
         assert len(feature.rows) + feature.n_more == n_tags
@@ -75,7 +66,7 @@ def test_no_tag_is_lost(catalogue: Catalogue) -> None:
 
 
 def test_statements_can_be_denied(catalogue: Catalogue) -> None:
-    view = profile_view(session(catalogue, "i1", "i3", "i5"), EN)
+    view = profile_view(personal_of(catalogue, "i1", "i3", "i5"), EN)
     assert view.statements
     for statement in view.statements:
         assert statement.presses
@@ -93,11 +84,11 @@ def test_statements_can_be_denied(catalogue: Catalogue) -> None:
     ],
 )
 def test_certainty_in_words(catalogue: Catalogue, history: tuple[str, ...], words: str) -> None:
-    assert describe_certainty(session(catalogue, *history), EN).startswith(words)
+    assert describe_certainty(personal_of(catalogue, *history), EN).startswith(words)
 
 
 def test_presses_alone_are_spoken_of(catalogue: Catalogue) -> None:
-    said = describe_certainty(session(catalogue, film=-2), EN)
+    said = describe_certainty(personal_of(catalogue, film=-2), EN)
     assert said == "Not sure at all: 0 items seen, 2 presses."
 
 
@@ -124,7 +115,7 @@ def test_a_feature_leads_with_the_most_influential_and_what_was_pressed(
 ) -> None:
     monkeypatch.setattr("teaser.app.site.profile_view.INLINE_TAGS", inline)
     monkeypatch.setattr("teaser.app.site.profile_view.SHOWN_TAGS", 1)
-    weak = [slow_feature(session(catalogue, "i1", "i4"), "town")[i] for i in (-1, -2)]
+    weak = [slow_feature(personal_of(catalogue, "i1", "i4"), "town")[i] for i in (-1, -2)]
     presses = {str(weak[0]): 1, str(weak[1]): -1}
     seen = PersonalModel(catalogue, State(history=("i1", "i4"), presses=presses))
     town = next(f for f in profile_view(seen, EN).features if f.name == "town")

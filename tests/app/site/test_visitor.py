@@ -1,11 +1,10 @@
 """The visitor behind a request: person, language, theme and quick start, from its headers."""
 
-from typing import Any
-
 import pytest
-from app.conftest import TestClient
+from app.conftest import TestClient, services_of
 from fastapi import Request
 
+from teaser.app.dependencies import Services
 from teaser.app.http.identity import TOKEN, new_token
 from teaser.app.site.visitor import Visitor, ensure_person, visitor_of
 
@@ -17,9 +16,8 @@ def visitor(client: TestClient, cookie: str = "", **headers: str) -> Visitor:
 
 
 @pytest.fixture
-def services(client: TestClient) -> Any:
-    app: Any = client.app
-    return app.state.services
+def services(client: TestClient) -> Services:
+    return services_of(client)
 
 
 def test_somebody_new(client: TestClient) -> None:
@@ -37,7 +35,7 @@ def test_cookies_and_headers_are_read(client: TestClient) -> None:
     assert (odd.theme, odd.texts.language) == ("auto", "nl")
 
 
-def test_a_person_is_created_once_with_the_token(client: TestClient, services: Any) -> None:
+def test_a_person_is_created_once_with_the_token(client: TestClient, services: Services) -> None:
     token = new_token(services.store.signing_key)
     new = visitor(client, f"{TOKEN}={token}")
     assert (new.person_id, new.token) == (None, token)
@@ -48,7 +46,7 @@ def test_a_person_is_created_once_with_the_token(client: TestClient, services: A
     assert ensure_person(known, services) == (person_id, None)
 
 
-def test_a_planted_token_is_not_used(client: TestClient, services: Any) -> None:
+def test_a_planted_token_is_not_used(client: TestClient, services: Services) -> None:
     planted = visitor(client, f"{TOKEN}=planted")
     assert planted.token is None
     _, given = ensure_person(planted, services)

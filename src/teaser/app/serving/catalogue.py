@@ -125,10 +125,7 @@ class Catalogue:
     @cached_property
     def user_features(self) -> dict[str, list[Tag]]:
         """The user tags of each feature, in the order of the data."""
-        found: dict[str, list[Tag]] = {}
-        for tag in self.model.user_tags_:
-            found.setdefault(tag.feature, []).append(tag)
-        return found
+        return _by_feature(self.model.user_tags_)
 
     @cached_property
     def tag_sizes(self) -> NDArray[Any]:
@@ -138,12 +135,8 @@ class Catalogue:
     @cached_property
     def features(self) -> dict[str, list[Tag]]:
         """The tags of each feature, the most common first; without popularity."""
-        order = np.argsort(-self.tag_sizes, kind="stable").tolist()
-        found: dict[str, list[Tag]] = {}
-        for i in order:
-            if self.model.tags_[i] != POPULARITY:
-                found.setdefault(self.model.tags_[i].feature, []).append(self.model.tags_[i])
-        return found
+        common = [self.model.tags_[i] for i in np.argsort(-self.tag_sizes, kind="stable").tolist()]
+        return _by_feature(tag for tag in common if tag != POPULARITY)
 
     def _cell(self, role: str, place: int) -> str | None:
         column = self._roles.get(role)
@@ -165,7 +158,7 @@ def cached_per_catalogue(
         caches: weakref.WeakKeyDictionary[Catalogue, Callable[..., R]] = weakref.WeakKeyDictionary()
 
         @wraps(function)
-        def cached(catalogue: Catalogue, *args: P.args, **kwargs: P.kwargs) -> R:
+        def cached(catalogue: Catalogue, /, *args: P.args, **kwargs: P.kwargs) -> R:
             cache = caches.get(catalogue)
             if cache is None:
                 reference: Callable[[], Any] = weakref.ref(catalogue)
@@ -176,6 +169,13 @@ def cached_per_catalogue(
         return cached
 
     return decorate
+
+
+def _by_feature(tags: Iterable[Tag]) -> dict[str, list[Tag]]:
+    found: dict[str, list[Tag]] = {}
+    for tag in tags:
+        found.setdefault(tag.feature, []).append(tag)
+    return found
 
 
 def _safe_link(text: str | None) -> str | None:

@@ -108,9 +108,6 @@ class PersonalModel:
         return self.catalogue.model.entries(places, self.profile, self.scores)
 
 
-Session = PersonalModel
-
-
 def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
     """Return facts about a person, spelled as in the model; empty texts are dropped.
 

@@ -48,7 +48,7 @@ class Filters:
         )
 
     @classmethod
-    def beside(cls, request: Request, catalogue: Catalogue) -> "Filters":
+    def of_list(cls, request: Request, catalogue: Catalogue) -> "Filters":
         """Return the filters of the list that an item page belongs to.
 
         They are in its own address, or else in the address of the list that it was opened from.

@@ -14,7 +14,6 @@ from teaser.app.site.filters import Filters, filter_form
 from teaser.app.site.page_context import PageContext, page_context_of
 from teaser.app.site.preferences import about_view, balance_view
 from teaser.app.site.profile_view import profile_view
-from teaser.app.site.rendering import render
 from teaser.data.ids import ItemId
 from teaser.guide import quick_picks
 
@@ -41,12 +40,10 @@ def home_page(request: Request, context: PageContext, query: QueryParams) -> Res
     recommendations = personal.recommend(k=filters.k, allowed=allowed)
     summary = context.summary(recommendations, k=filters.k, allowed=allowed)
     moves = summary.change.moves if summary else None
-    return render(
+    return context.render(
         request,
-        context.visitor,
         "home.html",
         page_path=filters.path(),
-        state=context.state,
         summary=summary,
         profile=profile_view(personal, texts),
         history=[_small_card(catalogue, i) for i in reversed(personal.history)],

@@ -10,7 +10,7 @@ from teaser.app.site.card_view import fact_line, plain_card
 from teaser.app.site.filters import Filters
 from teaser.app.site.page_context import page_context_of
 from teaser.app.site.profile_view import tag_row
-from teaser.app.site.rendering import path_part, render
+from teaser.app.site.rendering import path_part
 from teaser.app.site.score_steps import waterfall
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
@@ -30,14 +30,12 @@ def item(request: Request, item_id: str) -> Response:
     context = page_context_of(request)
     texts, catalogue = context.texts, context.catalogue
     card = catalogue.card(_item_id(request, item_id))
-    filters = Filters.beside(request, catalogue)
-    return render(
+    filters = Filters.of_list(request, catalogue)
+    return context.render(
         request,
-        context.visitor,
         "item.html",
         title=card.title,
         page_path=_address("item", card.item_id, filters),
-        state=context.state,
         summary=context.summary(allowed=filters.allowed(catalogue)),
         card=card,
         facts=fact_line(card, texts),
@@ -60,7 +58,7 @@ def lift(request: Request, item_id: str) -> Response:
     context = page_context_of(request)
     personal = context.personal
     card = context.catalogue.card(_item_id(request, item_id))
-    filters = Filters.beside(request, context.catalogue)
+    filters = Filters.of_list(request, context.catalogue)
     allowed = filters.allowed(context.catalogue)
     found = smallest_presses(
         context.catalogue.model,
@@ -73,13 +71,11 @@ def lift(request: Request, item_id: str) -> Response:
         steering=personal.steering,
     )
     place = context.catalogue.model.items_.index_of(card.item_id)
-    return render(
+    return context.render(
         request,
-        context.visitor,
         "lift.html",
         title=card.title,
         page_path=_address("lift", card.item_id, filters),
-        state=context.state,
         summary=context.summary(allowed=allowed),
         card=card,
         lift=found,
@@ -115,12 +111,10 @@ def tag(request: Request, tag: str) -> Response:
         for source, part in sorted(raw.items(), key=lambda pair: -abs(pair[1]))
     ]
     carriers = context.catalogue.tag_sizes[index[wanted]]
-    return render(
+    return context.render(
         request,
-        context.visitor,
         "tag.html",
         title=texts.tag(wanted),
-        state=context.state,
         summary=context.summary(),
         row=tag_row(wanted, personal.profile.affinities[wanted], personal, texts),
         learned=learned,

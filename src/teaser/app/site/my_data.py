@@ -60,13 +60,11 @@ def end_share(request: Request, share_id: Annotated[str, Form()]) -> Response:
 def _share_page(request: Request, context: PageContext, *, made: str | None = None) -> Response:
     person_id = context.visitor.person_id
     shares = services_of(request).store.shares(person_id) if person_id else []
-    return render(
+    return context.render(
         request,
-        context.visitor,
         "share.html",
         title=context.texts("Share"),
         page_path="/share",
-        state=context.state,
         link=f"{own_origin(request)}/s/{made}" if made else None,
         shares=list(reversed(shares)),
         newest=share_id_of(made) if made else None,
@@ -114,12 +112,10 @@ def export(request: Request) -> Response:
 def offer_delete(request: Request) -> Response:
     """Ask before anything is deleted."""
     context = page_context_of(request)
-    return render(
+    return context.render(
         request,
-        context.visitor,
         "delete.html",
         title=context.texts("Delete my data"),
-        state=context.state,
         is_done=False,
     )
 

@@ -3,9 +3,10 @@
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from fastapi import Request
+from fastapi import Request, Response
 from numpy.typing import NDArray
 
 from teaser.app.actions import DEAF, LIMIT, decide
@@ -21,6 +22,7 @@ from teaser.app.site.list_changes import (
     describe_action,
     describe_effect,
 )
+from teaser.app.site.rendering import render
 from teaser.app.site.visitor import Visitor, visitor_of
 from teaser.errors import TeaserError
 from teaser.explain import Recommendation
@@ -79,6 +81,10 @@ class PageContext:
         if self.event.kind == "press" and self.personal.profile.tags_weight == 0:
             return ActionSummary(action, self.texts(DEAF), change)
         return ActionSummary(action, describe_effect(change, self.texts), change)
+
+    def render(self, request: Request, template: str, **values: Any) -> Response:
+        """Return a page in the visitor's language, with the buttons for their state."""
+        return render(request, self.visitor, template, state=self.state, **values)
 
 
 def page_context_of(request: Request) -> PageContext:

@@ -1,6 +1,8 @@
 """The waterfall of an item's score: steps that add up to it."""
 
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
 from teaser.app.i18n.texts import Texts
 from teaser.app.serving.personal_model import PersonalModel
@@ -11,6 +13,12 @@ from teaser.explain import Explanation, Reason, ViewedReason
 
 MAX_VIEWED = 8
 _DIGITS, _MAX_DIGITS = 2, 6
+
+
+class _Part(NamedTuple):
+    row: TagRow | ViewedRow
+    weight: float | None
+    contribution: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +101,7 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
         steering=personal.steering,
     )
     parts = _parts(explanation, personal, texts)
-    sums = [0.0]
-    for _, _, contribution in parts:
-        sums.append(sums[-1] + contribution)
+    sums = list(accumulate((part.contribution for part in parts), initial=0.0))
     low, high = min(sums), max(sums)
     width = (high - low) or 1.0
 
@@ -105,18 +111,16 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
     steps: list[Step] = []
     running = 0.0
     for part, before, after in zip(parts, sums, sums[1:], strict=False):
-        shown = round(part[2], _DIGITS)
+        shown = round(part.contribution, _DIGITS)
         running = round(running + shown, _DIGITS)
         steps.append(
             Step(
-                row=part[0],
-                weight=part[1],
-                contribution=part[2],
+                *part,
                 shown=shown,
                 running=running,
                 digits=_digits(part, personal.profile.tags_weight),
                 start=at(min(before, after)),
-                length=round(100 * abs(part[2]) / width, 2),
+                length=round(100 * abs(part.contribution) / width, 2),
             )
         )
     total = explanation.score
@@ -132,9 +136,6 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
         from_tags=from_tags,
         from_viewed=round(total, _DIGITS) - from_tags,
     )
-
-
-_Part = tuple[TagRow | ViewedRow, float | None, float]
 
 
 def _digits(part: _Part, tags_weight: float) -> int:
@@ -159,11 +160,11 @@ def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> l
     for reason in explanation.reasons:
         if isinstance(reason, Reason):
             row = tag_row(reason.tag, reason.affinity, personal, texts)
-            parts.append((row, reason.weight, reason.contribution))
+            parts.append(_Part(row, reason.weight, reason.contribution))
         elif reason.item_id not in merged:
             title = reason.title or str(reason.item_id)
-            parts.append((ViewedRow(reason.item_id, title), None, reason.contribution))
+            parts.append(_Part(ViewedRow(reason.item_id, title), None, reason.contribution))
     if rest:
         title = texts.count("{n} more that you viewed", "{n} more that you viewed", len(rest))
-        parts.append((ViewedRow(None, title), None, sum(r.contribution for r in rest)))
+        parts.append(_Part(ViewedRow(None, title), None, sum(r.contribution for r in rest)))
     return parts

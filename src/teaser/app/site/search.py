@@ -8,7 +8,7 @@ from teaser.app.serving.name_search import find_names
 from teaser.app.site.card_view import plain_card
 from teaser.app.site.page_context import page_context_of
 from teaser.app.site.profile_view import feature_rows, tag_row
-from teaser.app.site.rendering import render, render_part
+from teaser.app.site.rendering import render_part
 from teaser.app.site.visitor import visitor_of
 from teaser.errors import UnknownFeatureError
 from teaser.profile import POPULARITY
@@ -53,12 +53,10 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
     number = max(1, min(n_pages, int(page))) if is_number else 1
     first = PAGE_SIZE * (number - 1)
     affinities = context.personal.profile.affinities
-    return render(
+    return context.render(
         request,
-        context.visitor,
         "search.html",
         title=texts("Search"),
-        state=context.state,
         summary=context.summary(),
         words=words,
         first=first,
@@ -91,12 +89,10 @@ def tags(request: Request, feature: str, q: str = "") -> Response:
         for row in feature_rows(context.personal, feature, texts)
         if all(word in f"{row.label} {row.tag.value}".casefold() for word in words)
     ]
-    return render(
+    return context.render(
         request,
-        context.visitor,
         "tags.html",
         title=texts.feature(feature),
-        state=context.state,
         summary=context.summary(),
         feature=feature,
         words=q[:MAX_QUERY],
