@@ -170,9 +170,8 @@ class TestStateless:
         said = error_of(client.post(f"{API}/profile", json=asked), 422)
         assert "out of range" in said["message"]
 
-    @pytest.mark.parametrize(
-        ("path", "asked", "closest"),
-        [
+    def test_unknown_names_are_404_with_the_closest(self, client: TestClient) -> None:
+        cases: list[tuple[str, dict[str, Any], str]] = [
             ("recommend", {"history": ["i0", "j1"]}, "Closest: i1"),
             ("recommend", {"presses": [{"tag": "town=Gent", "steps": 1}]}, "Closest: town=Ghent"),
             ("recommend", {"only_tags": ["town=Gent"]}, "Closest: town=Ghent"),
@@ -181,18 +180,14 @@ class TestStateless:
             ("explain", {"item_id": "i400"}, "Closest: i4"),
             ("origins", {"tag": "town=Gent"}, "Closest: town=Ghent"),
             ("similar", {"item_id": "j1"}, "Closest: i1"),
-        ],
-    )
-    def test_unknown_names_are_404_with_the_closest(
-        self, client: TestClient, path: str, asked: dict[str, Any], closest: str
-    ) -> None:
-        said = error_of(client.post(f"{API}/{path}", json=asked), 404)
-        assert said["code"] == "unknown_name"
-        assert closest in said["message"]
+        ]
+        for path, asked, closest in cases:
+            said = error_of(client.post(f"{API}/{path}", json=asked), 404)
+            assert said["code"] == "unknown_name"
+            assert closest in said["message"]
 
-    @pytest.mark.parametrize(
-        ("path", "asked", "said"),
-        [
+    def test_wrong_values_are_422_and_say_where(self, client: TestClient) -> None:
+        cases: list[tuple[str, dict[str, Any], str]] = [
             ("recommend", {"k": 0}, "body.k"),
             ("recommend", {"k": 501}, "body.k"),
             ("recommend", {"k": "many"}, "body.k"),
@@ -225,18 +220,15 @@ class TestStateless:
             ("explain", {}, "body.item_id"),
             ("origins", {}, "body.tag"),
             ("similar", {"item_id": "i0", "k": 0}, "body.k"),
-        ],
-    )
-    def test_wrong_values_are_422_and_say_where(
-        self, client: TestClient, path: str, asked: dict[str, Any], said: str
-    ) -> None:
-        found = error_of(client.post(f"{API}/{path}", json=asked), 422)
-        assert found["code"] == "invalid"
-        assert said in found["message"]
+        ]
+        for path, asked, place in cases:
+            found = error_of(client.post(f"{API}/{path}", json=asked), 422)
+            assert found["code"] == "invalid"
+            assert place in found["message"]
 
-    @pytest.mark.parametrize(
-        ("status", "body"),
-        [
+    def test_no_json_is_400_and_wrong_json_422(self, client: TestClient) -> None:
+        headers = {"content-type": "application/json"}
+        for status, body in [
             (400, b"{"),
             (400, b"{'k': 1}"),
             (400, b'{"k": 1,}'),
@@ -253,17 +245,12 @@ class TestStateless:
             (422, b'{"history": ["\\ud800"]}'),
             (422, b'{"\\ud800": 1}'),
             (422, b'{"presses": [{"tag": "a=\\ud800", "steps": 1}]}'),
-        ],
-    )
-    def test_no_json_is_400_and_wrong_json_422(
-        self, client: TestClient, status: int, body: bytes
-    ) -> None:
-        headers = {"content-type": "application/json"}
-        answer = client.post(f"{API}/recommend", content=body, headers=headers)
-        said = error_of(answer, status)
-        assert said["code"] == ("unreadable" if status == 400 else "invalid")
-        assert said["message"].endswith(".")
-        assert not re.search("Input should|pydantic|parsing the body|required", said["message"])
+        ]:
+            answer = client.post(f"{API}/recommend", content=body, headers=headers)
+            said = error_of(answer, status)
+            assert said["code"] == ("unreadable" if status == 400 else "invalid")
+            assert said["message"].endswith(".")
+            assert not re.search("Input should|pydantic|parsing the body|required", said["message"])
 
     def test_other_kinds_of_body_are_refused(self, client: TestClient) -> None:
         answer = client.post(f"{API}/recommend", data={"k": "5"})
