@@ -12,7 +12,22 @@ FILES = sorted(p for p in SOURCE.rglob("*.py") if "migrations" not in p.parts)
 
 # A room is a folder, or a module that stands in a folder of rooms. It imports only from rooms
 # above it in this list; see docs/maintainers/design.md.
-ORDER: list[str] = []
+ORDER = [
+    "errors", "artifact",
+    "data.ids", "data.sparse_matrix", "data.reading", "data.tagging", "data.dataset",
+    "data.split", "data.sources", "data.events",
+    "profile", "explain",
+    "model.checks", "model.gram", "model.solver", "model.packed", "model.item_table",
+    "model.tag_table", "model.extensions", "model.registry", "model.user_state", "model.base",
+    "model.new_items", "model.tagged", "model.encoder", "model.teaser", "model.baselines",
+    "model.shared_fit", "testing",
+    "guide",
+    "evaluate.metrics", "evaluate.protocol", "evaluate.simulation", "evaluate.study",
+    "evaluate.report.tables", "evaluate.report.pictures", "evaluate.report",
+    "app.settings", "app.people", "app.http", "app.i18n", "app.serving", "app.dependencies",
+    "app.actions", "app.api", "app.site", "app.error_handlers", "app.server", "app.process",
+    "cli",
+]  # fmt: skip
 FREE = {"_version", "__init__", "__main__"}
 # The folders whose own modules are rooms.
 HALLS = {"", "app", "data", "model", "evaluate"}
@@ -63,15 +78,14 @@ def test_a_room_holds_about_a_dozen_files() -> None:
 
 def test_no_import_stands_in_a_function_to_get_around_a_circle() -> None:
     for path in FILES:
+        # The command line and the compiled kernels are imported late: both need extra packages.
+        if path.parent.name == "cli" or path == SOURCE / "model" / "gram" / "operator.py":
+            continue
         for function in ast.walk(ast.parse(path.read_text())):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-                inner = [
-                    node.module
-                    for node in ast.walk(function)
-                    if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("teaser")
-                ]
-                # Commands import the application and the experiments late: both are extras.
-                assert not inner or path.parent.name == "cli" or "kernels" in path.read_text(), path
+                for node in ast.walk(function):
+                    if isinstance(node, ast.ImportFrom):
+                        assert not (node.module or "").startswith("teaser"), path
 
 
 def test_every_file_says_its_job_and_stays_readable() -> None:
