@@ -81,7 +81,7 @@ def check(
     item = str(rng.choice([f"i{i}" for i in range(n) if f"i{i}" not in history]))
     rank = int(rng.integers(1, 4))
     found = smallest_presses(
-        model, item, history, presses, rank=rank, limit=limit, allowed=allowed, steering=steering
+        model, item, history, presses, k=rank, max_presses=limit, allowed=allowed, steering=steering
     )
     best = brute_force(model, item, history, presses, rank, limit, allowed, steering)
     if best is None or found is None:
@@ -133,12 +133,12 @@ def test_fewer_rivals_ask_for_fewer_presses(model: Teaser) -> None:
     ranked = [r.item_id for r in model.recommend(["i1", "i5"], k=40)]
     allowed = np.ones(len(model.items_), dtype=bool)
     allowed[[model.items_.index_of(i) for i in ranked[:-3]]] = False
-    found = smallest_presses(model, ranked[-1], ["i1", "i5"], rank=3, allowed=allowed)
+    found = smallest_presses(model, ranked[-1], ["i1", "i5"], k=3, allowed=allowed)
     assert found is not None
     assert (found.presses, found.rank_before) == ({}, 3)
     assert allowed.sum() == len(model.items_) - len(ranked) + 3, "the mask is left as it was"
     allowed[model.items_.index_of(ranked[-1])] = False
-    assert smallest_presses(model, ranked[-1], ["i1", "i5"], rank=3, allowed=allowed) is None
+    assert smallest_presses(model, ranked[-1], ["i1", "i5"], k=3, allowed=allowed) is None
 
 
 def test_a_mask_of_another_length_is_refused(model: Teaser) -> None:
@@ -165,9 +165,9 @@ def test_a_twin_that_comes_first_stays_first() -> None:
     D = twins.decoder_.toarray()
     D[:2, -1] = 0.5
     twins._tag_table = replace(twins.tag_table_, decoder=type(twins.decoder_)(D))
-    assert smallest_presses(twins, "i1", ["i5"], rank=1, limit=20) is None
-    first = smallest_presses(twins, "i0", ["i5"], rank=1, limit=20)
-    second = smallest_presses(twins, "i1", ["i5"], rank=2, limit=20)
+    assert smallest_presses(twins, "i1", ["i5"], k=1, max_presses=20) is None
+    first = smallest_presses(twins, "i0", ["i5"], k=1, max_presses=20)
+    second = smallest_presses(twins, "i1", ["i5"], k=2, max_presses=20)
     assert first is not None
     assert second is not None
     assert first.total == second.total
@@ -176,7 +176,7 @@ def test_a_twin_that_comes_first_stays_first() -> None:
 
 def test_what_is_up_needs_no_press(model: Teaser) -> None:
     best = model.recommend(["i1", "i5"], k=3)[2]
-    found = smallest_presses(model, best.item_id, ["i1", "i5"], rank=3)
+    found = smallest_presses(model, best.item_id, ["i1", "i5"], k=3)
     assert found is not None
     assert (found.presses, found.total) == ({}, 0)
     assert found.rank_before == found.rank_after == 3
@@ -187,7 +187,7 @@ def test_what_is_up_needs_no_press(model: Teaser) -> None:
 def test_presses_that_are_there_stay_and_count(model: Teaser) -> None:
     last = model.recommend(["i1", "i5"], k=40)[-1].item_id
     presses = {tag: 5 for tag in model.explain(last, ["i1"]).contributions if tag != POPULARITY}
-    found = smallest_presses(model, last, ["i1", "i5"], presses, rank=10, limit=30)
+    found = smallest_presses(model, last, ["i1", "i5"], presses, k=10, max_presses=30)
     assert found is not None
     assert not set(found.presses) & set(presses)
     net = {**presses, **found.presses}
@@ -197,7 +197,7 @@ def test_presses_that_are_there_stay_and_count(model: Teaser) -> None:
 def test_a_tag_pressed_down_can_be_pressed_up_ten_times() -> None:
     model = random_model(3)
     tags = [t for t, x in model.explain("i2", []).contributions.items() if t != POPULARITY]
-    found = smallest_presses(model, "i2", [], {tags[0]: -5}, rank=1, limit=40)
+    found = smallest_presses(model, "i2", [], {tags[0]: -5}, k=1, max_presses=40)
     assert found is not None
     assert all(-5 <= n + (-5 if t == tags[0] else 0) <= 5 for t, n in found.presses.items())
 
@@ -205,11 +205,11 @@ def test_a_tag_pressed_down_can_be_pressed_up_ten_times() -> None:
 def test_what_cannot_be_brought_up_is_none(model: Teaser) -> None:
     history = ["i1", "i5"]
     last = model.recommend(history, k=40)[-1].item_id
-    far = smallest_presses(model, last, history, rank=1, limit=60)
+    far = smallest_presses(model, last, history, k=1, max_presses=60)
     assert far is not None
     assert far.total > 1
-    assert smallest_presses(model, last, history, rank=1, limit=far.total - 1) is None
-    exact = smallest_presses(model, last, history, rank=1, limit=far.total)
+    assert smallest_presses(model, last, history, k=1, max_presses=far.total - 1) is None
+    exact = smallest_presses(model, last, history, k=1, max_presses=far.total)
     assert exact is not None
     assert exact.total == far.total
     assert smallest_presses(model, "i5", history) is None
@@ -217,7 +217,7 @@ def test_what_cannot_be_brought_up_is_none(model: Teaser) -> None:
 
 def test_the_same_question_has_the_same_answer(model: Teaser) -> None:
     last = model.recommend(["i1"], k=40)[-1].item_id
-    once, again = (smallest_presses(model, last, ["i1"], rank=5, limit=20) for _ in range(2))
+    once, again = (smallest_presses(model, last, ["i1"], k=5, max_presses=20) for _ in range(2))
     assert once == again is not None
 
 
@@ -232,7 +232,7 @@ def check_only(model: Teaser, rng: np.random.Generator) -> int | None:
     """Ask about a random item, and confirm that the answer works and that no press is idle."""
     history = [f"i{i}" for i in rng.choice(400, 3, replace=False)]
     item = str(rng.choice([f"i{i}" for i in range(400) if f"i{i}" not in history]))
-    found = smallest_presses(model, item, history, rank=10, limit=6)
+    found = smallest_presses(model, item, history, k=10, max_presses=6)
     if found is None:
         return None
     shown = model.recommend(history, dict(found.presses), k=10)
@@ -243,8 +243,10 @@ def check_only(model: Teaser, rng: np.random.Generator) -> int | None:
     return found.total
 
 
-@pytest.mark.parametrize("settings", [{"rank": 0}, {"limit": 0}, {"rank": 2.5}, {"limit": True}])
-def test_rank_and_limit_are_whole_numbers(model: Teaser, settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "settings", [{"k": 0}, {"max_presses": 0}, {"k": 2.5}, {"max_presses": True}]
+)
+def test_k_and_max_presses_are_whole_numbers(model: Teaser, settings: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="whole number of at least 1"):
         smallest_presses(model, "i1", [], **settings)
 
@@ -276,7 +278,7 @@ def test_no_smaller_set_exists_where_viewed_items_count_too(seed: int, balance: 
 def test_presses_bring_nothing_up_where_only_viewed_items_count() -> None:
     model, alone = with_remainder(0), Steering(balance=1.0)
     ranked = [r.item_id for r in model.recommend(["i3", "i7"], k=12, steering=alone)]
-    how: dict[str, Any] = {"rank": 1, "limit": 10, "steering": alone}
+    how: dict[str, Any] = {"k": 1, "max_presses": 10, "steering": alone}
     assert smallest_presses(model, ranked[5], ["i3", "i7"], **how) is None
     first = smallest_presses(model, ranked[0], ["i3", "i7"], **how)
     assert first is not None

@@ -1,6 +1,7 @@
 """Plain statements: what the numbers support, and how to deny it."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,8 +90,8 @@ def test_one_statement_towards_and_two_away() -> None:
     assert towards == Statement(1, (concert, ghent, jazz), 0.7)
     assert first == Statement(-1, (Tag("type", "Workshop"),), 0.8)
     assert second == Statement(-1, (Tag("audience", "Children"),), 0.7)
-    assert statements(profile, limit=1) == [towards]
-    assert statements(profile, limit=0) == []
+    assert statements(profile, k=1) == [towards]
+    assert statements(profile, k=0) == []
 
 
 def test_only_what_is_strong_beside_the_strongest_is_said() -> None:
@@ -129,7 +130,7 @@ def test_statements_can_be_said() -> None:
     assert say(Statement(-1, tags[:1], 0.5)) == "You lean away from Concert."
 
 
-@pytest.mark.parametrize("limit", [-1, 1.5, True])
-def test_the_limit_is_a_whole_number(limit: float) -> None:
-    with pytest.raises(ParameterError, match="limit must be a whole number"):
-        statements(profile_of(a_x=0.8), limit=limit)  # type: ignore[arg-type]
+@pytest.mark.parametrize("k", [-1, 1.5, True])
+def test_k_is_a_whole_number(k: Any) -> None:
+    with pytest.raises(ParameterError, match="k must be a whole number"):
+        statements(profile_of(a_x=0.8), k=k)

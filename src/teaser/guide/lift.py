@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
-from teaser.errors import ParameterError
+from teaser.model.checks import check_count
 from teaser.model.extensions.user_features import About
 from teaser.model.item_table import History
 from teaser.model.tagged import TaggedModel
@@ -66,25 +66,25 @@ def smallest_presses(
     history: History,
     presses: PressesLike | None = None,
     *,
-    rank: int = 10,
-    limit: int = 10,
+    k: int = 10,
+    max_presses: int = 10,
     allowed: Array | None = None,
     about: About | None = None,
     steering: Steering = DEFAULT_STEERING,
 ) -> Lift | None:
-    """Return the fewest presses that put an item into the first `rank` recommendations.
+    """Return the fewest presses that put an item into the first k recommendations.
 
     Among answers with equally few single presses, the one with the fewest tags is returned.
-    The result is `None` if `limit` presses are not enough, and if the item is never recommended
-    because it is in the history or not allowed.
+    The result is `None` if `max_presses` presses are not enough, and if the item is never
+    recommended because it is in the history or not allowed.
 
     Parameters
     ----------
     presses
         The current presses. They stay in force: a tag at +4 can take one more +.
-    rank
-        The rank that the item should reach.
-    limit
+    k
+        The length of the list that the item should come into.
+    max_presses
         The largest number of single presses to propose. The cost of the search grows with it and
         with the number of tags of the item.
     allowed
@@ -100,7 +100,7 @@ def smallest_presses(
     way. The effect of each further press, bounds included, is a table of constants.
 
     The search enumerates all choices of one press, then two, then three, and so on. It prunes a
-    choice if its best continuation still leaves `rank` rivals ahead, or if an equally good choice
+    choice if its best continuation still leaves k rivals ahead, or if an equally good choice
     is examined elsewhere.
 
     The search starts with few rivals. Passing some rivals needs no more presses than passing all
@@ -113,15 +113,14 @@ def smallest_presses(
     that `steering.balance` leaves to tags.
     """
     model.check_fitted()
-    for name, value in (("rank", rank), ("limit", limit)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ParameterError(f"{name} must be a whole number of at least 1, found {value!r}.")
+    check_count("k", k)
+    check_count("max_presses", max_presses)
     barred = model.item_table_.barred(allowed)
     profile = model.profile(history, about=about, steering=steering)
     case = _case(model, item_id, profile, presses, barred, steering)
     if not case.may_rise:
         return None
-    found = {} if case.rank({}) <= rank else _search(case, int(rank), int(limit))
+    found = {} if case.rank({}) <= k else _search(case, int(k), int(max_presses))
     if found is None:
         return None
     return Lift(
@@ -215,30 +214,30 @@ def _case(
     )
 
 
-def _search(case: _Case, rank: int, limit: int) -> dict[int, int] | None:
+def _search(case: _Case, k: int, max_presses: int) -> dict[int, int] | None:
     """Try one press, two, three, ...; add rivals until the full ranking confirms the answer."""
     if case.weight == 0:
         return None
     now = case.scores({})
-    rows = _worst(case.ahead(now), now, max(_ROWS, 3 * rank))
-    board = _Board(case, rows, now, limit)
+    rows = _worst(case.ahead(now), now, max(_ROWS, 3 * k))
+    board = _Board(case, rows, now, max_presses)
     total = 1
-    while total <= limit:
+    while total <= max_presses:
         missed: set[int] = set()
         fewest = 0
-        for found in board.answers(total, rank):
+        for found in board.answers(total, k):
             # With more rivals, an answer with fewer tags might come first: search again.
             if missed and (len(found) > fewest or len(missed) > _ROWS):
                 break
             fewest = len(found)
             scores = case.scores(found)
             ahead = case.ahead(scores)
-            if len(ahead) < rank:
+            if len(ahead) < k:
                 return found
-            missed |= set(_worst(np.setdiff1d(ahead, rows), scores, rank).tolist())
+            missed |= set(_worst(np.setdiff1d(ahead, rows), scores, k).tolist())
         if missed:
             rows = np.concatenate([rows, np.array(sorted(missed))])
-            board = _Board(case, rows, now, limit)
+            board = _Board(case, rows, now, max_presses)
         else:
             total += 1
     return None
@@ -276,7 +275,7 @@ class _Board:
     B's presses: an equally good answer with no more tags exists without B.
     """
 
-    def __init__(self, case: _Case, rows: Array, now: Array, limit: int) -> None:
+    def __init__(self, case: _Case, rows: Array, now: Array, max_presses: int) -> None:
         tie = np.where(case.wins_tie[rows], -_MARGIN, _MARGIN)
         gaps = (now[rows] - now[case.item]) / (case.weight * case.step) + tie
         gain = case.row - case.D[rows].toarray()
@@ -287,7 +286,7 @@ class _Board:
             places = np.flatnonzero((sign * gain > 0).any(axis=0))
             for j, moves in zip(places.tolist(), case.moves(sign, places), strict=True):
                 reach = np.concatenate([[0.0], np.cumsum(moves / case.step)])
-                n = min(limit, int(np.searchsorted(reach, reach[-1] - 1e-12)))
+                n = min(max_presses, int(np.searchsorted(reach, reach[-1] - 1e-12)))
                 lever = _Lever(j, sign, sign * gain[:, j], reach[: n + 1])
                 if j == self.popularity:
                     self.start += [
@@ -312,7 +311,7 @@ class _Board:
         binding = covers & (most <= self.whole[:, None])
         self.price = (binding * self.whole[:, None]).sum(axis=0)
 
-    def answers(self, total: int, rank: int) -> list[dict[int, int]]:
+    def answers(self, total: int, k: int) -> list[dict[int, int]]:
         """Return the choices of exactly `total` presses that pass the rivals, fewest tags first."""
         start = [(m, gaps) for m, gaps in self.start if abs(m) <= total]
         gaps = np.array([gaps for _, gaps in start])
@@ -324,7 +323,7 @@ class _Board:
         done = []
         for t, (capacity, supply) in zip([*order, None], bounds, strict=True):
             keep = _hopeful(
-                gaps, left, rank, np.minimum.outer(self.strongest * left, capacity), supply
+                gaps, left, k, np.minimum.outer(self.strongest * left, capacity), supply
             )
             done.append(path[keep & (left == 0)])
             keep &= left > 0
@@ -380,11 +379,11 @@ class _Board:
         return {**found, self.popularity: int(row[-1])} if row[-1] else found
 
 
-def _hopeful(gaps: Array, left: Array, rank: int, reach: Array, supply: Array) -> Array:
-    """Return where the remaining presses may still leave fewer than `rank` rivals ahead.
+def _hopeful(gaps: Array, left: Array, k: int, reach: Array, supply: Array) -> Array:
+    """Return where the remaining presses may still leave fewer than k rivals ahead.
 
     `reach` bounds the push on each rival, `supply` the push on all rivals together.
     """
-    stuck = (gaps > reach).sum(axis=1) >= rank
-    need = np.sort(np.maximum(gaps, 0), axis=1)[:, : gaps.shape[1] - rank + 1].sum(axis=1)
+    stuck = (gaps > reach).sum(axis=1) >= k
+    need = np.sort(np.maximum(gaps, 0), axis=1)[:, : gaps.shape[1] - k + 1].sum(axis=1)
     return np.asarray(~stuck & (need <= supply[left] + 1e-9))

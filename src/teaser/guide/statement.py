@@ -35,8 +35,8 @@ class Statement:
     strength: float
 
 
-def statements(profile: Profile, *, limit: int = 3) -> list[Statement]:
-    """Return at most `limit` statements that a profile supports.
+def statements(profile: Profile, *, k: int = 3) -> list[Statement]:
+    """Return at most k statements that a profile supports.
 
     The first names what the user leans towards: the strongest tag of each of up to three
     features. Up to two more each name one tag that the user leans away from, so that each can be
@@ -44,8 +44,8 @@ def statements(profile: Profile, *, limit: int = 3) -> list[Statement]:
     the strongest one. Popularity is never stated, nor an affinity that the user's own presses
     oppose. An empty profile has no statements.
     """
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise ParameterError(f"limit must be a whole number of at least 0, found {limit!r}.")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+        raise ParameterError(f"k must be a whole number of at least 0, found {k!r}.")
     size = np.abs(profile.values)
     if profile.tags[-1:] == (POPULARITY,):
         size[-1] = 0.0
@@ -61,7 +61,7 @@ def statements(profile: Profile, *, limit: int = 3) -> list[Statement]:
     if liked:
         found.append(Statement(1, tuple(tag for tag, _ in liked), min(a for _, a in liked)))
     found += [Statement(-1, (tag,), -a) for tag, a in shunned[:_APART]]
-    return found[:limit]
+    return found[:k]
 
 
 def undo_presses(

@@ -31,10 +31,10 @@ _SAID = {
 class LiftRequest(Taste):
     """The item that should rise, and how far."""
 
-    model_config = example(history=_VIEWED, item_id="e0004", rank=10)
+    model_config = example(history=_VIEWED, item_id="e0004", k=10)
 
     item_id: ItemId
-    rank: Annotated[K, Field(description="The item should be among the first `rank`.")] = 10
+    k: Annotated[K, Field(description="The item should be among the first k.")] = 10
 
 
 class PicksRequest(BaseModel):
@@ -131,7 +131,7 @@ def lift(request: Request, asked: LiftRequest) -> LiftAnswer:
         asked.item_id,
         given.history,
         given.presses,
-        rank=asked.rank,
+        k=asked.k,
         about=given.about,
         steering=given.steering,
     )

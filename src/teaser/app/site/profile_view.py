@@ -235,7 +235,7 @@ def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
 
 def _statements(personal: PersonalModel, texts: Texts) -> list[StatementView]:
     found = []
-    for statement in statements(personal.profile, limit=N_STATEMENTS):
+    for statement in statements(personal.profile, k=N_STATEMENTS):
         presses = undo_presses(statement, personal.learned, personal.presses)
         found.append(
             StatementView(
