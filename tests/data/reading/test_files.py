@@ -19,7 +19,7 @@ from polars.testing import assert_frame_equal
 
 from teaser.data.reading.files import need_columns, read_table
 from teaser.data.reading.interactions import as_ids, check_interactions
-from teaser.errors import ParameterError, TableError
+from teaser.errors import TableError
 
 FRAME = pl.DataFrame({"user_id": [1, 2], "item_id": ["a", "b"]})
 ROWS = [(1, "a"), (2, "b")]
@@ -81,9 +81,6 @@ class TestCsv:
         for encoding in ("latin-1", "utf-16", "utf-8-sig", "UTF8"):
             path = write("x.csv", "town,n\nLiège,1\n".encode(encoding))
             assert read_table(path, encoding=encoding).rows() == [("Liège", 1)]
-
-    def test_a_separator_can_be_given(self, write: Write) -> None:
-        assert read_table(write("x.txt", "a b\n1 2\n"), separator=" ").rows() == [(1, 2)]
 
     def test_short_rows_have_missing_cells(self, write: Write) -> None:
         assert read_table(write("x.csv", "a,b\n1\n2,y\n")).rows() == [(1, None), (2, "y")]
@@ -169,11 +166,6 @@ class TestUnreadableText:
         with pytest.raises(TableError, match=r"quoted field .* is not closed") as caught:
             read_table(write("x.csv", 'a,b\n"1,2\n3,4\n'))
         assert "\n" not in str(caught.value)
-
-    def test_a_separator_that_cannot_be_one(self, write: Write) -> None:
-        for separator in ("::", "\n", '"', "é"):
-            with pytest.raises(ParameterError, match="one ASCII character"):
-                read_table(write("x.csv", "a,b\n1,2\n"), separator=separator)
 
     def test_a_zipped_file_that_was_cut_off(self, write: Write) -> None:
         content = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)

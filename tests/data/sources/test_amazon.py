@@ -230,7 +230,7 @@ class TestAmazon:
     def test_not_reviews(self, amazon: Path) -> None:
         write(amazon, reviews_Games_5__json=jsonl([{"name": "x", "stars": 5}]))
         with pytest.raises(
-            TableError, match=r"No line .* has a user_id .*The first line holds: name, stars"
+            TableError, match=r"No line .* has a user_id .*The first line has: name, stars"
         ):
             read_amazon(amazon)
 

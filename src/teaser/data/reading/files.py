@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from teaser.errors import ParameterError, TableError, closest
+from teaser.errors import TableError, closest
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 JSON_SUFFIXES = (".jsonl", ".ndjson")
@@ -22,9 +22,7 @@ EXAMPLES = 3
 _LONGEST_EXAMPLE = 60
 
 
-def read_table(
-    source: Any, *, what: str = "data", separator: str | None = None, encoding: str = "utf-8"
-) -> pl.DataFrame:
+def read_table(source: Any, *, what: str = "data", encoding: str = "utf-8") -> pl.DataFrame:
     """Read a file or frame into a polars frame.
 
     Parameters
@@ -34,13 +32,11 @@ def read_table(
         frame, or anything else that exports the Arrow C stream.
     what
         What is in the table, for error messages.
-    separator
-        Separates the fields of a text file; guessed from its header when not given.
     encoding
         The encoding of a text file.
     """
     if isinstance(source, str | Path):
-        frame = _read_file(Path(source), what, separator, encoding)
+        frame = _read_file(Path(source), what, encoding)
     elif isinstance(source, pl.LazyFrame):
         frame = _collect(source, what)
     else:
@@ -118,7 +114,7 @@ def _from_frame(source: Any, what: str) -> pl.DataFrame:
     return frame
 
 
-def _read_file(path: Path, what: str, separator: str | None, encoding: str) -> pl.DataFrame:
+def _read_file(path: Path, what: str, encoding: str) -> pl.DataFrame:
     """Read one file by its suffix; raise `TableError` for whatever goes wrong."""
     suffix = next((s for s in reversed(path.suffixes) if s.lower() != ".gz"), "").lower()
     try:
@@ -135,7 +131,7 @@ def _read_file(path: Path, what: str, separator: str | None, encoding: str) -> p
         text = _read_text(path, encoding)
         if suffix in JSON_SUFFIXES:
             return _read_jsonl(text, path)
-        return _read_csv(text, path, separator)
+        return _read_csv(text, path)
     except (UnicodeDecodeError, pl.exceptions.ComputeError) as error:
         if isinstance(error, UnicodeDecodeError) or "utf-8" in str(error).lower():
             raise _wrong_encoding(encoding, path) from error
@@ -187,14 +183,12 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def _read_csv(text: bytes, path: Path, separator: str | None) -> pl.DataFrame:
+def _read_csv(text: bytes, path: Path) -> pl.DataFrame:
     """Read separated text; a column stays text unless all its cells are numbers."""
     if not text.strip():
         raise TableError(f"{path} is empty.")
     first = text.lstrip(b"\r\n").partition(b"\n")[0].decode()
-    separator = separator or guess_separator(first)
-    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n':
-        raise ParameterError(f"A separator must be one ASCII character, found {separator!r}.")
+    separator = guess_separator(first)
     header = next(csv.reader([first], delimiter=separator))
     _check_names(header)
     if twice := [name for name, n in Counter(header).items() if n > 1]:

@@ -41,7 +41,7 @@ _PRICE = re.compile(
 
 
 def _files(folder: Folder, kind: str) -> list[Path]:
-    """Return the files that may hold the reviews, or the products (`meta`)."""
+    """Return the files that may be the reviews, or the products (`meta`)."""
     found = [n for n in folder.names if re.search(r"\.(json|jsonl|ndjson)(\.gz)?$", n)]
     is_meta = kind == "meta"
     return [folder.path / n for n in found if n.lower().startswith("meta") == is_meta]
@@ -95,10 +95,10 @@ def read_amazon_video_games(folder: str | Path) -> Source:
 
     It has no ratings, so every interaction counts.
     """
-    place = Folder(Path(folder))
-    path = place.need("interactions", "interactions.csv")
+    files = Folder(Path(folder))
+    path = files.need("interactions", "interactions.csv")
     pairs = read_csv(path, "interactions", {"user_id": pl.Int64, "item_id": pl.Int64})
-    path = place.need("items", "items.csv")
+    path = files.need("items", "items.csv")
     items = read_table(path, what="items")
     columns = ("item_id", "price", "categories", "brand", "title")
     need_columns(items, columns, f"the items of {path}")
@@ -129,14 +129,14 @@ def _choose_file(folder: str | Path | None, given: str | Path | None, kind: str)
         return path
     if folder is None:
         raise ParameterError(f"Give a folder, or the file of the {kind} as {kind}=.")
-    place = Folder(Path(folder))
-    found = _files(place, kind)
+    files = Folder(Path(folder))
+    found = _files(files, kind)
     if len(found) != 1:
         looked = "meta*.json" if kind == "meta" else "*.json not called meta"
         names = f"{len(found)} files fit" if found else "no file fits"
         raise TableError(
-            f"The {kind} were looked for in {place.path} as {looked} (or .jsonl, also .gz), "
-            f"and {names}. Found: {place.listing()}. Name the file with {kind}=."
+            f"The {kind} were looked for in {files.path} as {looked} (or .jsonl, also .gz), "
+            f"and {names}. Found: {files.listing()}. Name the file with {kind}=."
         )
     return found[0]
 
@@ -159,7 +159,7 @@ def _read_reviews(path: Path) -> pl.DataFrame:
             first = next((record for _, record in _records(path) if record), {})
             raise TableError(
                 f"No line of {path} has a {column} under a name of 2014, 2018 or 2023. "
-                f"The first line holds: {', '.join(map(str, first))}. Are these reviews?"
+                f"The first line has: {', '.join(map(str, first))}. Are these reviews?"
             )
     return frame
 

@@ -43,11 +43,11 @@ def read_goodbooks(folder: str | Path) -> Source:
     at least 20 readers use for a book and that have at least 20 books, but not shelves about
     their owner, such as to-read.
     """
-    place = Folder(Path(folder))
-    path = place.need("ratings", "ratings.csv", "ratings_random.csv")
+    files = Folder(Path(folder))
+    path = files.need("ratings", "ratings.csv", "ratings_random.csv")
     types = {"user_id": pl.Int64, "book_id": pl.Int64, "rating": pl.Float64}
     ratings = read_csv(path, "ratings", types)
-    items = _add_genres(_read_books(place), place)
+    items = _add_genres(_read_books(files), files)
     tags = [
         *list_rules(genres="genre", authors="author"),
         Year("year", width=10, min_items=MIN_ITEMS),

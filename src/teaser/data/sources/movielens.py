@@ -45,23 +45,23 @@ def read_movielens_1m(folder: str | Path) -> Source:
 
     Ratings are ratings.dat (`UserID::MovieID::Rating::Timestamp`) or ratings.csv.
     """
-    place = Folder(Path(folder))
-    path = place.need("ratings", "ratings.dat", "ratings.csv")
+    files = Folder(Path(folder))
+    path = files.need("ratings", "ratings.dat", "ratings.csv")
     if ".dat" in path.suffixes:
         columns = [*_RATING, "timestamp"]
         ratings = as_numbers(read_dat(path, columns, wide="timestamp"), *columns)
     else:
         ratings = read_csv(path, "ratings", _RATING)
-    path = place.need("movies", "movies.dat")
+    path = files.need("movies", "movies.dat")
     items = _tidy_movies(as_numbers(read_dat(path, [*_MOVIE], wide="title"), "movieId"))
     roles = {"title": "title"}
     tags = _common_rules()
-    if place.find("movies_extrainfos.dat"):
-        items = _add_extras(items, place)
+    if files.find("movies_extrainfos.dat"):
+        items = _add_extras(items, files)
         tags += [Category("certificate", min_items=MIN_ITEMS), *list_rules(**_CREDITS)]
         roles |= {"description": "plot", "picture": "poster"}
     rules = make_rules(items, tags, roles, {"release_date": "the year says as much"})
-    users = _read_users(place)
+    users = _read_users(files)
     user_rules = None if users is None else _USER_RULES
     return Source(
         "ml-1m", ratings, items, "userId", "movieId", rules, users=users, user_rules=user_rules
@@ -84,18 +84,18 @@ def read_movielens(
     actors
         Whether to add actors too, from IMDb's title.principals.
     """
-    place = Folder(Path(folder))
+    files = Folder(Path(folder))
     if actors and imdb is None:
         raise ParameterError("Actors come from IMDb's tables. Give their folder with imdb=.")
-    ratings = read_csv(place.need("ratings", "ratings.csv"), "ratings", _RATING)
-    items = _tidy_movies(read_csv(place.need("movies", "movies.csv"), "movies", _MOVIE))
+    ratings = read_csv(files.need("ratings", "ratings.csv"), "ratings", _RATING)
+    items = _tidy_movies(read_csv(files.need("movies", "movies.csv"), "movies", _MOVIE))
     roles = {"title": "title"}
     tags = _common_rules()
-    if place.find("tags.csv"):
-        items = _add_user_tags(items, place)
+    if files.find("tags.csv"):
+        items = _add_user_tags(items, files)
         tags += list_rules(tags="tag")
-    if imdb is not None or place.find("links.csv"):
-        links = _read_links(place, items["movieId"].dtype)
+    if imdb is not None or files.find("links.csv"):
+        links = _read_links(files, items["movieId"].dtype)
         address = pl.format("https://www.imdb.com/title/{}/", "tconst")
         items = _join(items, links.select("movieId", link=address))
         roles["link"] = "link"

@@ -115,14 +115,14 @@ def read_source(name: str, folder: str | Path, **options: Any) -> Source:
 
 def detect(folder: str | Path) -> str:
     """Return the name of the reader that fits the files in the folder."""
-    place = Folder(Path(folder))
-    fitting = [name for name, each in READERS.items() if each.matches(place)]
+    found = Folder(Path(folder))
+    fitting = [name for name, each in READERS.items() if each.matches(found)]
     if len(fitting) == 1:
         return fitting[0]
     looked = "; ".join(f"{name}: {each.layout}" for name, each in READERS.items())
     fits = f"fits {' and '.join(fitting)}" if fitting else "fits no reader"
     raise TableError(
-        f"{place.path} {fits}. Looked for {looked} (all also .gz). Found: {place.listing()}. "
+        f"{found.path} {fits}. Looked for {looked} (all also .gz). Found: {found.listing()}. "
         "Name the reader."
     )
 

@@ -54,7 +54,7 @@ class Rules:
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any], *, origin: str = "the rules") -> Self:
-        """Build rules from plain values, as TOML or JSON hold them."""
+        """Return rules made of plain values, as read from TOML or JSON."""
         for key in raw:
             if key not in ("roles", "tags"):
                 raise RuleError(f"Unknown table [{key}] in {origin}. Known: [[tags]] and [roles].")
@@ -147,11 +147,9 @@ def _rule(raw: Any, number: int, origin: str) -> Rule:
     if kind not in list(KINDS):
         raise RuleError(f"Unknown kind {kind!r} in {where}. Known: {', '.join(KINDS)}.")
     known = [f.name for f in fields(KINDS[kind])]
-    for name, value in settings.items():
+    for name in settings:
         if name not in known:
             raise RuleError(f"Unknown setting {name!r} in {where}.{closest(name, known)}")
-        if isinstance(value, list):
-            settings[name] = tuple(value)
     if "column" not in settings:
         raise RuleError(f"{where} names no column.")
     rule = KINDS[kind](**settings)
