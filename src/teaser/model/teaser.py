@@ -43,7 +43,6 @@ from teaser.model.extensions.sparse_encoder import (
     unpack_encoder,
 )
 from teaser.model.extensions.user_features import (
-    UserRows,
     learn_user_rows,
     learned_features,
     match_rows,
@@ -147,7 +146,6 @@ class Teaser(EncoderModel):
     iterations_: int
     residual_: float
     converged_: bool
-    user_rows_: UserRows | None
 
     def __init__(
         self,
@@ -228,10 +226,10 @@ class Teaser(EncoderModel):
                 solution, weights = self._solve(system, dataset, begin, callback)
             self.keep_items(dataset, weights)
             self.encoder_ = solution.encoder[: dataset.n_items]
-            self.user_rows_ = learn_user_rows(
+            self._user_rows = learn_user_rows(
                 user_features, dataset, solution.encoder, system, self
             )
-            self.remainder_ = remainder
+            self._remainder = remainder
             self.iterations_ = solution.iterations
             self.residual_ = solution.residual
             self.converged_ = solution.converged
@@ -318,8 +316,8 @@ class Teaser(EncoderModel):
         arrays, fit = content.arrays, content.settings["fit"]
         self.encoder_ = unpack_encoder(arrays, len(self.tags_))
         n_learned, width = self.encoder_.shape
-        self.remainder_ = unpack_remainder(arrays, n_learned)
-        self.user_rows_ = unpack_user_rows(arrays, content.tables, width)
+        self._remainder = unpack_remainder(arrays, n_learned)
+        self._user_rows = unpack_user_rows(arrays, content.tables, width)
         self.iterations_ = fit["iterations"]
         self.residual_ = fit["residual"]
         self.converged_ = fit["converged"]
