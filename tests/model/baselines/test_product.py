@@ -9,7 +9,7 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 
 import teaser
-from teaser import Dataset, Steering, Teaser, artifact
+from teaser import Dataset, Remainder, Steering, Teaser, artifact
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
 from teaser.model import EASE, EDLAE, WMFS, ItemKNN, Product
 from teaser.model.baselines.product import PartRecommendation, multiply
@@ -178,7 +178,7 @@ def test_the_ranking_is_by_the_product_and_not_by_a_part(fitted: Product) -> Non
 
 
 def test_what_has_no_product_is_answered_by_the_model_with_tags(dataset: Dataset) -> None:
-    tagged = Teaser(l2_remainder=20.0).fit(dataset)
+    tagged = Teaser(remainder=Remainder(l2=20.0)).fit(dataset)
     product = Product(tagged, EASE().fit(dataset))
     profile = product.profile(["i1", "i5"], {"town=Ghent": 1})
     scores = tagged.scores(profile)
