@@ -19,6 +19,7 @@ from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.explain import Explanation, Recommendation
 from teaser.model.base import Model
 from teaser.model.checks import check_k
+from teaser.model.extensions.remainder import RemainderMatrix, viewed_parts, viewed_sum
 from teaser.model.extensions.user_features import (
     About,
     ManyAbout,
@@ -26,7 +27,6 @@ from teaser.model.extensions.user_features import (
     place_about,
     place_many_about,
 )
-from teaser.model.extensions.viewed_items import RemainderMatrix, len_of, viewed_parts, viewed_sum
 from teaser.model.item_table import History
 from teaser.model.new_items import read_new_items
 from teaser.model.packed import Packed
@@ -345,7 +345,7 @@ class TaggedModel(Model, abstract=True):
             if placed:
                 values[row] = who.press(values[row], placed, steering.step)
         # A user of whose history the remainder knows nothing is scored by the tags alone.
-        n_viewed = 0 if self.remainder_ is None else len_of(self.remainder_)
+        n_viewed = 0 if self.remainder_ is None else self.remainder_.shape[0]
         has_viewed = np.diff(rows[:, :n_viewed].indptr) > 0
         return UserStates(
             rows,
