@@ -13,7 +13,6 @@ from teaser import Dataset, Remainder, Steering, Teaser, artifact
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
 from teaser.model import EASE, EDLAE, WMFS, ItemKNN, Product
 from teaser.model.baselines.product import PartRecommendation, multiply
-from teaser.model.extensions.remainder import Remainder
 from teaser.testing import TaggedModelContract
 
 

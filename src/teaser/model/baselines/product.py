@@ -14,8 +14,8 @@ from teaser.data.ids import ItemId
 from teaser.errors import NotFittedError, ParameterError
 from teaser.explain import Explanation, Recommendation
 from teaser.model.base import Model
+from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import About, ManyAbout, UserRows
-from teaser.model.extensions.viewed_items import RemainderMatrix
 from teaser.model.item_table import History, ItemTable
 from teaser.model.registry import find_kind
 from teaser.model.tag_table import TagTable
