@@ -19,6 +19,7 @@ from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.explain import Explanation, Recommendation
 from teaser.model.base import Model
 from teaser.model.checks import check_k
+from teaser.model.extensions.remainder import RemainderMatrix, viewed_parts, viewed_sum
 from teaser.model.extensions.user_features import (
     About,
     ManyAbout,
@@ -26,7 +27,6 @@ from teaser.model.extensions.user_features import (
     place_about,
     place_many_about,
 )
-from teaser.model.extensions.viewed_items import RemainderMatrix, len_of, viewed_parts, viewed_sum
 from teaser.model.item_table import History
 from teaser.model.new_items import read_new_items
 from teaser.model.packed import Packed
@@ -41,19 +41,11 @@ class TaggedModel(Model, abstract=True):
     """A model whose scores are affinities with tags, summed over the tags of an item.
 
     A subclass defines `fit`, which calls `keep_items`, and `encode` with `encode_parts`.
-
-    Attributes
-    ----------
-    user_rows_
-        What was learned of the tags of users; None without.
-    remainder_
-        R, items x items: what viewing one item adds to the score of another; None without.
     """
 
-    user_rows_: UserRows | None = None
-    remainder_: RemainderMatrix = None
-
     _tag_table: TagTable | None = None
+    _user_rows: UserRows | None = None
+    _remainder: RemainderMatrix = None
 
     @abstractmethod
     def encode(self, rows: sp.csr_array) -> Array:
@@ -84,6 +76,16 @@ class TaggedModel(Model, abstract=True):
     def rules_(self) -> Rules:
         """The rules that made the tags, for further items."""
         return self.tag_table_.rules
+
+    @property
+    def user_rows_(self) -> UserRows | None:
+        """What was learned of the tags of users, or None."""
+        return self._user_rows
+
+    @property
+    def remainder_(self) -> RemainderMatrix:
+        """R, items x items: what viewing one item adds to the score of another, or None."""
+        return self._remainder
 
     @property
     def user_tags_(self) -> tuple[Tag, ...]:
@@ -343,7 +345,7 @@ class TaggedModel(Model, abstract=True):
             if placed:
                 values[row] = who.press(values[row], placed, steering.step)
         # A user of whose history the remainder knows nothing is scored by the tags alone.
-        n_viewed = 0 if self.remainder_ is None else len_of(self.remainder_)
+        n_viewed = 0 if self.remainder_ is None else self.remainder_.shape[0]
         has_viewed = np.diff(rows[:, :n_viewed].indptr) > 0
         return UserStates(
             rows,

@@ -30,11 +30,13 @@ from teaser.model.extensions.remainder import (
     Inverse,
     Remainder,
     check_companions,
-    check_precision,
     check_system,
+    describe_remainder,
     estimate_remainder,
     fit_remainder,
+    pack_remainder,
     prepare_inverse,
+    unpack_remainder,
 )
 from teaser.model.extensions.sparse_encoder import (
     SparseEncoder,
@@ -43,7 +45,6 @@ from teaser.model.extensions.sparse_encoder import (
     unpack_encoder,
 )
 from teaser.model.extensions.user_features import (
-    UserRows,
     learn_user_rows,
     learned_features,
     match_rows,
@@ -51,11 +52,6 @@ from teaser.model.extensions.user_features import (
     pad_rows,
     stack_interactions,
     unpack_user_rows,
-)
-from teaser.model.extensions.viewed_items import (
-    describe_remainder,
-    pack_remainder,
-    unpack_remainder,
 )
 from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import Estimate, estimate, telling_of_memory
@@ -147,7 +143,6 @@ class Teaser(EncoderModel):
     iterations_: int
     residual_: float
     converged_: bool
-    user_rows_: UserRows | None
 
     def __init__(
         self,
@@ -228,10 +223,10 @@ class Teaser(EncoderModel):
                 solution, weights = self._solve(system, dataset, begin, callback)
             self.keep_items(dataset, weights)
             self.encoder_ = solution.encoder[: dataset.n_items]
-            self.user_rows_ = learn_user_rows(
+            self._user_rows = learn_user_rows(
                 user_features, dataset, solution.encoder, system, self
             )
-            self.remainder_ = remainder
+            self._remainder = remainder
             self.iterations_ = solution.iterations
             self.residual_ = solution.residual
             self.converged_ = solution.converged
@@ -242,7 +237,7 @@ class Teaser(EncoderModel):
         check_tagged(dataset)
         check_device(self.device, dataset.X)
         if self.remainder is not None:
-            check_precision(self.remainder.l2, self.l2_weights, dataset.X, self.dtype)
+            self.remainder.check_precision(self.l2_weights, dataset.X, self.dtype)
 
     @property
     def ridge(self) -> float | None:
@@ -269,16 +264,16 @@ class Teaser(EncoderModel):
         user_features = learned_features(self, dataset)
         D = pad_rows(decoder(dataset.S, popularity(dataset)).astype(kind), user_features)
         how: dict[str, Any] = {
-            "dtype": kind,
             "content": pad_rows(dataset.S, user_features),
             "content_weight": self.content_weight,
             "device": self.device,
         }
         if self.remainder is not None:
-            how |= {"ridge": self.ridge, "keep": keep, "share": self.remainder.share}
+            how |= {"options": self.remainder, "l1": float(self.l2_weights), "keep": keep}
             return prepare_inverse(dataset.X, self.gram, D, **how)
         X = stack_interactions(dataset, user_features)
-        gram = build_gram(X, self.gram, n_tags=dataset.n_tags + 1, solver=self.solver, **how)
+        how |= {"n_tags": D.shape[1], "dtype": kind, "solver": self.solver}
+        gram = build_gram(X, self.gram, **how)
         return prepare(gram, D, solver=self.solver, rng=self.rng)
 
     def estimate(self, dataset: Dataset) -> Estimate:
@@ -294,7 +289,7 @@ class Teaser(EncoderModel):
             dtype=np.dtype(self.dtype),
         )
         if self.remainder is not None:
-            return estimate_remainder(found, dataset.n_items, self.dtype, self.remainder.share)
+            return estimate_remainder(found, dataset.n_items, self.dtype, self.remainder)
         rounds = 0 if self.decoder is None else self.decoder.rounds
         return more_rounds(found, rounds=rounds, is_sparse=self.sparse is not None)
 
@@ -318,8 +313,8 @@ class Teaser(EncoderModel):
         arrays, fit = content.arrays, content.settings["fit"]
         self.encoder_ = unpack_encoder(arrays, len(self.tags_))
         n_learned, width = self.encoder_.shape
-        self.remainder_ = unpack_remainder(arrays, n_learned)
-        self.user_rows_ = unpack_user_rows(arrays, content.tables, width)
+        self._remainder = unpack_remainder(arrays, n_learned)
+        self._user_rows = unpack_user_rows(arrays, content.tables, width)
         self.iterations_ = fit["iterations"]
         self.residual_ = fit["residual"]
         self.converged_ = fit["converged"]

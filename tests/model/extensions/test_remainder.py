@@ -24,14 +24,21 @@ from teaser.model.extensions import remainder as module
 from teaser.model.extensions.remainder import (
     Inverse,
     RemainderEquation,
+    describe_remainder,
     estimate_remainder,
     fit_remainder,
-    invert_gram,
+    keep_largest,
+    pack_remainder,
     prepare_remainder,
     remainder_weights,
+    unpack_remainder,
+    viewed_parts,
+    viewed_sum,
 )
+from teaser.model.gram import cost
 from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.inverse import invert_gram
 from teaser.model.solver.solution import Limits
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract, example_dataset
@@ -179,9 +186,9 @@ def test_the_remainder_may_take_the_place_of_the_inverse() -> None:
         RemainderEquation(system, 5.0, 3.0), Limits(tol=1e-10, max_iter=100)
     ).encoder
     before = C.copy()
-    beside = remainder_weights(C, system, E, k=5.0)
+    beside = remainder_weights(system, E, k=5.0)
     assert_array_equal(C, before)
-    inside = remainder_weights(C, system, E, k=5.0, overwrite=True)
+    inside = remainder_weights(system, E, k=5.0, overwrite=True)
     assert inside is C
     assert_array_equal(inside, beside)
 
@@ -522,13 +529,13 @@ def test_what_does_not_fit_is_refused_with_the_numbers(
     def refuse(*_: Any, **__: Any) -> None:
         pytest.fail("something was counted before the refusal")
 
-    monkeypatch.setattr(module, "memory_of_machine", lambda: 20_000)
+    monkeypatch.setattr(cost, "memory_of_machine", lambda: 20_000)
     monkeypatch.setattr(module, "build_gram", refuse)
     model = Teaser(remainder=Remainder(l2=5.0), dtype="float64")
-    said = r"40 items needs 26 kB for 2 items x items arrays and .* has 20 kB. Use dtype='float32'"
+    said = r"40 items needs 26 kB for 2 items x items arrays .* has 20 kB. Use dtype='float32'"
     with pytest.raises(ResourceError, match=said):
         model.prepare(dataset)
-    with pytest.raises(ResourceError, match=r"13 kB for 1 items x items array and"):
+    with pytest.raises(ResourceError, match=r"13 kB for 1 items x items array "):
         model.fit(dataset)
     with pytest.raises(ResourceError, match="or no remainder"):
         model.fit(dataset)
@@ -542,7 +549,7 @@ def test_the_estimate_counts_the_inverse(dataset: Dataset) -> None:
     assert found.total_memory == plain.total_memory
     few = Teaser(remainder=Remainder(l2=5.0, share=0.5)).estimate(dataset)
     assert few.memory["sparse remainder"] == 0.5 * 40 * 40 * 8
-    large = estimate_remainder(plain, 30_000, "float32", 1.0)
+    large = estimate_remainder(plain, 30_000, "float32", Remainder())
     assert large.seconds > plain.seconds + 1
 
 
@@ -612,7 +619,10 @@ def test_room_is_wanted_for_what_is_kept_too(
 ) -> None:
     need = dataset.n_items**2 * 4
     rest = 7 * dataset.n_items * (dataset.n_tags + 1) * 4 + 3 * (dataset.n_tags + 1) ** 2 * 8
-    monkeypatch.setattr(module, "memory_of_machine", lambda: need + rest)
+    limits = {"free_on_gpu": need + rest}
+    monkeypatch.setattr(
+        module, "check_room", lambda *args, **named: cost.check_room(*args, **{**named, **limits})
+    )
     Teaser(remainder=Remainder(l2=50.0)).fit(dataset)
     with pytest.raises(ResourceError, match="A remainder of"):
         Teaser(remainder=Remainder(l2=50.0, share=0.999)).fit(dataset)
@@ -647,3 +657,81 @@ def test_the_grams_eigenvectors_save_iterations(k: float) -> None:
     without = conjugate_gradients(RemainderEquation(bare, k, 500.0), limits)
     assert found.iterations < without.iterations
     assert found.iterations <= 12
+
+
+@pytest.fixture(name="R")
+def a_remainder() -> Any:
+    rng = np.random.default_rng(0)
+    R = rng.standard_normal((600, 600)).astype(np.float32) ** 3
+    np.fill_diagonal(R, 0)
+    return R
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_sums_and_parts_are_entries_of_the_rows_viewed(R: Any, kind: Any) -> None:
+    held = kind(np.where(np.abs(R) > 0.5, R, 0))
+    dense = held.toarray() if sp.issparse(held) else held
+    seen = np.array([7, 3, 599])
+    total = viewed_sum(held, seen, 600)
+    assert total.dtype == np.float64
+    assert_allclose(total, dense[seen].sum(axis=0, dtype=np.float64), rtol=1e-12)
+    for item in (0, 3, 250, 599):
+        parts = viewed_parts(held, seen, item)
+        assert_array_equal(parts, dense[seen, item].astype(np.float64))
+        assert parts.sum() == pytest.approx(total[item], rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_items_that_came_later_add_and_get_nothing(R: Any, kind: Any) -> None:
+    held = kind(R)
+    seen = np.array([5, 601])
+    total = viewed_sum(held, seen, 603)
+    assert_allclose(total[:600], R[5])
+    assert_array_equal(total[600:], 0)
+    assert_array_equal(viewed_parts(held, seen, 9), [R[5, 9], 0])
+    assert_array_equal(viewed_parts(held, seen, 602), [0, 0])
+    assert_array_equal(viewed_sum(held, np.array([], dtype=np.int64), 603), 0)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.999])
+def test_a_share_keeps_the_fewest_largest_entries_that_carry_it(R: Any, share: float) -> None:
+    few = keep_largest(R, share)
+    few.check_format(full_check=True)
+    assert few.has_sorted_indices
+    assert few.dtype == np.float32
+    kept = few.toarray()
+    for row in (0, 255, 256, 599):
+        square = np.square(R[row].astype(np.float64))
+        carried = np.square(kept[row].astype(np.float64)).sum()
+        least = np.square(kept[row][kept[row] != 0]).min()
+        assert carried >= share * square.sum() * (1 - 1e-12)
+        assert carried - least < share * square.sum()
+        assert square[kept[row] == 0].max() <= least
+        assert_array_equal(kept[row][kept[row] != 0], R[row][kept[row] != 0])
+
+
+def test_rows_of_zeros_keep_nothing() -> None:
+    few = keep_largest(np.zeros((3, 3), dtype=np.float32), 0.9)
+    assert few.shape == (3, 3)
+    assert few.nnz == 0
+
+
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_what_is_packed_is_unpacked(R: Any, share: float) -> None:
+    held = R if share == 1 else keep_largest(R, share)
+    again = unpack_remainder(pack_remainder(held), 600)
+    assert (again != held).sum() == 0
+    said = describe_remainder(again)
+    assert said == {
+        "items": 600,
+        "entries": 600 * 599 if share == 1 else held.nnz,
+        "sparse": share < 1,
+    }
+
+
+def test_nothing_is_packed_of_nothing() -> None:
+    assert pack_remainder(None) == {}
+    assert unpack_remainder({}, 5) is None
+    assert describe_remainder(None) is None
+    with pytest.raises(ValueError, match="not of the items"):
+        unpack_remainder({"remainder": np.zeros((2, 2))}, 3)

@@ -1,38 +1,41 @@
-"""TEASER with a remainder: what tags leave unexplained, learned as item-to-item weights.
+"""TEASER with a remainder: item-to-item weights for what tags leave unexplained.
 
-With B = P(E D') + R, R an items x items matrix of zero diagonal,
+With W = P(E D') + R, R an items x items matrix with a zero diagonal,
 
-    f(E, R) = |X - X B|^2 + l1 |B|^2 + l2 |E|^2 + k |R|^2
+    f(E, R) = |X - X W|^2 + l1 |W|^2 + l2 |E|^2 + k |R|^2
 
 is minimised by an equation in E alone and a closed form for R. See docs/users/model.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.errors import ParameterError, ResourceError, SolverError
+from teaser.data.dataset import pack
+from teaser.errors import ParameterError
 from teaser.model.checks import check_number, check_share
-from teaser.model.extensions.viewed_items import RemainderMatrix, sparsify
+from teaser.model.extensions.sparse_encoder import unpack_mapped
 from teaser.model.gram.blocks import blocks, chunks, rowdot
-from teaser.model.gram.build import as_array, build_gram
-from teaser.model.gram.cost import Estimate, dense_rate, memory_of_machine, say_bytes
+from teaser.model.gram.build import build_gram
+from teaser.model.gram.cost import Estimate, check_room, dense_rate
 from teaser.model.gram.gpu import DeviceGram, free_memory, to_host
-from teaser.model.gram.operator import RANK, DenseGram, Gram, leading_eigenpairs
+from teaser.model.gram.operator import RANK, DenseGram, leading_eigenpairs
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
-from teaser.model.solver.inverse import invert
+from teaser.model.solver.inverse import invert_gram
 from teaser.model.solver.preconditioner import Preconditioner
 from teaser.model.solver.solution import Limits, Solution
 from teaser.model.solver.system import System
 
 Array = NDArray[Any]
+RemainderMatrix: TypeAlias = Any  # items x items, a dense array or a csr one
 
-# Beyond so many times what it is added to, single precision has lost three digits and more.
+# Beyond this multiple of l1 and the mean count, float32 has lost three digits of R and more.
 _LARGEST_K = 1000
+_ROWS = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +61,20 @@ class Remainder:
         check_number("remainder.l2", self.l2)
         check_share("remainder.share", self.share)
 
+    def check_precision(self, l1: float, X: Any, dtype: str) -> None:
+        """Raise `ParameterError` where k is so large that rounding decides what is left of R."""
+        count = X.nnz / X.shape[1]
+        if dtype == "float32" and self.l2 > _LARGEST_K * (l1 + count):
+            raise ParameterError(
+                f"remainder.l2={self.l2:g} is more than {_LARGEST_K:,} times l2_weights={l1:g} and "
+                f"the mean count of an item ({count:.3g}): in float32 rounding would decide. Use a "
+                "smaller one, dtype='float64', or no remainder, which is nearly the same."
+            )
+
+    def kept_bytes(self, n_items: int, dtype: str) -> int:
+        """Return at most what a sparse R takes beside the array it is chosen from."""
+        return int(self.share * n_items**2 * (np.dtype(dtype).itemsize + 4)) * (self.share < 1)
+
 
 @dataclass(frozen=True, eq=False)
 class Inverse(System):
@@ -66,17 +83,18 @@ class Inverse(System):
     `U` and `mu` are eigenpairs of G.
     """
 
+    gram: DenseGram | DeviceGram
     ridge: float = 0.0
 
     @property
     def inverse(self) -> Array:
         """C as an array, items x items."""
-        return np.asarray(self.gram.G, like=self.g)  # type: ignore[attr-defined]
+        return np.asarray(self.gram.G, like=self.g)
 
 
 @dataclass(frozen=True, eq=False)
 class RemainderEquation:
-    """The equation for the encoder once the best remainder is put in.
+    """The equation for the encoder once the best remainder is put in; the unknowns are F = E V.
 
     With C = (G + (l1 + k) I)^-1, d = diag(C), W = P(E D') and v = diag(C W) it is
 
@@ -92,9 +110,10 @@ class RemainderEquation:
     def operator(self, F: Array) -> Array:
         """Return the left-hand side in the basis of V, with one product with C and one with V."""
         system, DV, eta, d = self.system, self.system.DV, self.system.eta, self.system.g
-        beta = rowdot(F, DV)
+        beta = rowdot(F, DV)  # diag(E D')
         out = system.gram.apply(F)
         v = rowdot(out, DV) - d * beta
+        # C W D V = C F diag(eta) - C dM(beta) D V, from which C dM(v / d) D V is taken too.
         removed = system.gram.apply(system.scaled(beta + v / d))
         k = self.k
         for rows in chunks(F):
@@ -113,12 +132,11 @@ class RemainderEquation:
 
     def unknowns(self, encoder: Array) -> Array:
         """Return F = E V."""
-        g = self.system.g
-        return np.asarray(np.asarray(encoder, dtype=g.dtype, like=g) @ self.system.V, like=g)
+        return self.system.rotate(encoder)
 
     def encoder(self, F: Array) -> Array:
         """Return E = F V'."""
-        return np.asarray(F @ self.system.V.T, like=F)
+        return self.system.rotate_back(F)
 
     def preconditioner(self) -> Preconditioner:
         """Return that of TEASER for k (I - k C) in the place of the Gram.
@@ -138,78 +156,53 @@ def prepare_inverse(
     gram: Any,
     D: sp.csr_array,
     *,
-    ridge: float,
-    dtype: np.dtype[Any],
-    content: sp.csr_array,
-    content_weight: float = 0.0,
+    options: Remainder,
+    l1: float,
     device: str = "cpu",
     keep: bool = True,
-    share: float = 1.0,
+    **content: Any,
 ) -> Inverse:
     """Return the inverse and what follows from the decoder, for any penalty on the encoder.
 
     Parameters
     ----------
-    ridge
-        l1 + k.
+    gram
+        As in `build_gram`; a precomputed one is left as it is.
+    D
+        The decoder, in the type to compute in.
+    l1
+        The penalty on weights; the ridge of the inverse is l1 + k.
     keep
-        Whether the inverse stays while the remainder is made beside it.
-    share
-        What is kept of the remainder, which must fit too.
-
-    For the others see `build_gram`. A Gram that was given is left as it is.
+        Whether the inverse stays in memory beside the remainder.
+    content
+        `content` and `content_weight`, as in `build_gram`.
     """
-    given = not isinstance(gram, str)
-    arrays = 1 + keep + given
-    check_room(X.shape[1], D.shape[1], dtype, arrays=arrays, device=device, share=share)
-    operator = build_gram(
-        X,
-        gram if given else "dense",
-        n_tags=D.shape[1],
-        dtype=dtype,
-        content=content,
-        content_weight=content_weight,
-        device=device,
+    (n_items, n_tags), dtype, given = D.shape, D.dtype, not isinstance(gram, str)
+    # The GPU makes the inverse beside its argument and an identity, and R is thinned on the host.
+    on_gpu = device == "cuda"
+    rest = 7 * n_items * n_tags * dtype.itemsize + 3 * n_tags**2 * 8
+    check_room(
+        "A remainder",
+        n_items,
+        dtype.name,
+        arrays=1 + keep + given + 2 * on_gpu,
+        rest=rest if on_gpu else rest + options.kept_bytes(n_items, dtype.name),
+        free_on_gpu=free_memory() if on_gpu else None,
+        instead="use fewer items, or no remainder: tags alone need no such array",
     )
+    operator = build_gram(
+        X, gram if given else "dense", n_tags=n_tags, dtype=dtype, device=device, **content
+    )
+    ridge = l1 + float(options.l2)
     U, mu = leading_eigenpairs(operator, RANK, np.random.default_rng(0))
     system = prepare_remainder(invert_gram(operator, ridge, overwrite=not given), D, ridge)
     return replace(system, U=U, mu=mu)
 
 
-def invert_gram(gram: Gram, ridge: float, *, overwrite: bool = False) -> Array:
-    """Return C = (G + ridge I)^-1 as an array, which is shared over all penalties on the encoder.
-
-    EASE with this ridge is -C dM(1 / diag(C)) off the diagonal.
-
-    Parameters
-    ----------
-    overwrite
-        Whether the array of a Gram that has one may be used for its inverse.
-    """
-    g = gram.diagonal()
-    if isinstance(g, np.ndarray):
-        A = gram.G if overwrite and isinstance(gram, DenseGram) else as_array(gram)
-        A.flat[:: len(A) + 1] += A.dtype.type(ridge)
-        return invert(A)
-    # The GPU's library has no inverse from a Cholesky factor; that of LU is symmetric but for
-    # rounding.
-    unit = np.asarray(np.eye(gram.n_items, dtype=gram.dtype), like=g)
-    A = gram.G.copy() if isinstance(gram, DeviceGram) else gram.apply(unit)
-    A += gram.dtype.type(ridge) * unit
-    del unit
-    C = np.linalg.inv(A)
-    if not bool(np.isfinite(C).all()) or not bool((C.diagonal() > 0).all()):
-        raise SolverError(f"X'X with its penalties is singular in {gram.dtype}. Raise them.")
-    C += C.T.copy()
-    C *= gram.dtype.type(0.5)
-    return np.asarray(C, like=g)
-
-
 def prepare_remainder(C: Array, D: sp.csr_array, ridge: float) -> Inverse:
     """Return the system of an inverse and a decoder, shared over penalties on the encoder."""
-    gram: Gram = DenseGram(C) if isinstance(C, np.ndarray) else DeviceGram(C)
-    system = Inverse.build(gram, D, rank=0, rng=np.random.default_rng(0))
-    return replace(cast(Inverse, system), ridge=ridge)
+    gram = DenseGram(C) if isinstance(C, np.ndarray) else DeviceGram(C)
+    return replace(Inverse.build(gram, D, rank=0, rng=np.random.default_rng(0)), ridge=ridge)
 
 
 def fit_remainder(
@@ -226,9 +219,7 @@ def fit_remainder(
     Parameters
     ----------
     system
-        Of `prepare_remainder`, whose ridge is l1 + k.
-    options
-        k, the penalty on the remainder, and the share of each row's sum of squares to keep.
+        One whose ridge is l1 + k.
     l2
         The penalty on the encoder.
     overwrite
@@ -236,9 +227,74 @@ def fit_remainder(
     """
     k, share = float(options.l2), float(options.share)
     found = conjugate_gradients(RemainderEquation(system, k, l2), limits, start)
-    R = to_host(remainder_weights(system.inverse, system, found.encoder, k=k, overwrite=overwrite))
+    R = to_host(remainder_weights(system, found.encoder, k=k, overwrite=overwrite))
     solution = replace(found, encoder=to_host(found.encoder))
-    return solution, R if share == 1 else sparsify(R, share)
+    return solution, R if share == 1 else keep_largest(R, share)
+
+
+def remainder_weights(
+    system: Inverse, encoder: Array, *, k: float, overwrite: bool = False
+) -> Array:
+    """Return R (items x items), the best remainder of an encoder, with a zero diagonal.
+
+        R = -(E - k C E) D' - C dM(1 / d + k beta + k v / d)    off the diagonal
+
+    The array of C is left as it is unless `overwrite` says that R may take its place.
+    """
+    C, d = system.inverse, system.g
+    E = np.asarray(encoder, dtype=d.dtype, like=d)
+    CE = system.gram.apply(E)
+    beta = _diagonal(E, system)
+    v = _diagonal(CE, system) - d * beta
+    R = np.multiply(C, -(1 / d + k * beta + k * v / d), out=C if overwrite else None)
+    rest = E - k * CE
+    Dt = system.D.T.tocsr()
+    for rows in blocks(R):
+        R[rows] -= rest[rows] @ Dt
+    np.fill_diagonal(R, 0.0)
+    return np.asarray(R, like=d)
+
+
+def _diagonal(E: Array, system: System) -> Array:
+    """Return diag(E D'), the product of each row with its item's tags."""
+    D, row_of = system.D, system.row_of
+    parts = E[row_of, D.indices] * D.data
+    return np.bincount(row_of, weights=parts, minlength=len(E)).astype(E.dtype)
+
+
+def keep_largest(R: Array, share: float) -> sp.csr_array:
+    """Keep of each row the fewest entries that carry a share of its sum of squares.
+
+    They are the largest ones; of equals those that come first.
+    """
+    data, indices, counts = [], [], []
+    for first in range(0, len(R), _ROWS):
+        block = np.asarray(R[first : first + _ROWS])
+        square = np.square(block, dtype=np.float64)
+        order = np.argsort(-square, axis=1, kind="stable")
+        carried = np.cumsum(np.take_along_axis(square, order, axis=1), axis=1)
+        before = np.pad(carried[:, :-1], ((0, 0), (1, 0)))
+        keep = np.zeros(block.shape, dtype=bool)
+        np.put_along_axis(keep, order, before < share * carried[:, -1:], axis=1)
+        keep &= block != 0
+        counts.append(keep.sum(axis=1))
+        indices.append(np.nonzero(keep)[1].astype(np.int32))
+        data.append(block[keep])
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    # scipy gives columns the type of indptr: int64 would make them twice as wide.
+    indptr = indptr.astype(np.int32 if indptr[-1] < 2**31 else np.int64)
+    return sp.csr_array((np.concatenate(data), np.concatenate(indices), indptr), shape=R.shape)
+
+
+def estimate_remainder(found: Estimate, n_items: int, dtype: str, options: Remainder) -> Estimate:
+    """Return what a fit with a remainder takes, from what one with a dense Gram does.
+
+    Gram, inverse and remainder follow each other in one array; a sparse R comes beside it.
+    """
+    memory = dict(found.memory)
+    if options.share < 1:
+        memory["sparse remainder"] = options.kept_bytes(n_items, dtype)
+    return replace(found, memory=memory, seconds=found.seconds + n_items**3 / dense_rate(dtype))
 
 
 def check_companions(*, solver: str, gram: Any, others: Sequence[str]) -> None:
@@ -264,7 +320,13 @@ def check_companions(*, solver: str, gram: Any, others: Sequence[str]) -> None:
 
 
 def check_system(system: System, shape: tuple[int, int], ridge: float | None) -> None:
-    """Raise unless a system that was prepared is of this size and ridge; None: of no inverse."""
+    """Raise `ParameterError` unless a prepared system has this shape and ridge.
+
+    Parameters
+    ----------
+    ridge
+        That of the inverse; None for a system without one.
+    """
     if system.D.shape != shape:
         raise ParameterError(
             f"The system was prepared for {system.D.shape[0]:,} items and "
@@ -280,96 +342,65 @@ def check_system(system: System, shape: tuple[int, int], ridge: float | None) ->
         )
 
 
-def check_room(
-    n_items: int,
-    n_tags: int,
-    dtype: np.dtype[Any],
-    *,
-    arrays: int,
-    device: str = "cpu",
-    share: float = 1.0,
-) -> None:
-    """Raise `ResourceError`, with the numbers and advice, where items x items arrays do not fit.
+def viewed_sum(R: RemainderMatrix, places: Array, n_items: int) -> Array:
+    """Return the sum of R's rows of a history for every item (n_items), in double precision.
 
-    Parameters
-    ----------
-    share
-        Below 1, what is kept of the remainder in a sparse matrix comes beside the array.
+    Items beyond those of R, which were added after the fit, add nothing and get nothing.
     """
-    # The GPU's inverse is made beside its argument and an identity.
-    arrays += 2 if device == "cuda" else 0
-    square = n_items**2 * dtype.itemsize
-    rest = 7 * n_items * n_tags * dtype.itemsize + 3 * n_tags**2 * 8
-    if device == "cpu":  # on a GPU it is kept of what has come back
-        rest += _kept_bytes(n_items, dtype, share)
-    have = free_memory() if device == "cuda" else memory_of_machine()
-    if arrays * square + rest <= have:
-        return
-    smaller = "dtype='float32', " if dtype == np.float64 else ""
-    raise ResourceError(
-        f"A remainder of {n_items:,} items needs {say_bytes(arrays * square)} for {arrays} items x "
-        f"items array{'s' if arrays > 1 else ''} and {say_bytes(rest)} for the rest, and this "
-        f"{'GPU has' if device == 'cuda' else 'machine has'} {say_bytes(have)}. Use {smaller}"
-        "fewer items or a larger machine, or no remainder: tags alone need no such array."
-    )
+    out = np.zeros(n_items)
+    width = R.shape[1]
+    known = places[places < R.shape[0]]
+    if isinstance(R, np.ndarray):
+        out[:width] = R[known].sum(axis=0, dtype=np.float64)
+    else:
+        rows = R[known]
+        out[:width] = np.bincount(rows.indices, weights=rows.data, minlength=width)
+    return out
 
 
-def _kept_bytes(n_items: int, dtype: np.dtype[Any], share: float) -> int:
-    """Return at most what a sparse remainder takes; one that is whole is the array itself."""
-    return int(share * n_items**2 * (dtype.itemsize + 4)) if share < 1 else 0
+def viewed_parts(R: RemainderMatrix, places: Array, item: int) -> Array:
+    """Return what each item of a history adds to one item, in double precision."""
+    out = np.zeros(len(places))
+    if item >= R.shape[1]:
+        return out
+    known = places < R.shape[0]
+    if isinstance(R, np.ndarray):
+        out[known] = R[places[known], item]
+    else:
+        for n in np.flatnonzero(known).tolist():
+            out[n] = _entry(R, int(places[n]), item)
+    return out
 
 
-def check_precision(k: float | None, l1: float, X: Any, dtype: str) -> None:
-    """Raise `ParameterError` where k is so large that rounding decides what it leaves of R."""
-    count = X.nnz / X.shape[1]
-    if k is not None and dtype == "float32" and k > _LARGEST_K * (l1 + count):
-        raise ParameterError(
-            f"remainder.l2={k:g} is more than {_LARGEST_K:,} times l2_weights={l1:g} and the mean "
-            f"count of an item ({count:.3g}): in float32 rounding would decide. Use a smaller one, "
-            "dtype='float64', or no remainder, which is nearly the same."
-        )
+def _entry(R: sp.csr_array, row: int, column: int) -> float:
+    """Return one entry, found by bisection: the columns of a row are sorted."""
+    span = slice(R.indptr[row], R.indptr[row + 1])
+    place = int(np.searchsorted(R.indices[span], column))
+    found = R.indices[span][place : place + 1] == column
+    return float(R.data[span][place]) if found.any() else 0.0
 
 
-def estimate_remainder(found: Estimate, n_items: int, dtype: str, share: float) -> Estimate:
-    """Return what a fit with a remainder takes, from what one with a dense Gram does.
-
-    Gram, inverse and remainder follow each other in one array; entries that are kept of it
-    come beside it.
-    """
-    memory = dict(found.memory)
-    if share < 1:
-        memory["sparse remainder"] = _kept_bytes(n_items, np.dtype(dtype), share)
-    return replace(found, memory=memory, seconds=found.seconds + n_items**3 / dense_rate(dtype))
+def describe_remainder(R: RemainderMatrix | None) -> dict[str, Any] | None:
+    """Return the size of a remainder as plain values."""
+    if R is None:
+        return None
+    n_items, is_sparse = int(R.shape[0]), not isinstance(R, np.ndarray)
+    entries = int(R.nnz) if is_sparse else n_items * (n_items - 1)
+    return {"items": n_items, "entries": entries, "sparse": is_sparse}
 
 
-def remainder_weights(
-    C: Array, system: System, encoder: Array, *, k: float, overwrite: bool = False
-) -> Array:
-    """Return R (items x items), the best remainder of an encoder, with a zero diagonal.
-
-        R = -(E - k C E) D' - C dM(1 / d + k beta + k v / d)    off the diagonal
-
-    Parameters
-    ----------
-    C
-        Of `invert_gram`; it is left as it is unless `overwrite` says that R may take its place.
-    """
-    d = system.g
-    E = np.asarray(encoder, dtype=d.dtype, like=d)
-    CE = system.gram.apply(E)
-    beta = _diagonal(E, system)
-    v = _diagonal(CE, system) - d * beta
-    R = np.multiply(C, -(1 / d + k * beta + k * v / d), out=C if overwrite else None)
-    rest = E - k * CE
-    Dt = system.D.T.tocsr()
-    for rows in blocks(R):
-        R[rows] -= rest[rows] @ Dt
-    np.fill_diagonal(R, 0.0)
-    return np.asarray(R, like=d)
+def pack_remainder(R: RemainderMatrix | None) -> dict[str, Array]:
+    """Return the arrays to be saved."""
+    if R is None:
+        return {}
+    return {"remainder": R} if isinstance(R, np.ndarray) else pack("remainder", R)
 
 
-def _diagonal(E: Array, system: System) -> Array:
-    """Return diag(E D'), the product of each row with its item's tags."""
-    D, row_of = system.D, system.row_of
-    parts = E[row_of, D.indices] * D.data
-    return np.bincount(row_of, weights=parts, minlength=len(E)).astype(E.dtype)
+def unpack_remainder(arrays: Mapping[str, Array], n_learned: int) -> RemainderMatrix | None:
+    """Return what `pack_remainder` took apart; it stays on disk until it is used."""
+    R: RemainderMatrix | None = arrays.get("remainder")
+    if R is None and "remainder.indptr" in arrays:
+        R = unpack_mapped("remainder", arrays, n_learned)
+    if R is not None and R.shape != (n_learned, n_learned):
+        raise ValueError("its remainder is not of the items that were there at the fit")
+    return R

@@ -140,16 +140,38 @@ def check_memory(
     )
 
 
-def check_room(model: str, n_items: int, dtype: str, *, arrays: int = 1) -> None:
-    """Raise `ResourceError` where items x items arrays do not fit, before they are allocated."""
+def check_room(
+    what: str,
+    n_items: int,
+    dtype: str,
+    *,
+    arrays: int = 1,
+    rest: int = 0,
+    free_on_gpu: int | None = None,
+    instead: str = "fit a model that needs no such array: Teaser, ItemKNN, WMF",
+) -> None:
+    """Raise `ResourceError` where items x items arrays do not fit, before they are allocated.
+
+    Parameters
+    ----------
+    rest
+        Bytes that are needed beside the arrays.
+    free_on_gpu
+        Bytes that a GPU has, where the arrays are there.
+    instead
+        What can be done, for the message.
+    """
     need = arrays * n_items**2 * np.dtype(dtype).itemsize
-    have = memory_of_machine()
-    if need > have:
-        smaller = "Use dtype='float32', or f" if dtype == "float64" else "F"
+    have = memory_of_machine() if free_on_gpu is None else free_on_gpu
+    if need + rest > have:
+        beside = f" and {say_bytes(rest)} for the rest" if rest else ""
+        smaller = "Use dtype='float32', or " if dtype == "float64" else ""
+        advice = f"{smaller}{instead}"
         raise ResourceError(
-            f"{model} of {n_items:,} items needs {say_bytes(need)} for {arrays} items x items "
-            f"array{'s' if arrays > 1 else ''} of {dtype}, and this machine has {say_bytes(have)}. "
-            f"{smaller}it a model that needs no such array: Teaser, ItemKNN, WMF."
+            f"{what} of {n_items:,} items needs {say_bytes(need)} for {arrays} items x items "
+            f"array{'s' if arrays > 1 else ''} of {dtype}{beside}, and this "
+            f"{'machine' if free_on_gpu is None else 'GPU'} has {say_bytes(have)}. "
+            f"{advice[0].upper()}{advice[1:]}."
         )
 
 

@@ -9,7 +9,6 @@ docs/users/model.md for the derivation.
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from teaser.model.gram.blocks import chunks, each_block, rowdot
@@ -72,9 +71,8 @@ class EncoderEquation:
 
     def unknowns(self, encoder: Array) -> Array:
         """Return F = E V."""
-        g = self.system.g
-        return np.asarray(np.asarray(encoder, dtype=g.dtype, like=g) @ self.system.V, like=g)
+        return self.system.rotate(encoder)
 
     def encoder(self, F: Array) -> Array:
         """Return E = F V'."""
-        return np.asarray(F @ self.system.V.T, like=F)
+        return self.system.rotate_back(F)

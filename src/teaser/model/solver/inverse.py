@@ -1,4 +1,7 @@
-"""The inverse of a symmetric positive definite array, in its own memory."""
+"""The inverse of a symmetric positive definite array, in its own memory.
+
+`scipy.linalg.inv(assume_a="pos")` takes three further arrays of the same size.
+"""
 
 from typing import Any
 
@@ -7,6 +10,9 @@ from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
 from teaser.errors import SolverError
+from teaser.model.gram.build import as_array
+from teaser.model.gram.gpu import DeviceGram
+from teaser.model.gram.operator import DenseGram, Gram
 
 Array = NDArray[Any]
 
@@ -14,6 +20,32 @@ _BLOCK = 512
 # Threads of OpenBLAS fell at 16,000 items in double and at 30,000 in single precision: 2 GB.
 _LARGE = 2**30
 _PIVOT = 1024
+
+
+def invert_gram(gram: Gram, ridge: float, *, overwrite: bool = False) -> Array:
+    """Return (G + ridge I)^-1 as an array, where G lives.
+
+    Parameters
+    ----------
+    overwrite
+        Whether the array of a Gram that has one may be used for its inverse.
+    """
+    g = gram.diagonal()
+    if isinstance(g, np.ndarray):
+        A = gram.G if overwrite and isinstance(gram, DenseGram) else as_array(gram)
+        A.flat[:: len(A) + 1] += A.dtype.type(ridge)
+        return invert(A)
+    # CuPy has no inverse from a Cholesky factor; that of LU is symmetric but for rounding.
+    unit = np.asarray(np.eye(gram.n_items, dtype=gram.dtype), like=g)
+    A = gram.G.copy() if isinstance(gram, DeviceGram) else gram.apply(unit)
+    A += gram.dtype.type(ridge) * unit
+    del unit
+    C = np.linalg.inv(A)
+    if not bool(np.isfinite(C).all()) or not bool((C.diagonal() > 0).all()):
+        raise SolverError(f"X'X with its penalties is singular in {gram.dtype}. Raise them.")
+    C += C.T.copy()
+    C *= gram.dtype.type(0.5)
+    return np.asarray(C, like=g)
 
 
 def invert(A: Array) -> Array:

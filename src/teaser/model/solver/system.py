@@ -5,7 +5,7 @@ made `like` the Gram's own.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,7 +40,7 @@ class System:
     @classmethod
     def build(
         cls, gram: Gram, D: sp.csr_array, *, rank: int = RANK, rng: np.random.Generator
-    ) -> "System":
+    ) -> Self:
         """Prepare what every iteration needs; D is in the dtype of `gram`."""
         U, mu = leading_eigenpairs(gram, rank, rng)
         return cls(gram=gram, U=U, mu=mu, **_basis(D, gram.diagonal(), gram.dtype))
@@ -59,6 +59,15 @@ class System:
         B = self.gram.apply(self.D)
         B[self.row_of, self.D.indices] -= self.D.data * self.g[self.row_of]
         return np.asarray(B @ self.V, like=self.g)
+
+    def rotate(self, encoder: Array) -> Array:
+        """Return F = E V, the encoder in the basis of the eigenvectors of D'D."""
+        E = np.asarray(encoder, dtype=self.g.dtype, like=self.g)
+        return np.asarray(E @ self.V, like=self.g)
+
+    def rotate_back(self, F: Array) -> Array:
+        """Return E = F V'."""
+        return np.asarray(F @ self.V.T, like=F)
 
     def scaled(self, weights: Array) -> Matrix:
         """Return D with row i multiplied by weights[i]."""
