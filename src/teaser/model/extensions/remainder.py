@@ -7,7 +7,7 @@ With W = P(E D') + R, R an items x items matrix with a zero diagonal,
 is minimised by an equation in E alone and a closed form for R. See docs/model.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -138,7 +138,7 @@ class RemainderEquation:
         """Return E = F V'."""
         return self.system.rotate_back(F)
 
-    def preconditioner(self) -> Preconditioner:
+    def preconditioner(self) -> Callable[[Array], Array]:
         """Return that of TEASER for k (I - k C) in the place of the Gram.
 
         It has the Gram's eigenvectors. What most of the diagonal gives along them anyway is taken
@@ -148,7 +148,7 @@ class RemainderEquation:
         diagonal = np.maximum(k * (1 - k * system.g), 0.0).astype(system.g.dtype)
         leading = k * (1 - k / (system.mu + system.ridge)) - np.median(diagonal)
         alike = replace(system, g=diagonal, mu=np.maximum(leading, 0.0))
-        return Preconditioner.build(alike, l1=0.0, l2=self.l2)
+        return Preconditioner.build(alike, l1=0.0, l2=self.l2).apply
 
 
 def prepare_inverse(

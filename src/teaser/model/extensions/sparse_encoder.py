@@ -8,7 +8,7 @@ solved for again: with M the mask of the entries kept,
 where A and B are those of solver/equation.py. Everything is evaluated in items x tags form.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -148,7 +148,7 @@ class SupportEquation:
         kept = sp.csr_array(kept, dtype=dtype)
         kept.sort_indices()
         rows = np.repeat(np.arange(kept.shape[0]), np.diff(kept.indptr))
-        weights = _values_at(D, rows, kept.indices)
+        weights = as_dense(D[rows, kept.indices]).astype(np.float64)
         level = to_host(g).astype(np.float64)[rows] + l1
         diagonal = level * (_tag_squares(system)[kept.indices] - np.square(weights)) + l2
         return cls(
@@ -194,9 +194,9 @@ class SupportEquation:
         B = system.gram.apply(system.D)[self.rows, self.columns]
         return np.asarray(B - system.g[self.rows] * self.weights, like=system.g)
 
-    def preconditioner(self) -> "Diagonal":
+    def preconditioner(self) -> Callable[[Array], Array]:
         """Return the inverse of the operator's diagonal."""
-        return Diagonal(self.diagonal)
+        return lambda R: np.asarray(R / self.diagonal, like=R)
 
     def unknowns(self, encoder: Array) -> Array:
         """Return the entries of a dense encoder at the places kept."""
@@ -214,17 +214,6 @@ class SupportEquation:
             return self.encoder(x)
         D, indptr = self.system.D, np.asarray(self.kept.indptr, like=x)
         return type(D)((x, self.columns, indptr), shape=self.kept.shape)
-
-
-@dataclass(frozen=True, eq=False)
-class Diagonal:
-    """The preconditioner that divides by the operator's diagonal."""
-
-    values: Array
-
-    def apply(self, R: Array) -> Array:
-        """Return the preconditioned residual."""
-        return np.asarray(R / self.values, like=R)
 
 
 def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
@@ -280,19 +269,6 @@ def _tag_squares(system: System) -> Array:
     """Return the diagonal of D'D in double precision."""
     D = _host(system.D)
     return np.bincount(D.indices, np.square(D.data, dtype=np.float64), minlength=D.shape[1])
-
-
-def _values_at(D: sp.csr_array, rows: Array, columns: Array) -> Array:
-    """Return the entries of a sparse matrix at places that are sorted by row, zeros included."""
-    D = sp.csr_array(D, copy=True)
-    D.sort_indices()
-    width = D.shape[1]
-    own = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr)).astype(np.int64) * width + D.indices
-    wanted = rows.astype(np.int64) * width + columns
-    place = np.minimum(np.searchsorted(own, wanted), max(0, len(own) - 1))
-    if not len(own):
-        return np.zeros(len(wanted))
-    return np.where(own[place] == wanted, D.data[place], 0.0).astype(np.float64)
 
 
 def _host(D: Matrix) -> sp.csr_array:

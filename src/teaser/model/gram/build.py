@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.gram.cost import check_memory, choose_gram
-from teaser.model.gram.gpu import DeviceContentGram, build_device_gram
+from teaser.model.gram.gpu import build_device_gram
 from teaser.model.gram.operator import ContentGram, DenseGram, Gram, SparseGram
 from teaser.model.gram.partitioned import hold_partitions
 
@@ -57,8 +57,7 @@ def build_gram(
     if operator.n_items != X.shape[1]:
         raise ParameterError(f"The Gram is of {operator.n_items:,} items and X of {X.shape[1]:,}.")
     if content is not None and content_weight > 0:
-        kind = DeviceContentGram if device == "cuda" else ContentGram
-        operator = kind(operator, content, content_weight)
+        operator = ContentGram(operator, content, content_weight)
     return operator
 
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError
-from teaser.model.gram.blocks import Matrix, sparse_like
-from teaser.model.gram.operator import Gram
+from teaser.model.gram.blocks import Matrix, is_sparse, sparse_like
 
 Array = NDArray[Any]
 
@@ -117,7 +116,7 @@ class DeviceGram:
 
     def apply(self, matrix: Matrix) -> Any:
         """Return G times a matrix."""
-        if _is_sparse(matrix):
+        if is_sparse(matrix):
             # G is symmetric, so (M'G)' = G M, with the sparse factor on the left.
             return (matrix.T.tocsr() @ self.G).T
         return self.G @ matrix
@@ -146,41 +145,15 @@ class DeviceSparseGram:
         xp = cupy()
         columns = int(matrix.shape[1])
         out = xp.empty((self.n_items, columns), dtype=self.dtype)
-        matrix = matrix.tocsc() if _is_sparse(matrix) else matrix
+        matrix = matrix.tocsc() if is_sparse(matrix) else matrix
         for first in range(0, columns, _COLUMNS):
             block = matrix[:, first : first + _COLUMNS]
-            block = block.toarray() if _is_sparse(block) else xp.ascontiguousarray(block)
+            block = block.toarray() if is_sparse(block) else xp.ascontiguousarray(block)
             out[:, first : first + _COLUMNS] = self.Xt @ (self.X @ block)
         return out
 
     def diagonal(self) -> Any:
         """Return diag(G)."""
-        return self._g.copy()
-
-
-class DeviceContentGram:
-    """G + weight S S' on the GPU."""
-
-    def __init__(self, gram: Gram, S: sp.csr_array, weight: float) -> None:
-        self.gram = gram
-        like = gram.diagonal()
-        S = sp.csr_array(S, dtype=gram.dtype)
-        self.S = sparse_like(S, like)
-        self.St = sparse_like(sp.csr_array(S.T.tocsr()), like)
-        self.weight = gram.dtype.type(weight)
-        self.n_items = gram.n_items
-        self.dtype = gram.dtype
-        squared = np.asarray(S.multiply(S).sum(axis=1)).ravel()
-        self._g = like + self.weight * cupy().asarray(squared.astype(gram.dtype))
-
-    def apply(self, matrix: Matrix) -> Any:
-        """Return (G + weight S S') times a matrix."""
-        content = self.S @ (self.St @ matrix)
-        dense = content.toarray() if _is_sparse(content) else content
-        return self.gram.apply(matrix) + self.weight * dense
-
-    def diagonal(self) -> Any:
-        """Return the diagonal of the sum."""
         return self._g.copy()
 
 
@@ -206,7 +179,7 @@ class DeviceScorer:
         """Return the raw tag scores of people (people x tags), in double precision."""
         learnt = sp.csr_array(rows[:, : self.encoder.shape[0]], dtype=self.encoder.dtype)
         raw = sparse_like(learnt, self.like) @ self.encoder
-        raw = raw.toarray() if _is_sparse(raw) else raw
+        raw = raw.toarray() if is_sparse(raw) else raw
         return np.asarray(cupy().asnumpy(raw), dtype=np.float64)
 
     def decode(self, affinities: Array) -> Array:
@@ -219,14 +192,10 @@ class DeviceScorer:
         n_items, learnt = rows.shape[1], self.remainder.shape[0]
         known = sp.csr_array(rows[:, :learnt], dtype=self.encoder.dtype)
         added = sparse_like(known, self.like) @ self.remainder
-        added = added.toarray() if _is_sparse(added) else added
+        added = added.toarray() if is_sparse(added) else added
         return np.pad(cupy().asnumpy(added), ((0, 0), (0, n_items - learnt)))
 
 
 def to_host(array: Any) -> Array:
     """Return an array of the GPU or of main memory as one of main memory."""
     return np.asarray(array) if isinstance(array, np.ndarray) else np.asarray(cupy().asnumpy(array))
-
-
-def _is_sparse(matrix: Any) -> bool:
-    return hasattr(matrix, "tocsr")

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
-from teaser.model.gram.blocks import Matrix, in_threads, n_cores
+from teaser.model.gram.blocks import Matrix, in_threads, is_sparse, n_cores, sparse_like
 
 # The arrays of a sparse matrix: where rows begin, their columns, values unless all are one.
 _Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
@@ -251,26 +251,29 @@ class SparseGram:
 
 
 class ContentGram:
-    """G + weight S S': items also count as alike because they share tags (the paper's delta)."""
+    """G + weight S S', where G lives: items also count as alike because they share tags.
+
+    The weight is the paper's delta.
+    """
 
     def __init__(self, gram: Gram, S: sp.csr_array, weight: float) -> None:
-        self.gram = gram
-        self.S = sp.csr_array(S, dtype=gram.dtype)
-        self.St = self.S.T.tocsr()
+        self.gram, self.n_items, self.dtype = gram, gram.n_items, gram.dtype
         self.weight = gram.dtype.type(weight)
-        self.n_items = gram.n_items
-        self.dtype = gram.dtype
+        g, S = gram.diagonal(), sp.csr_array(S, dtype=gram.dtype)
+        self.S, self.St = sparse_like(S, g), sparse_like(sp.csr_array(S.T.tocsr()), g)
+        squares = np.asarray(S.multiply(S).sum(axis=1)).ravel().astype(gram.dtype)
+        self._diagonal: NDArray[Any] = g + self.weight * np.asarray(squares, like=g)
 
     def apply(self, matrix: Matrix) -> NDArray[Any]:
         """Return (G + weight S S') times a matrix."""
         content = self.S @ (self.St @ matrix)
-        dense = content.toarray() if sp.issparse(content) else np.asarray(content)
-        return np.asarray(self.gram.apply(matrix) + self.weight * dense)
+        dense = content.toarray() if is_sparse(content) else content
+        out: NDArray[Any] = self.gram.apply(matrix) + self.weight * dense
+        return out
 
     def diagonal(self) -> NDArray[Any]:
         """Return the diagonal of the sum."""
-        content = np.asarray(self.S.multiply(self.S).sum(axis=1)).ravel()
-        return np.asarray(self.gram.diagonal() + self.weight * content)
+        return self._diagonal.copy()
 
 
 def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
