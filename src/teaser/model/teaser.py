@@ -54,7 +54,7 @@ from teaser.model.extensions.user_features import (
     unpack_user_rows,
 )
 from teaser.model.gram.build import build_gram
-from teaser.model.gram.cost import Estimate, estimate, telling_of_memory
+from teaser.model.gram.cost import Estimate, estimate, explained_memory_error
 from teaser.model.gram.gpu import check_device
 from teaser.model.gram.partitioned import estimate_partitions
 from teaser.model.item_table import popularity
@@ -82,7 +82,7 @@ class Teaser(EncoderModel):
     Parameters
     ----------
     l2_weights
-        lambda 1, the penalty on item-to-item weights: larger trusts only what many people share.
+        lambda 1, the penalty on item-to-item weights: larger trusts only what many users share.
     l2_encoder
         lambda 2, the penalty on the encoder: larger spreads what an item says over more tags.
     content_weight
@@ -199,7 +199,7 @@ class Teaser(EncoderModel):
         callback
             Told the iteration and its relative residual.
         """
-        with telling_of_memory("The fit"):
+        with explained_memory_error("The fit"):
             self._check_with(dataset)
             if self.decoder is not None:
                 check_carriers(dataset.S)

@@ -1,7 +1,7 @@
-"""A sparse encoder: which entries to keep, and what they are when all the others are zero.
+"""A sparse encoder: which entries are kept, and their values when all the others are zero.
 
-Entries are chosen by what leaving each out alone would cost at the dense solution, and then
-solved for again: with M the mask of the entries kept,
+Entries are chosen by how much the objective grows when each alone is set to zero, and then solved
+for again: with M the mask of the entries kept,
 
     M * A(M * E) = M * B
 
@@ -29,8 +29,8 @@ from teaser.model.solver.system import System
 Array = NDArray[Any]
 Encoder: TypeAlias = Any  # items x tags, a dense array or a csr one
 
-# Entries are left out in so many stages, the first of which keeps less than this share; all but
-# the last are solved for to a looser tolerance.
+# Entries are left out in at most _STAGES stages, of which the first keeps less than _FIRST. All
+# but the last are solved to a tolerance that is _LOOSER times as large.
 _STAGES = 4
 _FIRST = 0.8
 _LOOSER = 3.0
@@ -58,8 +58,8 @@ def sparsify(
 ) -> Solution:
     """Return the encoder (csr, items x tags) that is best on its most telling entries.
 
-    Half of the entries are left out at a time, and the others solved for again: what an entry
-    says is taken over by others, which is seen only once it is gone.
+    Half of the entries are left out at a time, and the others solved for again: entries that
+    remain take over from those that are gone, which changes which of them matter.
 
     Parameters
     ----------
@@ -217,20 +217,20 @@ class SupportEquation:
 
 
 def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
-    """Return the encoder's rows summed over each history (people x tags), in double precision.
+    """Return the encoder's rows summed over each history (users x tags), in double precision.
 
     Items beyond the encoder's rows add nothing.
     """
-    learnt, n_tags = encoder.shape
+    n_learned, n_tags = encoder.shape
     raw = np.zeros((rows.shape[0], n_tags))
-    for person in range(rows.shape[0]):
-        places = rows.indices[rows.indptr[person] : rows.indptr[person + 1]]
-        places = places[places < learnt]
+    for user in range(rows.shape[0]):
+        places = rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
+        places = places[places < n_learned]
         if sp.issparse(encoder):
             some = encoder[places]
-            raw[person] = np.bincount(some.indices, some.data, minlength=n_tags)
+            raw[user] = np.bincount(some.indices, some.data, minlength=n_tags)
         else:
-            raw[person] = encoder[places].sum(axis=0, dtype=np.float64)
+            raw[user] = encoder[places].sum(axis=0, dtype=np.float64)
     return raw
 
 

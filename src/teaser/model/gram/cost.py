@@ -16,15 +16,15 @@ import scipy.sparse as sp
 from teaser.errors import ResourceError
 from teaser.model.gram.operator import RANK, SparseGram, kernels, product_bytes
 
-# Nominal speeds of a core, for the choice between dense and sparse only: fixed, so that the same
-# data take the same path, and give the same numbers, on every machine. Operations of dense
-# products, entries gathered or spread by sparse ones (with numba, without), pairs counted.
+# Nominal speeds of a core, which only decide between dense and sparse. They are fixed, so that the
+# same data give the same numbers on every machine. A second: operations of dense products, entries
+# of sparse ones (with numba, without), pairs counted.
 _DENSE_RATE = 100e9
 _SPARSE_RATE = 8e9
 _SCIPY_RATE = 1.4e9
 _COUNT_RATE = 0.2e9
 
-# Arrays of items x tags alive at once, counted in solver.py: F, R, P, DV and the operator's
+# Arrays of items x tags that exist at once in the solver: F, R, P, DV and the operator's
 # result or the preconditioner's; the dense Gram's product with a sparse matrix is one more.
 _CG_ARRAYS = 5
 _ADMM_ARRAYS = 10
@@ -176,15 +176,15 @@ def check_room(
 
 
 @contextmanager
-def telling_of_memory(what: str) -> Iterator[None]:
-    """Say clearly where memory ran out after all, on the host or on a GPU."""
+def explained_memory_error(what: str) -> Iterator[None]:
+    """Raise `ResourceError` in place of `MemoryError`, on the host or on a GPU."""
     try:
         yield
     except MemoryError as error:
         raise ResourceError(
-            f"{what} ran out of memory ({error or 'no more is to be had'}). Others may use some of "
-            "it: `estimate` says what a fit takes. Use gram='sparse', dtype='float32', fewer tags, "
-            "on a GPU also device='cpu', or a larger machine."
+            f"{what} ran out of memory ({error or 'none is left'}); other processes may use some. "
+            "`estimate` says what a fit takes. Use gram='sparse', dtype='float32', fewer tags, on "
+            "a GPU also device='cpu', or a larger machine."
         ) from error
 
 
@@ -196,7 +196,7 @@ def dense_rate(dtype: str) -> float:
 
 
 def say_bytes(size: float) -> str:
-    """Write a number of bytes for people."""
+    """Return a number of bytes as a short text."""
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.0f} {unit}"
@@ -205,7 +205,7 @@ def say_bytes(size: float) -> str:
 
 
 def say_seconds(seconds: float) -> str:
-    """Write a duration for people."""
+    """Return a duration as a short text."""
     if seconds < 1:
         return "1 s or less"
     if seconds < 90:
@@ -275,7 +275,7 @@ def memory_of_fit(
 def _work(
     X: sp.csr_array, n_tags: int, gram: str, solver: str, iterations: int
 ) -> dict[str, float]:
-    """Return how much there is to do of each kind."""
+    """Return the operations of a fit by kind: dense, sparse, and pairs counted."""
     n_items = float(X.shape[1])
     basis = 2 * n_items * n_tags**2
     # An eigendecomposition of n x n takes about 22 n^3 operations, at half the speed in double.
@@ -286,7 +286,7 @@ def _work(
         work["dense"] += (2 * n_items**2 * n_tags + basis) * iterations
         work["count"] = _pair_count(X)
     else:
-        # Two products an iteration, each of which gathers and spreads.
+        # Two products an iteration, each with X and with X'.
         work["sparse"] = 4.0 * X.nnz * n_tags * (iterations + 1)
     return work
 
@@ -314,7 +314,7 @@ def _round_up(n_items: int) -> int:
 def _measured_sparse_rate(dtype: str, n_items: int) -> float:
     """Return this machine's entries a second in sparse products, slower where items are many."""
     rng = np.random.default_rng(0)
-    # Popular items are met more often, so that they are in the cache more often.
+    # Popular items occur more often, and so are more often in the cache.
     count = 20 * n_items
     items = (n_items * rng.random(count) ** 2).astype(np.int32)
     X = sp.csr_array((np.ones(count), items, np.arange(0, count + 1, 20)), shape=(n_items, n_items))

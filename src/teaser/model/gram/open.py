@@ -1,4 +1,4 @@
-"""Where a fit of interactions in partitions takes place: on this machine or a cluster."""
+"""Hold G of interactions in partitions: on this machine or on a Dask cluster."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r"((tcp|tls|ucx|wss?)://)?[^/]+:\d+/?|inproc://.+")
 
 @contextmanager
 def reached(scheduler: str | None, n_workers: int | None) -> Iterator[Cluster | None]:
-    """Lend the cluster that was asked for, if any.
+    """Open the cluster that was asked for, if any, for the time of the block.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def placed(
     n_workers: int | None = None,
     memory_limit: int | str | None = None,
 ) -> Iterator[Any]:
-    """Lend G for `Teaser(gram=...)`, held where it was asked for.
+    """Open G for `Teaser(gram=...)`, held where it was asked for.
 
     Parameters
     ----------
@@ -100,6 +100,6 @@ def placed(
     check_held(X, choice, reading=False, **how)
     with reached(scheduler, n_workers) as cluster:
         if cluster is None:
-            raise ParameterError("A cluster was asked for and none was named.")
+            raise ParameterError("Name a scheduler or the number of processes of a cluster.")
         held = DaskGram(X, cluster, np.dtype(dtype))
         yield held.counted() if choice == "dense" else held

@@ -1,8 +1,7 @@
 """G = X'X as an operator: dense, or sparse interactions used twice, with content added if asked.
 
-The solver sees no more of G than `n_items`, `dtype`, `apply(matrix)` and `diagonal()`, so that
-any other way of holding it can take the place of these. One that also has `apply_pair` saves the
-solver its other products.
+The solver uses only `n_items`, `dtype`, `apply(matrix)` and `diagonal()` of G, so that it can be
+held in other ways too. With `apply_pair` a G computes both products of an iteration at once.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,8 +24,8 @@ Array = NDArray[Any]
 # The number of leading eigenpairs that the preconditioner uses.
 RANK = 40
 _EXACT_COUNTS = 2**24
-# So many columns make a good row; the sums of a band of users, of whom there are fewer than
-# 65,536, stay in a core's share of the cache.
+# Columns of a block, and bytes of the sums of a band of users: they stay in a core's share of the
+# cache, and positions within a band fit in 16 bits.
 _WIDEST = 64
 _BAND_BYTES = 2**23
 _ROWS = 128

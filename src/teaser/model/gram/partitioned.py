@@ -32,7 +32,7 @@ from teaser.model.gram.cost import (
 )
 from teaser.model.gram.operator import DenseGram, Gram, SparseGram, _add_counts, gram_bytes
 
-# What decoding a row takes for a moment, measured with ids that are texts.
+# Bytes that decoding a row takes at the peak, measured with ids that are texts.
 _READ_BYTES = 400
 _BLOCK_BYTES = 2**26
 _SHARE_OF_MEMORY = 0.6
@@ -135,7 +135,7 @@ def count_gram(X: Interactions, dtype: np.dtype[Any]) -> DenseGram:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """What an estimate asks of a matrix, said of partitions."""
+    """The attributes of a matrix that an estimate reads, for partitions."""
 
     shape: tuple[int, int]
     nnz: int
@@ -143,7 +143,7 @@ class _Sizes:
 
     @classmethod
     def of(cls, X: Interactions) -> "_Sizes":
-        # One history with the sum of all squared lengths: the number of co-occurrences is the same.
+        # A stand-in row with the same co-occurrence count.
         return cls(X.shape, X.nnz, np.array([0.0, np.sqrt(X.squares)]))
 
 
