@@ -415,20 +415,22 @@ class TestBadInput:
         with pytest.raises(UnknownTagError, match="Unknown tag type=concert"):
             fitted.recommend([], about=["type=concert"])
 
-    @pytest.mark.parametrize("people", ["camp=music", 5, {"camp": "music"}, Tag("camp", "music")])
-    def test_what_is_known_is_a_list(self, fitted: Teaser, people: Any) -> None:
-        with pytest.raises(ParameterError, match="a list of tags such as"):
-            fitted.profile([], about=people)
+    def test_features_are_a_list(self, fitted: Teaser) -> None:
+        wrong: list[Any] = ["camp=music", 5, {"camp": "music"}, Tag("camp", "music")]
+        for about in wrong:
+            with pytest.raises(ParameterError, match="features of a user are a list"):
+                fitted.profile([], about=about)
 
-    def test_a_model_that_knows_nothing_of_people_says_so(self, model: Teaser) -> None:
+    def test_a_model_without_user_features_says_so(self, model: Teaser) -> None:
         with pytest.raises(ParameterError, match="no user features, so camp=music"):
             model.recommend([], about=["camp=music"])
         assert model.recommend([], about=[]) == model.recommend([])
 
-    @pytest.mark.parametrize("people", ["camp=music", {"camp": 1}, 7])
-    def test_several_people_are_a_list_of_lists(self, fitted: Teaser, people: Any) -> None:
-        with pytest.raises(ParameterError, match="one list of tags for each"):
-            fitted.recommend_batch([[]], about=people)
+    def test_features_of_several_users_are_a_list_of_lists(self, fitted: Teaser) -> None:
+        wrong: list[Any] = ["camp=music", {"camp": 1}, 7]
+        for about in wrong:
+            with pytest.raises(ParameterError, match="one list of features for each"):
+                fitted.recommend_batch([[]], about=about)
 
     def test_everyone_needs_an_entry(self, fitted: Teaser) -> None:
         with pytest.raises(ParameterError, match="2 histories, and features of 1 users"):

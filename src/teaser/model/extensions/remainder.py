@@ -21,7 +21,7 @@ from teaser.model.checks import check_number, check_share
 from teaser.model.extensions.sparse_encoder import unpack_mapped
 from teaser.model.gram.blocks import blocks, chunks, rowdot
 from teaser.model.gram.build import build_gram
-from teaser.model.gram.cost import Estimate, check_room, dense_rate
+from teaser.model.gram.cost import Estimate, FitSize, check_room, dense_rate
 from teaser.model.gram.gpu import DeviceGram, free_memory, to_host
 from teaser.model.gram.operator import RANK, DenseGram, leading_eigenpairs
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
@@ -190,9 +190,8 @@ def prepare_inverse(
         free_on_gpu=free_memory() if on_gpu else None,
         instead="use fewer items, or no remainder: tags alone need no such array",
     )
-    operator = build_gram(
-        X, gram if given else "dense", n_tags=n_tags, dtype=dtype, device=device, **content
-    )
+    size = FitSize(n_tags, dtype)
+    operator = build_gram(X, gram if given else "dense", size, device=device, **content)
     ridge = l1 + float(options.l2)
     U, mu = leading_eigenpairs(operator, RANK, np.random.default_rng(0))
     system = prepare_remainder(invert_gram(operator, ridge, overwrite=not given), D, ridge)

@@ -11,6 +11,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.gram.build import DTYPES, GRAMS
+from teaser.model.gram.cost import FitSize
 from teaser.model.gram.dask_cluster import Cluster
 from teaser.model.gram.dask_gram import DaskGram
 from teaser.model.gram.partitioned import as_bytes, check_held, choose_held, hold_partitions
@@ -83,21 +84,17 @@ def placed(
             )
         yield gram
         return
-    how: dict[str, Any] = {
-        "n_tags": dataset.n_tags + 1,
-        "dtype": np.dtype(dtype),
-        "solver": solver,
-    }
+    size = FitSize(dataset.n_tags + 1, np.dtype(dtype), solver)
     if not elsewhere:
-        yield hold_partitions(X, gram, memory_limit=limit, **how)
+        yield hold_partitions(X, gram, size, memory_limit=limit)
         return
     if limit is not None:
         raise ParameterError(
             "A memory limit is for a fit on this machine alone, and a cluster was named too. Its "
             "workers have limits of their own (dask worker --memory-limit)."
         )
-    choice = choose_held(X, gram, **how)
-    check_held(X, choice, reading=False, **how)
+    choice = choose_held(X, gram, size)
+    check_held(X, choice, size, reading=False)
     with reached(scheduler, n_workers) as cluster:
         if cluster is None:
             raise ParameterError("Name a scheduler or the number of processes of a cluster.")
