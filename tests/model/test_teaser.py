@@ -1,7 +1,7 @@
 """The model: the contract, what it learns, content, new items, and the file it leaves."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -346,4 +346,4 @@ def test_only_a_fitted_teaser_can_be_a_start(dataset: Dataset) -> None:
     with pytest.raises(NotFittedError):
         Teaser().fit(dataset, start=Teaser())
     with pytest.raises(ParameterError, match="must be a fitted Teaser"):
-        Teaser().fit(dataset, start=np.ones(3))  # type: ignore[arg-type]
+        Teaser().fit(dataset, start=cast(Any, np.ones(3)))

@@ -54,7 +54,7 @@ from teaser.model.extensions.user_features import (
     unpack_user_rows,
 )
 from teaser.model.gram.build import build_gram
-from teaser.model.gram.cost import Estimate, estimate, telling_of_memory
+from teaser.model.gram.cost import Estimate, FitSize, estimate, explained_memory_error
 from teaser.model.gram.gpu import check_device
 from teaser.model.gram.partitioned import estimate_partitions
 from teaser.model.item_table import popularity
@@ -82,7 +82,7 @@ class Teaser(EncoderModel):
     Parameters
     ----------
     l2_weights
-        lambda 1, the penalty on item-to-item weights: larger trusts only what many people share.
+        lambda 1, the penalty on item-to-item weights: larger trusts only what many users share.
     l2_encoder
         lambda 2, the penalty on the encoder: larger spreads what an item says over more tags.
     content_weight
@@ -198,7 +198,7 @@ class Teaser(EncoderModel):
         callback
             Told the iteration and its relative residual.
         """
-        with telling_of_memory("The fit"):
+        with explained_memory_error("The fit"):
             self._check_with(dataset)
             if self.decoder is not None:
                 check_carriers(dataset.S)
@@ -272,8 +272,7 @@ class Teaser(EncoderModel):
             how |= {"options": self.remainder, "l1": float(self.l2_weights), "keep": keep}
             return prepare_inverse(dataset.X, self.gram, D, **how)
         X = stack_interactions(dataset, user_features)
-        how |= {"n_tags": D.shape[1], "dtype": kind, "solver": self.solver}
-        gram = build_gram(X, self.gram, **how)
+        gram = build_gram(X, self.gram, self._size(dataset), **how)
         return prepare(gram, D, solver=self.solver, rng=self.rng)
 
     def estimate(self, dataset: Dataset) -> Estimate:
@@ -282,11 +281,9 @@ class Teaser(EncoderModel):
         expect = estimate_partitions if isinstance(dataset.X, Interactions) else estimate
         found = expect(
             stack_interactions(dataset, learned_features(self, dataset)),
-            dataset.n_tags + 1,
-            solver=self.solver,
-            gram=self.gram if self.remainder is None else "dense",
+            self.gram if self.remainder is None else "dense",
+            self._size(dataset),
             tol=self.tol,
-            dtype=np.dtype(self.dtype),
         )
         if self.remainder is not None:
             return estimate_remainder(found, dataset.n_items, self.dtype, self.remainder)
@@ -360,6 +357,9 @@ class Teaser(EncoderModel):
             equation = EncoderEquation(system, l1, l2)
             solution = sparsify(equation, solution, density=self.sparse.density, limits=limits)
         return solution, weights
+
+    def _size(self, dataset: Dataset) -> FitSize:
+        return FitSize(dataset.n_tags + 1, np.dtype(self.dtype), self.solver)
 
     def _limits(self, callback: Callback | None) -> Limits:
         return Limits(tol=self.tol, max_iter=self.max_iter, callback=callback)

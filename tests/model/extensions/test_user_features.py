@@ -1,4 +1,4 @@
-"""Tests of what is known of people in a model: its equation, profiles, origins, files."""
+"""User features in a model: its equation, profiles, origins, files."""
 
 from pathlib import Path
 from typing import Any
@@ -157,7 +157,9 @@ class TestEquation:
     def test_either_gram_gives_the_same(self, known: Dataset, fitted: Teaser, gram: str) -> None:
         other = Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-9, dtype="float64", gram=gram)
         other.fit(known)
-        assert_allclose(other.user_encoder_, fitted.user_encoder_, atol=1e-8)  # type: ignore[arg-type]
+        assert other.user_rows_ is not None
+        assert fitted.user_rows_ is not None
+        assert_allclose(other.user_rows_.encoder, fitted.user_rows_.encoder, atol=1e-8)
 
     def test_shared_tags_count_for_items_alone(self, known: Dataset) -> None:
         model = Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5, content_weight=4.0).fit(known)
@@ -201,7 +203,7 @@ class TestFit:
         model = Teaser(tol=1e-5).fit(known)
         assert model.user_tags_
         assert model.fit(dataset).user_tags_ == ()
-        with pytest.raises(ParameterError, match="knows nothing of people"):
+        with pytest.raises(ParameterError, match="no user features"):
             model.profile([], about=["camp=music"])
 
     @pytest.mark.parametrize(
@@ -239,8 +241,9 @@ class TestFit:
         first = Teaser(**how).fit(known)
         again = Teaser(**how).fit(known, start=first)
         assert again.iterations_ == 0
-        assert again.user_encoder_ is not None
-        assert_allclose(again.user_encoder_, first.user_encoder_, atol=1e-12)  # type: ignore[arg-type]
+        assert again.user_rows_ is not None
+        assert first.user_rows_ is not None
+        assert_allclose(again.user_rows_.encoder, first.user_rows_.encoder, atol=1e-12)
         plain = Teaser(**how).fit(dataset)
         for start in (plain, first):
             found = Teaser(**how).fit(known, start=start)
@@ -412,28 +415,30 @@ class TestBadInput:
         with pytest.raises(UnknownTagError, match="Unknown tag type=concert"):
             fitted.recommend([], about=["type=concert"])
 
-    @pytest.mark.parametrize("people", ["camp=music", 5, {"camp": "music"}, Tag("camp", "music")])
-    def test_what_is_known_is_a_list(self, fitted: Teaser, people: Any) -> None:
-        with pytest.raises(ParameterError, match="a list of tags such as"):
-            fitted.profile([], about=people)
+    def test_features_are_a_list(self, fitted: Teaser) -> None:
+        wrong: list[Any] = ["camp=music", 5, {"camp": "music"}, Tag("camp", "music")]
+        for about in wrong:
+            with pytest.raises(ParameterError, match="features of a user are a list"):
+                fitted.profile([], about=about)
 
-    def test_a_model_that_knows_nothing_of_people_says_so(self, model: Teaser) -> None:
-        with pytest.raises(ParameterError, match="knows nothing of people, so that camp=music"):
+    def test_a_model_without_user_features_says_so(self, model: Teaser) -> None:
+        with pytest.raises(ParameterError, match="no user features, so camp=music"):
             model.recommend([], about=["camp=music"])
         assert model.recommend([], about=[]) == model.recommend([])
 
-    @pytest.mark.parametrize("people", ["camp=music", {"camp": 1}, 7])
-    def test_several_people_are_a_list_of_lists(self, fitted: Teaser, people: Any) -> None:
-        with pytest.raises(ParameterError, match="one list of tags for each"):
-            fitted.recommend_batch([[]], about=people)
+    def test_features_of_several_users_are_a_list_of_lists(self, fitted: Teaser) -> None:
+        wrong: list[Any] = ["camp=music", {"camp": 1}, 7]
+        for about in wrong:
+            with pytest.raises(ParameterError, match="one list of features for each"):
+                fitted.recommend_batch([[]], about=about)
 
     def test_everyone_needs_an_entry(self, fitted: Teaser) -> None:
-        with pytest.raises(ParameterError, match="2 histories, and features of 1 people"):
+        with pytest.raises(ParameterError, match="2 histories, and features of 1 users"):
             fitted.recommend_batch([[], []], about=[["camp=music"]])
 
     def test_a_matrix_must_fit(self, fitted: Teaser) -> None:
         X = np.zeros((2, len(fitted.items_)))
-        with pytest.raises(ParameterError, match=r"shape \(2, 3\).*2 tags of people"):
+        with pytest.raises(ParameterError, match=r"shape \(2, 3\).*2 features"):
             fitted.score_batch(X, about=np.zeros((2, 3)))
         with pytest.raises(ParameterError, match="only 0 and 1"):
             fitted.score_batch(X, about=np.full((2, 2), 0.5))

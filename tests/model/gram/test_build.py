@@ -12,6 +12,7 @@ import teaser
 from teaser import Dataset
 from teaser.errors import ParameterError
 from teaser.model.gram.build import build_gram, dense_gram
+from teaser.model.gram.cost import FitSize
 from teaser.model.gram.operator import DenseGram, SparseGram
 
 X, D = random_problem(0)
@@ -23,16 +24,14 @@ def test_the_choice_follows_the_data() -> None:
     crowded = sp.csr_array((rng.random((2000, 60)) < 0.5).astype(float))
     empty = sp.random_array((3000, 8000), density=1e-4, format="csr", rng=rng)
     kind = np.dtype("float32")
-    assert isinstance(build_gram(crowded, "auto", n_tags=30, dtype=kind), DenseGram)
-    assert isinstance(build_gram(empty, "auto", n_tags=30, dtype=kind), SparseGram)
+    assert isinstance(build_gram(crowded, "auto", FitSize(30, kind)), DenseGram)
+    assert isinstance(build_gram(empty, "auto", FitSize(30, kind)), SparseGram)
 
 
 def test_duplicate_entries_of_a_narrow_type_are_added_without_wrapping() -> None:
     many = np.zeros(300, dtype=int)
     twice = sp.coo_array((np.ones(300, np.int8), (many, many)), shape=(2, 2))
-    found = build_gram(
-        sp.csr_array(twice.astype(float)), "dense", n_tags=1, dtype=np.dtype("float64")
-    )
+    found = build_gram(sp.csr_array(twice.astype(float)), "dense", FitSize(1, np.dtype("float64")))
     assert found.diagonal()[0] == 300**2
     plain = teaser.solve(twice, np.eye(2), **GOOD)
     assert np.isfinite(plain.encoder).all()

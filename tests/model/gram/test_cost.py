@@ -13,6 +13,7 @@ from teaser.errors import ResourceError
 from teaser.model import EASE, EDLAE
 from teaser.model.gram import cost as module
 from teaser.model.gram.cost import (
+    FitSize,
     _limits,
     check_memory,
     check_room,
@@ -40,7 +41,7 @@ def generated(n_users: int, n_items: int, density: float) -> sp.csr_array:
 def test_the_memory_of_a_fit_is_foreseen(gram: str, solver: str) -> None:
     X = generated(2000, 2500, 0.01)
     D = sp.random_array((2500, 300), density=0.02, format="csr", rng=np.random.default_rng(1))
-    expected = estimate(X, 300, solver=solver, gram=gram, tol=1e-2, dtype=F32).total_memory
+    expected = estimate(X, gram, FitSize(300, F32, solver), tol=1e-2).total_memory
     solve(X[:20], D, l2_weights=50, l2_encoder=50, gram=gram, tol=0.5)  # compiles the loops
     tracemalloc.start()
     solve(X, D, l2_weights=50, l2_encoder=50, gram=gram, solver=solver, tol=1e-2)
@@ -84,8 +85,8 @@ def test_what_cannot_fit_is_refused_with_numbers_and_a_way_out(
     X = sp.csr_array((1, n_items), dtype=np.float32)
     n_tags = 10 if gram == "dense" else n_items
     with pytest.raises(ResourceError, match=said):
-        check_memory(X, n_tags, solver=solver, gram=gram, dtype=F32)
-    check_memory(X, 10, solver="cg", gram="sparse", dtype=F32)
+        check_memory(X, gram, FitSize(n_tags, F32, solver))
+    check_memory(X, "sparse", FitSize(10, F32))
 
 
 @pytest.mark.parametrize("gram", ["dense", "auto"])
@@ -124,7 +125,7 @@ def test_double_precision_that_cannot_fit_is_offered_single() -> None:
     n_items = int((memory_of_machine() / 45) ** 0.5)
     X = sp.csr_array((1, n_items), dtype=np.float32)
     with pytest.raises(ResourceError, match="dtype='float32'"):
-        check_memory(X, n_items, solver="cg", gram="sparse", dtype=np.dtype("float64"))
+        check_memory(X, "sparse", FitSize(n_items, np.dtype("float64")))
 
 
 def test_the_limit_of_a_container_is_the_memory_of_the_machine(
@@ -152,12 +153,10 @@ def test_the_choice_is_the_one_with_less_work() -> None:
 
 
 def test_more_work_takes_more_time() -> None:
-    small = estimate(generated(500, 400, 0.02), 50, solver="cg", gram="dense", tol=1e-3, dtype=F32)
-    large = estimate(
-        generated(500, 4000, 0.02), 900, solver="cg", gram="dense", tol=1e-3, dtype=F32
-    )
+    small = estimate(generated(500, 400, 0.02), "dense", FitSize(50, F32), tol=1e-3)
+    large = estimate(generated(500, 4000, 0.02), "dense", FitSize(900, F32), tol=1e-3)
     assert 0 < small.seconds < large.seconds
-    tight = estimate(generated(500, 400, 0.02), 50, solver="cg", gram="dense", tol=1e-6, dtype=F32)
+    tight = estimate(generated(500, 400, 0.02), "dense", FitSize(50, F32), tol=1e-6)
     assert tight.iterations > small.iterations
 
 

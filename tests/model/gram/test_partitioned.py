@@ -16,6 +16,7 @@ from teaser.data.reading.partition_writer import write_partitions
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError
 from teaser.model.gram import partitioned as streamed
+from teaser.model.gram.cost import FitSize
 from teaser.model.gram.operator import DenseGram, SparseGram
 from teaser.model.gram.partitioned import (
     StreamedGram,
@@ -184,23 +185,23 @@ class TestMemory:
 
     def test_a_limit_below_what_the_solver_needs(self, parted: Dataset) -> None:
         with pytest.raises(ParameterError, match=r"solver's own arrays.*limit is 1 kB"):
-            hold_partitions(parted.X, "sparse", n_tags=8, dtype=F64, memory_limit="1kB")
+            hold_partitions(parted.X, "sparse", FitSize(8, F64), memory_limit="1kB")
 
     def test_the_limit_is_for_the_whole_fit(self, parted: Dataset) -> None:
-        gram = hold_partitions(parted.X, "sparse", n_tags=8, dtype=F64, memory_limit="1GB")
+        gram = hold_partitions(parted.X, "sparse", FitSize(8, F64), memory_limit="1GB")
         assert isinstance(gram, StreamedGram)
         assert gram.limit < 10**9 - 40 * 8 * 8
 
 
 class TestChoice:
     def test_it_is_that_of_the_data_in_memory(self, parted: Dataset, local: Dataset) -> None:
-        held = hold_partitions(parted.X, "auto", n_tags=8, dtype=F64)
+        held = hold_partitions(parted.X, "auto", FitSize(8, F64))
         assert isinstance(held, DenseGram)
         assert_array_equal(held.G, DenseGram.from_interactions(local.X, F64).G)
 
     def test_a_limit_that_dense_would_break_streams(self, parted: Dataset) -> None:
-        free = choose_held(parted.X, "auto", n_tags=8, dtype=F64, memory_limit=None)
-        bound = choose_held(parted.X, "auto", n_tags=8, dtype=F64, memory_limit=1000)
+        free = choose_held(parted.X, "auto", FitSize(8, F64), memory_limit=None)
+        bound = choose_held(parted.X, "auto", FitSize(8, F64), memory_limit=1000)
         assert (free, bound) == ("dense", "sparse")
 
     def test_counting_sums_over_parts(self, parted: Dataset, local: Dataset) -> None:

@@ -48,15 +48,15 @@ def test_admm_recovers_where_its_penalty_is_too_large(dtype: str) -> None:
     assert_allclose(found.encoder, exact.encoder, atol=2e-3)
 
 
-@pytest.mark.parametrize("max_iter", range(1, 30))
-def test_admm_stopped_anywhere_reports_the_residual_of_what_it_returns(max_iter: int) -> None:
+def test_admm_stopped_anywhere_reports_the_residual_of_what_it_returns() -> None:
     """Also where it has just begun again with a smaller rho."""
     rng = np.random.default_rng(0)
     X = (rng.random((60, 100)) < 0.05).astype(float)
     D = (rng.random((100, 30)) < 0.1).astype(float)
     settings: dict[str, Any] = {"l2_weights": 0.1, "l2_encoder": 0.1, "dtype": "float64"}
-    with pytest.warns(ConvergenceWarning):
-        found = teaser.solve(X, D, solver="admm", tol=1e-9, max_iter=max_iter, **settings)
-    rest = half_gradient(X.T @ X, D, 0.1, 0.1, found.encoder)
-    right = half_gradient(X.T @ X, D, 0.1, 0.1, np.zeros(D.shape))
-    assert found.residual == pytest.approx(np.linalg.norm(rest) / np.linalg.norm(right), rel=1e-6)
+    right = np.linalg.norm(half_gradient(X.T @ X, D, 0.1, 0.1, np.zeros(D.shape)))
+    for max_iter in range(1, 30):
+        with pytest.warns(ConvergenceWarning):
+            found = teaser.solve(X, D, solver="admm", tol=1e-9, max_iter=max_iter, **settings)
+        rest = np.linalg.norm(half_gradient(X.T @ X, D, 0.1, 0.1, found.encoder))
+        assert found.residual == pytest.approx(rest / right, rel=1e-6)

@@ -143,8 +143,8 @@ def tag_means(weights: sp.csr_array) -> Array:
 def with_tag_means(weights: sp.csr_array, rows: Array) -> sp.csr_array:
     """Return weights in which some items have the mean weights of their tags over the others.
 
-    Items that nobody chose yet have shown nothing about themselves: the regression would take
-    their tags away from them.
+    They are for items without interactions, whose regression would shrink their weights to
+    nothing.
 
     Parameters
     ----------

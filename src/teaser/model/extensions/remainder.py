@@ -7,7 +7,7 @@ With W = P(E D') + R, R an items x items matrix with a zero diagonal,
 is minimised by an equation in E alone and a closed form for R. See docs/users/model.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -21,7 +21,7 @@ from teaser.model.checks import check_number, check_share
 from teaser.model.extensions.sparse_encoder import unpack_mapped
 from teaser.model.gram.blocks import blocks, chunks, rowdot
 from teaser.model.gram.build import build_gram
-from teaser.model.gram.cost import Estimate, check_room, dense_rate
+from teaser.model.gram.cost import Estimate, FitSize, check_room, dense_rate
 from teaser.model.gram.gpu import DeviceGram, free_memory, to_host
 from teaser.model.gram.operator import RANK, DenseGram, leading_eigenpairs
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
@@ -138,7 +138,7 @@ class RemainderEquation:
         """Return E = F V'."""
         return self.system.rotate_back(F)
 
-    def preconditioner(self) -> Preconditioner:
+    def preconditioner(self) -> Callable[[Array], Array]:
         """Return that of TEASER for k (I - k C) in the place of the Gram.
 
         It has the Gram's eigenvectors. What most of the diagonal gives along them anyway is taken
@@ -148,7 +148,7 @@ class RemainderEquation:
         diagonal = np.maximum(k * (1 - k * system.g), 0.0).astype(system.g.dtype)
         leading = k * (1 - k / (system.mu + system.ridge)) - np.median(diagonal)
         alike = replace(system, g=diagonal, mu=np.maximum(leading, 0.0))
-        return Preconditioner.build(alike, l1=0.0, l2=self.l2)
+        return Preconditioner.build(alike, l1=0.0, l2=self.l2).apply
 
 
 def prepare_inverse(
@@ -190,9 +190,8 @@ def prepare_inverse(
         free_on_gpu=free_memory() if on_gpu else None,
         instead="use fewer items, or no remainder: tags alone need no such array",
     )
-    operator = build_gram(
-        X, gram if given else "dense", n_tags=n_tags, dtype=dtype, device=device, **content
-    )
+    size = FitSize(n_tags, dtype)
+    operator = build_gram(X, gram if given else "dense", size, device=device, **content)
     ridge = l1 + float(options.l2)
     U, mu = leading_eigenpairs(operator, RANK, np.random.default_rng(0))
     system = prepare_remainder(invert_gram(operator, ridge, overwrite=not given), D, ridge)

@@ -1,14 +1,14 @@
-"""A sparse encoder: which entries to keep, and what they are when all the others are zero.
+"""A sparse encoder: which entries are kept, and their values when all the others are zero.
 
-Entries are chosen by what leaving each out alone would cost at the dense solution, and then
-solved for again: with M the mask of the entries kept,
+Entries are chosen by how much the objective grows when each alone is set to zero, and then solved
+for again: with M the mask of the entries kept,
 
     M * A(M * E) = M * B
 
 where A and B are those of solver/equation.py. Everything is evaluated in items x tags form.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -29,8 +29,8 @@ from teaser.model.solver.system import System
 Array = NDArray[Any]
 Encoder: TypeAlias = Any  # items x tags, a dense array or a csr one
 
-# Entries are left out in so many stages, the first of which keeps less than this share; all but
-# the last are solved for to a looser tolerance.
+# Entries are left out in at most _STAGES stages, of which the first keeps less than _FIRST. All
+# but the last are solved to a tolerance that is _LOOSER times as large.
 _STAGES = 4
 _FIRST = 0.8
 _LOOSER = 3.0
@@ -58,8 +58,8 @@ def sparsify(
 ) -> Solution:
     """Return the encoder (csr, items x tags) that is best on its most telling entries.
 
-    Half of the entries are left out at a time, and the others solved for again: what an entry
-    says is taken over by others, which is seen only once it is gone.
+    Half of the entries are left out at a time, and the others solved for again: entries that
+    remain take over from those that are gone, which changes which of them matter.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class SupportEquation:
         kept = sp.csr_array(kept, dtype=dtype)
         kept.sort_indices()
         rows = np.repeat(np.arange(kept.shape[0]), np.diff(kept.indptr))
-        weights = _values_at(D, rows, kept.indices)
+        weights = as_dense(D[rows, kept.indices]).astype(np.float64)
         level = to_host(g).astype(np.float64)[rows] + l1
         diagonal = level * (_tag_squares(system)[kept.indices] - np.square(weights)) + l2
         return cls(
@@ -194,9 +194,9 @@ class SupportEquation:
         B = system.gram.apply(system.D)[self.rows, self.columns]
         return np.asarray(B - system.g[self.rows] * self.weights, like=system.g)
 
-    def preconditioner(self) -> "Diagonal":
+    def preconditioner(self) -> Callable[[Array], Array]:
         """Return the inverse of the operator's diagonal."""
-        return Diagonal(self.diagonal)
+        return lambda R: np.asarray(R / self.diagonal, like=R)
 
     def unknowns(self, encoder: Array) -> Array:
         """Return the entries of a dense encoder at the places kept."""
@@ -216,32 +216,21 @@ class SupportEquation:
         return type(D)((x, self.columns, indptr), shape=self.kept.shape)
 
 
-@dataclass(frozen=True, eq=False)
-class Diagonal:
-    """The preconditioner that divides by the operator's diagonal."""
-
-    values: Array
-
-    def apply(self, R: Array) -> Array:
-        """Return the preconditioned residual."""
-        return np.asarray(R / self.values, like=R)
-
-
 def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
-    """Return the encoder's rows summed over each history (people x tags), in double precision.
+    """Return the encoder's rows summed over each history (users x tags), in double precision.
 
     Items beyond the encoder's rows add nothing.
     """
-    learnt, n_tags = encoder.shape
+    n_learned, n_tags = encoder.shape
     raw = np.zeros((rows.shape[0], n_tags))
-    for person in range(rows.shape[0]):
-        places = rows.indices[rows.indptr[person] : rows.indptr[person + 1]]
-        places = places[places < learnt]
+    for user in range(rows.shape[0]):
+        places = rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
+        places = places[places < n_learned]
         if sp.issparse(encoder):
             some = encoder[places]
-            raw[person] = np.bincount(some.indices, some.data, minlength=n_tags)
+            raw[user] = np.bincount(some.indices, some.data, minlength=n_tags)
         else:
-            raw[person] = encoder[places].sum(axis=0, dtype=np.float64)
+            raw[user] = encoder[places].sum(axis=0, dtype=np.float64)
     return raw
 
 
@@ -280,19 +269,6 @@ def _tag_squares(system: System) -> Array:
     """Return the diagonal of D'D in double precision."""
     D = _host(system.D)
     return np.bincount(D.indices, np.square(D.data, dtype=np.float64), minlength=D.shape[1])
-
-
-def _values_at(D: sp.csr_array, rows: Array, columns: Array) -> Array:
-    """Return the entries of a sparse matrix at places that are sorted by row, zeros included."""
-    D = sp.csr_array(D, copy=True)
-    D.sort_indices()
-    width = D.shape[1]
-    own = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr)).astype(np.int64) * width + D.indices
-    wanted = rows.astype(np.int64) * width + columns
-    place = np.minimum(np.searchsorted(own, wanted), max(0, len(own) - 1))
-    if not len(own):
-        return np.zeros(len(wanted))
-    return np.where(own[place] == wanted, D.data[place], 0.0).astype(np.float64)
 
 
 def _host(D: Matrix) -> sp.csr_array:

@@ -1,18 +1,18 @@
-"""What is known of people, beside their history: further rows of the encoder, learnt and used.
+"""User features: further rows of the encoder, one for each, beside those of the items.
 
-With p features of users in a binary matrix Q (users x p), the encoder gets p more rows, and
+With p user features in a binary matrix Q (users x p), the encoder gets p more rows, and
 
     |X - [X Q] P(E D')|^2 + l1 |P(E D')|^2 + l2 |E|^2
 
 is the objective of TEASER for the interactions [X Q] and a decoder with p rows of zeros below:
-only rows of items have a diagonal to lose. These rows say what a feature *adds to a history*.
-Of a person without one they say too little, since a history was always there when they were
-learnt. What a feature says *on its own* minimises the same without X on the right,
+only rows of items have a diagonal to remove. These rows hold what a feature *adds to a history*.
+They are too small for a user without a history, since every user they were learned from has one.
+What a feature predicts *on its own* minimises the same without X on the right,
 
     |X - Q N D'|^2 + l1 |N D'|^2 + l2 |N|^2,    (Q'Q + l1 I) N D'D + l2 N = Q'X D,
 
-which the eigenvectors of Q'Q and D'D solve at once. A profile goes from N to E as its history
-grows.
+which the eigenvectors of Q'Q and D'D solve in closed form. A profile moves from N to E as the
+history grows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,22 +37,22 @@ from teaser.model.tag_table import decoder
 from teaser.profile import POPULARITY
 
 Array = NDArray[Any]
-About = Iterable[Tag | str]  # what is known of one person
-ManyAbout: TypeAlias = Any  # a list of what is known for each person, or a binary matrix
+About = Iterable[Tag | str]  # the features of one user
+ManyAbout: TypeAlias = Any  # a list with the features of each user, or a binary matrix
 
 
 @dataclass(frozen=True, eq=False)
 class UserRows:
-    """What a model learnt of the tags of people.
+    """What a model learned of the user features.
 
     Attributes
     ----------
     tags
-        The tags of people, in the order of the rows.
+        The features, in the order of the rows.
     encoder
-        What each adds to the raw scores of a person with a history (tags of people x tags).
+        E's rows: what each adds to the raw scores of a user with a history (features x tags).
     alone
-        What each says of a person of whom nothing else is known (tags of people x tags).
+        N: the raw scores that each gives a user without a history (features x tags).
     """
 
     tags: tuple[Tag, ...]
@@ -61,11 +61,11 @@ class UserRows:
 
     @cached_property
     def index(self) -> dict[Tag, int]:
-        """The row of each tag of people."""
+        """The row of each feature."""
         return {tag: i for i, tag in enumerate(self.tags)}
 
     def encode(self, known: sp.csr_array, lengths: Array) -> Array:
-        """Return what features add to the raw scores of people with histories of such lengths."""
+        """Return what features add to the raw scores of users with histories of these lengths."""
         share = alone_share(lengths)[:, None]
         together = known.astype(np.float64)
         return np.asarray(share * (together @ self.alone) + (1 - share) * (together @ self.encoder))
@@ -79,12 +79,12 @@ class UserRows:
 
 
 def alone_share(lengths: Array) -> Array:
-    """Return how far features speak on their own: 1 without history, 2/3, 1/3, 2/11, ... with."""
+    """Return the share of N beside E, 2 / (2 + length^2): 1, 2/3, 1/3, 2/11, ..."""
     return np.asarray(2.0 / (2.0 + np.square(lengths, dtype=np.float64)))
 
 
 def learned_features(model: Any, dataset: Dataset) -> UserFeatures | None:
-    """Return what is known of the users of a data set, where a Teaser is to learn from it."""
+    """Return the user features of a data set, where a Teaser is to learn from them."""
     if dataset.user_features is None or not model.user_features:
         return None
     for name in ("remainder", "decoder", "sparse"):
@@ -99,16 +99,16 @@ def learned_features(model: Any, dataset: Dataset) -> UserFeatures | None:
 def learn_user_rows(
     features: UserFeatures | None, dataset: Dataset, encoder: Array, system: System, model: Any
 ) -> UserRows | None:
-    """Return the rows of the tags of people: those below the items' and those of their own.
+    """Return the rows of the user features: those below the items' rows of E, and N.
 
     Parameters
     ----------
     encoder
-        E of all rows, those of the tags of people last.
+        E with all rows, those of the user features last.
     system
-        What was solved.
+        The system that was solved.
     model
-        Whose penalties, `l2_weights` and `l2_encoder`, count.
+        The Teaser, for its penalties.
     """
     if features is None:
         return None
@@ -133,12 +133,12 @@ def learn_alone(
     l1: float,
     l2: float,
 ) -> Array:
-    """Return N, what each tag of people says on its own (tags of people x tags).
+    """Return N, what each user feature predicts on its own (features x tags).
 
     Parameters
     ----------
     known
-        Q, who has which tag of people (users x tags of people).
+        Q, users x features.
     basis
         V and eta, the eigenvectors and eigenvalues of D'D.
     """
@@ -151,14 +151,14 @@ def learn_alone(
 
 
 def stack_interactions(dataset: Dataset, features: UserFeatures | None) -> Any:
-    """Return [X Q], or X where nothing is known of people."""
+    """Return [X Q], or X without user features."""
     if features is None:
         return dataset.X
     return sp.csr_array(sp.hstack([dataset.X, features.F], format="csr"))
 
 
 def pad_rows(matrix: sp.csr_array, features: UserFeatures | None) -> sp.csr_array:
-    """Return a matrix of items with a row of zeros for each tag of people below."""
+    """Return a matrix of items with a row of zeros for each user feature below."""
     if features is None:
         return matrix
     return sp.csr_array(
@@ -168,7 +168,7 @@ def pad_rows(matrix: sp.csr_array, features: UserFeatures | None) -> sp.csr_arra
 
 
 def match_rows(start: Any, encoder: Any, dataset: Dataset, features: UserFeatures | None) -> Array:
-    """Return the encoder of a model in the order of a data set and its tags of people.
+    """Return the encoder of a model in the order of the items and features of a data set.
 
     Parameters
     ----------
@@ -191,12 +191,12 @@ def match_rows(start: Any, encoder: Any, dataset: Dataset, features: UserFeature
 
 
 def place_many_about(given: Any, rows: UserRows | None, n_users: int) -> sp.csr_array | None:
-    """Return what is known of people (people x tags of people), or None if that is nothing.
+    """Return the features of several users (users x features), or None if none are given.
 
     Parameters
     ----------
     given
-        For each person a list of tags of people, or None; or a binary matrix.
+        For each user a list of features, or None; or a binary matrix.
     """
     if given is None:
         return None
@@ -205,11 +205,11 @@ def place_many_about(given: Any, rows: UserRows | None, n_users: int) -> sp.csr_
         return _checked_matrix(given, (n_users, width))
     if isinstance(given, str | Mapping | Tag) or not isinstance(given, Sequence):
         raise ParameterError(
-            "What is known of several people is a list, one list of tags for each; "
+            "The features of several users are a list, one list of features for each user; "
             f"found {given!r}."
         )
     if len(given) != n_users:
-        raise ParameterError(f"There are {n_users} histories, and features of {len(given)} people.")
+        raise ParameterError(f"There are {n_users} histories, and features of {len(given)} users.")
     places = [place_about(known, rows) for known in given]
     indptr = np.cumsum([0, *map(len, places)])
     indices = np.array([i for row in places for i in row], dtype=np.int64)
@@ -217,18 +217,18 @@ def place_many_about(given: Any, rows: UserRows | None, n_users: int) -> sp.csr_
 
 
 def place_about(known: Any, rows: UserRows | None) -> list[int]:
-    """Return the rows of what is known of one person, each once, in order."""
+    """Return the rows of the features of one user, each once, in order."""
     if known is None:
         return []
     if isinstance(known, str | bytes | Mapping | Tag) or not isinstance(known, Iterable):
         raise ParameterError(
-            f"What is known of a person is a list of tags such as 'age=25-34', found {known!r}."
+            f"The features of a user are a list such as ['age=25-34'], found {known!r}."
         )
     wanted = list(known)
     if wanted and rows is None:
         raise ParameterError(
-            f"This model knows nothing of people, so that {wanted[0]} has no meaning. Fit it to a "
-            "data set made with users=, or leave the features out."
+            f"This model has no user features, so {wanted[0]} has no meaning. Fit it to a data "
+            "set made with users=, or leave the features out."
         )
     return sorted({resolve_tag(tag, rows.index) for tag in wanted}) if rows is not None else []
 
@@ -250,7 +250,7 @@ def unpack_user_rows(
     tags = tags_from(tables["people_tags"])
     rows = UserRows(tags, np.array(arrays["people_encoder"]), np.array(arrays["people_alone"]))
     if {rows.encoder.shape, rows.alone.shape} != {(len(tags), n_tags)}:
-        raise ValueError("its rows of people are of different sizes")
+        raise ValueError("its rows of user features are of different sizes")
     return rows
 
 
@@ -258,10 +258,10 @@ def _checked_matrix(given: Any, shape: tuple[int, int]) -> sp.csr_array:
     matrix = sp.csr_array(given if sp.issparse(given) else np.atleast_2d(given), copy=True)
     if matrix.shape != shape:
         raise ParameterError(
-            f"Features of people have the shape {matrix.shape}; there are {shape[0]:,} histories "
-            f"and the model knows {shape[1]:,} tags of people."
+            f"The user features have the shape {matrix.shape}; there are {shape[0]:,} histories "
+            f"and the model has {shape[1]:,} features."
         )
     if not np.isin(matrix.data, (0, 1)).all():
-        raise ParameterError("Features of people must hold only 0 and 1.")
+        raise ParameterError("User features must hold only 0 and 1.")
     matrix.eliminate_zeros()
     return matrix

@@ -1,4 +1,4 @@
-"""An encoder to begin from: that of an earlier model, in the order of another data set."""
+"""A warm start: the encoder of an earlier model in the order of another data set."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -34,6 +34,11 @@ def in_threads(work: Callable[[int], None], pieces: Iterable[int]) -> None:
             done.result()
 
 
+def is_sparse(matrix: Matrix) -> bool:
+    """Return whether a matrix is sparse, in main memory or on a GPU."""
+    return hasattr(matrix, "tocsr")
+
+
 def sparse_like(matrix: sp.csr_array, like: Array) -> Matrix:
     """Return a sparse matrix where the array `like` lives."""
     if isinstance(like, np.ndarray):

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.checks import check_choice
-from teaser.model.gram.cost import check_memory, choose_gram
-from teaser.model.gram.gpu import DeviceContentGram, build_device_gram
+from teaser.model.gram.cost import FitSize, check_memory, choose_gram
+from teaser.model.gram.gpu import build_device_gram
 from teaser.model.gram.operator import ContentGram, DenseGram, Gram, SparseGram
 from teaser.model.gram.partitioned import hold_partitions
 
@@ -26,24 +26,23 @@ _BLOCK = 512
 def build_gram(
     X: sp.csr_array,
     gram: Any,
+    size: FitSize,
     *,
-    n_tags: int,
-    dtype: np.dtype[Any],
     content: sp.csr_array | None = None,
     content_weight: float = 0.0,
     device: str = "cpu",
-    solver: str = "cg",
 ) -> Gram:
     """Return X'X as an operator, with `content_weight` times content content' added to it."""
     operator: Gram
+    dtype = size.dtype
     if isinstance(X, Interactions) and isinstance(gram, str):
-        operator = hold_partitions(X, gram, n_tags=n_tags, dtype=dtype, solver=solver)
+        operator = hold_partitions(X, gram, size)
     elif device == "cuda":
-        operator = build_device_gram(X, gram, n_tags=n_tags, dtype=dtype)
+        operator = build_device_gram(X, gram, n_tags=size.n_tags, dtype=dtype)
     elif isinstance(gram, str):
-        choice = choose_gram(X, n_tags, dtype) if gram == "auto" else gram
-        choice = "dense" if solver == "admm" else choice  # it decomposes G as one array
-        check_memory(X, n_tags, solver=solver, gram=choice, dtype=dtype)
+        choice = choose_gram(X, size.n_tags, dtype) if gram == "auto" else gram
+        choice = "dense" if size.solver == "admm" else choice  # it decomposes G as one array
+        check_memory(X, choice, size)
         operator = (
             DenseGram.from_interactions(X, dtype) if choice == "dense" else SparseGram(X, dtype)
         )
@@ -58,8 +57,7 @@ def build_gram(
     if operator.n_items != X.shape[1]:
         raise ParameterError(f"The Gram is of {operator.n_items:,} items and X of {X.shape[1]:,}.")
     if content is not None and content_weight > 0:
-        kind = DeviceContentGram if device == "cuda" else ContentGram
-        operator = kind(operator, content, content_weight)
+        operator = ContentGram(operator, content, content_weight)
     return operator
 
 
@@ -81,7 +79,7 @@ def dense_gram(X: sp.csr_array, gram: Any, dtype: str) -> Array:
     kind = np.dtype(dtype)
     if isinstance(gram, str):
         return DenseGram.from_interactions(X, kind).G
-    return as_array(build_gram(X, gram, n_tags=1, dtype=kind))
+    return as_array(build_gram(X, gram, FitSize(1, kind)))
 
 
 def as_array(operator: Gram) -> Array:

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,20 +16,39 @@ import scipy.sparse as sp
 from teaser.errors import ResourceError
 from teaser.model.gram.operator import RANK, SparseGram, kernels, product_bytes
 
-# Nominal speeds of a core, for the choice between dense and sparse only: fixed, so that the same
-# data take the same path, and give the same numbers, on every machine. Operations of dense
-# products, entries gathered or spread by sparse ones (with numba, without), pairs counted.
+# Nominal speeds of a core, which only decide between dense and sparse. They are fixed, so that the
+# same data give the same numbers on every machine. A second: operations of dense products, entries
+# of sparse ones (with numba, without), pairs counted.
 _DENSE_RATE = 100e9
 _SPARSE_RATE = 8e9
 _SCIPY_RATE = 1.4e9
 _COUNT_RATE = 0.2e9
 
-# Arrays of items x tags alive at once, counted in solver.py: F, R, P, DV and the operator's
+# Arrays of items x tags that exist at once in the solver: F, R, P, DV and the operator's
 # result or the preconditioner's; the dense Gram's product with a sparse matrix is one more.
 _CG_ARRAYS = 5
 _ADMM_ARRAYS = 10
 _CHUNK = 2**26
 _CGROUP = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class FitSize:
+    """What memory and time of a fit depend on beside the interactions.
+
+    Attributes
+    ----------
+    n_tags
+        Columns of the decoder.
+    dtype
+        The type to compute in.
+    solver
+        `"cg"` or `"admm"`.
+    """
+
+    n_tags: int
+    dtype: np.dtype[Any]
+    solver: str = "cg"
 
 
 @dataclass(frozen=True)
@@ -70,42 +89,39 @@ class Estimate:
 
 def choose_gram(X: sp.csr_array, n_tags: int, dtype: np.dtype[Any]) -> str:
     """Return `"dense"` where that is expected to be faster and fits, else `"sparse"`."""
-    if sum(memory_of_fit(X, n_tags, "dense", "cg", dtype).values()) > memory_of_machine():
+    size = FitSize(n_tags, dtype)
+    if sum(memory_of_fit(X, "dense", size).values()) > memory_of_machine():
         return "sparse"
     seconds = {}
     for gram in ("dense", "sparse"):
-        work = _work(X, n_tags, gram, "cg", iterations=12)
+        work = _work(X, gram, size, iterations=12)
         seconds[gram] = _seconds(work, _DENSE_RATE, _sparse_rate())
     return "dense" if seconds["dense"] <= seconds["sparse"] else "sparse"
 
 
-def estimate(
-    X: sp.csr_array, n_tags: int, *, solver: str, gram: Any, tol: float, dtype: np.dtype[Any]
-) -> Estimate:
-    """Return what fitting X (users x items) with `n_tags` columns in the decoder will take."""
+def estimate(X: Any, gram: Any, size: FitSize, *, tol: float) -> Estimate:
+    """Return what fitting X (users x items) will take."""
     choice = gram if isinstance(gram, str) else "dense"
-    if solver == "admm":
+    if size.solver == "admm":
         choice = "dense"
     elif choice == "auto":
-        choice = choose_gram(X, n_tags, dtype)
-    iterations = max(4, math.ceil(-4 * math.log10(tol) - 2)) * (3 if solver == "admm" else 1)
-    work = _work(X, n_tags, choice, solver, iterations)
-    sparse_rate = _measured_sparse_rate(dtype.name, _round_up(int(X.shape[1])))
-    seconds = _seconds(work, dense_rate(dtype.name), sparse_rate)
-    return Estimate(choice, memory_of_fit(X, n_tags, choice, solver, dtype), seconds, iterations)
+        choice = choose_gram(X, size.n_tags, size.dtype)
+    iterations = max(4, math.ceil(-4 * math.log10(tol) - 2)) * (3 if size.solver == "admm" else 1)
+    sparse_rate = _measured_sparse_rate(size.dtype.name, _round_up(int(X.shape[1])))
+    work = _work(X, choice, size, iterations)
+    seconds = _seconds(work, dense_rate(size.dtype.name), sparse_rate)
+    return Estimate(choice, memory_of_fit(X, choice, size), seconds, iterations)
 
 
 def check_memory(
     X: Any,
-    n_tags: int,
-    *,
-    solver: str,
     gram: str,
-    dtype: np.dtype[Any],
+    size: FitSize,
+    *,
     interactions: int | None = None,
     limit: int | None = None,
 ) -> None:
-    """Raise `ResourceError`, with the numbers and what else to do, for a fit that cannot fit.
+    """Raise `ResourceError`, with the numbers and advice, for a fit that needs too much memory.
 
     Parameters
     ----------
@@ -114,26 +130,22 @@ def check_memory(
     limit
         What there is, where that is less than the machine's memory.
     """
-
-    def needed(gram: str, solver: str) -> dict[str, int]:
-        memory = memory_of_fit(X, n_tags, gram, solver, dtype)
-        return memory if interactions is None else {**memory, "interactions": interactions}
-
-    memory = needed(gram, solver)
+    held = {} if interactions is None else {"interactions": interactions}
+    memory = memory_of_fit(X, gram, size) | held
     need, have = sum(memory.values()), memory_of_machine() if limit is None else limit
     if need <= have:
         return
-    other = sum(needed("sparse", "cg").values())
+    other = sum((memory_of_fit(X, "sparse", replace(size, solver="cg")) | held).values())
     ways = ["fewer tags"]
     if gram == "dense" and other <= have:
-        settings = "solver='cg' and gram='sparse'" if solver == "admm" else "gram='sparse'"
+        settings = "solver='cg' and gram='sparse'" if size.solver == "admm" else "gram='sparse'"
         ways.insert(0, f"{settings} ({say_bytes(other)})")
-    elif dtype == np.float64:
+    elif size.dtype == np.float64:
         ways.insert(0, "dtype='float32'")
-    parts = ", ".join(f"{name} {say_bytes(size)}" for name, size in memory.items())
+    parts = ", ".join(f"{name} {say_bytes(part)}" for name, part in memory.items())
     there = f"this machine has {say_bytes(have)}"
     raise ResourceError(
-        f"A fit of {X.shape[1]:,} items and {n_tags:,} tags with a {gram} Gram needs "
+        f"A fit of {X.shape[1]:,} items and {size.n_tags:,} tags with a {gram} Gram needs "
         f"{say_bytes(need)} ({parts}), and "
         f"{there if limit is None else f'the memory limit is {say_bytes(have)}'}. "
         f"Use {', '.join(ways)} or {'a larger machine' if limit is None else 'a higher limit'}."
@@ -176,15 +188,15 @@ def check_room(
 
 
 @contextmanager
-def telling_of_memory(what: str) -> Iterator[None]:
-    """Say clearly where memory ran out after all, on the host or on a GPU."""
+def explained_memory_error(what: str) -> Iterator[None]:
+    """Raise `ResourceError` in place of `MemoryError`, on the host or on a GPU."""
     try:
         yield
     except MemoryError as error:
         raise ResourceError(
-            f"{what} ran out of memory ({error or 'no more is to be had'}). Others may use some of "
-            "it: `estimate` says what a fit takes. Use gram='sparse', dtype='float32', fewer tags, "
-            "on a GPU also device='cpu', or a larger machine."
+            f"{what} ran out of memory ({error or 'none is left'}); other processes may use some. "
+            "`estimate` says what a fit takes. Use gram='sparse', dtype='float32', fewer tags, on "
+            "a GPU also device='cpu', or a larger machine."
         ) from error
 
 
@@ -196,7 +208,7 @@ def dense_rate(dtype: str) -> float:
 
 
 def say_bytes(size: float) -> str:
-    """Write a number of bytes for people."""
+    """Return a number of bytes as a short text."""
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.0f} {unit}"
@@ -205,7 +217,7 @@ def say_bytes(size: float) -> str:
 
 
 def say_seconds(seconds: float) -> str:
-    """Write a duration for people."""
+    """Return a duration as a short text."""
     if seconds < 1:
         return "1 s or less"
     if seconds < 90:
@@ -242,41 +254,38 @@ def _limits(root: Path, own: Path) -> list[int]:
     return found
 
 
-def memory_of_fit(
-    X: Any, n_tags: int, gram: str, solver: str, dtype: np.dtype[Any]
-) -> dict[str, int]:
-    """Return the bytes at the peak, by part; of X only the shape and `nnz` are asked."""
-    n_items, size = int(X.shape[1]), dtype.itemsize
+def memory_of_fit(X: Any, gram: str, size: FitSize) -> dict[str, int]:
+    """Return the bytes at the peak, by part; of X only the shape and `nnz` are read."""
+    n_items, n_tags, solver = int(X.shape[1]), size.n_tags, size.solver
+    itemsize = size.dtype.itemsize
     copies = 3 if gram == "sparse" and kernels() is None else 2
-    array = n_items * n_tags * size
+    array = n_items * n_tags * itemsize
     memory = {
-        "interactions": copies * int(X.nnz) * (size + 4),
+        "interactions": copies * int(X.nnz) * (itemsize + 4),
         "items x tags": _CG_ARRAYS * array + min(array, _CHUNK),
-        "tags x tags": n_tags**2 * size,
+        "tags x tags": n_tags**2 * itemsize,
     }
     if solver == "admm":
         memory["items x tags"] = _ADMM_ARRAYS * array
     else:
-        memory["preconditioner"] = RANK**2 * n_tags * size
+        memory["preconditioner"] = RANK**2 * n_tags * itemsize
         # It is built before P and AP are there, in blocks of tags and partly in double precision.
-        building = RANK**2 * (n_tags * size // 2 + 3 * min(n_tags, 256) * 8)
+        building = RANK**2 * (n_tags * itemsize // 2 + 3 * min(n_tags, 256) * 8)
         memory["preconditioner"] += max(0, building - 2 * array - min(array, _CHUNK))
     if gram == "dense":
-        memory["items x items"] = (4 if solver == "admm" else 1) * n_items**2 * size
+        memory["items x items"] = (4 if solver == "admm" else 1) * n_items**2 * itemsize
         memory["items x tags"] += array if solver == "cg" else 0
     else:
-        memory["blocks"] = product_bytes(int(X.shape[0]), n_items, 2 * n_tags, size)
+        memory["blocks"] = product_bytes(int(X.shape[0]), n_items, 2 * n_tags, itemsize)
     # The eigenvectors of D'D are found before the rest is there, in double precision.
     early = n_tags**2 * 40 - memory["items x tags"] - memory.get("preconditioner", 0)
     memory["tags x tags"] += max(0, early)
     return memory
 
 
-def _work(
-    X: sp.csr_array, n_tags: int, gram: str, solver: str, iterations: int
-) -> dict[str, float]:
-    """Return how much there is to do of each kind."""
-    n_items = float(X.shape[1])
+def _work(X: Any, gram: str, size: FitSize, iterations: int) -> dict[str, float]:
+    """Return the operations of a fit by kind: dense, sparse, and pairs counted."""
+    n_items, n_tags, solver = float(X.shape[1]), size.n_tags, size.solver
     basis = 2 * n_items * n_tags**2
     # An eigendecomposition of n x n takes about 22 n^3 operations, at half the speed in double.
     work = {"dense": 4 * basis + 22.0 * n_tags**3, "sparse": 0.0, "count": 0.0}
@@ -286,7 +295,7 @@ def _work(
         work["dense"] += (2 * n_items**2 * n_tags + basis) * iterations
         work["count"] = _pair_count(X)
     else:
-        # Two products an iteration, each of which gathers and spreads.
+        # Two products an iteration, each with X and with X'.
         work["sparse"] = 4.0 * X.nnz * n_tags * (iterations + 1)
     return work
 
@@ -314,7 +323,7 @@ def _round_up(n_items: int) -> int:
 def _measured_sparse_rate(dtype: str, n_items: int) -> float:
     """Return this machine's entries a second in sparse products, slower where items are many."""
     rng = np.random.default_rng(0)
-    # Popular items are met more often, so that they are in the cache more often.
+    # Popular items occur more often, and so are more often in the cache.
     count = 20 * n_items
     items = (n_items * rng.random(count) ** 2).astype(np.int32)
     X = sp.csr_array((np.ones(count), items, np.arange(0, count + 1, 20)), shape=(n_items, n_items))

@@ -1,4 +1,4 @@
-"""A Dask cluster and what goes wrong with one, said in terms of partitions.
+"""A Dask cluster, and its failures in terms of partitions.
 
 Dask is imported when a cluster is first used: `pip install 'teaser-recommender[dask]'`.
 """
@@ -25,7 +25,7 @@ _OF = " of "
 
 
 class LostError(Exception):
-    """Something was on workers that are gone, and nobody else knows how to make it again."""
+    """A result was lost with its worker, and the scheduler cannot compute it again."""
 
 
 class Cluster:
@@ -187,7 +187,7 @@ class Cluster:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Turn what the cluster says into errors of ours."""
+        """Raise our errors in place of those of Dask."""
         distributed = _distributed()
         killed, closed = distributed.scheduler.KilledWorker, distributed.comm.CommClosedError
         try:

@@ -1,9 +1,8 @@
 """G of interactions in partitions, over the workers of a Dask cluster.
 
 Each partition is decoded by a worker and stays there. For a product, a block of columns of M goes
-from worker to worker, X_p'(X_p M) is made where X_p is, and the results are added pair by pair in
-the order of the partitions, whoever made them: the same numbers, however many workers there are
-and whichever of them die.
+to the workers, X_p'(X_p M) is computed where X_p is, and the results are added pair by pair in the
+order of the partitions. The result does not depend on the number of workers or on their failures.
 """
 
 import time

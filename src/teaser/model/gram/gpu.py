@@ -9,17 +9,16 @@ from numpy.typing import NDArray
 
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError, install_command
-from teaser.model.gram.blocks import Matrix, sparse_like
-from teaser.model.gram.operator import Gram
+from teaser.model.gram.blocks import Matrix, is_sparse, sparse_like
 
 Array = NDArray[Any]
 
-# Counts of so many people are whole numbers that half precision holds exactly.
-_PEOPLE = 2048
+# float16 holds the counts of this many users exactly.
+_USERS = 2048
 _TILE_BYTES = 2**30
 _COLUMNS = 512
 
-# Arrays of items x tags alive at once, as in estimate.py.
+# Arrays of items x tags that exist at once, as in cost.py.
 _ARRAYS = 9
 
 
@@ -96,7 +95,7 @@ class DeviceGram:
 
     @classmethod
     def from_interactions(cls, X: sp.csr_array, dtype: np.dtype[Any]) -> "DeviceGram":
-        """Count co-occurrences exactly, some people at a time, by products of dense blocks."""
+        """Count co-occurrences exactly, some users at a time, by products of dense blocks."""
         xp = cupy()
         n_users, n_items = X.shape
         G = xp.zeros((n_items, n_items), dtype=dtype)
@@ -104,12 +103,12 @@ class DeviceGram:
         width = max(256, _TILE_BYTES // (n_items * np.dtype(kind).itemsize))
         indices = xp.asarray(X.indices)
         values = xp.asarray(X.data.astype(kind))
-        person = xp.asarray(np.repeat(np.arange(n_users), np.diff(X.indptr)))
-        for first in range(0, n_users, _PEOPLE):
-            height = min(_PEOPLE, n_users - first)
+        user = xp.asarray(np.repeat(np.arange(n_users), np.diff(X.indptr)))
+        for first in range(0, n_users, _USERS):
+            height = min(_USERS, n_users - first)
             some = slice(int(X.indptr[first]), int(X.indptr[first + height]))
             block = xp.zeros((height, n_items), dtype=kind)
-            block[person[some] - first, indices[some]] = values[some]
+            block[user[some] - first, indices[some]] = values[some]
             for left in range(0, n_items, width):
                 tile = slice(left, left + width)
                 G[:, tile] += block.T @ block[:, tile]
@@ -117,7 +116,7 @@ class DeviceGram:
 
     def apply(self, matrix: Matrix) -> Any:
         """Return G times a matrix."""
-        if _is_sparse(matrix):
+        if is_sparse(matrix):
             # G is symmetric, so (M'G)' = G M, with the sparse factor on the left.
             return (matrix.T.tocsr() @ self.G).T
         return self.G @ matrix
@@ -146,10 +145,10 @@ class DeviceSparseGram:
         xp = cupy()
         columns = int(matrix.shape[1])
         out = xp.empty((self.n_items, columns), dtype=self.dtype)
-        matrix = matrix.tocsc() if _is_sparse(matrix) else matrix
+        matrix = matrix.tocsc() if is_sparse(matrix) else matrix
         for first in range(0, columns, _COLUMNS):
             block = matrix[:, first : first + _COLUMNS]
-            block = block.toarray() if _is_sparse(block) else xp.ascontiguousarray(block)
+            block = block.toarray() if is_sparse(block) else xp.ascontiguousarray(block)
             out[:, first : first + _COLUMNS] = self.Xt @ (self.X @ block)
         return out
 
@@ -158,34 +157,8 @@ class DeviceSparseGram:
         return self._g.copy()
 
 
-class DeviceContentGram:
-    """G + weight S S' on the GPU."""
-
-    def __init__(self, gram: Gram, S: sp.csr_array, weight: float) -> None:
-        self.gram = gram
-        like = gram.diagonal()
-        S = sp.csr_array(S, dtype=gram.dtype)
-        self.S = sparse_like(S, like)
-        self.St = sparse_like(sp.csr_array(S.T.tocsr()), like)
-        self.weight = gram.dtype.type(weight)
-        self.n_items = gram.n_items
-        self.dtype = gram.dtype
-        squared = np.asarray(S.multiply(S).sum(axis=1)).ravel()
-        self._g = like + self.weight * cupy().asarray(squared.astype(gram.dtype))
-
-    def apply(self, matrix: Matrix) -> Any:
-        """Return (G + weight S S') times a matrix."""
-        content = self.S @ (self.St @ matrix)
-        dense = content.toarray() if _is_sparse(content) else content
-        return self.gram.apply(matrix) + self.weight * dense
-
-    def diagonal(self) -> Any:
-        """Return the diagonal of the sum."""
-        return self._g.copy()
-
-
 class DeviceScorer:
-    """Encoder and decoder on the GPU, for the scores of many people at once."""
+    """Encoder and decoder on the GPU, for the scores of many users at once."""
 
     def __init__(self, encoder: Matrix, decoder: sp.csr_array, remainder: Any = None) -> None:
         xp = cupy()
@@ -203,30 +176,26 @@ class DeviceScorer:
             self.remainder = xp.asarray(np.asarray(remainder))
 
     def encode(self, rows: sp.csr_array) -> Array:
-        """Return the raw tag scores of people (people x tags), in double precision."""
-        learnt = sp.csr_array(rows[:, : self.encoder.shape[0]], dtype=self.encoder.dtype)
-        raw = sparse_like(learnt, self.like) @ self.encoder
-        raw = raw.toarray() if _is_sparse(raw) else raw
+        """Return the raw tag scores of users (users x tags), in double precision."""
+        known = sp.csr_array(rows[:, : self.encoder.shape[0]], dtype=self.encoder.dtype)
+        raw = sparse_like(known, self.like) @ self.encoder
+        raw = raw.toarray() if is_sparse(raw) else raw
         return np.asarray(cupy().asnumpy(raw), dtype=np.float64)
 
     def decode(self, affinities: Array) -> Array:
-        """Return the scores of all items (people x items)."""
+        """Return the scores of all items (users x items)."""
         values = cupy().asarray(affinities.T.astype(self.encoder.dtype))
         return np.asarray(cupy().asnumpy((self.decoder @ values).T))
 
     def decode_viewed(self, rows: sp.csr_array) -> Array:
-        """Return what histories add to all items by the remainder (people x items)."""
-        n_items, learnt = rows.shape[1], self.remainder.shape[0]
-        known = sp.csr_array(rows[:, :learnt], dtype=self.encoder.dtype)
+        """Return what histories add to all items by the remainder (users x items)."""
+        n_items, n_learned = rows.shape[1], self.remainder.shape[0]
+        known = sp.csr_array(rows[:, :n_learned], dtype=self.encoder.dtype)
         added = sparse_like(known, self.like) @ self.remainder
-        added = added.toarray() if _is_sparse(added) else added
-        return np.pad(cupy().asnumpy(added), ((0, 0), (0, n_items - learnt)))
+        added = added.toarray() if is_sparse(added) else added
+        return np.pad(cupy().asnumpy(added), ((0, 0), (0, n_items - n_learned)))
 
 
 def to_host(array: Any) -> Array:
     """Return an array of the GPU or of main memory as one of main memory."""
     return np.asarray(array) if isinstance(array, np.ndarray) else np.asarray(cupy().asnumpy(array))
-
-
-def _is_sparse(matrix: Any) -> bool:
-    return hasattr(matrix, "tocsr")

@@ -1,6 +1,6 @@
 """The loops over interactions, compiled by numba: imported only where numba is installed.
 
-They release the interpreter's lock and start no threads of their own: `gram.py` does. `values`
+They release the interpreter's lock and start no threads of their own: `operator.py` does. `values`
 is None where every interaction counts as one.
 """
 

@@ -1,4 +1,4 @@
-"""Where a fit of interactions in partitions takes place: on this machine or a cluster."""
+"""Hold G of interactions in partitions: on this machine or on a Dask cluster."""
 
 import re
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.checks import check_choice
 from teaser.model.gram.build import DTYPES, GRAMS
+from teaser.model.gram.cost import FitSize
 from teaser.model.gram.dask_cluster import Cluster
 from teaser.model.gram.dask_gram import DaskGram
 from teaser.model.gram.partitioned import as_bytes, check_held, choose_held, hold_partitions
@@ -21,7 +22,7 @@ _ADDRESS = re.compile(r"((tcp|tls|ucx|wss?)://)?[^/]+:\d+/?|inproc://.+")
 
 @contextmanager
 def reached(scheduler: str | None, n_workers: int | None) -> Iterator[Cluster | None]:
-    """Lend the cluster that was asked for, if any.
+    """Open the cluster that was asked for, if any, for the time of the block.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def placed(
     n_workers: int | None = None,
     memory_limit: int | str | None = None,
 ) -> Iterator[Any]:
-    """Lend G for `Teaser(gram=...)`, held where it was asked for.
+    """Open G for `Teaser(gram=...)`, held where it was asked for.
 
     Parameters
     ----------
@@ -82,23 +83,19 @@ def placed(
             )
         yield gram
         return
-    how: dict[str, Any] = {
-        "n_tags": dataset.n_tags + 1,
-        "dtype": np.dtype(dtype),
-        "solver": solver,
-    }
+    size = FitSize(dataset.n_tags + 1, np.dtype(dtype), solver)
     if not elsewhere:
-        yield hold_partitions(X, gram, memory_limit=limit, **how)
+        yield hold_partitions(X, gram, size, memory_limit=limit)
         return
     if limit is not None:
         raise ParameterError(
             "A memory limit is for a fit on this machine alone, and a cluster was named too. Its "
             "workers have limits of their own (dask worker --memory-limit)."
         )
-    choice = choose_held(X, gram, **how)
-    check_held(X, choice, reading=False, **how)
+    choice = choose_held(X, gram, size)
+    check_held(X, choice, size, reading=False)
     with reached(scheduler, n_workers) as cluster:
         if cluster is None:
-            raise ParameterError("A cluster was asked for and none was named.")
+            raise ParameterError("Name a scheduler or the number of processes of a cluster.")
         held = DaskGram(X, cluster, np.dtype(dtype))
         yield held.counted() if choice == "dense" else held

@@ -1,8 +1,7 @@
 """G = X'X as an operator: dense, or sparse interactions used twice, with content added if asked.
 
-The solver sees no more of G than `n_items`, `dtype`, `apply(matrix)` and `diagonal()`, so that
-any other way of holding it can take the place of these. One that also has `apply_pair` saves the
-solver its other products.
+The solver uses only `n_items`, `dtype`, `apply(matrix)` and `diagonal()` of G, so that it can be
+held in other ways too. With `apply_pair` a G computes both products of an iteration at once.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
-from teaser.model.gram.blocks import Matrix, in_threads, n_cores
+from teaser.model.gram.blocks import Matrix, in_threads, is_sparse, n_cores, sparse_like
 
 # The arrays of a sparse matrix: where rows begin, their columns, values unless all are one.
 _Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
@@ -25,8 +24,8 @@ Array = NDArray[Any]
 # The number of leading eigenpairs that the preconditioner uses.
 RANK = 40
 _EXACT_COUNTS = 2**24
-# So many columns make a good row; the sums of a band of users, of whom there are fewer than
-# 65,536, stay in a core's share of the cache.
+# Columns of a block, and bytes of the sums of a band of users: they stay in a core's share of the
+# cache, and positions within a band fit in 16 bits.
 _WIDEST = 64
 _BAND_BYTES = 2**23
 _ROWS = 128
@@ -251,26 +250,29 @@ class SparseGram:
 
 
 class ContentGram:
-    """G + weight S S': items also count as alike because they share tags (the paper's delta)."""
+    """G + weight S S', where G lives: items also count as alike because they share tags.
+
+    The weight is the paper's delta.
+    """
 
     def __init__(self, gram: Gram, S: sp.csr_array, weight: float) -> None:
-        self.gram = gram
-        self.S = sp.csr_array(S, dtype=gram.dtype)
-        self.St = self.S.T.tocsr()
+        self.gram, self.n_items, self.dtype = gram, gram.n_items, gram.dtype
         self.weight = gram.dtype.type(weight)
-        self.n_items = gram.n_items
-        self.dtype = gram.dtype
+        g, S = gram.diagonal(), sp.csr_array(S, dtype=gram.dtype)
+        self.S, self.St = sparse_like(S, g), sparse_like(sp.csr_array(S.T.tocsr()), g)
+        squares = np.asarray(S.multiply(S).sum(axis=1)).ravel().astype(gram.dtype)
+        self._diagonal: NDArray[Any] = g + self.weight * np.asarray(squares, like=g)
 
     def apply(self, matrix: Matrix) -> NDArray[Any]:
         """Return (G + weight S S') times a matrix."""
         content = self.S @ (self.St @ matrix)
-        dense = content.toarray() if sp.issparse(content) else np.asarray(content)
-        return np.asarray(self.gram.apply(matrix) + self.weight * dense)
+        dense = content.toarray() if is_sparse(content) else content
+        out: NDArray[Any] = self.gram.apply(matrix) + self.weight * dense
+        return out
 
     def diagonal(self) -> NDArray[Any]:
         """Return the diagonal of the sum."""
-        content = np.asarray(self.S.multiply(self.S).sum(axis=1)).ravel()
-        return np.asarray(self.gram.diagonal() + self.weight * content)
+        return self._diagonal.copy()
 
 
 def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -23,6 +23,7 @@ from teaser.errors import ParameterError, ResourceError
 from teaser.model.gram.blocks import Matrix
 from teaser.model.gram.cost import (
     Estimate,
+    FitSize,
     check_memory,
     choose_gram,
     estimate,
@@ -32,7 +33,7 @@ from teaser.model.gram.cost import (
 )
 from teaser.model.gram.operator import DenseGram, Gram, SparseGram, _add_counts, gram_bytes
 
-# What decoding a row takes for a moment, measured with ids that are texts.
+# Bytes that decoding a row takes at the peak, measured with ids that are texts.
 _READ_BYTES = 400
 _BLOCK_BYTES = 2**26
 _SHARE_OF_MEMORY = 0.6
@@ -135,7 +136,7 @@ def count_gram(X: Interactions, dtype: np.dtype[Any]) -> DenseGram:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """What an estimate asks of a matrix, said of partitions."""
+    """The attributes of a matrix that an estimate reads, for partitions."""
 
     shape: tuple[int, int]
     nnz: int
@@ -143,18 +144,12 @@ class _Sizes:
 
     @classmethod
     def of(cls, X: Interactions) -> "_Sizes":
-        # One history with the sum of all squared lengths: the number of co-occurrences is the same.
+        # A stand-in row with the same co-occurrence count.
         return cls(X.shape, X.nnz, np.array([0.0, np.sqrt(X.squares)]))
 
 
 def hold_partitions(
-    X: Interactions,
-    gram: str,
-    *,
-    n_tags: int,
-    dtype: np.dtype[Any],
-    solver: str = "cg",
-    memory_limit: int | str | None = None,
+    X: Interactions, gram: str, size: FitSize, *, memory_limit: int | str | None = None
 ) -> Gram:
     """Return G on this machine: dense where that is faster and fits, else streamed.
 
@@ -162,33 +157,29 @@ def hold_partitions(
     ----------
     gram
         `"dense"`, `"sparse"` or `"auto"`.
-    n_tags
-        Columns of the decoder.
     memory_limit
         For the whole fit: what the solver's own arrays leave of it is for the interactions.
     """
     limit = None if memory_limit is None else as_bytes(memory_limit)
-    choice = choose_held(X, gram, n_tags=n_tags, dtype=dtype, solver=solver, memory_limit=limit)
+    choice = choose_held(X, gram, size, memory_limit=limit)
     if choice == "dense" or limit is None:
-        check_held(X, choice, n_tags=n_tags, dtype=dtype, solver=solver, memory_limit=limit)
-        return count_gram(X, dtype) if choice == "dense" else StreamedGram(X, dtype)
-    others = _solver_bytes(X, n_tags, "sparse", dtype)
+        check_held(X, choice, size, memory_limit=limit)
+        return count_gram(X, size.dtype) if choice == "dense" else StreamedGram(X, size.dtype)
+    others = _solver_bytes(X, "sparse", size)
     if others >= limit:
         raise ParameterError(
             f"The solver's own arrays take {say_bytes(others)} ({X.shape[1]:,} items x "
-            f"{n_tags:,} tags), and the memory limit is {say_bytes(limit)}. Raise the limit, or "
-            "have fewer tags."
+            f"{size.n_tags:,} tags), and the memory limit is {say_bytes(limit)}. Raise the limit, "
+            "or have fewer tags."
         )
-    return StreamedGram(X, dtype, memory_limit=limit - others)
+    return StreamedGram(X, size.dtype, memory_limit=limit - others)
 
 
 def check_held(
     X: Interactions,
     gram: str,
+    size: FitSize,
     *,
-    n_tags: int,
-    dtype: np.dtype[Any],
-    solver: str = "cg",
     memory_limit: int | None = None,
     reading: bool = True,
 ) -> None:
@@ -199,43 +190,27 @@ def check_held(
     reading
         Whether this machine reads the partitions.
     """
-    check_memory(
-        _Sizes.of(X),
-        n_tags,
-        solver=solver,
-        gram=gram,
-        dtype=dtype,
-        interactions=read_bytes(X) if reading else 0,
-        limit=memory_limit,
-    )
+    read = read_bytes(X) if reading else 0
+    check_memory(_Sizes.of(X), gram, size, interactions=read, limit=memory_limit)
 
 
 def choose_held(
-    X: Interactions,
-    gram: str,
-    *,
-    n_tags: int,
-    dtype: np.dtype[Any],
-    solver: str = "cg",
-    memory_limit: int | None = None,
+    X: Interactions, gram: str, size: FitSize, *, memory_limit: int | None = None
 ) -> str:
     """Return `"dense"` where that is expected to be faster and fits the limit, else `"sparse"`."""
-    if solver == "admm":  # it decomposes G as one array
+    if size.solver == "admm":  # it decomposes G as one array
         return "dense"
     if gram != "auto":
         return gram
-    if memory_limit is not None and _solver_bytes(X, n_tags, "dense", dtype) > memory_limit:
+    if memory_limit is not None and _solver_bytes(X, "dense", size) > memory_limit:
         return "sparse"
-    return choose_gram(_Sizes.of(X), n_tags, dtype)
+    return choose_gram(_Sizes.of(X), size.n_tags, size.dtype)
 
 
-def estimate_partitions(
-    X: Interactions, n_tags: int, *, solver: str, gram: Any, tol: float, dtype: np.dtype[Any]
-) -> Estimate:
+def estimate_partitions(X: Interactions, gram: Any, size: FitSize, *, tol: float) -> Estimate:
     """Return what a fit on this machine will take, or on a client if `gram` is of a cluster."""
     name = gram if isinstance(gram, str) else "dense" if isinstance(gram, DenseGram) else "sparse"
-    choice = choose_held(X, name, n_tags=n_tags, dtype=dtype, solver=solver)
-    found = estimate(_Sizes.of(X), n_tags, solver=solver, gram=choice, tol=tol, dtype=dtype)
+    found = estimate(_Sizes.of(X), choose_held(X, name, size), size, tol=tol)
     limit = gram.limit if isinstance(gram, StreamedGram) else _SHARE_OF_MEMORY * memory_of_machine()
     held = min(int(limit), sum(kept_bytes(X, k) for k in range(len(X.parts))) + read_bytes(X))
     if not isinstance(gram, str | StreamedGram):
@@ -292,7 +267,7 @@ def _choose_kept(X: Interactions, limit: int) -> list[bool]:
     return [bool(size <= room) for size in total]
 
 
-def _solver_bytes(X: Interactions, n_tags: int, gram: str, dtype: np.dtype[Any]) -> int:
-    """Return what a fit takes beside the interactions."""
-    memory = memory_of_fit(_Sizes.of(X), n_tags, gram, "cg", dtype)
+def _solver_bytes(X: Interactions, gram: str, size: FitSize) -> int:
+    """Return what a fit by conjugate gradients takes beside the interactions."""
+    memory = memory_of_fit(_Sizes.of(X), gram, replace(size, solver="cg"))
     return sum(memory.values()) - memory["interactions"]

@@ -1,4 +1,4 @@
-"""The alternating directions of the paper's appendix, for fidelity and as a yardstick."""
+"""ADMM, the solver of the paper's appendix, for comparison with conjugate gradients."""
 
 import numpy as np
 import scipy.linalg

@@ -1,5 +1,6 @@
 """Preconditioned conjugate gradients for any symmetric positive definite equation."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,14 +22,6 @@ Array = NDArray[Any]
 _FAR = 10.0
 
 
-class ApproximateInverse(Protocol):
-    """A symmetric positive definite operator that is near the inverse of an equation's."""
-
-    def apply(self, R: Array) -> Array:
-        """Return the preconditioned residual."""
-        ...
-
-
 class Equation(Protocol):
     """A linear equation A(F) = B with a symmetric positive definite operator A.
 
@@ -43,8 +36,8 @@ class Equation(Protocol):
         """Return B, an array that the caller may overwrite."""
         ...
 
-    def preconditioner(self) -> ApproximateInverse:
-        """Return an approximate inverse of A."""
+    def preconditioner(self) -> Callable[[Array], Array]:
+        """Return an approximate inverse of A, symmetric and positive definite."""
         ...
 
     def unknowns(self, encoder: Array, /) -> Array:
@@ -103,7 +96,7 @@ class _Descent:
 
     def __init__(self, equation: Equation, limits: Limits, R: Array, goal: float) -> None:
         self.equation, self.tol, self.goal = equation, limits.tol, goal
-        self.inverse = equation.preconditioner()
+        self.precondition = equation.preconditioner()
         self.F, self.R = np.zeros_like(R), R
         self.far: float | None = None
         self.P: Array | None = None
@@ -114,7 +107,7 @@ class _Descent:
     def begin(self, F: Array, *, is_guess: bool) -> None:
         """Go to F from zero, where R is B."""
         if is_guess:
-            self.far = dot(self.R, self.inverse.apply(self.R)) * (_FAR * self.tol) ** 2
+            self.far = dot(self.R, self.precondition(self.R)) * (_FAR * self.tol) ** 2
         if not bool(F.any()):
             return
         AF = self.equation.operator(F)
@@ -171,7 +164,7 @@ class _Descent:
 
     def _preconditioned(self) -> Array:
         if self.Z is None:
-            self.Z = self.inverse.apply(self.R)
+            self.Z = self.precondition(self.R)
         return self.Z
 
     def _curvature(self, P: Array, AP: Array) -> float:

@@ -6,6 +6,7 @@ where P(M) is M with a zero diagonal. It is evaluated in items x tags form only;
 docs/users/model.md for the derivation.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,9 +66,9 @@ class EncoderEquation:
         """Return B V."""
         return self.system.right_hand_side()
 
-    def preconditioner(self) -> Preconditioner:
+    def preconditioner(self) -> Callable[[Array], Array]:
         """Return an approximate inverse of the operator."""
-        return Preconditioner.build(self.system, l1=self.l1, l2=self.l2)
+        return Preconditioner.build(self.system, l1=self.l1, l2=self.l2).apply
 
     def unknowns(self, encoder: Array) -> Array:
         """Return F = E V."""

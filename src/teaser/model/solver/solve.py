@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from teaser.errors import ParameterError
 from teaser.model.checks import check_choice, check_count, check_number, check_rng
 from teaser.model.gram.build import DEVICES, DTYPES, GRAMS, build_gram
+from teaser.model.gram.cost import FitSize
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import RANK, Gram
 from teaser.model.solver.admm import admm
@@ -89,7 +90,7 @@ def solve(
     kind = np.dtype(dtype)
     X, D = _as_pair(X, D, kind)
     start = None if start is None else _as_start(start, D.shape, kind)
-    operator = build_gram(X, gram, n_tags=D.shape[1], dtype=kind, device=device, solver=solver)
+    operator = build_gram(X, gram, FitSize(D.shape[1], kind, solver), device=device)
     system = prepare(operator, D, solver=solver, rng=rng)
     equation = EncoderEquation(system, float(l2_weights), float(l2_encoder))
     limits = Limits(tol=tol, max_iter=max_iter, callback=callback)
