@@ -5,7 +5,7 @@ from teaser.data import events
 
 
 def main() -> None:
-    dataset = events.dataset(n_events=600, n_people=2500)
+    dataset = events.dataset(n_events=600, n_users=2500)
     model = Teaser().fit(dataset)
     history = [dataset.items[i] for i in dataset.X.indices[:5]]
     print("The strongest leanings of somebody who saw", len(history), "events:")

@@ -4,8 +4,10 @@ import re
 import runpy
 import shlex
 from pathlib import Path
+from typing import cast
 
 import pytest
+from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -13,7 +15,8 @@ import teaser
 from teaser.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+OTHERS = ("CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "experiments/README.md")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -43,9 +46,8 @@ def test_rules_in_the_documentation_are_valid(page: Path, tmp_path: Path) -> Non
 
 
 def test_every_command_and_option_is_documented() -> None:
-    text = (ROOT / "docs" / "cli.md").read_text()
-    commands = get_command(app).commands  # type: ignore[attr-defined]
-    for name, command in commands.items():
+    text = (ROOT / "docs" / "users" / "cli.md").read_text()
+    for name, command in cast(TyperGroup, get_command(app)).commands.items():
         assert f"`teaser {name}" in text
         for parameter in command.params:
             for option in parameter.opts:
@@ -53,11 +55,28 @@ def test_every_command_and_option_is_documented() -> None:
                 assert documented or not option.startswith("-") or option == "--help", option
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-        if not target.startswith("http"):
-            assert (page.parent / target).exists(), target
+def anchors(page: Path) -> set[str]:
+    """Return the names by which links reach the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [*PAGES, *(ROOT / other for other in OTHERS)]:
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+            if target.startswith("http"):
+                continue
+            path, _, anchor = target.partition("#")
+            linked = page.parent / path if path else page
+            assert linked.exists(), (page, target)
+            assert not anchor or anchor in anchors(linked), (page, target)
+
+
+def test_the_index_names_every_page() -> None:
+    text = (ROOT / "docs" / "README.md").read_text()
+    for page in PAGES[1:]:
+        name = page.relative_to(ROOT / "docs").as_posix()
+        assert name == "README.md" or f"({name})" in text, name
 
 
 def test_every_public_name_is_documented() -> None:

@@ -1,11 +1,12 @@
 """The tree of errors, and what it says of names that are nearly right."""
 
+import pickle
 import re
 
 import pytest
 
 from teaser import errors
-from teaser.errors import TeaserError, closest
+from teaser.errors import TeaserError, closest, closest_names
 
 CLASSES = {
     name: value
@@ -59,12 +60,58 @@ def test_errors_are_caught_by_the_builtin_that_people_expect(
         raise error("found this, do that")
 
 
-def test_a_message_reads_as_it_was_written() -> None:
-    assert str(errors.UnknownItemError("Unknown item 'a'.")) == "Unknown item 'a'."
+FACTS: dict[TeaserError, dict[str, object]] = {
+    errors.UnknownItemError("i99", ("i9", "i90"), 40): {
+        "item_id": "i99",
+        "closest": ("i9", "i90"),
+        "n_items": 40,
+    },
+    errors.UnknownTagError("town=Gent", ["town=Ghent"]): {
+        "tag": "town=Gent",
+        "closest": ("town=Ghent",),
+    },
+    errors.MalformedTagError("Ghent"): {"tag": "Ghent", "closest": ()},
+    errors.UnknownFeatureError("twn", ["town"]): {"feature": "twn", "closest": ("town",)},
+    errors.PressRangeError("town=Ghent", 6, 5): {"tag": "town=Ghent", "presses": 6, "limit": 5},
+    errors.NotInHistoryError("i3"): {"item_id": "i3"},
+    errors.NotHiddenError("i3"): {"item_id": "i3"},
+    errors.ActionLimitError(10_000): {"limit": 10_000},
+    errors.ShareLimitError(100): {"limit": 100},
+}
+
+
+def test_errors_carry_facts_and_make_their_message_of_them() -> None:
+    for error, facts in FACTS.items():
+        assert {name: getattr(error, name) for name in facts} == facts
+        message = str(error)
+        assert message.endswith(".")
+        for fact in facts.values():
+            for part in fact if isinstance(fact, tuple) else (fact,):
+                assert (f"{part:,}" if isinstance(part, int) else str(part)) in message
+
+
+def test_errors_with_facts_survive_pickling() -> None:
+    for error, facts in FACTS.items():
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error)
+        assert str(again) == str(error)
+        assert {name: getattr(again, name) for name in facts} == facts
+
+
+def test_errors_without_facts_have_a_message() -> None:
+    for kind in (
+        errors.NothingToUndoError,
+        errors.NothingToRedoError,
+        errors.UnknownPersonError,
+        errors.UnknownShareError,
+        errors.ForeignOriginError,
+    ):
+        assert str(kind()).endswith((".", "?"))
 
 
 class TestClosest:
     def test_it_names_what_resembles_best_first(self) -> None:
+        assert closest_names("ratng", ["rating", "ratio", "user"]) == ("rating", "ratio")
         assert closest("ratng", ["rating", "ratio", "user"]) == " Closest: rating, ratio."
 
     def test_it_says_nothing_when_nothing_resembles(self) -> None:
@@ -85,3 +132,12 @@ class TestClosest:
 
     def test_the_empty_name_is_no_trouble(self) -> None:
         assert closest("", (str(i) for i in range(20_000))) == ""
+
+
+def test_a_missing_package_tells_how_to_install_it() -> None:
+    error = errors.MissingPackageError("A cluster", "Dask", extra="dask")
+    assert (error.what, error.package, error.extra) == ("A cluster", "Dask", "dask")
+    assert "Dask" in str(error)
+    assert str(error).endswith("pip install 'teaser-recommender[dask]'")
+    assert isinstance(error, ImportError)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)  # as workers send it

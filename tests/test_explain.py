@@ -1,6 +1,7 @@
 """The promises to users: what is shown adds up, and a press does what it says."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +13,12 @@ from teaser.explain import (
     AnyReason,
     Viewed,
     ViewedReason,
+    affinity_text,
     all_reasons,
     by_item,
     by_tag,
-    impacts,
     main_reasons,
     number_features,
-    say_affinity,
     sum_impacts,
 )
 
@@ -131,14 +131,14 @@ def test_an_item_without_tags_has_no_reasons() -> None:
 
 def test_impacts_weigh_affinities_by_how_many_items_carry_the_tag() -> None:
     tags = (Tag("a", "1"), Tag("a", "2"), Tag("b", "1"))
-    found = impacts(np.array([0.5, -0.5, 1.0]), np.array([2.0, 4.0, 1.0]), tags)
+    features = number_features(tags)
+    found = sum_impacts(np.array([0.5, -0.5, 1.0]), np.array([2.0, 4.0, 1.0]), *features)
     assert found == {"a": pytest.approx(0.75), "b": pytest.approx(0.25)}
-    assert impacts(np.zeros(3), np.ones(3), tags) == {"a": 0.0, "b": 0.0}
+    assert sum_impacts(np.zeros(3), np.ones(3), *features) == {"a": 0.0, "b": 0.0}
 
 
-@pytest.mark.parametrize(
-    ("reason", "said"),
-    [
+def test_a_reason_is_said_in_a_sentence() -> None:
+    cases: list[Any] = [
         (
             Reason(Tag("setting", "outdoors"), 0.4, 0.37, 0.4),
             "37 % because of your affinity of 0.4 with outdoors",
@@ -151,17 +151,15 @@ def test_impacts_weigh_affinities_by_how_many_items_carry_the_tag() -> None:
             Reason(Tag("type", "film"), 0.0, 0.05, 0.004),
             "5 % because of your affinity of 0.004 with film",
         ),
-    ],
-)
-def test_a_reason_is_said_in_a_sentence(reason: Reason, said: str) -> None:
-    assert reason.sentence() == said
+    ]
+    for reason, said in cases:
+        assert reason.sentence() == said
 
 
-@pytest.mark.parametrize(
-    ("value", "said"), [(0.0, "0.0"), (0.449, "0.4"), (-1.26, "-1.3"), (0.0321, "0.03")]
-)
-def test_affinities_are_said_briefly(value: float, said: str) -> None:
-    assert say_affinity(value) == said
+def test_affinities_are_said_briefly() -> None:
+    cases: list[Any] = [(0.0, "0.0"), (0.449, "0.4"), (-1.26, "-1.3"), (0.0321, "0.03")]
+    for value, said in cases:
+        assert affinity_text(value) == said
 
 
 def test_negative_reasons_can_be_left_out(model: Teaser) -> None:
@@ -173,7 +171,7 @@ def test_negative_reasons_can_be_left_out(model: Teaser) -> None:
     assert [r.item_id for r in with_them] == [r.item_id for r in without]
 
 
-def test_impacts_of_numbered_features_are_the_same() -> None:
+def test_impacts_are_shares_of_the_features() -> None:
     rng = np.random.default_rng(0)
     tags = [Tag(f"f{j % 4}", str(j)) for j in rng.permutation(23).tolist()]
     values, mass = rng.normal(size=23), rng.random(23)
@@ -184,7 +182,6 @@ def test_impacts_of_numbered_features_are_the_same() -> None:
     for feature in features:
         own = [part for tag, part in zip(tags, parts, strict=True) if tag.feature == feature]
         assert found[feature] == pytest.approx(sum(own) / parts.sum())
-    assert found == impacts(values, mass, tags)
 
 
 def test_both_kinds_of_reasons_compete_by_share() -> None:

@@ -1,25 +1,25 @@
-"""A folder on disk that holds arrays, tables and settings, checksummed and written atomically.
+"""Saved folders of arrays, tables and settings, with checksums, written atomically.
 
-    manifest.json               what it is, format version, settings, a checksum of every file
-    arrays-<digest>.safetensors numbers, memory-mapped when read
-    <table>-<digest>.parquet    vocabularies and metadata
+    manifest.json               kind, format version, settings, a checksum of every file
+    arrays-<digest>.safetensors arrays, memory-mapped when read
+    <table>-<digest>.parquet    ids, tags and metadata
 
-A file's name carries its checksum, and the manifest is put in place last, by one rename: whoever
-reads sees the old content or the new, never a mixture. Nothing in it is ever executed.
+The name of a file contains its checksum, and the manifest is renamed into place last. A reader
+sees the old content or the new one, never a mixture. Nothing in a folder is executed.
 """
 
+import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
 import struct
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -30,9 +30,6 @@ from safetensors.numpy import save_file
 
 from teaser._version import __version__
 from teaser.errors import ArtifactError
-
-if sys.platform != "win32":
-    import fcntl
 
 FORMAT = "teaser"
 FORMAT_VERSION = 1
@@ -45,12 +42,13 @@ _DAMAGE = (
     *(struct.error, pl.exceptions.PolarsError),
 )
 
+T = TypeVar("T")
 Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a folder holds: its kind, settings, arrays (memory-mapped, read-only) and tables."""
+    """The content of a folder: kind, settings, arrays (memory-mapped, read-only) and tables."""
 
     kind: str
     settings: dict[str, Any]
@@ -71,7 +69,7 @@ def write(
     Raises
     ------
     ArtifactError
-        If the folder holds something else, or cannot be written; what it held is still there.
+        If the folder holds something else, or cannot be written. Its content is then unchanged.
     """
     folder = Path(os.path.abspath(folder))
     is_new = not os.path.lexists(folder)
@@ -91,13 +89,13 @@ def write(
 
 
 def check_target(folder: str | Path, kind: str) -> None:
-    """Raise `ArtifactError` if the folder holds anything but an earlier content of its kind.
+    """Raise `ArtifactError` unless the folder is new, empty or of this kind.
 
-    Worth a call before long work whose result is to be written there.
+    Call it before long work whose result is written there.
     """
     folder = Path(os.path.abspath(folder))
     if folder.exists() and not folder.is_dir():
-        raise ArtifactError(f"{folder} is a file, and a folder is to be written there.")
+        raise ArtifactError(f"{folder} is a file, not a folder. Name another folder.")
     if not folder.is_dir() or all(_OWN_FILE.fullmatch(p.name) for p in folder.iterdir()):
         return
     try:
@@ -117,55 +115,30 @@ def check_target(folder: str | Path, kind: str) -> None:
 
 def read(folder: str | Path) -> Content:
     """Read a folder that `write` wrote, after checking every file against its checksum."""
-    folder = Path(folder)
-    while True:
-        manifest = read_manifest(folder)
-        try:
-            return _read(folder, manifest)
-        except ArtifactError:
-            # Files that a writer has just swept away belong to a manifest that is gone too.
-            if read_manifest(folder) == manifest:
-                raise
+    return _retry(Path(folder), _read)
 
 
 def verify(folder: str | Path) -> None:
     """Raise `ArtifactError` if a file of a folder is not as `write` wrote it."""
-    folder = Path(folder)
-    while True:
-        manifest = read_manifest(folder)
-        try:
-            _verify(folder, manifest)
-            return
-        except ArtifactError:
-            if read_manifest(folder) == manifest:
-                raise
+    _retry(Path(folder), _verify)
 
 
 def copy(folder: str | Path, target: str | Path) -> None:
-    """Copy what `write` wrote into a new folder, checking every byte on the way.
+    """Copy what `write` wrote into a new folder, and check the checksums.
 
-    Whoever reads the copy is safe from what is done to the files of the original: a file that is
-    cut while it is mapped ends the process that touches it.
+    A reader of the copy does not depend on the files of the original: truncating a mapped file
+    kills the process that reads it.
 
     Raises
     ------
     ArtifactError
-        If the original is damaged, or the copy cannot be written; nothing is left of it then.
+        If the original is damaged, or the copy cannot be written. No partial copy is left.
     """
-    folder, target = Path(folder), Path(target)
-    while True:
-        manifest = read_manifest(folder)
-        try:
-            _copy(folder, target, manifest)
-            return
-        except ArtifactError:
-            shutil.rmtree(target, ignore_errors=True)
-            if read_manifest(folder) == manifest:
-                raise
+    _retry(Path(folder), lambda source, manifest: _copy(source, Path(target), manifest))
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
-    """Return the manifest of a folder: what it is, without reading the rest."""
+    """Return the manifest of a folder, without reading the rest."""
     path = Path(folder) / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -174,22 +147,22 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
         if Path(folder).exists():
             what = "has no" if Path(folder).is_dir() else "is a file, not a folder with a"
         raise ArtifactError(
-            f"{folder} {what} {MANIFEST}; it is no saved model or data set."
+            f"{folder} {what} {MANIFEST}; it is not a saved model or data set."
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{path} could not be read: {error}.") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ArtifactError(
-            f"{path} was not written by this program; it is no saved model or data set."
+            f"{path} was not written by teaser; it is not a saved model or data set."
         )
     if manifest.get("format_version") != FORMAT_VERSION:
         raise ArtifactError(
-            f"{folder} is of format {manifest.get('format_version')!r}, written by version "
+            f"{folder} has format {manifest.get('format_version')!r}, written by version "
             f"{manifest.get('written_by')}; this is {__version__}, which reads format "
             f"{FORMAT_VERSION}. Use the version that wrote it, or make it again."
         )
     if manifest.get("checksum") != _manifest_checksum(manifest):
-        raise ArtifactError(f"{path} was changed after it was written. Make it again.")
+        raise _changed(path)
     return manifest
 
 
@@ -212,7 +185,7 @@ def _write(
         "settings": dict(settings),
         "files": files,
     }
-    # As it will be read: keys are text by then, and the checksum goes by their order.
+    # As it will be read: JSON keys are text, and the checksum sorts them.
     manifest = json.loads(json.dumps(manifest, allow_nan=False))
     manifest["checksum"] = _manifest_checksum(manifest)
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
@@ -221,34 +194,50 @@ def _write(
         _settle(temporary, folder / MANIFEST)
 
 
+def _retry(folder: Path, use: Callable[[Path, dict[str, Any]], T]) -> T:
+    """Use a folder and its manifest; start again if a writer replaced them meanwhile."""
+    while True:
+        manifest = read_manifest(folder)
+        try:
+            return use(folder, manifest)
+        except (ArtifactError, *_DAMAGE) as error:
+            if read_manifest(folder) != manifest:
+                continue
+            if isinstance(error, ArtifactError):
+                raise
+            raise ArtifactError(f"{folder} is damaged: {error!r}. Make it again.") from error
+
+
 def _read(folder: Path, manifest: Mapping[str, Any]) -> Content:
-    try:
-        paths = {name: _checked(folder, entry) for name, entry in manifest["files"].items()}
-        arrays = _map_arrays(paths.pop("arrays"))
-        tables = {name: pl.read_parquet(path) for name, path in paths.items()}
-        return Content(manifest["kind"], dict(manifest["settings"]), arrays, tables)
-    except _DAMAGE as error:
-        raise ArtifactError(f"{folder} is damaged: {error!r}. Make it again.") from error
+    paths = _verify(folder, manifest)
+    arrays = _map_arrays(paths.pop("arrays"))
+    tables = {name: pl.read_parquet(path) for name, path in paths.items()}
+    return Content(manifest["kind"], dict(manifest["settings"]), arrays, tables)
 
 
-def _verify(folder: Path, manifest: Mapping[str, Any]) -> None:
-    try:
-        for entry in manifest["files"].values():
-            _checked(folder, entry)
-    except _DAMAGE as error:
-        raise ArtifactError(f"{folder} is damaged: {error!r}. Make it again.") from error
+def _verify(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the path of every file after checking its checksum."""
+    paths = {}
+    for name, entry in manifest["files"].items():
+        paths[name] = path = _present(folder, entry)
+        if _checksum(path) != entry["sha256"]:
+            raise _changed(path)
+    return paths
 
 
 def _copy(folder: Path, target: Path, manifest: Mapping[str, Any]) -> None:
+    is_new = not os.path.lexists(target)
     try:
         target.mkdir()
         for entry in manifest["files"].values():
             _copy_checked(_present(folder, entry), target, entry)
         (target / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-    except OSError as error:
-        raise ArtifactError(f"{folder} could not be copied to {target}: {error}.") from error
-    except _DAMAGE as error:
-        raise ArtifactError(f"{folder} is damaged: {error!r}. Make it again.") from error
+    except (ArtifactError, *_DAMAGE) as error:
+        if is_new:
+            shutil.rmtree(target, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise ArtifactError(f"{folder} could not be copied to {target}: {error}.") from error
+        raise
 
 
 def _copy_checked(path: Path, target: Path, entry: Mapping[str, Any]) -> None:
@@ -258,26 +247,29 @@ def _copy_checked(path: Path, target: Path, entry: Mapping[str, Any]) -> None:
             digest.update(block)
             sink.write(block)
     if digest.hexdigest() != entry["sha256"]:
-        raise ArtifactError(f"{path} was changed after it was written. Make it again.")
+        raise _changed(path)
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let one writer at a time into a folder; the lock goes with the process that holds it."""
-    if sys.platform == "win32":
-        yield
-        return
-    directory = os.open(folder, os.O_RDONLY)
-    try:
+    """Lock a folder for one writer; the system releases the lock when the process ends."""
+    with _descriptor(folder) as directory:
         fcntl.flock(directory, fcntl.LOCK_EX)
         yield
+
+
+@contextmanager
+def _descriptor(folder: Path) -> Iterator[int]:
+    directory = os.open(folder, os.O_RDONLY)
+    try:
+        yield directory
     finally:
         os.close(directory)
 
 
 @contextmanager
 def _temporary(folder: Path) -> Iterator[Path]:
-    """Lend an empty file in a folder of its own: some writers leave more than one behind."""
+    """Yield an empty file in a temporary folder: some writers create more than one file."""
     room = folder / f".writing-{uuid4().hex}"
     room.mkdir()
     try:
@@ -288,11 +280,11 @@ def _temporary(folder: Path) -> Iterator[Path]:
 
 
 def _place(folder: Path, name: str, suffix: str, save: Callable[[str], Any]) -> dict[str, Any]:
-    """Save one file under a name that carries its checksum, and describe it."""
+    """Save one file under a name with its checksum, and return its manifest entry."""
     with _temporary(folder) as temporary:
         ordinary = temporary.stat().st_mode
         save(str(temporary))
-        temporary.chmod(ordinary)  # safetensors puts a private file in its place
+        temporary.chmod(ordinary)  # safetensors replaces the file with a private one
         digest, size = _checksum(temporary), temporary.stat().st_size
         target = f"{name}-{digest[:16]}{suffix}"
         _settle(temporary, folder / target)
@@ -300,23 +292,18 @@ def _place(folder: Path, name: str, suffix: str, save: Callable[[str], Any]) -> 
 
 
 def _settle(temporary: Path, target: Path) -> None:
-    """Bring a file to the disk, then under its name."""
+    """Flush a file to disk, then rename it into place."""
     with temporary.open("rb+") as handle:
         os.fsync(handle.fileno())
     temporary.replace(target)
-    if sys.platform == "win32":
-        return
-    directory = os.open(target.parent, os.O_RDONLY)
-    try:
+    with _descriptor(target.parent) as directory:
         os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def _sweep(folder: Path) -> None:
-    """Remove own files that the manifest does not name; a reader that has them mapped keeps them.
+    """Remove own files that are not in the manifest; processes that mapped them keep them.
 
-    Run under the lock, after a write that succeeded or failed, so that neither leaves a trace.
+    Called under the lock, after every write, whether it succeeded or failed.
     """
     try:
         keep = {entry["name"] for entry in read_manifest(folder)["files"].values()}
@@ -329,15 +316,8 @@ def _sweep(folder: Path) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def _checked(folder: Path, entry: Mapping[str, Any]) -> Path:
-    path = _present(folder, entry)
-    if _checksum(path) != entry["sha256"]:
-        raise ArtifactError(f"{path} was changed after it was written. Make it again.")
-    return path
-
-
 def _present(folder: Path, entry: Mapping[str, Any]) -> Path:
-    """Return the path of a file, which is there and as long as it was written."""
+    """Return the path of a file, after checking that it exists and has its length."""
     path = folder / Path(str(entry["name"])).name
     if not path.is_file():
         raise ArtifactError(f"{path} is missing. Copy the whole folder, or make it again.")
@@ -347,6 +327,10 @@ def _present(folder: Path, entry: Mapping[str, Any]) -> Path:
             f"{path} has {size:,} bytes, {entry['bytes']:,} were written. Make it again."
         )
     return path
+
+
+def _changed(path: Path) -> ArtifactError:
+    return ArtifactError(f"{path} was changed after it was written. Make it again.")
 
 
 def _checksum(path: Path) -> str:
@@ -360,7 +344,7 @@ def _manifest_checksum(manifest: Mapping[str, Any]) -> str:
 
 
 def _map_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Map the tensors of a safetensors file, so that processes share its pages."""
+    """Memory-map the arrays of a safetensors file, so that processes share its pages."""
     flat = np.memmap(path, dtype=np.uint8, mode="r")
     (length,) = struct.unpack("<Q", bytes(flat[:8]))
     if 8 + length > len(flat):

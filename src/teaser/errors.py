@@ -1,20 +1,37 @@
-"""Everything that can go wrong, as one tree.
+"""Every error that this package raises on purpose, as one tree.
 
 TeaserError
-├── DataError             a table, a rule or a data set does not hold what it must
+├── DataError             a table, a rule or a data set is not valid
 │   ├── TableError        a file or frame cannot be read, or lacks a column
 │   └── RuleError         a tag rule is not valid, or leaves no tag
+├── MissingPackageError   an optional package is needed and is not installed
 ├── ParameterError        a hyper-parameter or an argument is out of its range
-├── UnknownNameError      a name that the model has never heard of
+│   ├── PressRangeError   the net presses on a tag are out of range
+│   └── ActionError       an action is not possible in the person's present state
+│       ├── NothingToUndoError
+│       ├── NothingToRedoError
+│       ├── NotInHistoryError
+│       ├── NotHiddenError
+│       ├── ActionLimitError
+│       └── ShareLimitError
+├── UnknownNameError      a name that is not known
 │   ├── UnknownItemError
-│   └── UnknownTagError
-├── NotFittedError        a model was asked something before `fit`
-├── SolverError           the numbers left what the solver can hold
-├── ClusterError          a cluster does not answer, is of another version, or lost its workers
+│   ├── UnknownTagError
+│   │   └── MalformedTagError
+│   ├── UnknownFeatureError
+│   ├── UnknownPersonError
+│   └── UnknownShareError
+├── NotFittedError        a model was used before `fit`
+├── SolverError           numbers overflowed or became NaN in a solver
+├── ClusterError          a cluster does not answer, has another version, or lost its workers
 ├── ResourceError         the machine, its GPU or the cluster cannot do what was asked
-└── ArtifactError         a saved folder is damaged, foreign or of another version
+├── ArtifactError         a saved folder is damaged, foreign or of another version
+├── StoreError            the database cannot be reached, or refuses to write
+└── ForeignOriginError    a form was sent from another site
 
 ConvergenceWarning        a solver stopped before it reached its tolerance
+
+Errors about one name or limit carry it as an attribute, and make their message from it.
 """
 
 from collections.abc import Iterable
@@ -26,7 +43,7 @@ class TeaserError(Exception):
 
 
 class DataError(TeaserError, ValueError):
-    """A table, a rule or a data set does not hold what it must."""
+    """A table, a rule or a data set is not valid."""
 
 
 class TableError(DataError):
@@ -41,24 +58,180 @@ class ParameterError(TeaserError, ValueError):
     """A hyper-parameter or an argument is out of its range."""
 
 
+class PressRangeError(ParameterError):
+    """The net presses on a tag are out of range.
+
+    Attributes
+    ----------
+    tag
+        The tag that was pressed.
+    presses
+        The net presses that were asked for.
+    limit
+        The most presses on one tag, in either direction.
+    """
+
+    def __init__(self, tag: object, presses: int, limit: int) -> None:
+        super().__init__(tag, presses, limit)
+        self.tag, self.presses, self.limit = tag, presses, limit
+
+    def __str__(self) -> str:
+        return (
+            f"{self.presses:+d} presses on {self.tag} are out of range; "
+            f"{-self.limit} to {self.limit} are possible."
+        )
+
+
+class ActionError(ParameterError):
+    """An action is not possible in the person's present state."""
+
+
+class NothingToUndoError(ActionError):
+    """No action is left to undo."""
+
+    def __str__(self) -> str:
+        return "There is nothing to undo."
+
+
+class NothingToRedoError(ActionError):
+    """No action was undone last."""
+
+    def __str__(self) -> str:
+        return "There is nothing to redo."
+
+
+class NotInHistoryError(ActionError):
+    """An item cannot be removed from a history that does not hold it: `item_id`."""
+
+    def __init__(self, item_id: object) -> None:
+        super().__init__(item_id)
+        self.item_id = item_id
+
+    def __str__(self) -> str:
+        return f"The item {self.item_id!r} is not in the history, so it cannot be removed."
+
+
+class NotHiddenError(ActionError):
+    """An item cannot be shown again that is not hidden: `item_id`."""
+
+    def __init__(self, item_id: object) -> None:
+        super().__init__(item_id)
+        self.item_id = item_id
+
+    def __str__(self) -> str:
+        return f"The item {self.item_id!r} is not hidden, so it cannot be shown again."
+
+
+class ActionLimitError(ActionError):
+    """A person has as many stored actions as are allowed: `limit`."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+    def __str__(self) -> str:
+        return (
+            f"{self.limit:,} actions are stored for this person, which is the most. "
+            "Delete the person to begin again."
+        )
+
+
+class ShareLimitError(ActionError):
+    """A person has as many links in use as are allowed: `limit`."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+    def __str__(self) -> str:
+        return f"{self.limit:,} links are in use, which is the most. End one of them first."
+
+
 class UnknownNameError(TeaserError, LookupError):
-    """A name that the model has never heard of."""
+    """A name that is not known."""
 
 
 class UnknownItemError(UnknownNameError):
-    """An item id that is not in the catalogue."""
+    """An item id that the model does not have.
+
+    Attributes
+    ----------
+    item_id
+        The id that was given.
+    closest
+        The ids that resemble it most.
+    n_items
+        How many items there are.
+    """
+
+    def __init__(self, item_id: object, closest: Iterable[str] = (), n_items: int = 0) -> None:
+        self.item_id, self.closest, self.n_items = item_id, tuple(closest), n_items
+        super().__init__(item_id, self.closest, n_items)
+
+    def __str__(self) -> str:
+        return (
+            f"Unknown item {self.item_id!r}; the catalogue has {self.n_items:,} items."
+            f"{_sentence(self.closest)}"
+        )
 
 
 class UnknownTagError(UnknownNameError):
-    """A tag that the model does not have."""
+    """A tag that the model does not have.
+
+    Attributes
+    ----------
+    tag
+        The tag that was given.
+    closest
+        The tags that resemble it most.
+    """
+
+    def __init__(self, tag: object, closest: Iterable[str] = ()) -> None:
+        self.tag, self.closest = tag, tuple(closest)
+        super().__init__(tag, self.closest)
+
+    def __str__(self) -> str:
+        return f"Unknown tag {self.tag}.{_sentence(self.closest)}"
+
+
+class MalformedTagError(UnknownTagError):
+    """A text that is not written as `feature=value`: `tag`."""
+
+    def __str__(self) -> str:
+        return f"{self.tag!r} is not a tag. Write it as feature=value."
+
+
+class UnknownFeatureError(UnknownNameError):
+    """A feature of which the model has no tag: `feature`, and the `closest` features."""
+
+    def __init__(self, feature: str, closest: Iterable[str] = ()) -> None:
+        self.feature, self.closest = feature, tuple(closest)
+        super().__init__(feature, self.closest)
+
+    def __str__(self) -> str:
+        return f"Unknown feature {self.feature!r}.{_sentence(self.closest)}"
+
+
+class UnknownPersonError(UnknownNameError):
+    """No person has this id."""
+
+    def __str__(self) -> str:
+        return "There is no such person. Was it deleted?"
+
+
+class UnknownShareError(UnknownNameError):
+    """No link in use has this token or id."""
+
+    def __str__(self) -> str:
+        return "There is no such link. Perhaps its owner ended it."
 
 
 class NotFittedError(TeaserError, AttributeError):
-    """A model was asked something before `fit`."""
+    """A model was used before `fit`."""
 
 
 class SolverError(TeaserError, ArithmeticError):
-    """The numbers left what the solver can hold."""
+    """Numbers overflowed or became NaN in a solver."""
 
 
 class ResourceError(TeaserError, RuntimeError):
@@ -66,25 +239,67 @@ class ResourceError(TeaserError, RuntimeError):
 
 
 class ClusterError(TeaserError):
-    """A cluster does not answer, is of another version, or lost its workers."""
+    """A cluster does not answer, has another version, or lost its workers."""
 
 
 class ArtifactError(TeaserError):
     """A saved folder is damaged, foreign or of another version."""
 
 
+class StoreError(TeaserError):
+    """The database cannot be reached, or refuses to write."""
+
+
+class ForeignOriginError(TeaserError):
+    """A form was sent from another site, or does not say from where it was sent."""
+
+    def __str__(self) -> str:
+        return "This form was sent from another site, so nothing was changed."
+
+
 class ConvergenceWarning(UserWarning):
     """A solver stopped before it reached its tolerance."""
+
+
+class MissingPackageError(TeaserError, ImportError):
+    """An optional package is needed and not installed.
+
+    Parameters
+    ----------
+    what
+        What needs the package.
+    package
+        Its name.
+    extra
+        The extra of this distribution that installs it.
+    """
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(what, package, extra)
+        self.what = what
+        self.package = package
+        self.extra = extra
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what} needs {self.package}, which is not installed. "
+            f"Install it: {install_command(self.extra)}"
+        )
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs this distribution with an extra."""
+    return f"pip install 'teaser-recommender[{extra}]'"
 
 
 _MANY = 5_000
 
 
-def closest(name: str, known: Iterable[str], *, n: int = 3) -> str:
-    """Say which known names resemble `name`: ` Closest: a, b.`, or nothing.
+def closest_names(name: str, known: Iterable[str], *, n: int = 3) -> tuple[str, ...]:
+    """Return the known names that resemble `name` most, the best first.
 
-    Among very many names only those with the same beginning are looked at, so that a wrong name
-    costs no more than a right one.
+    Among very many names only those with the same beginning are compared, so that a wrong name
+    takes no longer than a right one.
     """
     names = list(known)
     for length in range(1, len(name) + 1):
@@ -92,5 +307,13 @@ def closest(name: str, known: Iterable[str], *, n: int = 3) -> str:
         if not alike:
             break
         names = alike
-    found = get_close_matches(name, names[:_MANY], n=n, cutoff=0.5)
-    return f" Closest: {', '.join(found)}." if found else ""
+    return tuple(get_close_matches(name, names[:_MANY], n=n, cutoff=0.5))
+
+
+def closest(name: str, known: Iterable[str], *, n: int = 3) -> str:
+    """Return the end of a message, ` Closest: a, b.`, or nothing where no name resembles `name`."""
+    return _sentence(closest_names(name, known, n=n))
+
+
+def _sentence(names: tuple[str, ...]) -> str:
+    return f" Closest: {', '.join(names)}." if names else ""

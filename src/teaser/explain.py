@@ -1,6 +1,6 @@
-"""Why an item scores as it does: contributions, reasons, impacts, and sentences for people.
+"""Explanations of scores: contributions, reasons, impacts, and sentences for readers.
 
-A reason is a tag, or where the model has a remainder, an item that the person viewed.
+A reason is a tag or, in a model with a remainder, an item of the history.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,19 +22,19 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Reason:
-    """One tag's part in the score of an item.
+    """The contribution of one tag to the score of an item.
 
     Attributes
     ----------
     contribution
-        affinity x the item's weight for the tag; over all tags these sum to the score.
+        affinity x the item's weight for the tag; the contributions of all tags sum to the score.
     share
         contribution / the sum of all absolute contributions to this item; signed.
     affinity
-        The person's affinity with the tag.
+        The user's affinity with the tag.
     weight
-        How much the tag counts for the item: 1 unless weights were learned; of popularity, that
-        of the item.
+        The item's weight for the tag: 1 unless weights were learned; for popularity, the
+        popularity of the item.
     """
 
     tag: Tag
@@ -45,29 +45,29 @@ class Reason:
 
     @property
     def matters_more(self) -> bool:
-        """Whether the tag counts clearly more for this item than a tag does by itself."""
+        """Whether the weight of the tag for this item is clearly above 1."""
         return self.weight >= MATTERS_MORE and self.tag != POPULARITY
 
     def sentence(self) -> str:
-        """Say the reason in plain words."""
+        """Return the reason as a sentence."""
         percent = round(100 * self.share)
         more = ", which matters more here" if self.matters_more else ""
         return (
-            f"{percent or 'under 1'} % because of your affinity of {say_affinity(self.affinity)} "
+            f"{percent or 'under 1'} % because of your affinity of {affinity_text(self.affinity)} "
             f"with {self.tag.value}{more}"
         )
 
 
 @dataclass(frozen=True)
 class ViewedReason:
-    """The part of one item of the history in the score of an item.
+    """The contribution of one item of the history to the score of an item.
 
     Attributes
     ----------
     item_id, title
         The item that was viewed.
     contribution
-        What it adds; over all tags and viewed items these sum to the score.
+        The contributions of all tags and viewed items sum to the score.
     share
         contribution / the sum of all absolute contributions to the scored item; signed.
     """
@@ -78,7 +78,7 @@ class ViewedReason:
     title: str | None = None
 
     def sentence(self) -> str:
-        """Say the reason in plain words."""
+        """Return the reason as a sentence."""
         percent = round(100 * self.share)
         named = self.item_id if self.title is None else self.title
         return f"{percent or 'under 1'} % because you viewed {named}"
@@ -89,7 +89,7 @@ AnyReason = Reason | ViewedReason
 
 @dataclass(frozen=True, eq=False)
 class Viewed:
-    """What the items of a history add to one item's score, and the id and title of each."""
+    """The contributions of the items of a history to one score, and their ids and titles."""
 
     parts: Array
     name: Callable[[int], tuple[int | str, str | None]]
@@ -97,7 +97,7 @@ class Viewed:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """One place in a list: the item, how well it matches, and why."""
+    """One item of a list, with its score, match and main reasons."""
 
     item_id: int | str
     score: float
@@ -108,18 +108,18 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The whole score of one item for one person.
+    """The score of one item for one user, with all contributions.
 
     Attributes
     ----------
     contributions
         By tag of the item; with `viewed` they sum to `score`.
     viewed
-        By viewed item that adds something beside the tags; empty without a remainder.
+        By viewed item with a contribution; empty without a remainder.
     reasons
         All of them, largest absolute share first.
     match
-        max(0, score) / the highest score in the catalogue for this profile.
+        max(0, score) / the highest score of all items for this profile.
     """
 
     item_id: int | str
@@ -138,13 +138,13 @@ class Explanation:
         return tags / total if total > 0 else 1.0
 
     def sentences(self) -> list[str]:
-        """Say every reason in plain words."""
+        """Return every reason as a sentence."""
         return [reason.sentence() for reason in self.reasons]
 
 
 def all_reasons(
     affinities: Array,
-    places: Array,
+    positions: Array,
     weights: Array,
     tags: Sequence[Tag],
     *,
@@ -152,22 +152,22 @@ def all_reasons(
     viewed: Viewed | None = None,
     min_share: float = 0.0,
 ) -> tuple[AnyReason, ...]:
-    """Return every part of one item's score, largest absolute share first.
+    """Return every contribution to one item's score, largest absolute share first.
 
     Parameters
     ----------
     affinities
-        Of one person, over all tags.
-    places, weights
+        The affinities of one user with all tags.
+    positions, weights
         The item's row of the decoder: positions of its tags and their weights.
     scale
-        What the tags' part is multiplied by.
+        The factor of the tags' part of the score.
     viewed
-        What the items of the history add; those that add nothing are left out.
+        The contributions of the items of the history; those of zero are left out.
     min_share
-        Parts of a smaller absolute share are left out.
+        Contributions of a smaller absolute share are left out.
     """
-    a = affinities[places]
+    a = affinities[positions]
     parts = scale * a * weights
     if viewed is not None:
         parts = np.concatenate([parts, viewed.parts])
@@ -177,13 +177,13 @@ def all_reasons(
     size[len(a) :][parts[len(a) :] == 0] = -1.0
     order = np.argsort(-size, kind="stable")
     found: list[AnyReason] = []
-    for place in order[size[order] >= min_share].tolist():
-        part, share = float(parts[place]), float(shares[place])
-        if place < len(a) or viewed is None:
-            weight = float(weights[place])
-            found.append(Reason(tags[places[place]], part, share, float(a[place]), weight))
+    for k in order[size[order] >= min_share].tolist():
+        part, share = float(parts[k]), float(shares[k])
+        if k < len(a) or viewed is None:
+            tag = tags[positions[k]]
+            found.append(Reason(tag, part, share, float(a[k]), float(weights[k])))
         else:
-            item_id, title = viewed.name(place - len(a))
+            item_id, title = viewed.name(k - len(a))
             found.append(ViewedReason(item_id, part, share, title))
     return tuple(found)
 
@@ -205,24 +205,13 @@ def main_reasons(
     min_share: float = MIN_SHARE,
     negative: bool = True,
 ) -> tuple[AnyReason, ...]:
-    """Keep the reasons worth showing, from a list in order of absolute share."""
+    """Return the `n` main reasons of a list in order of absolute share."""
     kept = [r for r in reasons if abs(r.share) >= min_share and (negative or r.share > 0)]
     return tuple(kept[:n])
 
 
-def impacts(affinities: Array, mass: Array, tags: Sequence[Tag]) -> dict[str, float]:
-    """Return each feature's share of sum_j |a_j| sum_i D_ij; they sum to 1 unless all are 0.
-
-    Parameters
-    ----------
-    mass
-        The column sums of the decoder.
-    """
-    return sum_impacts(affinities, mass, *number_features(tags))
-
-
 def number_features(tags: Sequence[Tag]) -> tuple[list[str], Array]:
-    """Return the features in order of appearance, and for each tag the number of its feature."""
+    """Return the features in order of appearance, and the number of each tag's feature."""
     number: dict[str, int] = {}
     numbers = [number.setdefault(tag.feature, len(number)) for tag in tags]
     return list(number), np.array(numbers, dtype=np.int64)
@@ -231,7 +220,15 @@ def number_features(tags: Sequence[Tag]) -> tuple[list[str], Array]:
 def sum_impacts(
     affinities: Array, mass: Array, features: Sequence[str], numbers: Array
 ) -> dict[str, float]:
-    """Return what `impacts` does, for tags whose features are numbered already."""
+    """Return each feature's share of sum_j |a_j| sum_i D_ij; they sum to 1 unless all are 0.
+
+    Parameters
+    ----------
+    mass
+        The column sums of the decoder.
+    features, numbers
+        The features, and the number of each tag's feature, as `number_features` returns them.
+    """
     parts = np.abs(affinities) * mass
     total = float(parts.sum())
     shares: Array = np.bincount(numbers, weights=parts, minlength=len(features))
@@ -240,6 +237,6 @@ def sum_impacts(
     return dict(zip(features, shares.tolist(), strict=True))
 
 
-def say_affinity(value: float) -> str:
-    """Write an affinity with as few digits as tell it apart from zero."""
+def affinity_text(value: float) -> str:
+    """Return an affinity with one digit after the point, or one significant digit if tiny."""
     return f"{value:.1f}" if abs(value) >= 0.095 or value == 0 else f"{value:.1g}"

@@ -1,7 +1,7 @@
-"""A history and presses become affinities with tags: certainty, scale, bounds and undo.
+"""Profiles: affinities with tags from a history and presses, with certainty, scale and bounds.
 
-One code path for the library, the command line, simulated feedback and the application. The
-functions work on rows of people at once; one person is a single row.
+The library, the command line, simulated feedback and the application all use this module. The
+functions take one row a user.
 """
 
 import math
@@ -15,20 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.data.tagging.tag import Tag, resolve_tag
-from teaser.errors import ParameterError
+from teaser.errors import ParameterError, PressRangeError
 
 POPULARITY = Tag("popularity", "popularity")
 MAX_PRESSES = 5
 
 Array = NDArray[Any]
 PressesLike = Mapping[Any, int]  # by Tag or "feature=value"
-
-
 SCALES = ("robust", "paper")
 
 
 def default_certainty(length: int) -> float:
-    """Return how sure the model is of a profile: 0.2 with no history, 0.8 from three items on."""
+    """Return the certainty of a profile: 0.2 without history, 0.8 from three items on."""
     return min(0.2 + 0.2 * length, 0.8)
 
 
@@ -46,10 +44,10 @@ class Steering:
     certainty
         The certainty of a profile, from the length of its history.
     cold_popularity
-        Affinity with popularity of a person without history.
+        Affinity with popularity of a user without history.
     balance
-        From 0, tags alone, over 0.5, the model as it was fitted, to 1, viewed items alone. Of
-        use only where a model has a remainder, for a person whose history says something to it.
+        The weight of viewed items against tags: 0 is tags only, 0.5 the model as fitted, 1 viewed
+        items only. It matters only if the model has a remainder.
     """
 
     scale: str = "robust"
@@ -76,12 +74,12 @@ class Steering:
 
     @property
     def tags_weight(self) -> float:
-        """What the tags' part of a score is multiplied by, beside a remainder."""
+        """The factor of the tags' part of a score, in a model with a remainder."""
         return min(1.0, 2.0 * (1.0 - self.balance))
 
     @property
     def viewed_weight(self) -> float:
-        """What the viewed items' part of a score is multiplied by."""
+        """The factor of the viewed items' part of a score."""
         return min(1.0, 2.0 * self.balance)
 
 
@@ -89,7 +87,7 @@ DEFAULT_STEERING = Steering()
 
 
 class Presses(Mapping[Tag, int]):
-    """Net presses per tag, with every single one remembered, so that each can be undone.
+    """Net presses per tag, with the list of single presses for undo.
 
     Immutable: `press` and `undo` return new objects.
 
@@ -115,7 +113,7 @@ class Presses(Mapping[Tag, int]):
         return Presses((*self.events, (wanted, steps)))
 
     def undo(self) -> "Presses":
-        """Take the last press back."""
+        """Return the presses without the last one."""
         if not self.events:
             raise ParameterError("There is no press to undo.")
         return Presses(self.events[:-1])
@@ -135,7 +133,7 @@ class Presses(Mapping[Tag, int]):
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What the model believes of one person, presses included.
+    """The affinities of one user, presses included.
 
     Attributes
     ----------
@@ -144,18 +142,18 @@ class Profile:
     values
         The affinity with each tag, in the order of `tags`.
     certainty
-        How sure the model is, between 0 and 1.
+        The certainty of the profile, between 0 and 1.
     impacts
-        Share of each feature in what moves the scores; they sum to 1 unless all affinities are 0.
+        The share of each feature in the scores; they sum to 1 unless all affinities are 0.
     history
-        The items that the profile comes from.
+        The items of the history.
     presses
         Net presses per tag.
     tags_weight, viewed_weight
-        What the tags' part of a score is multiplied by, and what the sum over the history of the
-        model's remainder is: 1 and 0 where there is none.
-    people
-        What is known of the person beside the history.
+        The factors of the tags' part of a score and of the remainder's part: 1 and 0 in a model
+        without a remainder.
+    about
+        The user tags given with the request.
     """
 
     tags: tuple[Tag, ...] = field(repr=False)
@@ -181,54 +179,45 @@ class Profile:
 
 
 def check_press(tag: object, steps: Any) -> int:
-    """Return the presses on a tag as a whole number within bounds."""
+    """Return the presses on a tag as an integer within bounds."""
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer):
         raise ParameterError(f"Presses on {tag} must be a whole number, found {steps!r}.")
     presses = int(steps)
     if abs(presses) > MAX_PRESSES:
-        raise ParameterError(
-            f"{presses:+d} presses on {tag} are out of range; "
-            f"{-MAX_PRESSES} to {MAX_PRESSES} are possible."
-        )
+        raise PressRangeError(tag, presses, MAX_PRESSES)
     return presses
 
 
 def place_presses(presses: PressesLike | None, index: Mapping[Tag, int]) -> dict[int, int]:
-    """Return the presses by position of their tag, checked."""
+    """Return the checked presses by the position of their tag."""
     if presses is None:
         return {}
     if not isinstance(presses, Mapping):
         raise ParameterError(
-            f"Presses map a tag to a number of steps, found a {type(presses).__name__}."
+            f"Presses must map tags to numbers of steps, found a {type(presses).__name__}."
         )
     placed: dict[int, int] = {}
     for tag, steps in presses.items():
-        place = resolve_tag(tag, index)
-        placed[place] = check_press(tag, placed.get(place, 0) + check_press(tag, steps))
+        position = resolve_tag(tag, index)
+        placed[position] = check_press(tag, placed.get(position, 0) + check_press(tag, steps))
     return placed
-
-
-def affinities(raw: Array, lengths: Sequence[int], popularity: int, steering: Steering) -> Array:
-    """Return the affinities of people before any press (people x tags).
-
-    Parameters
-    ----------
-    raw
-        p, the summed encoder rows of each history (people x tags).
-    lengths
-        How long each history is.
-    popularity
-        The position of the popularity tag.
-    """
-    return scaled(raw, lengths, popularity, steering)[0]
 
 
 def scaled(
     raw: Array, lengths: Sequence[int], popularity: int, steering: Steering
 ) -> tuple[Array, Array]:
-    """Return the affinities of people, and for each person what raw scores were multiplied by.
+    """Return the affinities before any press (users x tags), and the factor of each row.
 
-    Where all raw scores are zero, that is the certainty. For the parameters see `affinities`.
+    a = p x certainty / scale. If all raw scores are zero, the factor is the certainty.
+
+    Parameters
+    ----------
+    raw
+        p, the summed encoder rows of each history (users x tags).
+    lengths
+        The length of each history.
+    popularity
+        The position of the popularity tag.
     """
     out, factors = np.zeros(raw.shape), np.zeros(len(raw))
     for row, length in enumerate(lengths):
@@ -244,11 +233,11 @@ def scaled(
 
 
 def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
-    """Return affinities moved by presses and kept within [min(-1, a), max(1, a)]."""
+    """Return affinities moved by presses, clipped to [min(-1, a), max(1, a)]."""
     out = values.copy()
-    for place, steps in presses.items():
-        a = values[place]
-        out[place] = min(max(a + step * steps, min(-1.0, a)), max(1.0, a))
+    for position, steps in presses.items():
+        a = values[position]
+        out[position] = min(max(a + step * steps, min(-1.0, a)), max(1.0, a))
     return out
 
 
@@ -258,5 +247,5 @@ def _scale(p: Array, popularity: int, kind: str) -> float:
     if kind == "paper" or len(size) == 1:
         return largest
     scale = float(np.percentile(np.delete(size, popularity), 99))
-    # Where nothing but popularity speaks, no percentile of the others is a scale.
+    # If only popularity has a score, the percentile of the others is about zero.
     return scale if scale > 1e-9 * largest else largest

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ import pytest
 from conftest import RULES
 
 from teaser import Category, Dataset, Remainder, Teaser
+from teaser.app.dependencies import Services
+from teaser.app.people.events import Event, State
 from teaser.app.people.store import Store
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
@@ -28,7 +31,40 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have the successor of httpx
     from fastapi.testclient import TestClient as TestClient
 
+API = "/api/v1"
 _numbers = count()
+
+
+def services_of(client: TestClient) -> Services:
+    """Return the services of the application that a client talks to."""
+    app: Any = client.app
+    services: Services = app.state.services
+    return services
+
+
+def new_person(client: TestClient) -> str:
+    """Add a person by the API, and return its address."""
+    answer = client.post(f"{API}/people")
+    assert answer.status_code == 201
+    return f"{API}/people/{answer.json()['person_id']}"
+
+
+def new_key(client: TestClient) -> str:
+    """Add a key of the API, and return it."""
+    return services_of(client).store.create_key("site")
+
+
+def error_of(answer: Any, status: int) -> Any:
+    """Return the error in a response of the API, which has the one shape there is."""
+    assert answer.status_code == status, answer.text
+    assert set(answer.json()) == {"error"}
+    assert set(answer.json()["error"]) == {"code", "message"}
+    return answer.json()["error"]
+
+
+def append(store: Store, person_id: str, event: Event) -> State:
+    """Append an event as it is, and return the state after it."""
+    return store.decide(person_id, lambda _: event).after
 
 
 @dataclass
@@ -141,7 +177,7 @@ def model_folder(model: Teaser, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def events_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model of the built-in events, of which the examples in the API's document speak."""
     folder = tmp_path_factory.mktemp("model") / "events"
-    Teaser().fit(events.dataset(n_events=200, n_people=600)).save(folder)
+    Teaser().fit(events.dataset(n_events=200, n_users=600, start=date(2026, 1, 1))).save(folder)
     return folder
 
 

@@ -27,7 +27,7 @@ def listed(page: str) -> list[str]:
 
 
 def tell(client: TestClient, *facts: str) -> str:
-    answer = client.post("/act", data={"about": "1", "people": list(facts)})
+    answer = client.post("/act", data={"tell": "1", "about": list(facts)})
     assert answer.status_code == 200, answer.text
     return str(answer.text)
 
@@ -66,8 +66,8 @@ class TestSite:
     def test_it_is_exported_and_deleted_and_not_shared(self, client: TestClient) -> None:
         tell(client, "sex=F")
         exported = client.get("/export").json()
-        assert exported["state"]["people"] == ["sex=F"]
-        assert exported["events"][0]["people"] == ["sex=F"]
+        assert exported["state"]["about"] == ["sex=F"]
+        assert exported["events"][0]["about"] == ["sex=F"]
         link = re.search(r"/s/[\w-]+", client.post("/share").text)
         assert link
         page = client.get(link[0]).text
@@ -114,10 +114,10 @@ class TestSite:
     def test_unknown_facts_are_refused(
         self, client: TestClient, serve: Callable[..., TestClient]
     ) -> None:
-        assert client.post("/act", data={"about": "1", "people": ["age=yong"]}).status_code == 404
+        assert client.post("/act", data={"tell": "1", "about": ["age=yong"]}).status_code == 404
         plain = serve()
         plain.headers.update({"origin": "http://testserver"})
-        answer = plain.post("/act", data={"about": "1", "people": ["age=young"]})
+        answer = plain.post("/act", data={"tell": "1", "about": ["age=young"]})
         assert answer.status_code == 422
 
 
@@ -125,33 +125,33 @@ class TestApi:
     def test_lists_profiles_and_origins_equal_the_library(
         self, client: TestClient, people_model: Teaser
     ) -> None:
-        asked = {"history": ["i0"], "people": YOUNG}
+        asked = {"history": ["i0"], "about": YOUNG}
         found = client.post(f"{API}/recommend", json={**asked, "variety": 0.4}).json()
         expected = varied(people_model, ["i0"], variety=0.4, about=YOUNG)
         assert [r["item_id"] for r in found["recommendations"]] == [r.item_id for r in expected]
         profile = client.post(f"{API}/profile", json=asked).json()
-        assert profile["people"] == YOUNG
+        assert profile["about"] == YOUNG
         assert profile["certainty"] == people_model.profile(["i0"], about=YOUNG).certainty
         origins = client.post(f"{API}/origins", json={**asked, "tag": "type=film"}).json()
         assert [o["item_id"] for o in origins["origins"]] == ["i0"]
-        assert [o["tag"] for o in origins["people"]] == YOUNG
-        parts = [o["part"] for o in (*origins["origins"], *origins["people"])]
+        assert [o["tag"] for o in origins["about"]] == YOUNG
+        parts = [o["part"] for o in (*origins["origins"], *origins["about"])]
         assert sum(parts) == pytest.approx(origins["raw"])
         why = client.post(f"{API}/explain", json={**asked, "item_id": "i5"}).json()
         assert why["score"] == pytest.approx(people_model.explain("i5", ["i0"], about=YOUNG).score)
 
     def test_what_is_told_is_kept_and_equals_the_stateless(self, client: TestClient) -> None:
         person = f"{API}/people/{client.post(f'{API}/people').json()['person_id']}"
-        state = client.put(f"{person}/about", json={"people": [" age = young"]}).json()
-        assert (state["people"], state["unknown_about"]) == (YOUNG, [])
+        state = client.put(f"{person}/about", json={"about": [" age = young"]}).json()
+        assert (state["about"], state["unknown_about"]) == (YOUNG, [])
         kept = client.get(f"{person}/recommendations").json()
-        assert kept == client.post(f"{API}/recommend", json={"people": YOUNG}).json()
+        assert kept == client.post(f"{API}/recommend", json={"about": YOUNG}).json()
         assert kept != client.post(f"{API}/recommend", json={}).json()
         tag = {"tag": "type=film"}
         kept = client.get(f"{person}/origins", params=tag).json()
-        assert kept == client.post(f"{API}/origins", json={"people": YOUNG, **tag}).json()
-        assert client.put(f"{person}/about", json={"people": []}).json()["people"] == []
-        assert client.post(f"{person}/undo").json()["people"] == YOUNG
+        assert kept == client.post(f"{API}/origins", json={"about": YOUNG, **tag}).json()
+        assert client.put(f"{person}/about", json={"about": []}).json()["about"] == []
+        assert client.post(f"{person}/undo").json()["about"] == YOUNG
 
     def test_the_model_lists_what_can_be_told(self, client: TestClient) -> None:
         found = client.get(f"{API}/model").json()["user_tags"]
@@ -163,14 +163,14 @@ class TestApi:
     def test_what_it_does_not_know_is_refused(
         self, client: TestClient, serve: Callable[..., TestClient]
     ) -> None:
-        answer = client.post(f"{API}/recommend", json={"people": ["age=yong"]})
+        answer = client.post(f"{API}/recommend", json={"about": ["age=yong"]})
         assert answer.status_code == 404
         assert "Closest: age=young" in answer.json()["error"]["message"]
         plain = serve()
         person = f"{API}/people/{plain.post(f'{API}/people').json()['person_id']}"
         for answer in (
-            plain.post(f"{API}/recommend", json={"people": YOUNG}),
-            plain.put(f"{person}/about", json={"people": YOUNG}),
+            plain.post(f"{API}/recommend", json={"about": YOUNG}),
+            plain.put(f"{person}/about", json={"about": YOUNG}),
         ):
             assert answer.status_code == 422
-            assert "makes no use of facts" in answer.json()["error"]["message"]
+            assert "without user features" in answer.json()["error"]["message"]

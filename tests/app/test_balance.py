@@ -16,8 +16,10 @@ from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import Session
-from teaser.app.site.score_steps import MOST_VIEWED, waterfall
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.card_view import ViewedRow
+from teaser.app.site.profile_view import TagRow
+from teaser.app.site.score_steps import MAX_VIEWED, waterfall
 from teaser.explain import ViewedReason
 from teaser.profile import Steering
 
@@ -241,16 +243,16 @@ def test_steps_add_up(
 ) -> None:
     presses = {"type=film": film} if film else {}
     state = State(history=tuple(f"i{i}" for i in history), presses=presses, balance=balance)
-    session = Session(Catalogue(remainder_model), state)
+    session = PersonalModel(Catalogue(remainder_model), state)
     fall = waterfall(session, f"i{item}", texts_in("en"))
     total = fall.explanation.score
     assert total == session.scores[item]
     assert sum(s.contribution for s in fall.steps) == pytest.approx(total, abs=1e-9)
     assert fall.from_tags + fall.from_viewed == pytest.approx(round(total, 2), abs=1e-9)
-    assert sum(s.is_viewed for s in fall.steps) <= MOST_VIEWED + 1
+    assert sum(s.is_viewed for s in fall.steps) <= MAX_VIEWED + 1
     for step in fall.steps:
-        if not step.is_viewed:
-            affinity = session.profile.affinities[step.row.tag]  # type: ignore[union-attr]
+        if isinstance(step.row, TagRow):
+            affinity = session.profile.affinities[step.row.tag]
             assert step.weight is not None
             product = affinity * step.weight * fall.tags_weight
             assert product == pytest.approx(step.contribution, abs=1e-12)
@@ -258,11 +260,11 @@ def test_steps_add_up(
 
 def test_a_long_history_is_told_in_few_steps(remainder_model: Teaser) -> None:
     state = State(history=tuple(f"i{i}" for i in range(20)), balance=0.7)
-    fall = waterfall(Session(Catalogue(remainder_model), state), "i30", texts_in("en"))
-    assert fall.steps[-1].row.title == "12 more that you viewed"  # type: ignore[union-attr]
+    fall = waterfall(PersonalModel(Catalogue(remainder_model), state), "i30", texts_in("en"))
+    assert fall.steps[-1].row == ViewedRow(None, "12 more that you viewed")
     singles = [s for s in fall.steps[:-1] if s.is_viewed]
-    assert len(singles) == MOST_VIEWED
-    rest = sorted(map(abs, fall.explanation.viewed.values()))[:-MOST_VIEWED]
+    assert len(singles) == MAX_VIEWED
+    rest = sorted(map(abs, fall.explanation.viewed.values()))[:-MAX_VIEWED]
     assert max(rest) <= min(abs(s.contribution) for s in singles)
 
 

@@ -28,7 +28,7 @@ def test_people_of_the_site_are_known_by_their_cookie_alone(client: Any) -> None
         "presses": {"tag": "town=Ghent", "steps": 1},
         "variety": {"variety": 0.5},
         "balance": {"balance": 0.5},
-        "about": {"people": []},
+        "about": {"about": []},
     }
     query = "?item_id=i1"
     for path, methods in paths.items():

@@ -20,9 +20,6 @@ from typing import Any
 import pytest
 
 from teaser import Teaser
-from teaser.app.people.store import StoreError, UnknownPersonError, UnknownShareError
-from teaser.app.server import status_of
-from teaser.errors import ArtifactError, ParameterError, UnknownItemError
 
 
 def test_it_is_healthy_and_ready(client: Any) -> None:
@@ -63,33 +60,6 @@ def test_requests_are_measured(client: Any) -> None:
     assert 'teaser_requests_total{status="200"} 1.0' in text
     assert 'teaser_requests_total{status="404"} 1.0' in text
     assert "teaser_request_seconds_bucket" in text
-
-
-def test_errors_have_one_shape(client: Any) -> None:
-    for path, status in (("/api/v1/nowhere", 404), ("/api/v1/items?item_id=zz", 404)):
-        answer = client.get(path)
-        assert answer.status_code == status
-        assert set(answer.json()) == {"error"}
-        assert set(answer.json()["error"]) == {"code", "message"}
-    page = client.get("/nowhere")
-    assert page.status_code == 404
-    assert page.headers["content-type"].startswith("text/html")
-
-
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (UnknownPersonError(), 404),
-        (UnknownItemError(), 404),
-        (UnknownShareError(), 404),
-        (ParameterError(), 422),
-        (StoreError(), 503),
-        (ArtifactError(), 503),
-        (ValueError(), 500),
-    ],
-)
-def test_each_error_has_its_status(error: Exception, status: int) -> None:
-    assert status_of(error)[0] == status
 
 
 def get(url: str, data: bytes | None = None) -> str:
@@ -362,28 +332,6 @@ def test_settings_of_the_environment_hold_for_the_command(run: Callable[..., Run
         except urllib.error.HTTPError as error:
             found = error.code
         assert found == status
-
-
-def test_broken_headers_and_forms_are_refused_and_nothing_is_stored(client: Any) -> None:
-    own = {"Origin": "http://testserver"}
-    press = {"press": "+1 type=film"}
-    assert client.post("/act", data=press, headers={"Origin": "http://["}).status_code == 403
-    deep = {"presses": "[" * 20_000}
-    assert client.post("/act", data=deep, headers=own).status_code == 422
-    assert client.post("/act", data={"press": "0 type=film"}, headers=own).status_code == 422
-    answer = client.post("/act", data={**press, "back": "//["}, headers=own, follow_redirects=False)
-    assert answer.status_code == 303
-
-
-@pytest.mark.parametrize(
-    "kind", ["multipart/form-data; boundary=x", "multipart/form-data", "multipart/form-data; a"]
-)
-def test_a_broken_form_is_called_a_form(client: Any, kind: str) -> None:
-    headers = {"Origin": "http://testserver", "content-type": kind}
-    answer = client.post("/act", content=b"--y\r\nbroken", headers=headers)
-    assert answer.status_code == 400
-    assert "it is no form" in answer.text
-    assert "JSON" not in answer.text
 
 
 def test_without_keys_another_site_cannot_write_through_the_api(client: Any) -> None:

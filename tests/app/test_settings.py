@@ -1,5 +1,6 @@
-"""Settings travel through the environment unharmed; wrong ones are said."""
+"""Settings are read from the environment, and wrong values are refused."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,20 @@ from teaser.app.settings import Settings, host_of, is_loopback
 from teaser.errors import ParameterError
 
 
-def test_settings_come_back_from_the_environment_as_they_were() -> None:
+def read(monkeypatch: pytest.MonkeyPatch, **variables: str) -> Settings:
+    """Return the settings of an environment with `TEASER_` before each name."""
+    for name in [name for name in os.environ if name.startswith("TEASER_")]:
+        monkeypatch.delenv(name)
+    for name, text in variables.items():
+        monkeypatch.setenv(f"TEASER_{name}", text)
+    return Settings.from_environment()
+
+
+def test_settings_come_back_from_the_environment_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     settings = Settings(
-        Path("/models/events"),
+        model=Path("/models/events"),
         database_url="postgresql://me:a=b@host/db?x=1",
         host="::1",
         port=0,
@@ -25,43 +37,53 @@ def test_settings_come_back_from_the_environment_as_they_were() -> None:
         copies="/var/tmp",  # noqa: S108
         room="/run/teaser",
     )
-    assert Settings.from_environment(settings.as_environment()) == settings
-    assert Settings.from_environment(Settings(Path("m")).as_environment()) == Settings(Path("m"))
+    for given in (settings, Settings(model=Path("m"))):
+        for name, text in given.as_environment().items():
+            monkeypatch.setenv(name, text)
+        assert Settings.from_environment().model_dump() == given.model_dump()
 
 
-def test_what_the_environment_does_not_name_has_its_default() -> None:
-    assert Settings.from_environment({"TEASER_MODEL": "m", "HOME": "/"}) == Settings(Path("m"))
+def test_variables_set_what_they_name_and_arguments_come_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = read(monkeypatch, MODEL="/models/mine", PORT="81", DATA="/data")
+    assert found.model_dump() == Settings(model=Path("/models/mine"), port=81).model_dump()
+    assert Settings.from_environment(port=82).port == 82
+    assert Settings(model=Path("m")).port == 8000  # arguments alone read no variable
 
 
-def test_the_environment_of_the_process_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEASER_MODEL", "/models/mine")
-    monkeypatch.setenv("TEASER_PORT", "81")
-    found = Settings.from_environment()
-    assert (found.model, found.port) == (Path("/models/mine"), 81)
-
-
-@pytest.mark.parametrize("text", ["true", "True", "1"])
-def test_yes_is_read(text: str) -> None:
-    found = Settings.from_environment({"TEASER_MODEL": "m", "TEASER_SECURE_COOKIES": text})
-    assert found.secure_cookies is True
+def test_yes_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("true", "True", "1"):
+        assert read(monkeypatch, MODEL="m", SECURE_COOKIES=text).secure_cookies is True
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("name", "text"),
     [
-        ({}, "TEASER_MODEL"),
-        ({"TEASER_MODEL": "m", "TEASER_PORT": "eighty"}, "TEASER_PORT cannot be 'eighty'"),
-        ({"TEASER_MODEL": "m", "TEASER_PORT": "70000"}, "port must be from 0 to 65535"),
-        ({"TEASER_MODEL": "m", "TEASER_PORT": "-1"}, "port must be from 0 to 65535"),
-        ({"TEASER_MODEL": "m", "TEASER_SECURE_COOKIES": "maybe"}, "SECURE_COOKIES cannot be"),
-        ({"TEASER_MODEL": "m", "TEASER_HOSTS": "https://a.example"}, "without scheme"),
-        ({"TEASER_MODEL": "m", "TEASER_HOSTS": "a.example,b.example:80"}, "'b.example:80' is no"),
-        ({"TEASER_MODEL": "m", "TEASER_KEYS": "perhaps"}, "keys must be auto, on or off"),
+        ("PORT", "eighty"),
+        ("PORT", "70000"),
+        ("PORT", "-1"),
+        ("SECURE_COOKIES", "maybe"),
+        ("HOSTS", "https://a.example"),
+        ("HOSTS", "a.example,b.example:80"),
+        ("KEYS", "perhaps"),
     ],
 )
-def test_wrong_settings_are_said(given: dict[str, str], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        Settings.from_environment(given)
+def test_an_error_names_the_variable_and_what_was_found(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    with pytest.raises(ParameterError, match=rf"TEASER_{name}\) cannot be '{text}'"):
+        read(monkeypatch, MODEL="m", **{name: text})
+
+
+def test_a_model_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ParameterError, match="TEASER_MODEL"):
+        read(monkeypatch)
+
+
+def test_a_setting_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ParameterError, match="prot"):
+        Settings(model=Path("m"), prot=80)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +101,7 @@ def test_wrong_settings_are_said(given: dict[str, str], said: str) -> None:
     ],
 )
 def test_keys_are_needed_wherever_others_can_reach(host: str, keys: str, needed: bool) -> None:
-    assert Settings(Path("m"), host=host, keys=keys).needs_keys is needed
+    assert Settings(model=Path("m"), host=host, keys=keys).needs_keys is needed
 
 
 @pytest.mark.parametrize("host", ["127.8.9.10", "::1", "localhost"])
@@ -96,9 +118,9 @@ def test_the_database_lies_beside_the_model_unless_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert Settings(Path("model")).database == f"sqlite:///{tmp_path}/model.people.db"
+    assert Settings(model=Path("model")).database == f"sqlite:///{tmp_path}/model.people.db"
     given: dict[str, Any] = {"database_url": "postgresql:///people"}
-    assert Settings(Path("model"), **given).database == "postgresql:///people"
+    assert Settings(model=Path("model"), **given).database == "postgresql:///people"
 
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104
@@ -126,7 +148,7 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104
     ],
 )
 def test_names_are_ours_or_not(given: dict[str, Any], header: str, is_own: bool) -> None:
-    assert Settings(Path("m"), **given).is_own_host(header) is is_own
+    assert Settings(model=Path("m"), **given).is_own_host(header) is is_own
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def served(model: Teaser, folder: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of the built-in events."""
-    model = Teaser().fit(events.dataset(n_events=400, n_people=1200))
+    model = Teaser().fit(events.dataset(n_events=400, n_users=1200, start=date(2026, 1, 1)))
     with served(model, tmp_path_factory.mktemp("site")) as address:
         yield address
 

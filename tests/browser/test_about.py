@@ -1,6 +1,7 @@
 """A model with facts about people in a real browser: a form that nobody has to fill in."""
 
 from collections.abc import Callable, Iterator
+from datetime import date
 
 import polars as pl
 import pytest
@@ -17,7 +18,7 @@ Visit = Callable[..., Page]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of events, in a model that knows the age of its people."""
-    made = generate(n_events=200, n_people=600)
+    made = generate(n_events=200, n_users=600, start=date(2026, 1, 1))
     # Whoever goes to the first half of the catalogue is young.
     users = made.interactions.group_by("user_id", maintain_order=True).agg(
         age=pl.when((pl.col("item_id") < "e0100").mean() > 0.5)

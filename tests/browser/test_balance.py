@@ -1,6 +1,7 @@
 """A model with a remainder in a real browser: the slider from tags to people alike."""
 
 from collections.abc import Callable, Iterator
+from datetime import date
 
 import pytest
 from browser.conftest import served
@@ -18,7 +19,9 @@ NAME = "From my tags to people like me"
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of events, in a model where viewed items count too."""
-    model = Teaser(remainder=Remainder(l2=50.0)).fit(events.dataset(n_events=300, n_people=900))
+    model = Teaser(remainder=Remainder(l2=50.0)).fit(
+        events.dataset(n_events=300, n_users=900, start=date(2026, 1, 1))
+    )
     with served(model, tmp_path_factory.mktemp("site")) as address:
         yield address
 

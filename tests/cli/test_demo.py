@@ -1,16 +1,20 @@
 """The demonstration's choices, and what a fitted model must visibly learn from the events."""
 
+from datetime import date
+from pathlib import Path
+
 import numpy as np
 import pytest
+from commands import said
 
-from teaser import Dataset, Tag, Teaser
+from teaser import Dataset, Tag, Teaser, load
 from teaser.cli.demo import TOWN, choose_person, choose_tag
 from teaser.data import events
 
 
 @pytest.fixture(scope="module")
 def catalogue() -> Dataset:
-    return events.dataset()
+    return events.dataset(start=date(2026, 1, 1))
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +96,10 @@ def test_shared_themes_are_learned_too(fitted: Teaser) -> None:
     history = fitted.table_.filter(theme="Jazz")["item_id"].head(3).to_list()
     top = [tag.value for tag, _ in fitted.profile(history).top(1, feature="theme")]
     assert top == ["Jazz"]
+
+
+def test_the_demonstration_shows_profile_list_and_presses(tmp_path: Path) -> None:
+    text = said("demo", "--out", tmp_path / "m")
+    for part in ("What the model learned", "What it recommends", "Three presses of +", "goes from"):
+        assert part in text
+    assert load(tmp_path / "m").recommend([], k=1)

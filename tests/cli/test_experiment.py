@@ -4,40 +4,20 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from commands import refused, said
 
-from teaser.cli.main import app
 from teaser.evaluate.study.results import DialResults, StudyResults, read_results
 
 STUDY = """
 title = "Tiny events"
-[data]
-source = "events"
-options = { n_events = 120, n_people = 400 }
-[split]
-validation = 50
-test = 40
-[quick]
-validation = 20
-test = 20
-training = 200
-[simulate]
-tags = [1]
-scales = ["robust"]
-[models.EASE]
-kind = "EASE"
-grid = { l2_weights = [20, 100, 500] }
-[models.TEASER]
-kind = "Teaser"
-parameters = { tol = 1e-4 }
+data = { source = "events", options = { n_events = 120, n_users = 400 } }
+split = { validation = 50, test = 40 }
+quick = { validation = 20, test = 20, training = 200 }
+simulate = { tags = [1], scales = ["robust"] }
+models.EASE = { kind = "EASE", grid = { l2_weights = [20, 100, 500] } }
+models.TEASER = { kind = "Teaser", parameters = { tol = 1e-4 } }
 """
-
-
-def run(*arguments: str | Path) -> str:
-    """Run a command that must succeed, and return what it prints."""
-    done = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "160"})
-    assert done.exit_code == 0, done.output
-    return done.stdout
+PENALTIES = ("--remainder-l2", 30, "--remainder-l2", 90, "--l2-weights", 20, "--l2-encoder", 50)
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +30,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def evaluated(study: Path) -> str:
     """What `evaluate --quick` printed; the results are beside the study."""
-    return run("evaluate", study, "--quick")
+    return said("evaluate", study, "--quick")
 
 
 @pytest.fixture(scope="module")
 def tuned(study: Path) -> str:
     """What `tune --quick` printed."""
-    return run("tune", study, "--quick", "--k", "30", "--l1", "20", "--l2", "50")
+    return said("tune", study, "--quick", *PENALTIES)
 
 
 def test_evaluate_prints_what_it_writes(study: Path, evaluated: str) -> None:
@@ -77,7 +57,7 @@ def test_evaluate_prints_what_it_writes(study: Path, evaluated: str) -> None:
 
 
 def test_simulate_takes_the_parameters_that_evaluate_found(study: Path, evaluated: str) -> None:
-    printed = run("simulate", study, "--quick", "--tags", "2", "--strength", "5", "--draws", "1")
+    printed = said("simulate", study, "--quick", "--tags", "2", "--strength", "5", "--draws", "1")
     rows = [line for line in printed.splitlines() if "TEASER" in line]
     assert len(rows) == 1
     model, scale, step, tags, presses, after, *_ = re.split(r"\s*│\s*", rows[0].strip(" │"))
@@ -91,6 +71,9 @@ def test_tune_prints_the_dial_and_draws_it(study: Path, tuned: str) -> None:
     assert isinstance(found, DialResults)
     assert found.quick
     assert found.users == 20
+    tried = {setting.parameters.get("remainder.l2") for setting in found.settings}
+    assert tried <= {None, 30.0, 90.0}
+    assert len(tried) > 1
     best = found.recommended
     assert f"{best.value:.4f}, {100 * best.tag_share:.0f} % from tags" in tuned
     assert (folder / "tiny-quick.dial.svg").read_text().startswith("<svg")
@@ -101,19 +84,15 @@ def test_report_takes_studies_and_dials_in_any_order(
 ) -> None:
     files = sorted((study.parent / "results").glob("*.json"))
     assert [path.name for path in files] == ["tiny-quick.dial.json", "tiny-quick.json"]
-    assert run("report", *files, "--out", tmp_path / "r").strip() == str(tmp_path / "r/index.html")
+    assert said("report", *files, "--out", tmp_path / "r").strip() == str(tmp_path / "r/index.html")
     assert (tmp_path / "r" / "pictures" / "tiny-quick-dial.svg").exists()
-    run("report", study.parent / "results", "--tables", "--out", tmp_path / "TABLES.md")
+    said("report", study.parent / "results", "--tables", "--out", tmp_path / "TABLES.md")
     assert (tmp_path / "TABLES.md").read_text().startswith("<!--")
 
 
 def test_a_wrong_study_or_value_is_one_sentence(study: Path, tmp_path: Path) -> None:
-    for arguments, said in (
-        (["tune", tmp_path / "none.toml"], "none.toml"),
-        (["tune", study, "--k", "-1"], "k must be numbers above 0"),
-        (["report", tmp_path / "none.json"], "none.json"),
-    ):
-        done = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "300"})
-        assert done.exit_code == 2
-        assert said in done.output
-        assert "Traceback" not in done.output
+    out = ("--out", tmp_path / "o")
+    for command in ("evaluate", "tune", "simulate", "report"):
+        assert "none.toml" in refused(command, tmp_path / "none.toml", *out)
+    assert "above 0, found -1" in refused("tune", study, *out, "--remainder-l2", -1)
+    assert not (tmp_path / "o").exists()

@@ -1,33 +1,18 @@
-"""fit and estimate from a shell: earlier models, memory, and what a remainder will take."""
+"""fit and estimate: what they write and print, extensions, memory, earlier models."""
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from commands import refused, run, said
 from conftest import RULES
-from typer.testing import CliRunner
 
 import teaser
 from teaser import Dataset, Teaser
-from teaser.cli.main import app
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.model.gram import cost as module
-
-
-def said(*words: Any) -> str:
-    result = CliRunner().invoke(app, [str(w) for w in words], env={"COLUMNS": "400"})
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refused(*words: Any) -> str:
-    result = CliRunner().invoke(app, [str(w) for w in words], env={"COLUMNS": "400"})
-    assert result.exit_code == 2, result.output
-    assert "Traceback" not in result.output
-    return result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +47,7 @@ def test_a_fit_begins_from_an_earlier_model(whole: Path, tmp_path: Path) -> None
 def test_an_estimate_knows_of_the_remainder(place: str, request: pytest.FixtureRequest) -> None:
     folder = request.getfixturevalue(place)
     plain = json.loads(said("estimate", folder, "--gram", "sparse", "--json"))
-    more = json.loads(said("estimate", folder, "--l2-remainder", "300", "--json"))
+    more = json.loads(said("estimate", folder, "--remainder-l2", "300", "--json"))
     assert "items x items" not in plain["memory"]
     assert more["memory"]["items x items"] > 0
 
@@ -97,9 +82,7 @@ def test_a_memory_limit_is_not_for_a_cluster(parted: Path, tmp_path: Path) -> No
 
 
 def test_an_estimate_is_said_beside_the_limit(parted: Path, tmp_path: Path) -> None:
-    result = CliRunner().invoke(
-        app, ["fit", str(parted), "-o", str(tmp_path / "m"), "--memory-limit", "1GB"]
-    )
+    result = run("fit", parted, "-o", tmp_path / "m", "--memory-limit", "1GB")
     assert result.exit_code == 0
     assert "of 1.0 GB" in result.stderr
 
@@ -115,20 +98,94 @@ def test_what_is_no_address_is_refused_at_once(address: str, parted: Path, tmp_p
     assert "is not the address of a scheduler, such as tcp://HOST:PORT" in heard
 
 
-def test_the_next_command_names_the_columns_too(
-    tables: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path
-) -> None:
-    renamed = tables[0].rename({"user_id": "who", "item_id": "what"})
-    renamed.write_csv(tmp_path / "rows.csv")
-    columns = ("--user", "who", "--item", "what")
-    heard = said("partition", tmp_path / "rows.csv", "-o", tmp_path / "parts", *columns)
-    assert "ITEMS --out DATA --user who --item what" in heard
-    same = ("--user", "who", "--item", "who")
-    heard = refused("partition", tmp_path / "rows.csv", "-o", tmp_path / "other", *same)
-    assert "cannot be the same column" in heard
-
-
 def test_a_model_in_memory_is_refused_for_its_gram(dataset: Dataset) -> None:
     expected = Teaser(solver="admm").estimate(dataset)
     assert expected.lines(limit=2_000_000)[0].startswith("memory ")
     assert "of 2 MB" in expected.lines(limit=2_000_000)[0]
+
+
+def test_options_of_an_extension_switch_it_on(shop: Path, tmp_path: Path) -> None:
+    words = ("--decoder-l2", 2, "--decoder-rounds", 2, "--sparse-density", 0.4)
+    said("fit", shop / "data", "--out", tmp_path / "m", *words)
+    model = teaser.load(tmp_path / "m", Teaser)
+    assert model.decoder == teaser.LearnedDecoder(l2=2.0, rounds=2)
+    assert model.sparse == teaser.SparseEncoder(density=0.4)
+    assert model.remainder is None
+    assert model.encoder_.nnz == int(0.4 * model.encoder_.shape[0] * model.encoder_.shape[1])
+    weights = model.decoder_.data[model.decoder_.indices < len(model.tags_) - 1]
+    assert np.abs(weights - 1).max() > 0.01
+
+
+def test_a_switch_alone_takes_the_defaults(shop: Path, tmp_path: Path) -> None:
+    said("fit", shop / "data", "--out", tmp_path / "m", "--remainder")
+    assert teaser.load(tmp_path / "m", Teaser).remainder == teaser.Remainder()
+
+
+def test_a_remainder_is_that_of_the_library(shop: Path, both: Path) -> None:
+    remainder = teaser.Remainder(l2=20.0, share=0.95)
+    data = Dataset.load(shop / "data")
+    wanted = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=remainder).fit(data)
+    found = teaser.load(both, Teaser)
+    assert (found.remainder_ != wanted.remainder_).nnz == 0
+    content = json.loads(said("info", both, "--json"))
+    assert content["remainder"]["entries"] == wanted.remainder_.nnz
+
+
+def test_user_features_are_used_unless_left_out(club: Path, tmp_path: Path) -> None:
+    assert len(teaser.load(club / "model", Teaser).user_tags_) == 2
+    said("fit", club / "data", "--out", tmp_path / "m", "--no-user-features")
+    assert teaser.load(tmp_path / "m", Teaser).user_tags_ == ()
+
+
+def test_it_says_beforehand_what_it_takes(shop: Path, tmp_path: Path) -> None:
+    result = run("fit", shop / "data", "--out", tmp_path / "m")
+    assert "memory" in result.stderr
+    assert "time" in result.stderr
+    assert "iterations, residual" in result.stdout
+
+
+def test_json_goes_alone_to_stdout(shop: Path, tmp_path: Path) -> None:
+    found = json.loads(said("fit", shop / "data", "--out", tmp_path / "m", "--json"))
+    assert found["converged"] is True
+    assert found["parameters"]["l2_weights"] == 200.0
+
+
+def test_what_it_writes_is_the_model_of_the_library(shop: Path) -> None:
+    library = Teaser(l2_weights=5, l2_encoder=5).fit(Dataset.load(shop / "data"))
+    assert teaser.load(shop / "model").recommend(["i3"]) == library.recommend(["i3"])
+
+
+def test_not_converging_is_a_warning(shop: Path, tmp_path: Path) -> None:
+    result = run("fit", shop / "data", "-o", tmp_path / "m", "--tol", "1e-5", "--max-iter", 1)
+    assert result.exit_code == 0
+    assert "warning: Stopped after 1 iterations" in result.stderr
+
+
+def test_bad_parameters_write_nothing(shop: Path, tmp_path: Path) -> None:
+    for words, name in (
+        (("--l2-weights", 0), "l2_weights"),
+        (("--l2-encoder", -3), "l2_encoder"),
+        (("--solver", "sgd"), "solver"),
+        (("--dtype", "int8"), "dtype"),
+        (("--seed", -1), "rng"),
+        (("--sparse-density", 0), "sparse.density"),
+        (("--decoder-rounds", 0), "decoder.rounds"),
+        (("--remainder-l2", 0), "remainder.l2"),
+        (("--remainder", "--gram", "sparse"), "gram='sparse'"),
+        (("--remainder", "--sparse"), "sparse"),
+    ):
+        assert name in refused("fit", shop / "data", "--out", tmp_path / "m", *words)
+        assert not (tmp_path / "m").exists()
+
+
+def test_a_folder_with_other_files_is_left_alone(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "diary.txt").write_text("mine")
+    assert "holds other files" in refused("fit", shop / "data", "--out", tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["diary.txt"]
+
+
+def test_estimate_says_memory_and_time(shop: Path) -> None:
+    assert "GB" in said("estimate", shop / "data")
+    found = json.loads(said("estimate", shop / "data", "--gram", "dense", "--json"))
+    assert found["gram"] == "dense"
+    assert found["total_memory"] == sum(found["memory"].values())

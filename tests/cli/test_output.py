@@ -8,14 +8,14 @@ from rich.console import Console, RenderableType
 from teaser import Dataset, Presses, Remainder, Teaser
 from teaser.cli.output import (
     _signed_bar,
-    about_lines,
     as_explanation,
     as_recommendation,
+    describe_change,
+    draw_content,
     draw_explanation,
     draw_origins,
     draw_profile,
     draw_recommendations,
-    say_change,
 )
 
 
@@ -60,8 +60,10 @@ def test_a_list_shows_how_items_moved(model: Teaser) -> None:
 
 def test_a_change_is_counted(model: Teaser) -> None:
     a, b, c, d = model.recommend(["i2"], k=4)
-    assert say_change([a, b, c], [c, a, d]) == "1 items rose, 1 are new on this list, 1 left it."
-    assert say_change([a, b], [a, b]) == "0 items rose, 0 are new on this list, 0 left it."
+    assert (
+        describe_change([a, b, c], [c, a, d]) == "1 items rose, 1 are new on this list, 1 left it."
+    )
+    assert describe_change([a, b], [a, b]) == "0 items rose, 0 are new on this list, 0 left it."
 
 
 def test_an_explanation_ends_with_the_sum(model: Teaser) -> None:
@@ -104,8 +106,8 @@ def test_without_a_remainder_json_says_nothing_of_views(model: Teaser) -> None:
 
 
 def test_what_a_folder_holds_is_headings_and_entries() -> None:
-    about = {"items": 3, "tags": {"town": 2, "type": 1}, "found": ["[a]", "b"]}
-    lines = list(about_lines(about))
+    content = {"items": 3, "tags": {"town": 2, "type": 1}, "found": ["[a]", "b"]}
+    lines = list(draw_content(content))
     assert [line.plain for line in lines] == [
         *("items", "  3", "tags", "  town  2", "  type  1", "found", "  [a]", "  b"),
     ]

@@ -1,20 +1,17 @@
-"""Making a data set as the prepare command is told: options that do nothing, rules kept."""
+"""prepare and partition: tables, public data sets, generated events; refused options; rules."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from commands import refused, run, said
 from conftest import small_tables
-from rich.console import Console
 
 from teaser import Dataset, Rules
-from teaser.cli.prepare import prepare_data
+from teaser.cli.prepare import PrepareRequest, prepare_data
 from teaser.errors import ArtifactError, ParameterError
-
-NOTHING: dict[str, Any] = dict.fromkeys(
-    ("source", "rules", "positive", "user", "item", "encoding", "imdb", "seed")
-)
 
 
 @pytest.fixture
@@ -26,7 +23,7 @@ def paths(tmp_path: Path) -> list[Path]:
 
 
 def prepare(paths: list[Path], folder: Path, **options: Any) -> tuple[Dataset, Path]:
-    return prepare_data(paths, folder, Console(stderr=True), **{**NOTHING, **options})
+    return prepare_data(paths, folder, PrepareRequest(**options))
 
 
 def test_two_tables_become_a_data_set_with_its_rules(paths: list[Path], tmp_path: Path) -> None:
@@ -51,21 +48,26 @@ def test_edited_rules_are_not_written_over(
 
 
 @pytest.mark.parametrize(
-    ("count", "options", "said"),
+    ("count", "options", "message"),
     [
         (0, {"source": "events", "positive": "rating >= 4"}, "--positive has no meaning"),
         (0, {"source": "events", "user": "u"}, "--user has no meaning for the generated events"),
+        (0, {"source": "events", "users": "u.csv"}, "--users has no meaning"),
         (1, {"item": "i"}, "--item has no meaning for a public data set"),
         (1, {"seed": 4}, "--seed has no meaning"),
+        (1, {"start": "2026-01-01"}, "--start has no meaning"),
         (2, {"imdb": Path("x")}, "--imdb has no meaning for two tables"),
+        (2, {"local_cluster": 2}, "--local-cluster has no meaning .* not in partitions"),
+        (2, {"user_rules": Path("x")}, "--user-rules has no meaning .* without --users"),
         (2, {"source": "ml-1m"}, "Found 2 paths and --source ml-1m"),
         (3, {}, "Found 3 paths"),
+        (0, {}, "Found 0 paths"),
     ],
 )
-def test_what_would_do_nothing_is_refused(
-    paths: list[Path], tmp_path: Path, count: int, options: dict[str, Any], said: str
+def test_an_option_without_effect_is_refused(
+    paths: list[Path], tmp_path: Path, count: int, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ParameterError, match=said):
+    with pytest.raises(ParameterError, match=message):
         prepare((paths * 2)[:count], tmp_path / "d", **options)
     assert not (tmp_path / "d").exists()
 
@@ -100,3 +102,156 @@ def test_what_readers_of_public_data_left_out_is_shown(
     ).write_csv(folder / "items.csv")  # fmt: skip
     prepare([folder], tmp_path / "d")
     assert "Video Games" in capsys.readouterr().err
+
+
+CAMP = '[[tags]]\nkind = "category"\ncolumn = "camp"\n'
+
+
+def with_users(club: Path, folder: Path) -> list[Any]:
+    tables = (club / "visits.csv", club / "items.csv")
+    return ["prepare", *tables, "--out", folder, "--users", club / "users.csv"]
+
+
+def test_it_reports_and_shows_the_inferred_rules(shop: Path, tmp_path: Path) -> None:
+    text = said("prepare", shop / "ratings.csv", shop / "items.parquet", "-o", tmp_path / "d")
+    assert "interactions of 300 users" in text
+    assert "[[tags]]" in text
+    assert 'column = "labels"' in text
+    written = (tmp_path / "d" / "rules.toml").read_text()
+    assert written in text
+    assert Rules.read(tmp_path / "d" / "rules.toml").tags
+
+
+def test_the_written_rules_can_be_edited_and_used(shop: Path, tmp_path: Path) -> None:
+    said("prepare", shop / "ratings.csv", shop / "items.parquet", "-o", tmp_path / "a")
+    rules = tmp_path / "a" / "rules.toml"
+    edited = tmp_path / "edited.toml"
+    edited.write_text(
+        rules.read_text().replace('column = "town"', 'column = "town"\nfeature = "place"')
+    )
+    tables = (shop / "ratings.csv", shop / "items.parquet")
+    said("prepare", *tables, "-o", tmp_path / "b", "--rules", edited)
+    assert "place=Ghent" in said("info", tmp_path / "b", "--find", "ghent")
+
+
+def test_json_says_the_same_to_programs(shop: Path, tmp_path: Path) -> None:
+    tables = (shop / "ratings.csv", shop / "items.parquet")
+    found = json.loads(said("prepare", *tables, "-o", tmp_path / "d", "--json"))
+    assert found["users"] == 300
+    assert found["items"] == 40
+    assert found["tags"]["town"] == 3
+
+
+def test_the_events_need_no_files(tmp_path: Path) -> None:
+    words = ("--source", "events", "--start", "2031-03-01", "--seed", 1)
+    assert "9,000 users" in said("prepare", *words, "--out", tmp_path / "events")
+    dates = Dataset.load(tmp_path / "events").table["date"].cast(str)
+    assert "2031-03-01" <= min(dates) < max(dates) <= "2032-03-01"
+    for start in ("yesterday", "2026-13-01"):
+        text = refused("prepare", "--source", "events", "--start", start, "--out", tmp_path / "e")
+        assert f"--start must be a date such as 2026-01-31, found {start!r}" in text
+
+
+def test_a_public_data_set_is_recognised(tmp_path: Path) -> None:
+    folder = tmp_path / "ml"
+    folder.mkdir()
+    ratings = {"userId": [1, 1, 2], "movieId": [1, 2, 1], "rating": [5.0, 4.0, 4.5]}
+    pl.DataFrame({**ratings, "timestamp": [1, 2, 3]}).write_csv(folder / "ratings.csv")
+    titles = ["One (1990)", "Two (1991)", "Three (1990)"]
+    films = {"movieId": [1, 2, 3], "title": titles, "genres": ["Drama|War"] * 3}
+    pl.DataFrame(films).write_csv(folder / "movies.csv")
+    assert "2 users" in said("prepare", folder, "--out", tmp_path / "d")
+
+
+def test_bad_tables_are_one_sentence(shop: Path, tmp_path: Path) -> None:
+    ratings, items = shop / "ratings.csv", shop / "items.parquet"
+    out = ("--out", tmp_path / "d")
+    assert "'userId'" in refused("prepare", ratings, items, *out, "--user", "userId")
+    assert "No positive" in refused("prepare", ratings, items, *out, "--positive", "rating > 9")
+    assert "no file" in refused("prepare", "nowhere.csv", items, *out)
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    assert "empty" in refused("prepare", empty, items, *out)
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("user_id,item_id\n1,caf\xe9\n".encode("latin-1"))
+    assert "utf-8" in refused("prepare", latin, items, *out)
+    assert not (tmp_path / "d").exists()
+
+
+def test_it_reports_and_writes_inferred_rules(club: Path, tmp_path: Path) -> None:
+    words = with_users(club, tmp_path / "data")
+    text = said(*words)
+    assert "300 rows of users: 300 " in text
+    assert ": 2 camp, 2 town" in text
+    written = tmp_path / "data" / "user_rules.toml"
+    assert str(written) in text.replace("\n", "")
+    assert "pass the file with --user-rules" in written.read_text()
+    people = Dataset.load(tmp_path / "data").user_features
+    assert people is not None
+    assert Rules.read(written).tags == people.rules.tags
+
+
+def test_edited_rules_are_kept(club: Path, tmp_path: Path) -> None:
+    words = with_users(club, tmp_path / "data")
+    said(*words)
+    written = tmp_path / "data" / "user_rules.toml"
+    written.write_text(CAMP)
+    result = run(*words)
+    assert "user_rules.inferred.toml beside it" in " ".join(result.stderr.split())
+    assert written.read_text() == CAMP
+    said(*words, "--user-rules", written)
+    assert {t.feature for t in Dataset.load(tmp_path / "data").user_tags} == {"camp"}
+
+
+def test_partitions_know_no_users(club: Path, tmp_path: Path) -> None:
+    said("partition", club / "visits.csv", "--out", tmp_path / "parts")
+    words = ["prepare", tmp_path / "parts", club / "items.csv", "--out", tmp_path / "d"]
+    text = refused(*words, "--users", club / "users.csv")
+    assert "--users has no meaning for interactions in partitions" in text
+
+
+def test_users_of_another_place_are_one_sentence(club: Path, tmp_path: Path) -> None:
+    (tmp_path / "u.csv").write_text("user_id,camp\nx1,music\nx2,cinema\n")
+    words = with_users(club, tmp_path / "d")
+    words[-1] = tmp_path / "u.csv"
+    assert "None of the 300 users" in refused(*words)
+
+
+def test_a_public_data_set_tells_of_its_users_if_asked(tmp_path: Path) -> None:
+    folder = tmp_path / "ml"
+    folder.mkdir()
+    ratings = [f"{u}::{1 + (u + i) % 9}::5::0" for u in range(1, 41) for i in range(4)]
+    (folder / "ratings.dat").write_text("\n".join(ratings))
+    movies = [f"{i}::Film {i} (1990)::{('Drama', 'Comedy')[i % 2]}" for i in range(1, 10)]
+    (folder / "movies.dat").write_text("\n".join(movies))
+    users = [f"{u}::{'FM'[u % 2]}::25::{u % 2}::12345" for u in range(1, 41)]
+    (folder / "users.dat").write_text("\n".join(users))
+    silent = json.loads(said("prepare", folder, "--out", tmp_path / "a", "--json"))
+    assert silent["user_tags"] == {}
+    words = ["prepare", folder, "--out", tmp_path / "b", "--users", "source"]
+    told = json.loads(said(*words, "--json"))
+    assert told["user_tags"] == {"age": 1, "gender": 2, "occupation": 2}
+
+
+def test_one_that_tells_nothing_says_so(tmp_path: Path) -> None:
+    folder = tmp_path / "ml"
+    folder.mkdir()
+    rows = [f"{u},{1 + (u + i) % 9},5.0" for u in range(1, 21) for i in range(4)]
+    (folder / "ratings.csv").write_text("userId,movieId,rating\n" + "\n".join(rows))
+    movies = [f"{i},Film {i} (1990),{('Drama', 'Comedy')[i % 2]}" for i in range(1, 10)]
+    (folder / "movies.csv").write_text("movieId,title,genres\n" + "\n".join(movies))
+    text = refused("prepare", folder, "--out", tmp_path / "d", "--users", "source")
+    assert "movielens has no user features" in text
+
+
+def test_the_next_command_names_the_columns_too(
+    tables: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path
+) -> None:
+    renamed = tables[0].rename({"user_id": "who", "item_id": "what"})
+    renamed.write_csv(tmp_path / "rows.csv")
+    columns = ("--user", "who", "--item", "what")
+    heard = said("partition", tmp_path / "rows.csv", "-o", tmp_path / "parts", *columns)
+    assert "ITEMS --out DATA --user who --item what" in heard
+    same = ("--user", "who", "--item", "who")
+    heard = refused("partition", tmp_path / "rows.csv", "-o", tmp_path / "other", *same)
+    assert "cannot be the same column" in heard

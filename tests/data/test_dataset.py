@@ -1,21 +1,22 @@
 """The data set: matrices that agree with its names, that cannot be changed, and that last."""
 
 import json
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
+from conftest import ROOT
+from conftest import RULES as TABLE_RULES
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from polars.testing import assert_frame_equal
 
 from teaser import artifact
-from teaser.data.dataset import Dataset, pack, unpack
-from teaser.data.ids import Ids
+from teaser.data.dataset import Dataset
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Year
 from teaser.data.tagging.tag import Tag
 from teaser.errors import (
@@ -24,7 +25,6 @@ from teaser.errors import (
     ParameterError,
     RuleError,
     TableError,
-    UnknownItemError,
 )
 
 INTERACTIONS = pl.DataFrame(
@@ -100,7 +100,7 @@ class TestFromTables:
         assert dataset.X.shape == (len(dataset.users), len(dataset.items))
         assert dataset.S.shape == (len(dataset.items), len(dataset.tags))
 
-    def test_item_counts_count_people(self, dataset: Dataset) -> None:
+    def test_item_counts_count_users(self, dataset: Dataset) -> None:
         assert dataset.item_counts.tolist() == [1, 1, 0, 1]
 
     def test_everything_left_out_is_told(self, dataset: Dataset) -> None:
@@ -108,10 +108,11 @@ class TestFromTables:
             "6 rows read: 3 interactions of 3 users with 3 items",
             "1 rows not positive, 1 duplicates merged",
             "1 rows refused, user_id is missing: row 6 (None)",
-            "items: 1 rows refused, the item is described twice, the first row stands: row 4 ('a')",
-            "4 items: 1 without metadata, 1 that nobody chose",
+            "items: 1 rows refused, the item is described twice, the first row is kept: "
+            "row 4 ('a')",
+            "4 items: 1 without metadata, 1 not chosen",
             "5 tags: 2 genre, 3 year",
-            "1 items carry no tag",
+            "1 items have no tag",
         ]
 
     def test_rules_are_inferred_when_not_given(self) -> None:
@@ -120,7 +121,7 @@ class TestFromTables:
         assert dataset.rules.roles == {"title": "title"}
         assert dataset.rules.skipped == {"title": "it is shown as the title"}
 
-    def test_rules_keep_what_they_learnt(self) -> None:
+    def test_rules_keep_what_they_learned(self) -> None:
         dataset = Dataset.from_tables(INTERACTIONS, ITEMS, rules=[Number("year", bins=2)])
         (rule,) = dataset.rules.tags
         assert isinstance(rule, Number)
@@ -159,49 +160,6 @@ class TestFromTables:
             assert matrix.has_canonical_format
         assert dataset.X.nnz == dataset.report.interactions == len(set(pairs))
         assert dataset.report.duplicates == len(pairs) - len(set(pairs))
-
-
-class TestIdsOfTwoTables:
-    """An item is the same item however each of the tables writes its id."""
-
-    @pytest.mark.parametrize(
-        ("choices", "catalogue", "ids"),
-        [
-            ([1, 2], [2, 1], [2, 1]),
-            ([1, 2], ["2", " 1"], ["2", "1"]),
-            (["1", "2"], [2, 1], ["2", "1"]),
-            ([1.0, 2.0], [2, 1], [2, 1]),
-            (pl.Series([1, 2], dtype=pl.UInt64), pl.Series([2, 1], dtype=pl.Int8), [2, 1]),
-            (pl.Series(["a", "b"], dtype=pl.Categorical), ["b", "a"], ["b", "a"]),
-            (["007", "7"], ["7", "007"], ["7", "007"]),
-            (pl.Series([HUGE, 1], dtype=pl.UInt64), [str(HUGE), "1"], [str(HUGE), "1"]),
-        ],
-    )
-    def test_ids_meet(self, choices: Any, catalogue: Any, ids: list[Any]) -> None:
-        dataset = Dataset.from_tables(
-            {"user_id": ["u", "v"], "item_id": choices},
-            {"item_id": catalogue, "g": ["x", "y"]},
-            rules=[Category("g")],
-        )
-        assert dataset.items == ids
-        assert dataset.items_without_metadata == 0
-        assert dataset.X.nnz == 2
-
-    def test_pandas_ids_with_gaps_meet_whole_numbers(self) -> None:
-        interactions = pd.DataFrame({"user_id": [1, 1, 2], "item_id": [10, None, 11]})
-        items = pd.DataFrame({"item_id": [10, 11], "g": ["x", "y"]})
-        dataset = Dataset.from_tables(interactions, items, rules=[Category("g")])
-        assert chosen(dataset) == {(1, 10), (2, 11)}
-        assert [r.count for r in dataset.report.refused] == [1]
-
-    def test_tables_that_have_no_item_in_common_are_refused(self) -> None:
-        with pytest.raises(
-            DataError,
-            match=r"None of the 2 items .*interactions name '1', '2', the items 't1', 't2'",
-        ):
-            Dataset.from_tables(
-                {"user_id": [1, 1], "item_id": [1, 2]}, {"item_id": ["t1", "t2"], "g": ["x", "y"]}
-            )
 
 
 class TestBadInput:
@@ -246,24 +204,15 @@ class TestBadInput:
 
 
 class TestImmutable:
-    @pytest.mark.parametrize("name", ["X", "S"])
-    @pytest.mark.parametrize("part", ["data", "indices", "indptr"])
-    def test_the_arrays_are_read_only(self, dataset: Dataset, name: str, part: str) -> None:
-        with pytest.raises(ValueError, match="read-only"):
-            getattr(getattr(dataset, name), part)[0] = 1
-
-    @pytest.mark.parametrize("name", ["X", "S"])
-    def test_the_matrices_take_no_entries_old_or_new(self, dataset: Dataset, name: str) -> None:
-        matrix = getattr(dataset, name)
-        before = matrix.toarray()
-        for row in range(matrix.shape[0]):
+    def test_the_matrices_are_read_only(self, dataset: Dataset) -> None:
+        for matrix in (dataset.X, dataset.S):
+            before = matrix.toarray()
+            for part in (matrix.data, matrix.indices, matrix.indptr):
+                with pytest.raises(ValueError, match="read-only"):
+                    part[0] = 1
             with pytest.raises(ValueError, match="read-only"):
-                matrix[row, 0] = 7
-        with pytest.raises(ValueError, match="read-only"):
-            matrix.setdiag(7)
-        with pytest.raises(ValueError, match="read-only"):
-            matrix *= 2
-        np.testing.assert_array_equal(matrix.toarray(), before)
+                matrix[1, 0] = 7
+            np.testing.assert_array_equal(matrix.toarray(), before)
 
     def test_a_copy_can_be_changed(self, dataset: Dataset) -> None:
         copy = dataset.X.copy()
@@ -276,7 +225,7 @@ class TestImmutable:
 
     def test_attributes_cannot_be_replaced(self, dataset: Dataset) -> None:
         with pytest.raises(FrozenInstanceError):
-            dataset.tags = ()  # type: ignore[misc]
+            setattr(dataset, "tags", ())  # noqa: B010, a type checker refuses the assignment
 
     def test_a_data_set_is_equal_to_itself_alone(self, dataset: Dataset) -> None:
         other = Dataset.from_tables(INTERACTIONS, ITEMS, rules=RULES, positive="rating >= 3")
@@ -334,13 +283,35 @@ class TestSaving:
 
     def test_a_folder_of_another_kind_is_refused(self, tmp_path: Path) -> None:
         artifact.write(tmp_path / "m", kind="teaser", settings={}, arrays={}, tables={})
-        with pytest.raises(ArtifactError, match="holds a teaser, not a data set"):
+        with pytest.raises(ArtifactError, match="is a teaser, not a data set"):
             Dataset.load(tmp_path / "m")
 
     def test_a_folder_of_something_else_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "manifest.json").write_text(json.dumps({"name": "page"}))
-        with pytest.raises(ArtifactError, match="was not written by this program"):
+        with pytest.raises(ArtifactError, match="was not written by teaser"):
             Dataset.load(tmp_path)
+
+
+class TestSavedBefore:
+    """A folder that version 0.1 wrote: 60 events, 200 users, tags of three columns."""
+
+    def test_it_loads(self) -> None:
+        found = Dataset.load(ROOT / "tests" / "saved" / "data")
+        assert (found.n_users, found.n_items, found.n_tags) == (200, 60, 73)
+        assert found.X.nnz == found.report.interactions == 2864
+        assert dict(found.tag_report.tags) == {"type": 16, "town": 45, "labels": 12}
+        assert found.rules.tags == (Category("type"), Category("town"), ListOf("labels"))
+        assert found.table.height == 60
+        assert np.diff(found.S.indptr).min() >= 2
+
+    def test_it_is_saved_again_as_it_was(self, tmp_path: Path) -> None:
+        before = ROOT / "tests" / "saved" / "data"
+        Dataset.load(before).save(tmp_path / "d")
+        old, new = artifact.read(before), artifact.read(tmp_path / "d")
+        assert new.settings == old.settings
+        assert new.arrays.keys() == old.arrays.keys()
+        for name, array in old.arrays.items():
+            np.testing.assert_array_equal(new.arrays[name], array)
 
 
 class TestIncompleteFolders:
@@ -385,7 +356,7 @@ class TestIncompleteFolders:
     ) -> None:
         content["arrays"]["X.indices"][0] = value
         artifact.write(tmp_path / "e", **content)
-        with pytest.raises(ArtifactError, match="matrix X is not whole"):
+        with pytest.raises(ArtifactError, match="matrix X"):
             Dataset.load(tmp_path / "e")
 
     def test_names_that_do_not_fit_the_matrix(
@@ -393,7 +364,7 @@ class TestIncompleteFolders:
     ) -> None:
         content["tables"]["users"] = pl.DataFrame({"user": ["ann"]})
         artifact.write(tmp_path / "e", **content)
-        with pytest.raises(ArtifactError, match="matrix X is not whole"):
+        with pytest.raises(ArtifactError, match="matrix X"):
             Dataset.load(tmp_path / "e")
 
     def test_rules_that_make_no_sense(self, content: dict[str, Any], tmp_path: Path) -> None:
@@ -403,61 +374,61 @@ class TestIncompleteFolders:
             Dataset.load(tmp_path / "e")
 
 
-class TestPacking:
-    def test_ones_are_not_stored(self, dataset: Dataset) -> None:
-        assert pack("X", dataset.X).keys() == {"X.indices", "X.indptr"}
+class TestUserFeatures:
+    def test_it_has_features_of_its_users(self, known: Dataset) -> None:
+        assert list(map(str, known.user_tags)) == ["camp=c0", "camp=c1", "camp=c2"]
+        wanted = [[int(str(u)[1:]) % 3 == j for j in range(3)] for u in known.users]
+        assert known.F is not None
+        assert_array_equal(known.F.toarray(), wanted)
+        assert known.describe()["user_tags"] == {"camp": 3}
+        assert any("310 rows of users: 300" in line for line in known.lines())
 
-    def test_other_values_are(self, dataset: Dataset) -> None:
-        parts = pack("W", dataset.X * 2)
-        np.testing.assert_array_equal(
-            unpack("W", parts, dataset.X.shape).toarray(), dataset.X.toarray() * 2
-        )
+    def test_without_a_table_of_users_there_are_none(self, dataset: Dataset) -> None:
+        assert dataset.F is None
+        assert dataset.user_tags == ()
+        assert dataset.describe()["user_tags"] == {}
 
+    def test_saved_and_loaded_it_knows_the_same(self, known: Dataset, tmp_path: Path) -> None:
+        known.save(tmp_path / "d")
+        loaded = Dataset.load(tmp_path / "d")
+        assert known.F is not None
+        assert loaded.F is not None
+        assert_array_equal(loaded.F.toarray(), known.F.toarray())
+        assert loaded.user_tags == known.user_tags
+        assert loaded.lines() == known.lines()
+        assert loaded.user_features is not None
+        assert known.user_features is not None
+        assert loaded.user_features.rules == known.user_features.rules
+        assert loaded.user_features.report == known.user_features.report
 
-class TestIds:
-    def test_they_are_a_sequence_that_equals_its_names(self) -> None:
-        ids = Ids(["a", "b"])
-        assert list(ids) == ["a", "b"]
-        assert ids == ["a", "b"] == list(ids)
-        assert ids == Ids(("a", "b"))
-        assert ids != ["b", "a"]
-        assert ids != "ab"
+    def test_a_saved_set_without_its_features_is_refused(
+        self, known: Dataset, tmp_path: Path
+    ) -> None:
+        known.save(tmp_path / "d")
+        content = artifact.read(tmp_path / "d")
+        arrays = {name: a for name, a in content.arrays.items() if not name.startswith("F.")}
+        artifact.write(
+            tmp_path / "d", kind="dataset", settings=content.settings, arrays=arrays,
+            tables=content.tables,
+        )  # fmt: skip
+        with pytest.raises(ArtifactError, match="matrix F"):
+            Dataset.load(tmp_path / "d")
 
-    @pytest.mark.parametrize("name", [17, "17", " 17 ", np.int64(17), np.int8(17)])
-    def test_a_number_is_found_as_number_and_as_text(self, name: Any) -> None:
-        assert Ids([3, 17]).find(name) == 1
+    def test_rules_without_users_are_refused(
+        self, tables: tuple[pl.DataFrame, pl.DataFrame]
+    ) -> None:
+        with pytest.raises(ParameterError, match="without a table of users"):
+            Dataset.from_tables(*tables, rules=TABLE_RULES, user_rules=[Category("camp")])
 
-    @pytest.mark.parametrize("name", ["17", 17, np.int64(17)])
-    def test_so_is_a_text_that_is_a_number(self, name: Any) -> None:
-        assert Ids(["3", "17"]).find(name) == 1
+    def test_users_cannot_be_cut_without_what_is_known_of_them(self, known: Dataset) -> None:
+        with pytest.raises(DataError, match="5 users and 300 rows"):
+            replace(known, X=known.X[:5])
 
-    @pytest.mark.parametrize(
-        "name",
-        [None, True, 1.0, "x", "", "-", "--1", "1.0", "²", "9" * 5000, b"1", [1], float("nan")],
-    )
-    def test_what_is_not_there_is_not_found(self, name: Any) -> None:
-        assert Ids([1, -1]).find(name) is None
-        assert name not in Ids([1, -1])
-
-    def test_negative_numbers_are_found(self) -> None:
-        assert Ids([1, -1]).find("-1") == 1
-
-    @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.text(), unique_by=str))
-    def test_every_name_is_found_at_its_place(self, names: list[int | str]) -> None:
-        ids = Ids(names)
-        assert [ids.index_of(name) for name in names] == list(range(len(names)))
-
-    def test_an_unknown_item_is_named_with_the_closest(self) -> None:
-        with pytest.raises(
-            UnknownItemError, match=r"Unknown item 'alpa'; .*2 items\. Closest: alpha"
-        ):
-            Ids(["alpha", "zzz"]).index_of("alpa")
-
-    def test_more_names_make_new_ids(self) -> None:
-        ids = Ids(["a"])
-        assert ids.extended(["b"]) == ["a", "b"]
-        assert ids == ["a"]
-
-    def test_only_the_first_names_are_shown(self) -> None:
-        assert repr(Ids(range(5))) == "Ids(5: 0, 1, 2, ...)"
-        assert repr(Ids(["a"])) == "Ids(1: 'a')"
+    def test_some_of_its_users_keep_what_is_known(self, known: Dataset) -> None:
+        rows = np.array([7, 2, 30])
+        few = known.at(rows)
+        assert few.users == [known.users[i] for i in rows.tolist()]
+        assert known.F is not None
+        assert few.F is not None
+        assert_array_equal(few.F.toarray(), known.F.toarray()[rows])
+        assert_array_equal(few.X.toarray(), known.X.toarray()[rows])

@@ -1,6 +1,6 @@
-"""The split: people apart, choices apart, nothing lost, and the same again with the same seed."""
+"""The split: users apart, choices apart, nothing lost, and the same again with the same seed."""
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import numpy as np
@@ -65,9 +65,8 @@ def test_every_choice_is_in_exactly_one_place(lengths: list[int], seed: int, sha
     assert found == whole
 
 
-@pytest.mark.parametrize(
-    ("length", "share", "expected"),
-    [
+def test_how_many_are_held_out() -> None:
+    cases: list[Any] = [
         (5, 0.2, 1),
         (9, 0.2, 1),
         (10, 0.2, 2),
@@ -76,12 +75,11 @@ def test_every_choice_is_in_exactly_one_place(lengths: list[int], seed: int, sha
         (6, 0.99, 5),
         (6, 1 - 1e-12, 5),
         (30, 0.1, 3),
-    ],
-)
-def test_how_many_are_held_out(length: int, share: float, expected: int) -> None:
-    fold = split(of_lengths([length] * 6), n_validation=0, n_test=5, held_out=share, rng=1).test
-    assert_array_equal(np.diff(fold.held_out.indptr), expected)
-    assert_array_equal(np.diff(fold.history.indptr), length - expected)
+    ]
+    for length, share, expected in cases:
+        fold = split(of_lengths([length] * 6), n_validation=0, n_test=5, held_out=share, rng=1).test
+        assert_array_equal(np.diff(fold.held_out.indptr), expected)
+        assert_array_equal(np.diff(fold.history.indptr), length - expected)
 
 
 def test_a_product_that_falls_short_by_a_rounding_counts_whole() -> None:
@@ -94,7 +92,7 @@ def test_a_product_that_falls_short_by_a_rounding_counts_whole() -> None:
     assert fold.held_out.nnz == 29
 
 
-def test_training_knows_the_whole_catalogue_and_counts_its_own_people() -> None:
+def test_training_knows_the_whole_catalogue_and_counts_its_own_users() -> None:
     dataset = of_lengths([10] * 30)
     parts = split(dataset, n_validation=8, n_test=9, rng=3)
     training = parts.training
@@ -107,7 +105,7 @@ def test_training_knows_the_whole_catalogue_and_counts_its_own_people() -> None:
     assert dataset.item_counts.sum() == 300
 
 
-def test_people_with_too_few_choices_are_learnt_from_only() -> None:
+def test_users_with_too_few_choices_are_learned_from_only() -> None:
     dataset = of_lengths([4] * 10 + [5] * 6)
     parts = split(dataset, n_validation=3, n_test=3, rng=0)
     assert set(parts.training.users) == {f"u{u}" for u in range(10)}
@@ -126,7 +124,7 @@ def test_the_same_seed_splits_the_same_way_and_another_does_not() -> None:
     assert not same(first.test, other.test)
 
 
-def test_the_test_people_do_not_depend_on_how_many_validate() -> None:
+def test_the_test_users_do_not_depend_on_how_many_validate() -> None:
     dataset = of_lengths([12] * 40)
     few, many = (split(dataset, n_validation=n, n_test=10, rng=2) for n in (0, 25))
     assert same(few.test, many.test)
@@ -152,17 +150,16 @@ def test_fractions_are_of_those_who_can_be_evaluated() -> None:
     assert (small.validation.n_users, small.test.n_users) == (1, 10)
 
 
-def test_too_few_people_are_told_with_numbers() -> None:
+def test_too_few_users_are_told_with_numbers() -> None:
     dataset = of_lengths([4] * 10 + [5] * 6)
-    with pytest.raises(DataError, match=r"4 validation and 3 test .* 7 in all.*16 users only 6"):
+    with pytest.raises(DataError, match=r"4 validation and 3 test users are 7, but only 6 of 16"):
         split(dataset, n_validation=4, n_test=3, rng=0)
     with pytest.raises(DataError, match="leave none of 6 users"):
         split(of_lengths([5] * 6), n_validation=3, n_test=3, rng=0)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
+def test_senseless_arguments_are_refused() -> None:
+    cases: list[Any] = [
         ({"n_test": 1.5}, "n_test must be"),
         ({"n_test": -1}, "n_test must be"),
         ({"n_test": True}, "n_test must be"),
@@ -174,12 +171,11 @@ def test_too_few_people_are_told_with_numbers() -> None:
         ({"min_interactions": 2.5}, "min_interactions must be"),
         ({"rng": None}, "rng must be"),
         ({"rng": -1}, "rng must be"),
-    ],
-)
-def test_senseless_arguments_are_refused(wrong: dict[str, Any], said: str) -> None:
-    given = {"n_validation": 2, "n_test": 2, "rng": 0} | wrong
-    with pytest.raises(ParameterError, match=said):
-        split(of_lengths([6] * 10), **given)
+    ]
+    for wrong, said in cases:
+        given = {"n_validation": 2, "n_test": 2, "rng": 0} | wrong
+        with pytest.raises(ParameterError, match=said):
+            split(of_lengths([6] * 10), **given)
 
 
 def test_a_split_cannot_be_changed_and_leaves_the_data_set_alone() -> None:
@@ -188,7 +184,7 @@ def test_a_split_cannot_be_changed_and_leaves_the_data_set_alone() -> None:
     parts = split(dataset, n_validation=2, n_test=2, rng=0)
     assert isinstance(parts, Split)
     with pytest.raises(FrozenInstanceError):
-        parts.test = parts.validation  # type: ignore[misc]
+        setattr(parts, "test", parts.validation)  # noqa: B010, a type checker refuses the assignment
     with pytest.raises(ValueError, match="read-only"):
         parts.test.history.data[0] = 5
     assert (before != dataset.X).nnz == 0
@@ -206,5 +202,57 @@ def test_a_fold_of_ones_own_is_checked() -> None:
         Fold(a, b + a, Ids(["x", "y"]))
     with pytest.raises(DataError, match="0 are in both, and 1 of 2"):
         Fold(b, a, Ids(["x", "y"]))
-    with pytest.raises(DataError, match="held-out part of a fold must hold only 0 and 1"):
+    with pytest.raises(DataError, match="held-out part of a fold must contain only 0 and 1"):
         Fold(a, 2 * b, Ids(["x", "y"]))
+
+
+class TestUserFeatures:
+    def test_features_go_with_their_users(self, known: Dataset) -> None:
+        parts = split(known, n_validation=20, n_test=30, rng=0)
+        position = {user: i for i, user in enumerate(known.users)}
+        assert known.F is not None
+        every = known.F.toarray()
+        for features, users in (
+            (parts.training.F, parts.training.users),
+            (parts.validation.user_features, parts.validation.users),
+            (parts.test.user_features, parts.test.users),
+        ):
+            assert features is not None
+            assert_array_equal(features.toarray(), every[[position[u] for u in users]])
+
+    def test_a_fold_without_features_has_none(self, dataset: Dataset) -> None:
+        assert split(dataset, n_validation=5, n_test=5, rng=0).test.user_features is None
+
+    def test_a_fold_needs_features_of_as_many_users(self, known: Dataset) -> None:
+        fold = split(known, n_validation=5, n_test=9, rng=0).test
+        with pytest.raises(DataError, match=r"fold of 9 users .*found 3"):
+            replace(fold, user_features=sp.csr_array((3, 2)))
+
+    def test_a_shorter_history_leaves_the_rest_to_be_found(self, known: Dataset) -> None:
+        fold = split(known, n_validation=5, n_test=40, rng=0).test
+        short = fold.shortened(2, rng=3)
+        lengths = np.diff(fold.history.indptr)
+        assert_array_equal(np.diff(short.history.indptr), np.minimum(lengths, 2))
+        before = (fold.history + fold.held_out).toarray()
+        assert_array_equal((short.history + short.held_out).toarray(), before)
+        assert (short.history.toarray() <= fold.history.toarray()).all()
+        assert short.user_features is not None
+        assert fold.user_features is not None
+        assert_array_equal(short.user_features.toarray(), fold.user_features.toarray())
+        again = fold.shortened(2, rng=3).history
+        assert_array_equal(short.history.toarray(), again.toarray())
+        other = fold.shortened(2, rng=4).history
+        assert (short.history != other).nnz > 0
+
+    def test_without_history_all_choices_are_held_out(self, known: Dataset) -> None:
+        fold = split(known, n_validation=5, n_test=40, rng=0).test
+        cold = fold.shortened(0, rng=0)
+        assert cold.history.nnz == 0
+        assert cold.held_out.nnz == fold.history.nnz + fold.held_out.nnz
+
+    def test_a_length_that_is_none_is_refused(self, known: Dataset) -> None:
+        fold = split(known, n_validation=5, n_test=5, rng=0).test
+        wrong: list[Any] = [-1, 1.5, True, None]
+        for most in wrong:
+            with pytest.raises(ParameterError, match="most must be a whole number"):
+                fold.shortened(most, rng=0)

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from teaser import Dataset, ListOf, Teaser
-from teaser.data.sources.source import read_movielens
+from teaser.data.sources import read_movielens
 from teaser.data.split import split
 from teaser.errors import ParameterError
 from teaser.evaluate.metrics import (

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from functools import cache
 
 import numpy as np
@@ -23,7 +24,7 @@ Choose = Callable[[list[ItemId], list[ItemId], int], list[ItemId]]
 
 @pytest.fixture(scope="module")
 def people() -> Dataset:
-    return events.dataset(n_events=600, n_people=2500)
+    return events.dataset(n_events=600, n_users=2500, start=date(2026, 1, 1))
 
 
 @pytest.fixture(scope="module")

@@ -93,9 +93,11 @@ def test_a_class_that_is_defined_again_in_its_place_replaces_the_first(
 
 def test_the_kind_that_is_needed_can_be_named(dataset: Dataset, tmp_path: Path) -> None:
     EASE().fit(dataset).save(tmp_path / "m")
-    assert type(load(tmp_path / "m", Model)) is EASE
+    any_model: Any = Model
+    assert type(load(tmp_path / "m", any_model)) is EASE
+    with_tags: Any = TaggedModel
     with pytest.raises(ArtifactError, match="EASE, and TaggedModel is needed"):
-        load(tmp_path / "m", TaggedModel)
+        load(tmp_path / "m", with_tags)
 
 
 def test_a_folder_of_parts_that_do_not_fit_is_refused(dataset: Dataset, tmp_path: Path) -> None:

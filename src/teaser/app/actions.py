@@ -1,15 +1,19 @@
-"""Presses that count: none is kept that moves nothing, and the way back from a limit is one."""
+"""The one path of an action, for the site and the API alike.
 
-from collections.abc import Mapping
-from typing import Any
+`act` decides inside the store's transaction, so that two actions at once give what one after the
+other would.
+"""
+
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from teaser.app.people.events import Event, State
+from teaser.app.people.events import Event, State, checked_presses
+from teaser.app.people.store import Decided, Store
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import Session
-from teaser.data.tagging.tag import Tag
-from teaser.errors import ParameterError, UnknownTagError
+from teaser.app.serving.personal_model import PersonalModel, read_about
+from teaser.data.ids import ItemId
+from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.profile import MAX_PRESSES, check_press
 from teaser.profile import press as moved
 
@@ -20,66 +24,95 @@ DEAF = (
 )
 
 
-def effective(session: Session, presses: Mapping[Tag, int]) -> dict[Tag, int]:
-    """Return the presses that move an affinity, in as many steps as that takes.
+def act(store: Store, person_id: str, asked: Event, catalogue: Catalogue) -> Decided:
+    """Make one action of a person and store it.
 
-    An affinity stops at a bound, and what was viewed since may have carried it there, so that
-    some of the presses there are move nothing any more. Steps further that way are left out, and
-    steps back first take those away that lie beyond.
-    """
-    found = {}
-    for tag, steps in presses.items():
-        now = session.presses.get(tag, 0)
-        kept = _kept(session.learnt.affinities[tag], now, steps, session.steering.step)
-        if kept:
-            found[tag] = kept
-    return found
+    Parameters
+    ----------
+    store
+        Where the person's events are.
+    person_id
+        Whose action it is.
+    asked
+        The action, with items and tags named as the caller named them.
+    catalogue
+        Which items and tags there are.
 
-
-def settled(catalogue: Catalogue, state: State, event: Event) -> Event | None:
-    """Return the event as it is to be kept, or None for presses of which none moves anything.
+    Returns
+    -------
+    Decided
+        The states before and after; its event is None if the action was a press that moves
+        nothing, which is not stored.
 
     Raises
     ------
+    UnknownNameError
+        If the catalogue does not have an item or a tag, or nobody has the id.
     ParameterError
-        If several presses at once would leave the range; a single one at its end moves nothing.
-    UnknownTagError
-        If the model does not know a tag.
+        If the action is not possible in the person's state.
     """
-    if event.kind != "press":
-        return event
-    session = Session(catalogue, state)
-    given = {Tag.parse(text): _whole(text, steps) for text, steps in event.data["presses"].items()}
-    for tag, steps in given.items():
-        if tag not in catalogue.tag_index:
-            raise UnknownTagError(f"Unknown tag {tag}.")
-        if abs(steps) > 1:
-            check_press(tag, session.presses.get(tag, 0) + steps)
-    found = effective(session, given)
-    return Event("press", {"presses": {str(tag): n for tag, n in found.items()}}) if found else None
+    return store.decide(person_id, lambda state: decide(state, asked, catalogue))
 
 
-def _kept(a: float, now: int, steps: int, step: float) -> int:
-    """Return the steps, more of them where those move nothing, or 0 where no more do either."""
-    way = 1 if steps > 0 else -1
-    values = [_at(a, k, step) for k in range(-MAX_PRESSES, MAX_PRESSES + 1)]
+def decide(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
+    """Return the event to store: names as the catalogue has them, presses that move something.
 
-    def at(k: int) -> float:
-        return values[k + MAX_PRESSES]
+    A single press beyond the range moves nothing; several at once are refused with
+    `PressRangeError`.
+    """
+    kind, data = asked.kind, asked.data
+    if kind in ("view", "hide"):
+        items = catalogue.model.items_
+        return Event(kind, {"item": items[items.index_of(data.get("item"))]})
+    if kind == "remove":
+        return Event(kind, {"item": _same(data.get("item"), state.history)})
+    if kind == "unhide":
+        return Event(kind, {"item": _same(data.get("item"), state.hidden)})
+    if kind == "about":
+        return Event(kind, {"about": read_about(data["about"], catalogue)})
+    if kind == "press":
+        presses = checked_presses(data.get("presses"))
+        for tag, steps in presses.items():
+            if abs(steps) > 1:
+                check_press(tag, state.presses.get(str(tag), 0) + steps)
+        found = effective_presses(PersonalModel(catalogue, state), presses)
+        texts = {str(tag): steps for tag, steps in found.items()}
+        return Event(kind, {"presses": texts}) if texts else None
+    return asked
 
+
+def effective_presses(model: PersonalModel, presses: Mapping[Tag, int]) -> dict[Tag, int]:
+    """Return the presses that move an affinity, with the steps that this takes.
+
+    An affinity stops at a bound, and items viewed since may have carried it there. Presses that
+    lie beyond the bound move nothing: further steps that way are left out, and steps back first
+    take those presses away.
+    """
+    index, learned = model.catalogue.tag_index, model.learned.values
+    found = {}
+    for tag, steps in presses.items():
+        affinity = float(learned[resolve_tag(tag, index)])
+        now = model.presses.get(tag, 0)
+        moving = _moving_steps(affinity, now, steps, model.steering.step)
+        if moving:
+            found[tag] = moving
+    return found
+
+
+def _moving_steps(affinity: float, now: int, steps: int, step: float) -> int:
+    """Return the steps, extended until the affinity moves; 0 if it cannot move that way."""
+    direction = 1 if steps > 0 else -1
+    # values[k + MAX_PRESSES] is the affinity after k net presses.
+    every = range(-MAX_PRESSES, MAX_PRESSES + 1)
+    values = moved(np.full(len(every), affinity), dict(enumerate(every)), step)
     end = max(-MAX_PRESSES, min(MAX_PRESSES, now + steps))
-    while at(end) == at(now) and abs(end + way) <= MAX_PRESSES:
-        end += way
-    return 0 if at(end) == at(now) else end - now
+    while values[end + MAX_PRESSES] == values[now + MAX_PRESSES]:
+        end += direction
+        if abs(end) > MAX_PRESSES:
+            return 0
+    return end - now
 
 
-def _at(a: float, presses: int, step: float) -> float:
-    return float(moved(np.array([a]), {0: presses}, step)[0])
-
-
-def _whole(text: str, steps: Any) -> int:
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps == 0:
-        raise ParameterError(
-            f"A press on {text} needs a whole number of steps other than 0, found {steps!r}."
-        )
-    return steps
+def _same(item: object, kept: Iterable[ItemId]) -> object:
+    """Return the item of a state that has the same text; the catalogue need not have it."""
+    return next((known for known in kept if str(known) == str(item)), item)

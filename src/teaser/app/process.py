@@ -1,16 +1,16 @@
-"""Start the server: one process or several, on a model folder or on the built-in events."""
+"""Start the server: in one process or several workers; fit the model of the demonstration."""
 
 import os
 import shutil
 import signal
 import socket
-import sys
 from collections.abc import Callable
-from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from platformdirs import user_cache_path
 from uvicorn.supervisors import Multiprocess
 
 from teaser._version import __version__
@@ -24,27 +24,46 @@ from teaser.errors import ArtifactError, ParameterError
 from teaser.model import load
 from teaser.model.teaser import Teaser
 
+_MAX_AGE = timedelta(weeks=1)  # of the events of a demonstration
+
 
 def serve(
-    settings: Settings, *, workers: int = 1, ready: Callable[[str, int], None] | None = None
+    settings: Settings,
+    *,
+    workers: int = 1,
+    ready: Callable[[str, int], object] = lambda host, port: None,
 ) -> None:
-    """Serve until stopped; several workers share one private copy of the model, mapped by all.
+    """Serve until stopped; several workers map one private copy of the model.
 
-    `ready` is told host and port once nothing stands in the way of listening there.
+    Parameters
+    ----------
+    settings
+        The settings of the server.
+    workers
+        The number of processes.
+    ready
+        Called with host and port once the model is loaded and the port is known to be free.
+
+    Raises
+    ------
+    ArtifactError
+        If the model cannot be loaded or copied.
+    ParameterError
+        If the port is in use, or `workers` is less than 1.
     """
     if workers < 1:
         raise ParameterError(f"workers must be at least 1, found {workers}.")
-    read_manifest(settings.model)  # refuse what is no model before anything is made
+    read_manifest(settings.model)  # fail before any file is created
     _need_free_port(settings.host, settings.port)
     if workers == 1:
         app = create_app(settings)
-        _tell(ready, settings)
+        ready(settings.host, settings.port)
         uvicorn.run(app, **_options(settings))
         return
     with shared_room(Path(settings.copies) if settings.copies else None) as room:
         _prepare(settings, room)
-        _tell(ready, settings)
-        os.environ.update(replace(settings, room=str(room)).as_environment())
+        ready(settings.host, settings.port)
+        os.environ.update(settings.model_copy(update={"room": str(room)}).as_environment())
         config = uvicorn.Config(
             "teaser.app.server:create_app_from_environment",
             factory=True,
@@ -55,17 +74,17 @@ def serve(
 
 
 class _Workers(Multiprocess):
-    """Worker processes; a signal to take up a new model is passed on, and nobody is restarted."""
+    """Worker processes; SIGHUP reloads the model in each of them instead of restarting them."""
 
     def handle_hup(self) -> None:
-        """Let every worker look at the model's folder."""
+        """Send SIGHUP to every worker."""
         for process in self.processes:
             if process.pid is not None and process.is_alive():
                 os.kill(process.pid, signal.SIGHUP)
 
 
 def _prepare(settings: Settings, room: Path) -> None:
-    """Do once what every worker would do: check and copy the model, bring the tables up to date."""
+    """Copy the model and migrate the database once, before the workers start."""
     load_private(settings.model, room=room)
     store = Store(settings.database)
     store.migrate()
@@ -81,19 +100,20 @@ def _options(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _tell(ready: Callable[[str, int], None] | None, settings: Settings) -> None:
-    if ready is not None:
-        ready(settings.host, settings.port)
+def demo_model(seed: int = 0, *, n_events: int = 2400, n_users: int = 9000) -> Path:
+    """Return the folder of a cached model of the generated events.
 
-
-def demo_model(seed: int = 0) -> Path:
-    """Return the folder of a model of the built-in events, fitted at the first call and kept."""
-    folder = _cache() / f"events-{__version__}-{seed}"
+    It is fitted at the first call, and again when some of its events are a week old.
+    """
+    folder = user_cache_path("teaser") / f"events-{__version__}-{n_events}-{n_users}-{seed}"
     try:
-        load(folder)
+        dates = load(folder, Teaser).table_["date"]
+        if (dates >= date.today() - _MAX_AGE).all():
+            return folder
     except ArtifactError:
         shutil.rmtree(folder, ignore_errors=True)
-        Teaser().fit(events.dataset(seed=seed)).save(folder)
+    dataset = events.dataset(seed=seed, n_events=n_events, n_users=n_users)
+    Teaser().fit(dataset).save(folder)
     return folder
 
 
@@ -115,10 +135,3 @@ def _need_free_port(host: str, port: int) -> None:
                 f"Nothing can listen on {host} port {port}: {error.strerror}. "
                 "Choose another with --port, or 0 for any that is free."
             ) from None
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or (
-        Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
-    )
-    return Path(base) / "teaser"

@@ -1,58 +1,65 @@
-"""What the application can be told, by the command line or the environment."""
+"""The settings of a server, from arguments or from `TEASER_*` environment variables."""
 
 import ipaddress
-import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from teaser.errors import ParameterError
 
 PREFIX = "TEASER_"
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Settings of one server; each can be given as `TEASER_<NAME>` in the environment.
+class Settings(BaseModel):
+    """Settings of one server; each can be set as `TEASER_<NAME>` in the environment.
 
     Parameters
     ----------
     model
         The folder of the fitted model.
     database_url
-        Where people's state is kept: `sqlite:///file` or `postgresql://...`; a file beside the
-        model's folder unless given.
+        The database of people's events: `sqlite:///file` or `postgresql://...`. By default a
+        SQLite file beside the model's folder.
     host, port
-        Where to listen.
+        The address to listen on.
     keys
-        Whether the API asks for a key: `"on"`, `"off"`, or `"auto"`, which is off on loopback.
+        Whether the API requires a key: `"on"`, `"off"`, or `"auto"`, which is off on loopback.
     hosts
-        Names under which the site is reached, separated by commas, beside its address; where no
-        key is needed, requests under other names are refused.
+        Names of the site besides its address, separated by commas. Where no key is required,
+        requests for other names are refused.
     proxies
-        Addresses of proxies, separated by commas, whose word on scheme and address of whoever
-        asks is taken.
+        Addresses of trusted proxies, separated by commas. Their headers determine the scheme and
+        the client's address.
     secure_cookies
-        Whether the site is reached over https only: cookies travel so, and forms come from there.
+        Whether the site is reached over https only. Cookies are then sent over https only, and
+        forms are accepted from https pages only.
     max_body
         The largest request in bytes.
     rate
         Requests a minute from one address, 0 for no limit.
     max_events
-        The most actions that are kept of one person.
+        The largest number of events stored for one person.
     copies
-        Where private copies of the model are made; the system's temporary folder unless given.
+        The folder for private copies of the model; the system's temporary folder by default.
     room
         A folder that all processes of one server share; `teaser serve --workers` makes its own.
+
+    Raises
+    ------
+    ParameterError
+        If a setting has a wrong value.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: Path
     database_url: str = ""
     host: str = "127.0.0.1"
-    port: int = 8000
-    keys: str = "auto"
+    port: int = Field(8000, ge=0, le=65_535)
+    keys: Literal["auto", "on", "off"] = "auto"
     hosts: str = ""
     proxies: str = "127.0.0.1,::1"
     secure_cookies: bool = False
@@ -62,68 +69,76 @@ class Settings:
     copies: str = ""
     room: str = ""
 
-    def __post_init__(self) -> None:
-        if self.keys not in ("auto", "on", "off"):
-            raise ParameterError(f"keys must be auto, on or off, found {self.keys!r}.")
-        for name in _names(self.hosts):
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            raise ParameterError(_describe(error)) from None
+
+    @field_validator("hosts")
+    @classmethod
+    def _check_hosts(cls, hosts: str) -> str:
+        for name in _split(hosts):
             if host_of(name) != name.lower() and not _is_address(name):
-                raise ParameterError(
-                    f"{name!r} is no name of a host. Write it without scheme, port and path."
-                )
-        if not 0 <= self.port <= 65_535:
-            raise ParameterError(f"port must be from 0 to 65535, found {self.port}.")
+                raise ValueError(f"{name!r} is no host name; leave out scheme, port and path")
+        return hosts
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """Read every setting that the environment names."""
-        given = os.environ if environment is None else environment
-        values: dict[str, Any] = {}
-        for field in fields(cls):
-            text = given.get(PREFIX + field.name.upper())
-            if text is not None:
-                values[field.name] = _read(field.name, str(field.type), text)
-        if "model" not in values:
-            raise ParameterError(
-                f"No model is named. Set {PREFIX}MODEL to a folder that fit wrote."
-            )
-        return cls(**values)
+    def from_environment(cls, **given: Any) -> "Settings":
+        """Return the settings in the environment; arguments take precedence."""
+        return _EnvironmentSettings(**given)
 
     def as_environment(self) -> dict[str, str]:
-        """Return the settings as variables that `from_environment` reads back."""
-        return {PREFIX + f.name.upper(): str(getattr(self, f.name)) for f in fields(self)}
+        """Return the settings as variables that `from_environment` reads."""
+        return {PREFIX + name.upper(): str(value) for name, value in self}
 
     @property
     def database(self) -> str:
-        """The database that is used."""
+        """The address of the database in use."""
         if self.database_url:
             return self.database_url
         return f"sqlite:///{self.model.absolute().with_name(self.model.name + '.people.db')}"
 
     @property
     def needs_keys(self) -> bool:
-        """Whether the API asks for a key."""
+        """Whether the API requires a key."""
         return self.keys == "on" or (self.keys == "auto" and not is_loopback(self.host))
 
     def is_own_host(self, header: str) -> bool:
-        """Tell whether a Host header names this server.
+        """Return whether a Host header names this server.
 
-        A page of another site can make its own name lead to this machine and then read what is
-        answered; it cannot make the browser send another name. With keys it would learn nothing,
-        so there any name is taken unless some are given.
+        This prevents DNS rebinding: another site can point its own name at this machine and read
+        the answers, but it cannot make the browser send another name. With keys required it would
+        learn nothing, so any name is accepted unless `hosts` lists some.
         """
         if self.needs_keys and not self.hosts:
             return True
         host = host_of(header)
         if host is None:
             return False
-        if host in (self.host.lower(), "localhost", *(n.lower() for n in _names(self.hosts))):
+        if host in (self.host.lower(), "localhost", *(n.lower() for n in _split(self.hosts))):
             return True
-        # An address cannot be made to lead elsewhere, as a name can.
+        # An address, unlike a name, cannot be pointed elsewhere.
         return is_loopback(host) or (not is_loopback(self.host) and _is_address(host))
 
 
+class _EnvironmentSettings(Settings, BaseSettings):
+    model_config = SettingsConfigDict(env_prefix=PREFIX)
+
+
+def _describe(error: ValidationError) -> str:
+    """Return the first problem with the settings: what was found, what is expected."""
+    problem = error.errors()[0]
+    name = str(problem["loc"][0])
+    variable = PREFIX + name.upper()
+    if problem["type"] == "missing":
+        return f"No {name} is given. Set {variable} to a folder that `teaser fit` wrote."
+    expected = str(problem["msg"]).removeprefix("Value error, ")
+    return f"{name} ({variable}) cannot be {problem['input']!r}: {expected}."
+
+
 def host_of(header: str) -> str | None:
-    """Return the name or address in a Host header, in small letters; None if there is none."""
+    """Return the lower-case name or address in a Host header; None if it has none."""
     found = re.fullmatch(
         r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/?#@\[\],.][^\s:/?#@\[\],]*?))\.?(?::\d*)?", header
     )
@@ -131,11 +146,8 @@ def host_of(header: str) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address is reached from this machine only."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    """Return whether an address is reachable from this machine only."""
+    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 def _is_address(host: str) -> bool:
@@ -145,16 +157,5 @@ def _is_address(host: str) -> bool:
         return False
 
 
-def _names(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _read(name: str, kind: str, text: str) -> Any:
-    try:
-        if "int" in kind:
-            return int(text)
-        if "bool" in kind:
-            return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
-    except (ValueError, KeyError):
-        raise ParameterError(f"{PREFIX}{name.upper()} cannot be {text!r}.") from None
-    return Path(text) if "Path" in kind else text

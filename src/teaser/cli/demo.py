@@ -1,60 +1,100 @@
-"""The demonstration in a terminal: the built-in events, one person, and three presses of +."""
+"""The demo command: the generated events, one person, and three presses of +."""
 
-from rich.console import Console
+from pathlib import Path
+from typing import Annotated
+
+import typer
 from rich.rule import Rule as Line
 
-from teaser.cli.output import draw_profile, draw_recommendations, fit_visibly, say_change
+from teaser.cli.options import Seed
+from teaser.cli.output import (
+    describe_change,
+    draw_profile,
+    draw_recommendations,
+    err,
+    fit_with_progress,
+    out,
+    print_lines,
+)
+from teaser.cli.serve import serve_events
 from teaser.data import events
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag
 from teaser.model.teaser import Teaser
 from teaser.profile import Presses
 
+commands = typer.Typer()
+
 TOWN = Tag("town", "Ghent")
 _LENGTH = 10
 _PRESSED = ("type", "theme", "setting")
 
 
-def run(out: Console, err: Console, *, seed: int = 0) -> Teaser:
-    """Prepare the events, fit a model, and show a profile, a list and what three presses do."""
-    with out.status("making up a year of events in Belgium"):
+@commands.command()
+def demo(
+    *,
+    folder: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Save the model in this folder.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Serve the site on the events at this port instead.")
+    ] = None,
+    seed: Seed = 0,
+) -> None:
+    """Fit the generated events, and show a profile, a list, and what presses change."""
+    if port is not None:
+        serve_events(port=port, seed=seed)
+        return
+    with out.status("generating a year of events in Belgium"):
         dataset = events.dataset(seed=seed)
-    _title(out, "The data")
-    for line in dataset.lines():
-        out.print(line, highlight=False, soft_wrap=True)
-    model = Teaser()
-    fit_visibly(model, dataset, err)
+    model = _fit(dataset)
     history = choose_person(dataset)
-    _title(out, f"Somebody who went to {len(history)} events")
-    for item_id in history:
-        place = dataset.items.index_of(item_id)
-        row = dataset.table.row(place, named=True)
-        out.print(
-            f"  {row['title']} · {row['type']} · {row['town']} · {row['date']}", highlight=False
-        )
-    _title(out, "What the model learned")
-    profile = model.profile(history)
-    out.print(draw_profile(profile, per_feature=3))
-    _title(out, "What it recommends, and why")
-    before = model.recommend(history, k=_LENGTH)
-    out.print(draw_recommendations(before))
-    tag = choose_tag(model, history)
-    presses = Presses().press(tag).press(tag).press(tag)
-    after = model.recommend(history, presses, k=_LENGTH)
-    moved = model.profile(history, presses).affinities[tag]
-    _title(out, f"Three presses of + on {tag.value}")
-    out.print(
-        f"The affinity with {tag.value} goes from {profile.affinities[tag]:+.2f} to {moved:+.2f}. "
-        + say_change(before, after),
-        highlight=False,
-        soft_wrap=True,
-    )
-    out.print(draw_recommendations(after, before=before))
+    _show_history(dataset, history)
+    _show_profile(model, history)
+    _show_presses(model, history)
+    if folder is not None:
+        model.save(folder)
+        print_lines(["", f"The model is in {folder}: try teaser info {folder} --find Ghent"])
+
+
+def _fit(dataset: Dataset) -> Teaser:
+    _print_title("The data")
+    print_lines(dataset.lines())
+    model = Teaser()
+    fit_with_progress(model, dataset, err)
     return model
 
 
+def _show_history(dataset: Dataset, history: list[int | str]) -> None:
+    _print_title(f"A person who chose {len(history)} events")
+    for item_id in history:
+        row = dataset.table.row(dataset.items.index_of(item_id), named=True)
+        text = f"  {row['title']} · {row['type']} · {row['town']} · {row['date']}"
+        out.print(text, highlight=False)
+
+
+def _show_profile(model: Teaser, history: list[int | str]) -> None:
+    _print_title("What the model learned")
+    out.print(draw_profile(model.profile(history), per_feature=3))
+    _print_title("What it recommends, and why")
+    out.print(draw_recommendations(model.recommend(history, k=_LENGTH)))
+
+
+def _show_presses(model: Teaser, history: list[int | str]) -> None:
+    tag = choose_tag(model, history)
+    presses = Presses().press(tag, 3)
+    before = model.recommend(history, k=_LENGTH)
+    after = model.recommend(history, presses, k=_LENGTH)
+    old = model.profile(history).affinities[tag]
+    new = model.profile(history, presses).affinities[tag]
+    _print_title(f"Three presses of + on {tag.value}")
+    change = describe_change(before, after)
+    print_lines([f"The affinity with {tag.value} goes from {old:+.2f} to {new:+.2f}. {change}"])
+    out.print(draw_recommendations(after, before=before))
+
+
 def choose_person(dataset: Dataset) -> list[int | str]:
-    """Return the history of the first person with five to eight events, most in one town."""
+    """Return the first history of five to eight events, most of them in one town."""
     in_town = dataset.S[:, [dataset.tags.index(TOWN)]].toarray().ravel()
     for user in range(dataset.n_users):
         seen = dataset.X.indices[dataset.X.indptr[user] : dataset.X.indptr[user + 1]]
@@ -64,16 +104,16 @@ def choose_person(dataset: Dataset) -> list[int | str]:
 
 
 def choose_tag(model: Teaser, history: list[int | str]) -> Tag:
-    """Return the type, theme or setting with which three presses bring most news to the list."""
+    """Return the type, theme or setting whose three presses bring most new items."""
     before = {r.item_id for r in model.recommend(history, k=_LENGTH)}
 
-    def news(tag: Tag) -> int:
+    def count_new(tag: Tag) -> int:
         after = model.recommend(history, {tag: 3}, k=_LENGTH)
         return sum(r.item_id not in before for r in after)
 
-    return max((tag for tag in model.tags_ if tag.feature in _PRESSED), key=news)
+    return max((tag for tag in model.tags_ if tag.feature in _PRESSED), key=count_new)
 
 
-def _title(out: Console, text: str) -> None:
+def _print_title(text: str) -> None:
     out.print()
     out.print(Line(text, align="left", style="grey50"))

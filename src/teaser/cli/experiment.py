@@ -1,4 +1,4 @@
-"""The commands of the experiments: evaluate a study, simulate feedback on it, report."""
+"""The commands of the experiments: evaluate, tune, simulate, report."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,32 +8,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+from teaser.cli.output import err, out, print_lines
 
 if TYPE_CHECKING:
     from teaser.evaluate.metrics import Summary
     from teaser.evaluate.study.results import DialResults, SimulationResult, StudyResults
     from teaser.evaluate.study.run import Progress as StudyProgress
 
-out = Console()
-err = Console(stderr=True)
+commands = typer.Typer()
 
 StudyFile = Annotated[Path, typer.Argument(help="A study, such as experiments/events.toml.")]
 Data = Annotated[
     Path, typer.Option(envvar="TEASER_DATA", help="Folder that holds the public data sets.")
 ]
 Results = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Folder of the results [results beside it].")
+    Path | None,
+    typer.Option("--out", "-o", help="Folder of the results; beside the study if not given."),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="A small honest run, under NAME-quick.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A small run, named NAME-quick.")]
 
 
+@commands.command()
 def evaluate(
     study: StudyFile, *, data: Data = Path("data"), folder: Results = None, quick: Quick = False
 ) -> None:
-    """Tune, test and compare the models of a study; a run that was stopped goes on."""
+    """Tune, test and compare the models of a study; a stopped run is resumed."""
     from teaser.evaluate.study.plan import Study
     from teaser.evaluate.study.run import run_study
 
@@ -48,32 +50,33 @@ def evaluate(
     _say(f"Next: teaser report {place / name}.json --out REPORT")
 
 
+@commands.command()
 def tune(
     study: StudyFile,
     *,
     data: Data = Path("data"),
     folder: Results = None,
     quick: Quick = False,
-    k: Annotated[
-        list[float] | None, typer.Option("--k", help="Penalties on the remainder; repeat.")
+    remainder_l2: Annotated[
+        list[float] | None, typer.Option(help="Penalties on the remainder; repeat.")
     ] = None,
-    l1: Annotated[
-        list[float] | None, typer.Option("--l1", help="Penalties on weights; repeat.")
+    l2_weights: Annotated[
+        list[float] | None, typer.Option(help="Penalties on item-to-item weights; repeat.")
     ] = None,
-    l2: Annotated[
-        list[float] | None, typer.Option("--l2", help="Penalties on the encoder; repeat.")
+    l2_encoder: Annotated[
+        list[float] | None, typer.Option(help="Penalties on the encoder; repeat.")
     ] = None,
     within: Annotated[
-        float, typer.Option(help="How near to the best the recommended setting must be.")
+        float, typer.Option(help="How much accuracy the recommended setting may lose.")
     ] = 0.01,
 ) -> None:
-    """Turn the dial between TEASER and EASE: accuracy against the share of scores from tags."""
+    """Compare penalties on a remainder: accuracy against the share of scores from tags."""
     from teaser.evaluate.report.write import write_dial
     from teaser.evaluate.study.dial import dial_study
     from teaser.evaluate.study.plan import Study
 
     plan = Study.read(study)
-    given = {"k": k, "l1": l1, "l2": l2}
+    given = {"k": remainder_l2, "l1": l2_weights, "l2": l2_encoder}
     grid = replace(plan.dial, **{name: tuple(v) for name, v in given.items() if v})
     place = folder or study.parent / "results"
     with _bars() as progress:
@@ -86,41 +89,42 @@ def tune(
     _say(f"results in {place / name}.dial.json, the picture in {drawn}")
 
 
+@commands.command()
 def simulate(
     study: StudyFile,
     *,
     data: Data = Path("data"),
     folder: Results = None,
     quick: Quick = False,
-    tags: Annotated[list[int] | None, typer.Option(help="Tags to press [1 2]; repeat.")] = None,
+    tags: Annotated[list[int] | None, typer.Option(help="How many tags to press; repeat.")] = None,
     strength: Annotated[
-        list[int] | None, typer.Option(help="Presses on each, -5 to 5 [3]; repeat.")
+        list[int] | None, typer.Option(help="Presses on each, -5 to 5; repeat.")
     ] = None,
     scale: Annotated[list[str] | None, typer.Option(help="robust or paper; repeat.")] = None,
     step: Annotated[
-        list[float] | None, typer.Option(help="How far a press moves [0.2]; repeat.")
+        list[float] | None, typer.Option(help="How far one press moves; repeat.")
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Draws of tags to average.")] = 3,
+    draws: Annotated[int, typer.Option(min=1, help="Number of random draws of tags.")] = 3,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 1,
 ) -> None:
-    """Let the test people of a study press tags, and see what that does to their lists."""
+    """Simulate presses by the test users of a study, and measure their lists."""
     from teaser.evaluate.study.plan import SimulationPlan, Study
     from teaser.evaluate.study.run import simulate_study
 
-    read = Study.read(study)
-    plan = read.simulate or SimulationPlan()
+    whole = Study.read(study)
+    plan = whole.simulate or SimulationPlan()
     given: dict[str, Any] = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
     chosen: dict[str, Any] = {k: tuple(v) for k, v in given.items() if v}
     plan = replace(plan, **chosen, draws=draws, seed=seed)
     place = folder or study.parent / "results"
     with _bars() as progress:
-        rows = simulate_study(read, plan, data=data, out=place, quick=quick, progress=progress)
+        rows = simulate_study(whole, plan, data=data, out=place, quick=quick, progress=progress)
     _show_simulations(rows)
 
 
 @contextmanager
 def _bars() -> Iterator["StudyProgress"]:
-    """A bar for each stage, with an estimate of what is left of it, on stderr."""
+    """Show a bar for each stage, with the time left, on stderr."""
     columns = (
         TextColumn("{task.description:<20}"),
         BarColumn(),
@@ -131,12 +135,12 @@ def _bars() -> Iterator["StudyProgress"]:
     with Progress(*columns, console=err) as bars:
         tasks: dict[str, Any] = {}
 
-        def told(stage: str, done: int, total: int, doing: str) -> None:
+        def update(stage: str, done: int, total: int, doing: str) -> None:
             if stage not in tasks:
                 tasks[stage] = bars.add_task(stage, total=total, doing=doing)
             bars.update(tasks[stage], completed=done, total=total, doing=doing)
 
-        yield told
+        yield update
 
 
 def _show_models(results: "StudyResults") -> None:
@@ -208,9 +212,10 @@ def _format_summary(summary: "Summary | None") -> str:
 
 
 def _say(line: str) -> None:
-    out.print(line, soft_wrap=True, highlight=False, markup=False)
+    print_lines([line])
 
 
+@commands.command()
 def report(
     results: Annotated[
         list[Path], typer.Argument(help="Results (NAME.json) of studies, or folders of them.")
@@ -223,7 +228,7 @@ def report(
         bool, typer.Option("--tables", help="Write the tables alone; --out is then a .md file.")
     ] = False,
 ) -> None:
-    """Make tables, pictures and a page of the results of studies."""
+    """Write a page, tables and pictures of the results of studies."""
     from teaser.evaluate.report import write_report, write_tables
 
     _say(str((write_tables if tables else write_report)(results, folder)))

@@ -1,95 +1,235 @@
-"""The options that several commands share."""
+"""Options of the commands: those that several share, and those that are read from constructors."""
 
+import inspect
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass, field, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
+from rich.markup import escape
+from typer.models import OptionInfo
 
-from teaser.cli.prepare import refuse_unused
 from teaser.errors import ParameterError
-from teaser.model.extensions.learned_decoder import LearnedDecoder
-from teaser.model.extensions.remainder import Remainder
+from teaser.model.teaser import Teaser
 
-Folder = Annotated[Path, typer.Argument(help="The folder that prepare or fit wrote.")]
+Folder = Annotated[Path, typer.Argument(help="A folder that prepare or fit wrote.")]
 ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit wrote.")]
 DataFolder = Annotated[Path, typer.Argument(help="A folder that prepare wrote.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print json for a program to read.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 History = Annotated[
     list[str] | None,
-    typer.Option(
-        "--history", "-i", help="An item id that was viewed; repeat, or separate by commas."
-    ),
+    typer.Option("--history", "-i", help="A viewed item id; repeat, or separate by commas."),
 ]
 Press = Annotated[
     list[str] | None,
     typer.Option("--press", "-p", help="Presses on a tag, as feature=value:+3; repeat."),
 ]
-Person = Annotated[
+About = Annotated[
     list[str] | None,
-    typer.Option("--person", help="What is known of the person, as feature=value; repeat."),
-]
-Users = Annotated[
-    str | None,
-    typer.Option(help="Table of what is known of users; 'source' for that of a public data set."),
-]
-UserRules = Annotated[
-    Path | None, typer.Option(help="TOML file of rules for users; inferred without it.")
-]
-LearnUserFeatures = Annotated[
-    bool,
-    typer.Option(
-        "--user-features/--no-user-features", help="Learn from features of people, if there are."
-    ),
+    typer.Option("--about", help="A fact about the person, as feature=value; repeat."),
 ]
 Scale = Annotated[str, typer.Option(help="How affinities are scaled: robust or paper.")]
-L2Weights = Annotated[float, typer.Option(help="Penalty on item-to-item weights.")]
-L2Encoder = Annotated[float, typer.Option(help="Penalty on the encoder.")]
-DecoderName = Annotated[
-    str, typer.Option(help="tags, or learned: how much each tag matters for each item.")
-]
-L2Decoder = Annotated[
-    float | None, typer.Option(help="Penalty on learned weights for being away from 1.")
-]
-Rounds = Annotated[
-    int | None, typer.Option(help="How often encoder and weights are learned in turn.")
-]
-Density = Annotated[
-    float | None, typer.Option(help="Share of the encoder's entries to keep, such as 0.05.")
-]
-L2Remainder = Annotated[
-    float | None, typer.Option(help="Penalty on a remainder beside the tags; none without it.")
-]
-RemainderShare = Annotated[
-    float, typer.Option(help="Below 1, keep a sparse remainder: this share of each row's squares.")
-]
 Balance = Annotated[
-    float, typer.Option(help="From 0, tags alone, to 1, viewed items alone; with a remainder.")
+    float,
+    typer.Option(help="With a remainder: 0 for tags alone, 1 for viewed items alone."),
 ]
-ContentWeight = Annotated[float, typer.Option(help="How much shared tags count beside choices.")]
-SolverName = Annotated[str, typer.Option(help="cg or admm.")]
-GramName = Annotated[str, typer.Option(help="auto, dense or sparse.")]
-Tol = Annotated[float, typer.Option(help="Relative residual to stop at; 1e-6 or more in float32.")]
-MaxIter = Annotated[int, typer.Option(help="Iterations to give up after.")]
-Device = Annotated[str, typer.Option(help="cpu, or cuda for a GPU.")]
-Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
-Seed = Annotated[int, typer.Option(help="Seed of whatever is drawn at random.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
 Scheduler = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler, for data sets in partitions.")
+    str | None,
+    typer.Option(help="Address of a Dask scheduler, for partitions.", rich_help_panel="Running"),
 ]
 LocalCluster = Annotated[
     int | None,
-    typer.Option(min=1, help="Processes of a Dask cluster on this machine, likewise."),
+    typer.Option(
+        min=1,
+        help="Start a local Dask cluster of this many processes, for partitions.",
+        rich_help_panel="Running",
+    ),
 ]
 MemoryLimit = Annotated[
-    str | None, typer.Option(help="What a fit of partitions on this machine may take: 2GB.")
+    str | None,
+    typer.Option(
+        help="Memory limit of a fit of partitions on this machine, such as 2GB.",
+        rich_help_panel="Running",
+    ),
 ]
+
+
+@dataclass(frozen=True)
+class OptionsOf:
+    """Marks a parameter of a command that is an object made from options.
+
+    A command with `model: Annotated[Teaser, OptionsOf()]` has an option for each parameter of
+    `Teaser`, with its default and the first sentence of its documentation, and receives the
+    object. `expand_options` does the work.
+
+    Parameters
+    ----------
+    panels
+        Titles in the help, and the parameters listed under each. An options object of an
+        extension is listed under "Extensions", any other parameter under "Options".
+    """
+
+    panels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def panel(self, name: str) -> str | None:
+        """Return the title under which a parameter is listed, or None for "Options"."""
+        return next((title for title, names in self.panels.items() if name in names), None)
+
+
+ModelOptions = Annotated[
+    Teaser,
+    OptionsOf(
+        {
+            "Penalties": ("l2_weights", "l2_encoder", "content_weight"),
+            "Extensions": ("user_features",),
+            "Solver": ("solver", "gram", "tol", "max_iter", "dtype", "rng"),
+            "Running": ("device",),
+        }
+    ),
+]
+
+# A command line has seeds; the library also takes generators.
+_FLAGS = {"rng": ("--seed",)}
+_PLAIN_TYPES = (bool, int, float, str, Path)
+
+
+def expand_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of the objects that it takes.
+
+    Each parameter marked with `OptionsOf` is replaced by one option for every parameter of its
+    class. Parameters of an options object, such as `remainder: Remainder | None`, become
+    `--remainder`, `--remainder-l2` and so on; any of them switches the extension on.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    shown: list[inspect.Parameter] = []
+    objects: dict[str, tuple[type[Any], list[str]]] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        hint = hints[name]
+        marks = [m for m in getattr(hint, "__metadata__", ()) if isinstance(m, OptionsOf)]
+        if marks:
+            kind = get_args(hint)[0]
+            read = list(_read_options(kind, marks[0]))
+            objects[name] = kind, [option.name for option in read]
+            shown += read
+        else:
+            shown.append(parameter.replace(annotation=hint))
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, (kind, taken) in objects.items():
+            given[name] = build(kind, {option: given.pop(option) for option in taken})
+        command(**given)
+
+    run.__dict__["__signature__"] = inspect.Signature(shown)
+    return run
+
+
+def build(kind: type[Any], given: Mapping[str, Any]) -> Any:
+    """Return the object that these options describe."""
+    arguments: dict[str, Any] = {}
+    for name, parameter in _parameters(kind).items():
+        extension = _extension(parameter.annotation)
+        if extension is None:
+            arguments[name] = given[name]
+            continue
+        entries = {entry: given[f"{name}_{entry}"] for entry in _parameters(extension)}
+        entries = {entry: value for entry, value in entries.items() if value is not None}
+        arguments[name] = extension(**entries) if entries or given[name] else None
+    return kind(**arguments)
+
+
+def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Parameter]:
+    """Yield an option for each parameter of a class, and for each entry of an options object."""
+    texts = parameter_texts(kind)
+    for name, parameter in _parameters(kind).items():
+        extension = _extension(parameter.annotation)
+        if extension is None:
+            how: dict[str, Any] = {"help": texts.get(name), "rich_help_panel": mark.panel(name)}
+            info = _written_option(parameter) or typer.Option(*_FLAGS.get(name, ()), **how)
+            yield _option(name, _plain_type(parameter), parameter.default, info)
+            continue
+        how = {"rich_help_panel": mark.panel(name) or "Extensions"}
+        switch = typer.Option(f"--{name.replace('_', '-')}", help=texts.get(name), **how)
+        yield _option(name, bool, False, switch)
+        texts_of_entries = parameter_texts(extension)
+        for entry, its in _parameters(extension).items():
+            # None tells that the entry was not given; the help shows its default.
+            how |= {"help": texts_of_entries.get(entry), "show_default": str(its.default)}
+            yield _option(f"{name}_{entry}", _plain_type(its), None, typer.Option(**how))
+
+
+def _option(name: str, kind: type[Any], default: object, info: OptionInfo) -> inspect.Parameter:
+    annotation: Any = kind | None if default is None else kind
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[annotation, info],
+    )
+
+
+def _written_option(parameter: inspect.Parameter) -> OptionInfo | None:
+    """Return the option that a field's annotation has already, such as that of `Scheduler`."""
+    marks = getattr(parameter.annotation, "__metadata__", ())
+    return next((mark for mark in marks if isinstance(mark, OptionInfo)), None)
+
+
+def _parameters(kind: type[Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(kind, eval_str=True).parameters
+
+
+def _extension(annotation: Any) -> type[Any] | None:
+    """Return the class of an options object, for a parameter such as `Remainder | None`."""
+    kinds = (kind for kind in get_args(annotation) if isinstance(kind, type))
+    return next((kind for kind in kinds if is_dataclass(kind)), None)
+
+
+def _plain_type(parameter: inspect.Parameter) -> type[Any]:
+    """Return the type that a command line can read: `int` for `int | Generator | None`."""
+    found = parameter.annotation
+    if hasattr(found, "__metadata__"):
+        found = get_args(found)[0]
+    choices = [t for t in get_args(found) or (found,) if t in _PLAIN_TYPES]
+    return choices[0] if choices else type(parameter.default)
+
+
+def parameter_texts(kind: type[Any]) -> dict[str, str]:
+    """Return the first sentence on each parameter, from a class's NumPy docstring."""
+    found: dict[str, str] = {}
+    _, _, section = (inspect.getdoc(kind) or "").partition("Parameters\n----------\n")
+    section = re.split(r"\n\n\w+\n-+\n", section)[0]
+    for entry in re.split(r"\n(?=\S)", section):
+        names, _, text = entry.partition("\n")
+        sentence = _first_sentence(" ".join(text.split()))
+        found |= {name.strip(): sentence for name in names.partition(":")[0].split(",")}
+    return found
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence, in the words of a command line instead of Python's."""
+    sentence = re.split(r"(?<=\.)\s+(?=[A-Z`])", text)[0]
+    # "`Remainder(l2=...)` adds weights" describes the object: say "Adds weights".
+    bare = re.sub(r"^`\w+\(.*?\)` ", "", sentence)
+    if bare != sentence:
+        bare = bare[:1].upper() + bare[1:]
+    return escape(re.sub(r'`"?|"?`', "", bare))
+
+
+def refuse_unused(what: str, **options: object) -> None:
+    """Raise `ParameterError` for an option that was given and has no effect."""
+    for name, value in options.items():
+        if value is not None:
+            flag = name.replace("_", "-")
+            raise ParameterError(f"--{flag} has no meaning for {what}. Leave it out.")
 
 
 def read_history(items: Container[object], given: list[str] | None) -> list[str]:
-    """Return item ids; a text with commas that is no id itself is a list of them."""
+    """Return item ids; a text with commas that is no id itself is a list of ids."""
     found = []
     for text in given or []:
         found += [text] if text in items else [part for part in text.split(",") if part.strip()]
@@ -97,33 +237,10 @@ def read_history(items: Container[object], given: list[str] | None) -> list[str]
 
 
 def read_presses(given: list[str] | None) -> dict[str, int]:
-    """Read presses written as feature=value:+3, or feature=value for one press of +."""
+    """Return steps by tag, from feature=value:+3, or feature=value for one press of +."""
     presses: dict[str, int] = {}
     for text in given or []:
         written = re.fullmatch(r"(.+):([+-]\d+)", text)
         tag, steps = (written[1], int(written[2])) if written else (text, 1)
         presses[tag] = presses.get(tag, 0) + steps
     return presses
-
-
-def read_decoder(decoder: str, l2_decoder: float | None, rounds: int | None) -> dict[str, Any]:
-    """Return the settings of the decoder that were given; those of weights need weights."""
-    if decoder == "tags":
-        named = {"l2-decoder": l2_decoder, "rounds": rounds}
-        refuse_unused("tags that count alike: it needs --decoder learned", **named)
-        return {}
-    if decoder != "learned":
-        raise ParameterError(f"decoder must be one of tags, learned, found {decoder!r}.")
-    given: dict[str, Any] = {"l2": l2_decoder, "rounds": rounds}
-    return {"decoder": LearnedDecoder(**{k: v for k, v in given.items() if v is not None})}
-
-
-def read_remainder(l2: float | None, share: float) -> dict[str, Any]:
-    """Return the remainder that was asked for; a share needs one."""
-    if l2 is not None:
-        return {"remainder": Remainder(l2=l2, share=share)}
-    if share != 1:
-        raise ParameterError(
-            f"remainder_share={share!r} means nothing without a remainder. Set l2_remainder."
-        )
-    return {}

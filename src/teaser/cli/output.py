@@ -1,4 +1,4 @@
-"""Profiles, lists, explanations and the progress of a fit, drawn for a terminal."""
+"""What commands print: profiles, lists and explanations as tables or JSON, and progress bars."""
 
 import json
 import sys
@@ -24,18 +24,28 @@ LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
 _HALF = 10
 
 
-def say_next(console: Console, command: str) -> None:
-    """Say which command makes sense after this one."""
-    console.print(f"Next: {command}", soft_wrap=True, highlight=False, markup=False)
+out = Console()
+err = Console(stderr=True)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of plain text; a terminal wraps them where it must."""
+    for line in lines:
+        out.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_next(command: str) -> None:
+    """Print which command to run after this one."""
+    print_lines([f"Next: {command}"])
 
 
 def print_json(value: Any) -> None:
-    """Write a value for a program to read."""
+    """Print a value as JSON; letters that stdout cannot encode are escaped."""
     plain = "utf" not in (sys.stdout.encoding or "").lower()
     sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=plain, default=str) + "\n")
 
 
-def fit_visibly(
+def fit_with_progress(
     model: Teaser,
     dataset: Dataset,
     console: Console,
@@ -43,7 +53,7 @@ def fit_visibly(
     start: Teaser | None = None,
     limit: int | None = None,
 ) -> None:
-    """Say what the fit will take, and make it under a progress bar; warnings become lines."""
+    """Print an estimate, and fit with a progress bar; warnings are printed as lines."""
     for line in model.estimate(dataset).lines(limit):
         console.print(line, highlight=False, soft_wrap=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
@@ -55,19 +65,19 @@ def fit_visibly(
         task = bar.add_task("preparing", total=None)
 
         def report(iteration: int, residual: float) -> None:
-            # The way to the tolerance is measured in orders of magnitude.
+            # Conjugate gradients converge linearly in the logarithm of the residual.
             done = log10(min(residual, 1.0)) / log10(model.tol)
-            said = f"iteration {iteration}, residual {residual:.1e}"
-            bar.update(task, description=said, total=1.0, completed=min(1.0, done))
+            text = f"iteration {iteration}, residual {residual:.1e}"
+            bar.update(task, description=text, total=1.0, completed=min(1.0, done))
 
         model.fit(dataset, start=start, callback=report)
     for warning in caught:
         console.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
 
 
-def about_lines(about: Mapping[str, Any]) -> Iterator[Text]:
+def draw_content(content: Mapping[str, Any]) -> Iterator[Text]:
     """Yield what a folder holds: a heading for each name, and its entries below."""
-    for name, value in about.items():
+    for name, value in content.items():
         shown = value if isinstance(value, dict | list) else [value]
         pairs = shown.items() if isinstance(shown, dict) else [("", v) for v in shown]
         yield Text(name, style="bold")
@@ -76,7 +86,7 @@ def about_lines(about: Mapping[str, Any]) -> Iterator[Text]:
 
 
 def draw_profile(profile: Profile, *, per_feature: int = 4) -> RenderableType:
-    """Draw features by impact, and under each its strongest tags as signed bars."""
+    """Draw features by impact, and below each its strongest tags as signed bars."""
     table = Table.grid(padding=(0, 2))
     table.add_column(min_width=26, overflow="fold")
     table.add_column(width=2 * _HALF + 1)
@@ -93,8 +103,7 @@ def draw_profile(profile: Profile, *, per_feature: int = 4) -> RenderableType:
                 Text(f"{affinity:+.2f}", style=_colour(affinity)),
                 f"{pressed:+d}" if pressed else "",
             )
-    sure = Text(_say_certainty(profile), style=QUIET)
-    return Group(table, sure)
+    return Group(table, Text(_describe_certainty(profile), style=QUIET))
 
 
 def draw_recommendations(
@@ -118,7 +127,7 @@ def draw_recommendations(
 
 
 def draw_explanation(explanation: Explanation) -> RenderableType:
-    """Draw the whole score of an item: every contribution, and their sum."""
+    """Draw every contribution to the score of an item, and their sum."""
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
@@ -144,18 +153,30 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
     return table
 
 
+def as_profile(profile: Profile) -> dict[str, Any]:
+    """Return a profile for JSON, with tags as texts."""
+    return {
+        "history": profile.history,
+        "presses": {str(tag): steps for tag, steps in profile.presses.items()},
+        "about": [str(tag) for tag in profile.about],
+        "certainty": profile.certainty,
+        "impacts": profile.impacts,
+        "affinities": {str(tag): a for tag, a in profile.affinities.items()},
+    }
+
+
 def as_reason(reason: AnyReason) -> dict[str, Any]:
-    """Return a reason of either kind for json, with its sentence."""
+    """Return a reason of either kind for JSON, with its sentence."""
     return {**asdict(reason), "sentence": reason.sentence()}
 
 
 def as_recommendation(found: Recommendation) -> dict[str, Any]:
-    """Return one place of a list for json."""
+    """Return one entry of a list for JSON."""
     return {**asdict(found), "reasons": [as_reason(r) for r in found.reasons]}
 
 
 def as_explanation(found: Explanation) -> dict[str, Any]:
-    """Return a whole explanation for json; `viewed` is there where viewed items have a part."""
+    """Return an explanation for JSON; `viewed` is present if viewed items contribute."""
     viewed = {"viewed": dict(found.viewed)} if found.viewed else {}
     return {
         "item_id": found.item_id,
@@ -169,14 +190,14 @@ def as_explanation(found: Explanation) -> dict[str, Any]:
 
 
 def as_origin(name: int | str | Tag, part: float) -> dict[str, Any]:
-    """Return one origin for json: an item of the history, or a feature of the person."""
+    """Return one origin for JSON: an item of the history, or a fact about the person."""
     if isinstance(name, Tag):
-        return {"person": str(name), "part": part}
+        return {"about": str(name), "part": part}
     return {"item_id": name, "part": part}
 
 
 def origin_titles(model: Teaser, origins: Iterable[int | str | Tag]) -> dict[int | str | Tag, str]:
-    """Return the titles of the items among origins, where they have one."""
+    """Return the titles of those origins that are items with a title."""
     items = [name for name in origins if not isinstance(name, Tag)]
     titles = {name: model.title(model.items_.index_of(name)) for name in items}
     return {name: title for name, title in titles.items() if title}
@@ -185,7 +206,7 @@ def origin_titles(model: Teaser, origins: Iterable[int | str | Tag]) -> dict[int
 def draw_origins(
     origins: Mapping[Any, float], titles: Mapping[int | str | Tag, str]
 ) -> RenderableType:
-    """Draw what each item and feature of a person adds to a tag's raw score, and the sum."""
+    """Draw what each item and each fact adds to a tag's raw score, and the sum."""
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold")
     table.add_column(justify="right")
@@ -198,8 +219,8 @@ def draw_origins(
     return table
 
 
-def say_change(before: Sequence[Recommendation], after: Sequence[Recommendation]) -> str:
-    """Say in a sentence what a press did to a list."""
+def describe_change(before: Sequence[Recommendation], after: Sequence[Recommendation]) -> str:
+    """Return a sentence on how a list changed."""
     ranks = {r.item_id: place for place, r in enumerate(before)}
     old = [(ranks[r.item_id], place) for place, r in enumerate(after) if r.item_id in ranks]
     rose = sum(now < then for then, now in old)
@@ -208,7 +229,7 @@ def say_change(before: Sequence[Recommendation], after: Sequence[Recommendation]
 
 
 def _signed_bar(value: float) -> Text:
-    """Draw a bar from the middle, to the right for a liking; full at 1 and -1."""
+    """Draw a bar from the middle, to the right if positive; full at 1 and -1."""
     length = min(_HALF, round(abs(value) * _HALF))
     if value >= 0:
         return Text.assemble(" " * _HALF, (_axis(), QUIET), (_block() * length, LIKES))
@@ -224,7 +245,7 @@ def _axis() -> str:
 
 
 def _shows(letter: str) -> bool:
-    """Tell whether the terminal's encoding has a letter."""
+    """Return whether the terminal's encoding has a letter."""
     try:
         letter.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -261,15 +282,9 @@ def _label(feature: str) -> str:
     return feature.replace("_", " ").capitalize()
 
 
-def _say_certainty(profile: Profile) -> str:
-    words = (
-        "not sure yet"
-        if profile.certainty < 0.5
-        else "fairly sure"
-        if profile.certainty < 0.75
-        else "sure"
-    )
+def _describe_certainty(profile: Profile) -> str:
+    certainty = profile.certainty
+    words = "not sure yet" if certainty < 0.5 else "fairly sure" if certainty < 0.75 else "sure"
     seen, pressed = len(profile.history), sum(map(abs, profile.presses.values()))
-    known = f", {len(profile.about)} features known" if profile.about else ""
-    said = f"{words}: certainty {profile.certainty:.1f}, {seen} items seen, {pressed} presses"
-    return said + known
+    facts = f", {len(profile.about)} facts about the person" if profile.about else ""
+    return f"{words}: certainty {certainty:.1f}, {seen} items seen, {pressed} presses{facts}"

@@ -1,157 +1,266 @@
-"""A data set made as the prepare command is told, and the rules that were used beside it."""
+"""The commands that read tables: prepare a data set, partition interactions."""
 
 import logging
+import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from rich.console import Console
+import typer
 
 from teaser import artifact
+from teaser.cli.options import (
+    AsJson,
+    LocalCluster,
+    OptionsOf,
+    Out,
+    Scheduler,
+    expand_options,
+    refuse_unused,
+)
+from teaser.cli.output import err, out, print_json, print_lines, print_next
 from teaser.data import events
 from teaser.data.dataset import Dataset
+from teaser.data.reading.partition_writer import write_partitions
 from teaser.data.sources import source as sources
 from teaser.data.tagging.rule_set import Rules
 from teaser.errors import ParameterError
 from teaser.model.gram.open import reached
 
+commands = typer.Typer()
+
 USER_RULES = "user_rules.toml"
 
 
-def prepare_data(
-    paths: Sequence[str | Path],
-    folder: Path,
-    console: Console,
-    *,
-    source: str | None,
-    rules: Path | None,
-    positive: str | None,
-    user: str | None,
-    item: str | None,
-    encoding: str | None,
-    imdb: Path | None,
-    seed: int | None,
-    users: str | Path | None = None,
-    user_rules: Path | None = None,
-    scheduler: str | None = None,
-    n_workers: int | None = None,
-) -> tuple[Dataset, Path]:
-    """Read tables, a public data set or the events, and save; return where the rules are written.
+@dataclass(frozen=True)
+class PrepareRequest:
+    """What to make a data set of, and how. None means that an option was not given.
 
-    Interactions that are a folder or an address are taken as partitions, and stay there. An
-    option that would do nothing is refused, whatever `None` is not.
+    Parameters
+    ----------
+    rules
+        TOML file of tag rules; inferred if not given.
+    positive
+        Which interactions count, such as 'rating >= 4'; all if not given.
+    user
+        Column of the user ids; user_id if not given.
+    item
+        Column of the item ids; item_id if not given.
+    encoding
+        Encoding of text tables; utf-8 if not given.
+    users
+        Table of user features; 'source' takes that of a public data set.
+    user_rules
+        TOML file of tag rules for user features; inferred if not given.
+    source
+        Reader of the public data set, such as ml-1m; auto recognises it, events generates one.
+    imdb
+        Folder of IMDb tables, for movielens.
+    seed
+        Seed of the generated events; 0 if not given.
+    start
+        First day of the generated events, as 2026-01-31; today if not given.
+    """
+
+    rules: Path | None = None
+    positive: str | None = None
+    user: str | None = None
+    item: str | None = None
+    encoding: str | None = None
+    users: str | None = None
+    user_rules: Path | None = None
+    source: str | None = None
+    imdb: Path | None = None
+    seed: int | None = None
+    start: str | None = None
+    scheduler: Scheduler = None
+    local_cluster: LocalCluster = None
+
+    def allow_only(self, what: str, *names: str) -> None:
+        """Raise `ParameterError` for an option that was given and has no effect."""
+        others = {name: value for name, value in asdict(self).items() if name not in names}
+        refuse_unused(what, **others)
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Return those of these options that were given."""
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+Request = Annotated[
+    PrepareRequest,
+    OptionsOf(
+        {
+            "Tables": ("user", "item", "encoding"),
+            "User features": ("users", "user_rules"),
+            "Public data sets": ("source", "imdb"),
+            "Generated events": ("seed", "start"),
+        }
+    ),
+]
+
+
+@commands.command()
+@expand_options
+def prepare(
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(help="Interactions and items; or the folder of a public data set."),
+    ] = None,
+    *,
+    folder: Out,
+    request: Request,
+    as_json: AsJson = False,
+) -> None:
+    """Make a data set of interactions and metadata, and write the tag rules beside it."""
+    paths = [text if "://" in text else Path(text) for text in tables or []]
+    with err.status("reading"):
+        dataset, written = prepare_data(paths, folder, request)
+    if as_json:
+        print_json(dataset.describe())
+        return
+    print_lines(dataset.lines())
+    if request.rules is None:
+        out.print(f"\n[bold]Tag rules[/], also in {written}:\n", soft_wrap=True)
+        out.print(dataset.rules.to_toml(), markup=False, highlight=False, soft_wrap=True)
+    if dataset.user_features is not None and request.user_rules is None:
+        out.print(f"\n[bold]Rules of user features[/] in {folder / USER_RULES}", soft_wrap=True)
+    print_next(f"teaser fit {shlex.quote(str(folder))} --out MODEL")
+
+
+@commands.command()
+def partition(
+    interactions: Annotated[
+        Path, typer.Argument(help="A file of interactions, or a folder of parquet files.")
+    ],
+    *,
+    folder: Out,
+    user: Annotated[str, typer.Option(help="Column of the user ids.")] = "user_id",
+    item: Annotated[str, typer.Option(help="Column of the item ids.")] = "item_id",
+    parts: Annotated[
+        int | None,
+        typer.Option(help="Number of partitions; one per million rows if not given."),
+    ] = None,
+) -> None:
+    """Write interactions as partitions by user, for data larger than memory or a cluster."""
+    with err.status("partitioning"):
+        written = write_partitions(interactions, folder, user=user, item=item, parts=parts)
+    print_lines(written.lines())
+    columns = "".join(
+        f" --{option} {shlex.quote(column)}"
+        for option, column in (("user", user), ("item", item))
+        if column != f"{option}_id"
+    )
+    print_next(f"teaser prepare {shlex.quote(str(folder))} ITEMS --out DATA{columns}")
+
+
+def prepare_data(
+    paths: Sequence[str | Path], folder: Path, request: PrepareRequest
+) -> tuple[Dataset, Path]:
+    """Make a data set and save it; return it and the path of its tag rules.
+
+    Two paths are interactions and items, where interactions in a folder or at an address are
+    partitions and stay there. One path is a public data set. An option without effect is refused.
     """
     artifact.check_target(folder, "dataset")
-    of_users: dict[str, Any] = {"users": users, "user-rules": user_rules}
-    if users is None:
-        refuse_unused("a data set without --users", **of_users)
-    of_tables: dict[str, Any] = {"user": user, "item": item, "encoding": encoding}
-    is_parted = len(paths) == 2 and source is None and _is_folder(paths[0])
-    if not is_parted:
-        of_cluster = {"scheduler": scheduler, "local-cluster": n_workers}
-        refuse_unused("interactions that are not in partitions", **of_cluster)
-    with _log_shown(), reached(scheduler, n_workers) as cluster:
-        if source == "events" and not paths:
-            of_tables |= of_users
-            refuse_unused("the generated events", positive=positive, imdb=imdb, **of_tables)
-            dataset = events.dataset(seed=seed or 0, rules=rules)
-        elif len(paths) == 1:
-            refuse_unused("a public data set", seed=seed, **of_tables)
-            found = _read_source(source or "auto", Path(paths[0]), console, imdb)
-            dataset = _from_source(found, rules, positive, users, user_rules)
-        elif len(paths) == 2 and source is None:
-            refuse_unused("two tables", imdb=imdb, seed=seed)
-            known = {"users": users, "user_rules": user_rules} if users is not None else {}
-            if is_parted:
-                refuse_unused("interactions in partitions", **of_users)
-            make: Callable[..., Dataset] = (
-                partial(Dataset.from_partitions, run=None if cluster is None else cluster.run)
-                if is_parted
-                else Dataset.from_tables
-            )
-            dataset = make(
-                *paths,
-                user=user or "user_id",
-                item=item or "item_id",
-                rules=rules,
-                positive=positive,
-                encoding=encoding or "utf-8",
-                **known,
-            )
-        else:
-            raise ParameterError(
-                f"Found {len(paths)} paths{f' and --source {source}' if source else ''}. Name two "
-                "files, interactions and items; or one folder of a public data set, with or "
-                "without --source; or --source events alone."
-            )
+    if request.users is None:
+        refuse_unused("a data set without --users", user_rules=request.user_rules)
+    with _log_on_stderr():
+        dataset = _read(paths, request)
     dataset.save(folder)
     if dataset.user_features is not None:
-        _write_rules(dataset.user_features.rules, folder, user_rules, console, "--user-rules")
-    return dataset, _write_rules(dataset.rules, folder, rules, console)
+        _write_rules(dataset.user_features.rules, folder, request.user_rules, "--user-rules")
+    return dataset, _write_rules(dataset.rules, folder, request.rules, "--rules")
+
+
+def _read(paths: Sequence[str | Path], request: PrepareRequest) -> Dataset:
+    if request.source == "events" and not paths:
+        return _generate_events(request)
+    if len(paths) == 1:
+        return _read_source(Path(paths[0]), request)
+    if len(paths) == 2 and request.source is None:
+        read = _read_partitions if _is_folder(paths[0]) else _read_tables
+        return read(paths[0], paths[1], request)
+    named = f" and --source {request.source}" if request.source else ""
+    raise ParameterError(
+        f"Found {len(paths)} paths{named}. Name two files, interactions and items; or one folder "
+        "of a public data set, with or without --source; or --source events alone."
+    )
 
 
 def _is_folder(path: str | Path) -> bool:
     return "://" in str(path) or Path(path).is_dir()
 
 
-def _read_source(name: str, path: Path, console: Console, imdb: Path | None) -> sources.Source:
+def _generate_events(request: PrepareRequest) -> Dataset:
+    request.allow_only("the generated events", "source", "rules", "seed", "start")
+    return events.dataset(start=_read_date(request.start), **request.given("seed", "rules"))
+
+
+def _read_date(text: str | None) -> date | None:
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise ParameterError(
+            f"--start must be a date such as 2026-01-31, found {text!r}."
+        ) from None
+
+
+_OF_TABLES = ("rules", "positive", "user", "item", "encoding")
+_OF_USERS = ("users", "user_rules")
+_OF_CLUSTER = ("scheduler", "local_cluster")
+
+
+def _read_tables(interactions: str | Path, items: str | Path, request: PrepareRequest) -> Dataset:
+    refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
+    request.allow_only("two tables", *_OF_TABLES, *_OF_USERS)
+    return Dataset.from_tables(interactions, items, **request.given(*_OF_TABLES, *_OF_USERS))
+
+
+def _read_partitions(
+    interactions: str | Path, items: str | Path, request: PrepareRequest
+) -> Dataset:
+    request.allow_only("interactions in partitions", *_OF_TABLES, *_OF_CLUSTER)
+    with reached(request.scheduler, request.local_cluster) as cluster:
+        run = None if cluster is None else cluster.run
+        return Dataset.from_partitions(interactions, items, run=run, **request.given(*_OF_TABLES))
+
+
+def _read_source(path: Path, request: PrepareRequest) -> Dataset:
+    """Read a public data set; its user features are used only if --users source is given."""
+    refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
+    request.allow_only("a public data set", "source", "imdb", "rules", "positive", *_OF_USERS)
+    name = request.source or "auto"
     if name == "auto":
         name = sources.detect(path)
-        console.print(f"{path} holds {name}", highlight=False, soft_wrap=True)
-    options = {} if imdb is None else {"imdb": imdb}
-    return sources.read_source(name, path, **options)
-
-
-def _from_source(
-    found: sources.Source,
-    rules: Path | None,
-    positive: str | None,
-    users: str | Path | None,
-    user_rules: Path | None,
-) -> Dataset:
-    """Make a data set of a public one, with what it knows of its users only if that is asked."""
-    table: Any = users
-    how: Any = user_rules
-    if str(users) == "source":
-        table, how = found.users, user_rules or found.user_rules
-        if table is None:
+        err.print(f"{path} holds {name}", highlight=False, soft_wrap=True)
+    found = sources.read_source(name, path, **request.given("imdb"))
+    options: dict[str, Any] = {"rules": found.rules, "positive": found.positive}
+    options |= request.given("rules", "positive", *_OF_USERS)
+    if request.users == "source":
+        if found.users is None:
             raise ParameterError(
-                f"The data set {found.name} tells nothing of its users. Leave out --users source."
+                f"The data set {found.name} has no user features. Leave out --users source."
             )
+        options |= {"users": found.users, "user_rules": request.user_rules or found.user_rules}
     return Dataset.from_tables(
-        found.interactions,
-        found.items,
-        user=found.user,
-        item=found.item,
-        rules=found.rules if rules is None else rules,
-        positive=positive or found.positive,
-        users=table,
-        user_rules=how,
+        found.interactions, found.items, user=found.user, item=found.item, **options
     )
 
 
-def refuse_unused(what: str, **options: object) -> None:
-    """Raise for an option that would do nothing."""
-    for name, value in options.items():
-        if value is not None:
-            raise ParameterError(f"--{name} has no meaning for {what}. Leave it out.")
-
-
-def _write_rules(
-    rules: Rules, folder: Path, given: Path | None, console: Console, option: str = "--rules"
-) -> Path:
-    """Write the rules beside the data set, and never over a file that somebody edited."""
+def _write_rules(rules: Rules, folder: Path, given: Path | None, option: str) -> Path:
+    """Write the rules beside the data set, unless that replaces a file that was edited."""
     path = folder / (USER_RULES if option == "--user-rules" else "rules.toml")
     beside = path.with_suffix(".inferred.toml")
     if path.exists() and given is not None:
         return path
     if path.exists() and path.read_text(encoding="utf-8") != rules.to_toml(option):
-        console.print(
-            f"[yellow]warning:[/] {path} is not what was used now, and is kept; pass it with "
-            f"{option} to use it. The rules used are in {beside.name} beside it.",
+        err.print(
+            f"[yellow]warning:[/] {path} differs from the rules used now and is kept. Pass it "
+            f"with {option} to use it. The rules used are in {beside.name} beside it.",
             soft_wrap=True,
         )
         path = beside
@@ -160,8 +269,8 @@ def _write_rules(
 
 
 @contextmanager
-def _log_shown() -> Iterator[None]:
-    """Show what the readers of public data sets have to say, on stderr."""
+def _log_on_stderr() -> Iterator[None]:
+    """Show the log of the readers of public data sets."""
     logger = logging.getLogger("teaser")
     handler = logging.StreamHandler(sys.stderr)
     level = logger.level

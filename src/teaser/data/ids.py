@@ -1,4 +1,4 @@
-"""The owner's ids, in order, and the position of each."""
+"""The owner's ids in order, with the position of each."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,31 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from teaser.errors import UnknownItemError, closest
+from teaser.errors import UnknownItemError, closest_names
 
 ItemId = int | str
-_WHOLE = re.compile(r"-?[0-9]{1,19}")
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 
 class Ids(Sequence[ItemId]):
-    """The owner's names, in order, and the position of each; `"17"` finds 17 as well."""
+    """The owner's ids in order, with the position of each; `"17"` finds 17 as well."""
 
     def __init__(self, names: Iterable[ItemId]) -> None:
         self._names = tuple(names)
-        self._place = {name: i for i, name in enumerate(self._names)}
+        self._position = {name: i for i, name in enumerate(self._names)}
 
     def __len__(self) -> int:
         return len(self._names)
 
-    def __getitem__(self, place: Any) -> Any:
-        return self._names[place]
+    def __getitem__(self, key: Any) -> Any:
+        return self._names[key]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ids | list | tuple):
             return NotImplemented
         return tuple(other) == self._names
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         few = ", ".join(repr(n) for n in self._names[:3])
@@ -43,23 +41,21 @@ class Ids(Sequence[ItemId]):
         """Return the position of a name, or None."""
         if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
             return None
-        place = self._place.get(name if isinstance(name, str) else int(name))
-        if place is None and not isinstance(name, str):
-            return self._place.get(str(name))
-        if place is None and _WHOLE.fullmatch(str(name).strip()):
-            return self._place.get(int(name))
-        return place
+        position = self._position.get(name if isinstance(name, str) else int(name))
+        if position is None and not isinstance(name, str):
+            return self._position.get(str(name))
+        if position is None and _INTEGER.fullmatch(str(name).strip()):
+            return self._position.get(int(name))
+        return position
 
     def index_of(self, name: object) -> int:
-        """Return the position of an item id, or raise `UnknownItemError` that names the closest."""
+        """Return the position of an item id, or raise `UnknownItemError`."""
         place = self.find(name)
         if place is None:
-            near = closest(str(name), map(str, self._names))
-            raise UnknownItemError(
-                f"Unknown item {name!r}; the catalogue has {len(self):,} items.{near}"
-            )
+            near = closest_names(str(name), map(str, self._names))
+            raise UnknownItemError(name, near, len(self))
         return place
 
     def extended(self, names: Iterable[ItemId]) -> "Ids":
-        """Return these names followed by further ones."""
+        """Return these ids followed by further ones."""
         return Ids((*self._names, *names))

@@ -1,4 +1,4 @@
-"""Strong generalisation: people to learn from, people to tune on, people to test on."""
+"""Strong generalisation: disjoint users for training, validation and test."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.ids import Ids
+from teaser.data.sparse_matrix import binary_matrix, fixed
 from teaser.errors import DataError, ParameterError
 
 Array = NDArray[Any]
@@ -17,19 +18,19 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """People whose choices are partly shown to a model and partly held out.
+    """Users whose choices are partly shown to a model and partly held out.
 
     Attributes
     ----------
     history
-        What a model is shown (people x items), binary; a row may be empty.
+        What a model is shown (users x items), binary; a row may be empty.
     held_out
-        What it should find (people x items), binary; disjoint from the history, at least one
-        item for everyone.
+        What it should find (users x items), binary; disjoint from the history, at least one
+        item for every user.
     users
-        The owner's ids of these people, in the order of the rows.
-    people
-        What is known of them (people x tags of people), binary, or None.
+        The owner's ids of the users, in the order of the rows.
+    user_features
+        The features of the users (users x user tags), binary, or None.
     """
 
     history: sp.csr_array = field(repr=False)
@@ -39,71 +40,64 @@ class Fold:
 
     def __post_init__(self) -> None:
         for name in ("history", "held_out"):
-            object.__setattr__(self, name, _fixed(getattr(self, name), name))
+            object.__setattr__(self, name, _binary(getattr(self, name), name))
         if self.history.shape != self.held_out.shape or len(self.users) != self.n_users:
             raise DataError(
-                f"A fold needs rows of equal people and items: the history is "
-                f"{_said(self.history)}, the held-out part {_said(self.held_out)}, and there are "
+                f"The parts of a fold must have equal shapes: the history is "
+                f"{_shape(self.history)}, the held-out part {_shape(self.held_out)}, and there are "
                 f"{len(self.users):,} users."
             )
         if self.user_features is not None:
-            object.__setattr__(self, "user_features", _fixed(self.user_features, "user_features"))
+            object.__setattr__(self, "user_features", _binary(self.user_features, "user_features"))
             if self.user_features.shape[0] != self.n_users:
                 raise DataError(
-                    f"A fold of {self.n_users:,} people cannot hold what is known of "
+                    f"A fold of {self.n_users:,} users needs as many rows of user features, found "
                     f"{self.user_features.shape[0]:,}."
                 )
         both = int(self.history.multiply(self.held_out).nnz)
         none = int((np.diff(self.held_out.indptr) == 0).sum())
         if both or none:
             raise DataError(
-                f"In a fold everyone has held-out items that are not in the history: {both:,} "
-                f"are in both, and {none:,} of {self.n_users:,} people have none."
+                "Every user of a fold needs held-out items, and they must not be in the history: "
+                f"{both:,} are in both, and {none:,} of {self.n_users:,} users have none."
             )
 
     @property
     def n_users(self) -> int:
-        """How many people it has."""
+        """The number of users."""
         return int(self.history.shape[0])
 
     @property
     def n_items(self) -> int:
-        """How many items the catalogue has."""
+        """The number of items."""
         return int(self.history.shape[1])
 
     def shortened(self, most: int, *, rng: int | np.random.Generator) -> "Fold":
-        """Return the fold with at most so many items in each history, drawn at random.
+        """Return the fold with at most `most` items in each history, drawn at random.
 
-        What is taken out of a history is held out instead: with 0, everyone is without history
-        and all of their choices are to be found.
+        Items taken out of a history are held out instead. With 0, no user has a history and all
+        choices are held out.
         """
         generator = as_generator(rng)
         if not _is_whole(most) or most < 0:
             raise ParameterError(f"most must be a whole number of at least 0, found {most!r}.")
-        H = self.history
-        person = np.repeat(np.arange(self.n_users), np.diff(H.indptr))
-        order = np.lexsort((generator.random(H.nnz), person))
-        kept = np.zeros(H.nnz, dtype=bool)
-        kept[order] = np.arange(H.nnz) - H.indptr[person] < most
-        moved = _part(H, person, ~kept)
-        return replace(
-            self, history=_part(H, person, kept), held_out=sp.csr_array(self.held_out + moved)
-        )
+        kept, moved = _drawn(self.history, np.full(self.n_users, most), generator)
+        return replace(self, history=kept, held_out=sp.csr_array(self.held_out + moved))
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Three disjoint groups of people over one catalogue.
+    """Three disjoint groups of users over the same items.
 
     Attributes
     ----------
     training
-        The people to learn from, with all of their interactions. Items and tags are those of the
-        whole catalogue; how popular an item is counts these people alone.
+        The users to learn from, with all of their interactions. Items and tags are those of the
+        whole data set; popularity counts these users only.
     validation
-        The people to choose hyper-parameters by.
+        The users to choose hyper-parameters with.
     test
-        The people to report on, once.
+        The users to report on, once.
     """
 
     training: Dataset
@@ -120,23 +114,23 @@ def split(
     held_out: float = 0.2,
     rng: int | np.random.Generator,
 ) -> Split:
-    """Split a data set by people, and the choices of those evaluated into history and held out.
+    """Split a data set by users, and the choices of evaluated users into history and held-out.
 
-    Which people, and which of their choices, is drawn at random, as in the paper; the time of
-    an interaction plays no part, also where it is known. Of n choices, the whole part of
-    `held_out` x n is held out, but at least one and at most n - 1.
+    Users and their held-out choices are drawn at random, as in the paper; the time of an
+    interaction is not used. Of n choices, floor(`held_out` x n) are held out, but at least one
+    and at most n - 1.
 
-    The test people and their held-out choices do not depend on `n_validation`.
+    The test users and their held-out choices do not depend on `n_validation`.
 
     Parameters
     ----------
     n_validation, n_test
-        How many people to validate and test on: a whole number, or a fraction of those who have
+        The number of users to validate and test on: an integer, or a fraction of those with
         enough interactions. 0 leaves the fold empty.
     min_interactions
-        Interactions that a person needs to be evaluated; others are learnt from. At least 2.
+        Interactions that an evaluated user needs; users with fewer are in training. At least 2.
     held_out
-        The share of a person's choices that is held out.
+        The share of a user's choices that is held out.
     rng
         Seed or generator of every draw.
     """
@@ -165,62 +159,58 @@ def split(
 
 
 def as_generator(rng: Any) -> np.random.Generator:
-    """Return the generator of a seed, or the one given; no seed at all is refused."""
+    """Return the generator of a seed, or the one given; None is refused."""
     if isinstance(rng, np.random.Generator) or (_is_whole(rng) and rng >= 0):
         return np.random.default_rng(rng)
     raise ParameterError(f"rng must be a generator or a seed of at least 0, found {rng!r}.")
 
 
 def _fold(dataset: Dataset, rows: Array, share: float, rng: np.random.Generator) -> Fold:
-    """Hold out a random share of the choices of each of these people."""
+    """Hold out a random share of the choices of each of these users."""
     X = sp.csr_array(dataset.X[rows])
     X.sort_indices()
     lengths = np.diff(X.indptr)
-    # A product such as 0.29 x 100 may fall just short of the whole number that is meant.
+    # 0.29 x 100 is slightly below 29 in floating point.
     wanted = np.floor(share * lengths + 1e-9).astype(np.int64)
-    wanted = np.clip(wanted, 1, np.maximum(1, lengths - 1))
-    person = np.repeat(np.arange(len(rows)), lengths)
-    order = np.lexsort((rng.random(X.nnz), person))
-    rank = np.arange(X.nnz) - X.indptr[person]
-    out = np.zeros(X.nnz, dtype=bool)
-    out[order] = rank < wanted[person]
+    held_out, history = _drawn(X, np.clip(wanted, 1, np.maximum(1, lengths - 1)), rng)
     return Fold(
-        history=_part(X, person, ~out),
-        held_out=_part(X, person, out),
-        users=_named(dataset.users, rows),
+        history=history,
+        held_out=held_out,
+        users=Ids(dataset.users[i] for i in rows.tolist()),
         user_features=None if dataset.F is None else dataset.F[rows],
     )
 
 
-def _part(X: sp.csr_array, person: Array, kept: Array) -> sp.csr_array:
-    place = (person[kept], X.indices[kept])
-    return sp.csr_array((np.ones(int(kept.sum()), np.float32), place), shape=X.shape)
+def _drawn(
+    X: sp.csr_array, counts: Array, rng: np.random.Generator
+) -> tuple[sp.csr_array, sp.csr_array]:
+    """Return `counts` random entries of each row of X, and the rest."""
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    order = np.lexsort((rng.random(X.nnz), row))
+    drawn = np.zeros(X.nnz, dtype=bool)
+    drawn[order] = np.arange(X.nnz) - X.indptr[row] < counts[row]
+    first, rest = (binary_matrix(row[part], X.indices[part], X.shape) for part in (drawn, ~drawn))
+    return first, rest
 
 
-def _fixed(matrix: Any, name: str) -> sp.csr_array:
-    """Return a sorted binary copy that cannot be changed."""
+def _binary(matrix: Any, name: str) -> sp.csr_array:
+    """Return a sorted, binary, read-only copy."""
     rows = sp.csr_array(matrix, dtype=np.float32, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     if not (rows.data == 1).all():
-        raise DataError(f"The {name.replace('_', '-')} part of a fold must hold only 0 and 1.")
-    for part in (rows.data, rows.indices, rows.indptr):
-        part.flags.writeable = False
-    return rows
-
-
-def _named(users: Ids, rows: Array) -> Ids:
-    return Ids(users[i] for i in rows.tolist())
+        raise DataError(f"The {name.replace('_', '-')} part of a fold must contain only 0 and 1.")
+    return fixed(rows)
 
 
 def _count(name: str, wanted: Any, able: int) -> int:
-    """Return how many people are wanted, of a count or a fraction."""
+    """Return the number of users, given as a count or a fraction."""
     if _is_whole(wanted) and wanted >= 0:
         return int(wanted)
     if isinstance(wanted, float | np.floating) and 0 < wanted < 1:
         return max(1, math.floor(wanted * able + 1e-9))
     raise ParameterError(
-        f"{name} must be a whole number of people or a fraction between 0 and 1, found {wanted!r}."
+        f"{name} must be a whole number or a fraction between 0 and 1, found {wanted!r}."
     )
 
 
@@ -228,14 +218,14 @@ def _check_enough(n_users: int, able: int, validated: int, tested: int, least: i
     wanted = validated + tested
     if wanted > able:
         raise DataError(
-            f"{validated:,} validation and {tested:,} test users were asked for, {wanted:,} in "
-            f"all, but of {n_users:,} users only {able:,} have at least {least} interactions. "
+            f"{validated:,} validation and {tested:,} test users are {wanted:,}, but only "
+            f"{able:,} of {n_users:,} users have at least {least} interactions. "
             "Ask for fewer, or lower min_interactions."
         )
     if wanted >= n_users:
         raise DataError(
             f"{validated:,} validation and {tested:,} test users leave none of {n_users:,} users "
-            "to learn from. Ask for fewer."
+            "for training. Ask for fewer."
         )
 
 
@@ -243,5 +233,5 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _said(matrix: sp.csr_array) -> str:
+def _shape(matrix: sp.csr_array) -> str:
     return " x ".join(f"{n:,}" for n in matrix.shape)

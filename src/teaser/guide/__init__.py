@@ -1,4 +1,4 @@
-"""GUIDE: what helps a person to steer."""
+"""Functions that help a person to steer: lift, similarity, quick start, statements, variety."""
 
 from teaser.guide.lift import Lift, smallest_presses
 from teaser.guide.quick_start import quick_picks

@@ -1,4 +1,4 @@
-"""What would bring this up: the fewest presses that put an item among a person's first."""
+"""Lift: the fewest presses that bring an item into the first places of a list."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from teaser.profile import (
     press,
 )
 
-# In presses: what rounding may do to a gap.
+# The rounding error of a gap, in presses.
 _MARGIN = 1e-9
 _ROWS = 40
 
@@ -39,11 +39,11 @@ class Lift:
     Attributes
     ----------
     presses
-        What to press in addition to the presses there are; empty if the item is up already.
+        The presses to add to the current ones; empty if the item already ranks high enough.
     rank_before, rank_after
-        Its place among all items that can be recommended, 1 the first.
+        The item's rank among all items that can be recommended, from 1.
     score_before, score_after
-        Its score with the presses there were, and with these added.
+        The item's score with the current presses, and with `presses` added.
     """
 
     item_id: ItemId
@@ -56,7 +56,7 @@ class Lift:
 
     @property
     def total(self) -> int:
-        """How many single presses these are."""
+        """The number of single presses."""
         return sum(map(abs, self.presses.values()))
 
 
@@ -74,44 +74,43 @@ def smallest_presses(
 ) -> Lift | None:
     """Return the fewest presses that put an item into the first `rank` recommendations.
 
-    Fewest single presses; among those the fewest tags. `None` if `limit` single presses within
-    the bounds of each tag cannot do it, or if the item is in the history or not allowed and so
-    never recommended.
+    Among answers with equally few single presses, the one with the fewest tags is returned.
+    The result is `None` if `limit` presses are not enough, and if the item is never recommended
+    because it is in the history or not allowed.
 
     Parameters
     ----------
     presses
-        The presses there are. They stay and count: a tag at +4 can take one more +.
+        The current presses. They stay in force: a tag at +4 can take one more +.
     rank
-        How far up the item should come.
+        The rank that the item should reach.
     limit
-        The most single presses that are worth proposing. The search grows with it, and with how
-        many tags an item carries.
+        The largest number of single presses to propose. The cost of the search grows with it and
+        with the number of tags of the item.
     allowed
-        Which items may be recommended (n_items), as in `recommend`: others are neither passed nor
-        brought up. All, unless given.
-    people
-        What is known of the person, as in `recommend`.
+        Which items may be recommended (n_items), as in `recommend`; all by default.
+    about
+        Facts about the user, as in `recommend`.
 
     Notes
     -----
     Scores are linear in affinities, so a press on tag j that moves its affinity by x closes the
-    gap to rival c by x (D_ij - D_cj). Tags are 0 or 1: only + on the item's tags and - on others
-    can close a gap, and no gap ever widens. Popularity lies between and may go either way, and
-    so may a tag whose weights were learned. How far each further press moves an affinity, bounds
-    included, is a table of constants. The search goes through all choices of one press, two,
-    three, ... and drops one only if even the best use of what is left keeps `rank` rivals ahead,
-    or if another as good is looked at.
+    gap to rival c by x (D_ij - D_cj). For binary tags, only + on the item's tags and - on other
+    tags close a gap, and no gap widens. Popularity and tags with learned weights can act either
+    way. The effect of each further press, bounds included, is a table of constants.
 
-    Only rivals in the way are looked at: to pass some of the rivals asks for less than to pass
-    all, so the first answer is a lower bound; as soon as the true ranking, computed as `recommend`
-    does, confirms it, nothing smaller exists. Otherwise the rivals still ahead are added. Where a
-    tie would be lost (by popularity, then place, as in `recommend`), the rival must be passed by
-    1e-9 of a press, so that no answer hangs on rounding; where it would be won, reaching it is
-    enough.
+    The search enumerates all choices of one press, then two, then three, and so on. It prunes a
+    choice if its best continuation still leaves `rank` rivals ahead, or if an equally good choice
+    is examined elsewhere.
 
-    What viewed items add to a score (a model with a remainder) no press moves: it is a constant
-    of each item, and presses count as much as `steering.balance` leaves to tags.
+    The search starts with few rivals. Passing some rivals needs no more presses than passing all
+    of them, so its answer is a lower bound. If the full ranking, computed as in `recommend`,
+    confirms the answer, it is minimal; otherwise the rivals still ahead are added. Ties are broken
+    by popularity and position, as in `recommend`: a rival that would win the tie must be passed by
+    1e-9 of a press, so that no answer depends on rounding.
+
+    With a remainder, the part of viewed items is a constant of each item. Presses act on the part
+    that `steering.balance` leaves to tags.
     """
     model.check_fitted()
     for name, value in (("rank", rank), ("limit", limit)):
@@ -138,13 +137,13 @@ def smallest_presses(
 
 @dataclass(frozen=True)
 class _Case:
-    """One item, one person, and the presses there are."""
+    """One item, one user, and the current presses."""
 
     D: sp.csr_array
     item: int
     values: Array  # affinities before any press
-    weight: float  # what the tags' part of a score is multiplied by
-    viewed: Array | None  # what viewed items add to each score
+    weight: float  # factor of the tags' part of a score
+    viewed: Array | None  # part of the viewed items in each score
     placed: Mapping[int, int]
     step: float
     rivals: Array  # False for the history, what is not allowed, and the item itself
@@ -165,7 +164,7 @@ class _Case:
         return tags if self.viewed is None else np.asarray(self.weight * tags + self.viewed)
 
     def ahead(self, scores: Array) -> Array:
-        """Return the positions of the items that stand before the item."""
+        """Return the positions of the items that rank above the item."""
         own = scores[self.item]
         before = (scores > own) | ((scores == own) & ~self.wins_tie)
         return np.flatnonzero(before & self.rivals)
@@ -217,7 +216,7 @@ def _case(
 
 
 def _search(case: _Case, rank: int, limit: int) -> dict[int, int] | None:
-    """Try one press, two, three, ... against ever more rivals, until the true ranking agrees."""
+    """Try one press, two, three, ...; add rivals until the full ranking confirms the answer."""
     if case.weight == 0:
         return None
     now = case.scores({})
@@ -228,7 +227,7 @@ def _search(case: _Case, rank: int, limit: int) -> dict[int, int] | None:
         missed: set[int] = set()
         fewest = 0
         for found in board.answers(total, rank):
-            # An answer with more tags may stand behind one that more rivals would bring to light.
+            # With more rivals, an answer with fewer tags might come first: search again.
             if missed and (len(found) > fewest or len(missed) > _ROWS):
                 break
             fewest = len(found)
@@ -251,7 +250,7 @@ def _worst(places: Array, scores: Array, n: int) -> Array:
 
 @dataclass(frozen=True)
 class _Lever:
-    """A tag that can be pressed one way: against which rivals, and how far 0, 1, ... presses go."""
+    """A tag pressed in one direction: its effect on rivals and the reach of 0, 1, ... presses."""
 
     tag: int
     sign: int
@@ -260,21 +259,21 @@ class _Lever:
 
     @property
     def whole(self) -> int:
-        """How many presses move it by a whole step each."""
+        """The number of presses that each move the affinity by a full step."""
         steps = np.arange(len(self.reach))
         return int((np.abs(self.reach - steps) < 1e-9).sum()) - 1
 
 
 class _Board:
-    """The levers that can matter against some rivals, the strongest first.
+    """The levers that act on the given rivals, strongest first.
 
-    Gaps are counted in presses, and above 0 a rival is ahead. Popularity, which alone works both
-    ways, is no lever: `start` holds the gaps after each number of presses on it.
+    Gaps are in presses; a rival with a positive gap is ahead. Popularity acts in both directions,
+    so it is not a lever: `start` holds the gaps after each number of presses on it.
 
-    Lever A covers lever B if it works as well as B against every rival. A press taken
-    from B and given to A, as long as A moves by whole steps, then leaves no rival further ahead.
-    So the search skips B wherever A is pressed and not exhausted, or not pressed and able to take
-    all of B's presses: an equally good answer, with no more tags, exists without it.
+    Lever A covers lever B if A is at least as effective as B against every rival. Moving a press
+    from B to A then leaves no rival further ahead, as long as A moves by full steps. The search
+    skips B where A is pressed and not exhausted, and where A is not pressed and could take all of
+    B's presses: an equally good answer with no more tags exists without B.
     """
 
     def __init__(self, case: _Case, rows: Array, now: Array, limit: int) -> None:
@@ -301,7 +300,7 @@ class _Board:
         self._compare()
 
     def _compare(self) -> None:
-        """Note which levers cover which, and how many presses those take first."""
+        """Compute which levers cover which, and how many presses the covering levers take first."""
         shape = (len(self.levers), len(self.start[0][1]))
         W = np.array([lever.weights for lever in self.levers]).reshape(shape)
         self.whole = np.array([lever.whole for lever in self.levers], dtype=int)
@@ -338,10 +337,10 @@ class _Board:
         return [self._read(row) for row in found]
 
     def _bounds(self, order: list[int], total: int) -> list[tuple[Array, Array]]:
-        """Return, at each lever, what it and those after it can do.
+        """Return bounds on the effect of each lever and all later ones.
 
-        That is how far each rival can be pushed, and how far all of them together by 0, 1, ...
-        presses.
+        The first is how far each rival can be pushed; the second how far all rivals together can
+        be pushed by 0, 1, ... presses.
         """
         capacity = np.zeros(len(self.start[0][1]))
         gains: list[float] = []
@@ -350,7 +349,7 @@ class _Board:
             lever = self.levers[t]
             pushes = np.maximum(lever.weights, 0)
             capacity = capacity + pushes * lever.reach[-1]
-            # Presses may be flat at first: the best slope bounds them all.
+            # The first presses may have no effect, so the best slope is the bound.
             m = np.arange(1, len(lever.reach))
             best = np.repeat((lever.reach[1:] / m).max(), len(m)) * pushes.sum()
             gains = sorted([*gains, *best.tolist()], reverse=True)[:total]
@@ -361,7 +360,7 @@ class _Board:
         return out[::-1]
 
     def _branch(self, gaps: Array, left: Array, path: Array, t: int) -> tuple[Array, Array, Array]:
-        """Press lever t not at all, once, twice, ... where the levers that cover it allow that."""
+        """Press lever t 0, 1, 2, ... times, where the levers that cover it allow it."""
         lever, above = self.levers[t], self.covered_by[t]
         pressed, whole = path[:, above], self.whole[above]
         free = (pressed >= whole) | (pressed == 0)
@@ -382,9 +381,9 @@ class _Board:
 
 
 def _hopeful(gaps: Array, left: Array, rank: int, reach: Array, supply: Array) -> Array:
-    """Tell where the presses left may still leave fewer than `rank` rivals ahead.
+    """Return where the remaining presses may still leave fewer than `rank` rivals ahead.
 
-    `reach` is how far they can push each rival, `supply` how far all of them together.
+    `reach` bounds the push on each rival, `supply` the push on all rivals together.
     """
     stuck = (gaps > reach).sum(axis=1) >= rank
     need = np.sort(np.maximum(gaps, 0), axis=1)[:, : gaps.shape[1] - rank + 1].sum(axis=1)

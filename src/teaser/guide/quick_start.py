@@ -1,4 +1,4 @@
-"""A quick start: which few items to ask a new person about."""
+"""Quick start: the few items to ask a new visitor about."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,9 +12,9 @@ from teaser.data.ids import ItemId
 from teaser.model.checks import check_k
 from teaser.model.tagged import TaggedModel
 
-# Well known is what is among the first tenth by popularity, between these bounds.
+# The most popular tenth of the items counts as well known, within these bounds.
 _KNOWN = (30, 150)
-# Tastes are stood for by what people choose most.
+# The most chosen items represent possible tastes.
 _TASTES = 1_000
 
 Array = NDArray[Any]
@@ -27,25 +27,25 @@ def quick_picks(
     shown: Iterable[ItemId] = (),
     k: int = 6,
 ) -> list[ItemId]:
-    """Return k well-known items to choose from, whose choice tells most about a person's taste.
+    """Return k well-known items whose choice is most informative about a new user's taste.
 
-    A choice tells the most when everybody finds something near to their taste, and it is far
-    from what others would take. What a pick of item i tells is its encoder row E_i; how near
-    items i and c are is the cosine of their rows, tags weighted by how many items carry them,
-    and 0 where it is negative. One after the other, the item is taken that adds most to
+    The items should cover the space of tastes: every likely taste has one of them near. Picking
+    item i reveals its encoder row E_i. The similarity of items i and c is the cosine of their
+    rows, with tags weighted by the number of items that carry them, and 0 where it is negative.
+    Items are taken greedily to maximise
 
-        sum over items c of  w_c * highest nearness of c to an item shown or taken
+        sum over items c of  w_c * max similarity of c to an item shown or taken
 
-    where w_c is how likely c is to be to the person's taste: its popularity, multiplied, once
-    there are picks, by the exponential of its standardised score for a profile of the picks,
-    popularity left out.
+    where w_c is the likelihood that c is to the user's taste: its popularity and, after the first
+    pick, also the exponential of its standardised score for the profile of the picks, without
+    popularity.
 
     Parameters
     ----------
     picks
-        What the person picked so far.
+        Items that were picked so far.
     shown
-        What was shown so far. Neither is proposed again, so that k and less are left at the end.
+        Items that were shown so far. Neither is proposed again, so fewer than k may be left.
     """
     model.check_fitted()
     k = check_k(k)
@@ -63,7 +63,7 @@ def quick_picks(
 
 
 def _likelihood(model: TaggedModel, tastes: Array, picked: Sequence[ItemId]) -> Array:
-    """Return how likely each item is to be to the taste of somebody who picked some."""
+    """Return the likelihood of each item, given the picks."""
     worth = model.popularity_[tastes]
     if not picked:
         return np.asarray(worth)
@@ -76,7 +76,7 @@ def _likelihood(model: TaggedModel, tastes: Array, picked: Sequence[ItemId]) -> 
 
 
 def _directions(model: TaggedModel, places: Sequence[int] | Array) -> Array:
-    """Return what items say about taste, in rows of length 1 or 0 (items x tags)."""
+    """Return weighted encoder rows of items, scaled to length 1 or 0 (items x tags)."""
     n = len(places)
     single = sp.csr_array(
         (np.ones(n), np.asarray(places, dtype=np.int64), np.arange(n + 1)),
@@ -89,7 +89,7 @@ def _directions(model: TaggedModel, places: Sequence[int] | Array) -> Array:
 
 
 def _cover(worth: Array, nearness: Array, reached: Array, k: int) -> list[int]:
-    """Return the columns taken one by one; of equals the first, which is the best known."""
+    """Return the columns taken greedily; ties go to the first, the most popular one."""
     free = np.ones(nearness.shape[1], dtype=bool)
     taken: list[int] = []
     for _ in range(min(k, len(free))):

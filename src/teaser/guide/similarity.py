@@ -1,4 +1,4 @@
-"""Items that share tags: the rarer a tag, the more it counts."""
+"""Similar items, by the tags they share; rare tags count more."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +47,7 @@ def similar(model: TaggedModel, item_id: ItemId, *, k: int = 10) -> list[Similar
     item = model.items_.index_of(item_id)
     V = rarity_rows(model)
     own = V[[item]].toarray().ravel()
-    # Equal rows may differ by a rounding; the twelfth digit must not decide before popularity.
+    # Round, so that ties are broken by popularity and not by rounding errors.
     similarity = np.round(np.clip(V @ own, 0, 1), 12)
     best = top_k(similarity, k, exclude=np.array([item]), tie=model.popularity_)
     return [
@@ -64,8 +64,8 @@ def similar(model: TaggedModel, item_id: ItemId, *, k: int = 10) -> list[Similar
 def rarity_rows(model: TaggedModel, places: Array | None = None) -> sp.csr_array:
     """Return the items' tags weighted by log(1 + items / carriers), in rows of length 1 or 0.
 
-    The columns are those of the decoder, that of popularity is 0; the rows are those of all
-    items, or of the ones at the places named.
+    The columns are those of the decoder, with 0 for popularity. The rows are all items, or those
+    at the given positions.
     """
     n_items, n_tags = model.decoder_.shape
     carriers = np.bincount(model.decoder_.indices, minlength=n_tags)

@@ -1,4 +1,4 @@
-"""Two or three plain statements about a person's taste, each open to disagreement."""
+"""Two or three plain statements about a profile, each of which can be contradicted."""
 
 import math
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.profile import DEFAULT_STEERING, MAX_PRESSES, POPULARITY, Profile
 
-# Of the strongest affinity with a tag, so that weak leanings are not spoken of beside strong ones.
+# Only affinities of at least this share of the strongest one are stated.
 _SHARE = 0.5
-# Below half a press nothing is said, however weak the rest.
+# Affinities below half a press are never stated.
 _LEAST = 0.1
 _TOGETHER, _APART = 3, 2
 
@@ -25,9 +25,9 @@ class Statement:
     Attributes
     ----------
     tags
-        Of different features, strongest affinity first; every one has the sign of `leaning`.
+        Tags of different features, strongest affinity first, all with the sign of `leaning`.
     strength
-        The smallest absolute affinity among them: what holds for all.
+        The smallest absolute affinity among the tags.
     """
 
     leaning: Literal[1, -1]
@@ -36,13 +36,13 @@ class Statement:
 
 
 def statements(profile: Profile, *, limit: int = 3) -> list[Statement]:
-    """Return at most `limit` statements that the numbers of a profile support.
+    """Return at most `limit` statements that a profile supports.
 
-    The first says what the person leans towards: the strongest tag of each of up to three
-    features. Up to two others each name one tag that the person leans away from, so that each can
-    be denied by itself. Spoken of is only an affinity of at least half the strongest one, and of
-    at least 0.1; popularity never is, nor a leaning that the person's own presses on the tag
-    speak against. A profile of which nothing is known has no statements.
+    The first names what the user leans towards: the strongest tag of each of up to three
+    features. Up to two more each name one tag that the user leans away from, so that each can be
+    contradicted on its own. An affinity is stated only if it is at least 0.1 and at least half
+    the strongest one. Popularity is never stated, nor an affinity that the user's own presses
+    oppose. An empty profile has no statements.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise ParameterError(f"limit must be a whole number of at least 0, found {limit!r}.")
@@ -66,31 +66,31 @@ def statements(profile: Profile, *, limit: int = 3) -> list[Statement]:
 
 def undo_presses(
     statement: Statement,
-    learnt: Profile,
+    learned: Profile,
     presses: Mapping[Tag, int] | None = None,
     *,
     step: float = DEFAULT_STEERING.step,
 ) -> dict[Tag, int]:
-    """Return the presses that "not really" means: as many as bring each affinity to 0 or beyond.
+    """Return the presses behind "not really": as many as bring each affinity to 0 or beyond.
 
-    Where the last possible press does not reach 0, it is that one: `statements` leaves a tag that
-    was pressed against unsaid in any case. A tag at its last press is left out.
+    If all remaining presses do not reach 0, they are all returned: `statements` does not state a
+    tag that was pressed against. A tag without remaining presses is left out.
 
     Parameters
     ----------
     statement
-        What is denied.
-    learnt
-        The profile of the same person without any press.
+        The statement that is contradicted.
+    learned
+        The profile of the same user without presses.
     presses
-        The presses there are, on top of which these come.
+        The current presses, to which these are added.
     step
         How far one press moves an affinity.
     """
     found = {}
     for tag in statement.tags:
-        a, now = statement.leaning * learnt.affinities[tag], (presses or {}).get(tag, 0)
-        # As a little more than n presses may be a slip of the last digit, it is n.
+        a, now = statement.leaning * learned.affinities[tag], (presses or {}).get(tag, 0)
+        # Rounding may lift n presses slightly above n.
         wanted = max(1, math.ceil(a / step - 1e-9))
         steps = -statement.leaning * min(MAX_PRESSES, wanted) - now
         if steps * statement.leaning < 0:
@@ -99,7 +99,7 @@ def undo_presses(
 
 
 def say(statement: Statement) -> str:
-    """Say a statement in English.
+    """Return a statement as an English sentence.
 
     Examples
     --------

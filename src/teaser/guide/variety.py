@@ -1,4 +1,4 @@
-"""A list with less of the same: match weighed against overlap of tags."""
+"""Variety: a list re-ranked so that its items differ from each other."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,14 +33,14 @@ def varied(
     about: About | None = None,
     steering: Steering = DEFAULT_STEERING,
 ) -> list[Recommendation]:
-    """Return k of the best items for a person, chosen so that they differ from each other.
+    """Return k of the best items for a user, chosen so that they differ from each other.
 
-    One after the other, the item of largest
+    Items are taken greedily by the largest
 
         (1 - variety) * match - variety * overlap
 
-    is taken, where overlap is the highest similarity (see `guide.similar`) to those taken
-    already. Only the order is changed: score, match and reasons are those of `recommend`.
+    where overlap is the highest similarity (see `guide.similar`) to the items taken so far.
+    Score, match and reasons are those of `recommend`.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ def varied(
     pool
         How many of the best items to choose from; at least k.
     exclude_history, negative_reasons
-        As of `recommend`.
+        As in `recommend`.
     allowed
         Which items may be recommended: true or false for each, in the order of `items_`.
-    people
-        What is known of the person, as of `recommend`.
+    about
+        Facts about the user, as in `recommend`.
     """
     profile = model.profile(history, presses, about=about, steering=steering)
     scores = model.scores(profile)
@@ -73,7 +73,7 @@ def spread(
     seen: Sequence[int] = (),
     allowed: Array | None = None,
 ) -> Array:
-    """Return the positions of the items that `varied` lists, for a person's scores of all items.
+    """Return the positions of the items that `varied` lists, given the scores of all items.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def spread(
 
 
 def _take(match: Array, V: sp.csr_array, variety: float, k: int) -> Array:
-    """Return the positions taken one by one; of equals the first."""
+    """Return the positions taken greedily; ties go to the first."""
     likeness = (V @ V.T).toarray()
     overlap = np.zeros(len(match))
     free = np.ones(len(match), dtype=bool)

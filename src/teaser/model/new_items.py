@@ -10,7 +10,8 @@ import polars as pl
 import scipy.sparse as sp
 
 from teaser.data.ids import Ids, ItemId
-from teaser.data.reading.interactions import check_items, read_table
+from teaser.data.reading.files import read_table
+from teaser.data.reading.interactions import check_items
 from teaser.data.tagging.one_hot import encode_tags
 from teaser.data.tagging.rule_set import Rules
 from teaser.data.tagging.tag import Tag, resolve_tag

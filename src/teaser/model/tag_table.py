@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser.artifact import Content
-from teaser.data.dataset import Dataset, pack, tag_frame, tags_from, unpack
+from teaser.data.dataset import Dataset
+from teaser.data.sparse_matrix import pack, unpack
 from teaser.data.tagging.rule_set import Rules
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, tag_frame, tags_from
 from teaser.errors import RuleError
 from teaser.model.checks import check_dataset
 from teaser.model.item_table import popularity

@@ -12,6 +12,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
+from teaser.model.checks import check_flag
 from teaser.model.encoder import EncoderModel
 from teaser.model.extensions.learned_decoder import (
     LearnedDecoder,
@@ -105,7 +106,7 @@ class Teaser(EncoderModel):
     solver
         `"cg"`, exact conjugate gradients, or `"admm"`, the paper's.
     gram
-        How to hold X'X: `"auto"`, `"dense"`, `"sparse"`, or a precomputed one.
+        How to hold X'X: `"auto"`, `"dense"` or `"sparse"`. A Gram computed before is used as is.
     tol
         Relative residual at which the solver stops; rankings settle near 1e-3. At least 1e-6 in
         float32 and 1e-14 in float64, which rounding allows.
@@ -114,7 +115,7 @@ class Teaser(EncoderModel):
     dtype
         `"float32"` or `"float64"`.
     rng
-        Seed or generator for the preconditioner's start.
+        Seed of the preconditioner's start. A generator is used as is.
     device
         Where to fit and to score batches: `"cpu"`, or `"cuda"` for a GPU by way of CuPy.
 
@@ -379,10 +380,7 @@ class Teaser(EncoderModel):
         settings = self.parameters()
         for name in OPTIONS:
             check_options(name, settings.pop(name))
-        if not isinstance(settings.pop("user_features"), bool):
-            raise ParameterError(
-                f"user_features must be True or False, found {self.user_features!r}."
-            )
+        check_flag("user_features", settings.pop("user_features"))
         check_settings(**settings)
         if self.remainder is not None:
             others = [name for name in ("decoder", "sparse") if getattr(self, name) is not None]

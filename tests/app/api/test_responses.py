@@ -6,9 +6,9 @@ from pydantic import BaseModel
 from teaser import Teaser
 from teaser import explain as why
 from teaser.app.api import responses as answers
-from teaser.app.api.reason_response import Reason
+from teaser.app.api.reason_responses import Reason
 from teaser.app.api.requests import ProfileOptions
-from teaser.errors import UnknownTagError
+from teaser.errors import UnknownFeatureError
 
 ANSWERS = [
     found
@@ -46,7 +46,7 @@ def test_reasons_keep_their_numbers(model: Teaser) -> None:
 
 def test_an_explanation_tells_its_two_parts(remainder_model: Teaser) -> None:
     found = remainder_model.explain("i5", ["i0", "i2"])
-    made = answers.Explanation.of(found)
+    made = answers.Explanation.of_score(found)
     assert len(made.reasons) == len(found.contributions) + len(found.viewed)
     assert made.from_viewed == pytest.approx(sum(found.viewed.values()))
     assert made.from_viewed != 0
@@ -61,5 +61,6 @@ def test_a_profile_has_the_features_asked_for(model: Teaser) -> None:
     assert made.features[0].impact == profile.impacts["town"]
     tag, value = profile.top(1, feature="town")[0]
     assert [(t.tag, t.affinity) for t in made.features[0].tags] == [(str(tag), value)]
-    with pytest.raises(UnknownTagError, match="Closest: town"):
+    with pytest.raises(UnknownFeatureError) as raised:
         answers.Profile.of(profile, ProfileOptions(features=["towm"]))
+    assert (raised.value.feature, raised.value.closest) == ("towm", ("town",))

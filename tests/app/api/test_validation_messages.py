@@ -34,13 +34,13 @@ def errors_of(kind: type, value: Any) -> list[Any]:
             'exclude_history: must be true or false, found "perhaps".',
         ),
         ({"first_date": "soon"}, 'first_date: must be a day, written as 2026-05-01, found "soon".'),
-        ({"presses": [3]}, "presses.0: must be an object of JSON"),
+        ({"presses": [3]}, "presses.0: must be a JSON object"),
         ({"presses": [{"steps": 1}]}, "presses.0.tag: is missing. Give a value for it."),
         ({"presses": [{"tag": "", "steps": 1}]}, "presses.0.tag: must have at least 1 letter,"),
         ({"presses": [{"tag": "x" * 201, "steps": 1}]}, "tag: must have at most 200 letters, foun"),
         ({"history": ["i0"] * 1001}, "history: must have at most 1,000 entries"),
         ({"presses": [{"tag": 5, "steps": 1}]}, "presses.0.tag: must be a text, found 5."),
-        ({"histroy": []}, "histroy: is no name that is known here"),
+        ({"histroy": []}, "histroy: is not a known field"),
     ],
 )
 def test_each_mistake_has_its_sentence(value: Any, said: str) -> None:
@@ -52,7 +52,7 @@ def test_each_mistake_has_its_sentence(value: Any, said: str) -> None:
 @pytest.mark.parametrize("item", [True, 1.5, None, 2**63, "", "x" * 201, [], {}])
 def test_an_id_is_explained_as_one_thing(item: Any) -> None:
     found = describe(errors_of(schemas.ItemChoice, {"item_id": item}))
-    assert found.startswith("item_id: an id of an item must be a whole number of 64 bits or a text")
+    assert found.startswith("item_id: an item id must be a whole number of 64 bits or a text")
     assert "function" not in found
 
 
@@ -72,7 +72,7 @@ def test_no_json_is_told_from_wrong_json() -> None:
     broken = {"type": "json_invalid", "loc": ("body", 7), "ctx": {"error": "Expecting value"}}
     assert is_unreadable([broken])
     assert describe([broken]) == (
-        "The body is no JSON: Expecting value at character 7. Mend it and send it again."
+        "The body is not JSON: Expecting value at character 7. Correct it and send it again."
     )
     missing = {"type": "missing", "loc": ("body",), "input": None}
     assert not is_unreadable([missing])

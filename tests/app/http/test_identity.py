@@ -1,4 +1,4 @@
-"""Who a request comes from: cookies that cannot be forged, forms that cannot be sent for one."""
+"""The cookie that identifies a visitor cannot be forged, planted or read by scripts."""
 
 import re
 import threading
@@ -7,13 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pytest
-from app.conftest import TestClient
+from app.conftest import TestClient, services_of
 
-from teaser.app.http.identity import TOKEN, local_path
+from teaser.app.http.identity import TOKEN
 
 OWN = {"origin": "http://testserver"}
-FORMS = ["/act", "/skip", "/language", "/theme", "/share", "/delete"]
 VIEW = {"view": "i1", "language": "nl", "theme": "dark"}
 
 
@@ -22,8 +20,7 @@ def history(page: str) -> list[str]:
 
 
 def people(client: TestClient) -> int:
-    store = client.app.state.services.store  # type: ignore[attr-defined]
-    with store._reading() as connection:
+    with services_of(client).store._reading() as connection:
         return int(connection.exec_driver_sql("SELECT count(*) FROM person").scalar_one())
 
 
@@ -76,11 +73,8 @@ class TestCookie:
 class TestIssued:
     """A token counts if this server gave it out: nobody can choose it for another."""
 
-    @pytest.mark.parametrize("length", [43, 65])
-    def test_one_of_somebody_elses_making_is_ignored_and_replaced(
-        self, client: TestClient, length: int
-    ) -> None:
-        planted = "A" * length
+    def test_one_of_somebody_elses_making_is_ignored_and_replaced(self, client: TestClient) -> None:
+        planted = f"{'A' * 43}.{'B' * 43}"
         headers = {"cookie": f"{TOKEN}={planted}"}
         page = client.get("/", headers=headers)
         assert page.headers["set-cookie"].startswith(f"{TOKEN}=")
@@ -89,7 +83,7 @@ class TestIssued:
         answer = client.post("/act", data=VIEW, headers={**OWN, **headers}, follow_redirects=False)
         given = answer.headers["set-cookie"].split(";")[0].removeprefix(f"{TOKEN}=")
         assert given != planted
-        store = client.app.state.services.store  # type: ignore[attr-defined]
+        store = services_of(client).store
         assert store.find_person(planted) is None
         assert store.find_person(given) is not None
         client.cookies.clear()
@@ -116,16 +110,18 @@ class TestIssued:
         answer = foreign.get("/", headers=headers)  # of another database, with another key
         assert token not in answer.headers["set-cookie"]
 
-    def test_one_from_before_signatures_is_still_that_of_its_person(
+    def test_tokens_of_earlier_versions_are_still_those_of_their_people(
         self, client: TestClient
     ) -> None:
-        store = client.app.state.services.store  # type: ignore[attr-defined]
-        _, token = store.create_person(with_token=True)
-        headers = {**OWN, "cookie": f"{TOKEN}={token}"}
-        assert "set-cookie" not in client.get("/", headers=headers).headers
-        client.post("/act", data=VIEW, headers=headers)
-        client.cookies.clear()
-        assert history(client.get("/", headers=headers).text) == ["i1"]
+        store = services_of(client).store
+        # Before signatures, and with a signature of 22 characters and no separator.
+        for token in ("u" * 43, "s" * 65):
+            store.create_person(token=token)
+            headers = {**OWN, "cookie": f"{TOKEN}={token}"}
+            assert "set-cookie" not in client.get("/", headers=headers).headers
+            client.post("/act", data=VIEW, headers=headers)
+            client.cookies.clear()
+            assert history(client.get("/", headers=headers).text) == ["i1"]
 
 
 class TestFirstPage:
@@ -154,118 +150,23 @@ class TestFirstPage:
         assert people(client) == 1
         assert sorted(history(client.get("/").text)) == [f"i{n}" for n in range(8)]
 
-    @pytest.mark.parametrize("forged", ["x", "a" * 42, "a" * 44, "a" * 42 + "=", "a" * 42 + "%20"])
-    def test_what_has_not_the_form_of_a_token_is_replaced(
-        self, client: TestClient, forged: str
-    ) -> None:
-        answer = client.get("/", headers={"cookie": f"{TOKEN}={forged}"})
-        assert answer.headers["set-cookie"].startswith(f"{TOKEN}=")
-        client.cookies.clear()
-        headers = {**OWN, "cookie": f"{TOKEN}={forged}"}
-        answer = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
-        assert forged not in re.split("[=;]", answer.headers["set-cookie"])
+    def test_what_has_not_the_form_of_a_token_is_replaced(self, client: TestClient) -> None:
+        for forged in ("x", "a" * 43, "a" * 43 + ".", "." + "a" * 43, "a" * 42 + "%20", "a" * 65):
+            answer = client.get("/", headers={"cookie": f"{TOKEN}={forged}"})
+            assert answer.headers["set-cookie"].startswith(f"{TOKEN}=")
+            client.cookies.clear()
+            headers = {**OWN, "cookie": f"{TOKEN}={forged}"}
+            answer = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
+            assert forged not in re.split("[=;]", answer.headers["set-cookie"])
+            client.cookies.clear()
 
-    @pytest.mark.parametrize("path", ["/deleted", "/api/v1/model", "/static/teaser.css", "/none"])
-    def test_nobody_else_gets_one(self, client: TestClient, path: str) -> None:
-        assert "set-cookie" not in client.get(path).headers
+    def test_nobody_else_gets_one(self, client: TestClient) -> None:
+        for path in ("/deleted", "/api/v1/model", "/static/teaser.css", "/none"):
+            assert "set-cookie" not in client.get(path).headers, path
 
     def test_who_looks_at_a_shared_profile_gets_none(self, client: TestClient) -> None:
-        store = client.app.state.services.store  # type: ignore[attr-defined]
-        token = store.create_share(store.create_person()[0])
+        store = services_of(client).store
+        token = store.make_share(store.create_person()[0])[0]
         answer = client.get(f"/s/{token}")
         assert answer.status_code == 200
         assert "set-cookie" not in answer.headers
-
-
-class TestScheme:
-    """Behind a proxy that ends https, forms come from https; what claims it must be believed."""
-
-    def test_https_is_asked_for_where_cookies_need_it(
-        self, serve: Callable[..., TestClient]
-    ) -> None:
-        client = serve(secure_cookies=True)
-        plain = client.post("/act", data=VIEW, headers=OWN, follow_redirects=False)
-        assert plain.status_code == 403
-        own = {"origin": "https://testserver"}
-        assert (
-            client.post("/act", data=VIEW, headers=own, follow_redirects=False).status_code == 303
-        )
-        usual = {"origin": "https://testserver:443"}
-        answer = client.post("/act", data={"view": "i2"}, headers=usual, follow_redirects=False)
-        assert answer.status_code == 303
-
-    def test_the_scheme_of_the_request_counts(self, client: TestClient) -> None:
-        secure = TestClient(client.app, base_url="https://testserver")
-        answer = secure.post("/act", data=VIEW, headers=OWN, follow_redirects=False)
-        assert answer.status_code == 403
-        own = {"origin": "https://testserver"}
-        answer = secure.post("/act", data=VIEW, headers=own, follow_redirects=False)
-        assert answer.status_code == 303
-
-    def test_nobody_is_believed_on_their_word(self, client: TestClient) -> None:
-        headers = {"origin": "https://testserver", "x-forwarded-proto": "https"}
-        answer = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
-        assert answer.status_code == 403
-
-
-class TestOrigin:
-    @pytest.mark.parametrize("path", FORMS)
-    @pytest.mark.parametrize(
-        "headers",
-        [
-            {"origin": "https://evil.example"},
-            {"origin": "null"},
-            {"origin": "http://testserver.evil.example"},
-            {"origin": "https://testserver"},
-            {"origin": "http://testserver:8000"},
-            {"origin": "http://user@testserver"},
-            {"origin": "ftp://testserver"},
-            {"origin": "testserver"},
-            {"referer": "https://testserver/item/i1"},
-            {"referer": "https://evil.example/testserver"},
-            {"sec-fetch-site": "cross-site"},
-            {"origin": "http://testserver", "sec-fetch-site": "cross-site"},
-            {},
-        ],
-    )
-    def test_foreign_forms_change_nothing(
-        self, client: TestClient, path: str, headers: dict[str, str]
-    ) -> None:
-        client.post("/act", data={"view": "i2"}, headers=OWN)
-        response = client.post(path, data=VIEW, headers=headers, follow_redirects=False)
-        assert response.status_code == 403
-        assert "set-cookie" not in response.headers
-        assert history(client.get("/").text) == ["i2"]
-
-    @pytest.mark.parametrize(
-        "headers",
-        [
-            {"origin": "http://testserver"},
-            {"origin": "http://testserver:80"},
-            {"referer": "http://testserver/item/i1"},
-            {"sec-fetch-site": "same-origin"},
-        ],
-    )
-    def test_our_own_forms_pass(self, client: TestClient, headers: dict[str, str]) -> None:
-        response = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
-        assert response.status_code == 303
-
-
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ("/item/a%2Fb?x=1", "/item/a%2Fb?x=1"),
-        ("//evil.example", "/"),
-        ("/\\evil.example", "/"),
-        ("http:/evil", "/"),
-        ("/a\r\nset-cookie: x=1", "/"),
-        ("", "/"),
-    ],
-)
-def test_only_paths_of_this_site_are_gone_back_to(text: str, path: str) -> None:
-    assert local_path(text) == path
-
-
-@pytest.mark.parametrize("back", ["//[", "http://[", "/\\evil", "//evil.example"])
-def test_a_way_back_that_is_no_way_leads_home(back: str) -> None:
-    assert local_path(back) == "/"

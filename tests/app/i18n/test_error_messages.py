@@ -8,8 +8,19 @@ from pathlib import Path
 import pytest
 from app.conftest import TestClient
 
-from teaser.app.i18n.error_messages import say_trouble
+from teaser.app.i18n.error_messages import error_message
 from teaser.app.i18n.texts import LANGUAGES, texts_in
+from teaser.errors import (
+    ActionLimitError,
+    ArtifactError,
+    NothingToUndoError,
+    ParameterError,
+    ShareLimitError,
+    TeaserError,
+    UnknownFeatureError,
+    UnknownItemError,
+    UnknownTagError,
+)
 
 OWN = {"origin": "http://testserver"}
 TRANSLATED = [code for code in LANGUAGES if code != "en"]
@@ -44,8 +55,8 @@ MET: list[tuple[str, str, dict[str, str], int, str]] = [
     ),
     ("POST", "/act", {"undo": "1"}, 422, "There is nothing to undo."),
     ("POST", "/act", {"redo": "1"}, 422, "There is nothing to redo."),
-    ("POST", "/act", {"remove": "i3"}, 422, "This is not among what you looked at any more."),
-    ("POST", "/act", {"unhide": "i3"}, 422, "This is not hidden any more."),
+    ("POST", "/act", {"remove": "i3"}, 404, "This is not among what you looked at any more."),
+    ("POST", "/act", {"unhide": "i3"}, 404, "This is not hidden any more."),
 ]
 
 
@@ -107,34 +118,37 @@ def test_a_database_that_is_gone(
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "sentence"),
+    ("status", "error", "sentence"),
     [
-        (500, "Unknown item 'a'; the catalogue has 1 items.", "Something went wrong on our side."),
-        (507, "full", "Something went wrong on our side."),
-        (418, "tea", "What was sent cannot be understood."),
-        (422, "100 links are in use, which is the most.", "You have as many links as can be had."),
-        (422, "10,000 actions are kept of this person", "You have done as much as can be kept."),
+        (500, None, "Something went wrong on our side."),
+        (507, None, "Something went wrong on our side."),
+        (418, None, "What was sent cannot be understood."),
+        (422, ParameterError("k must be positive."), "What was sent cannot be understood."),
+        (503, ArtifactError("damaged"), "This cannot be done just now."),
+        (422, ShareLimitError(100), "You have as many links as can be had."),
+        (422, ActionLimitError(10_000), "You have done as much as can be kept."),
     ],
 )
-def test_others(status: int, message: str, sentence: str) -> None:
-    trouble = say_trouble(status, message, texts_in("en"))
-    assert trouble.said.startswith(sentence)
-    assert trouble.details == message
+def test_a_class_or_a_status_decides(status: int, error: TeaserError | None, sentence: str) -> None:
+    message = error_message(status, str(error), texts_in("en"), error)
+    assert message.text.startswith(sentence)
+    assert message.details == str(error)
 
 
-def test_names_are_cut_and_keep_their_inner_marks() -> None:
-    text = texts_in("nl")
-    long = say_trouble(404, f"Unknown item {'x' * 900!r}; the catalogue has 3 items.", text)
-    assert long.said == f"Er is hier geen item “{'x' * 120}…”."
-    odd = say_trouble(404, "Unknown tag a=b. c'. Closest: a=b.", text)
-    assert odd.said == "Er is hier geen label “a=b. c'”."
-    braces = say_trouble(404, "Unknown tag a={b}.", text)
-    assert braces.said == "Er is hier geen label “a={b}”."
+def test_facts_are_filled_in_as_they_are_and_cut_where_very_long() -> None:
+    for error, name in (
+        (UnknownItemError("x" * 900), f"geen item “{'x' * 120}…”"),
+        (UnknownItemError(17), "geen item “17”"),
+        (UnknownTagError("a=b. c'", ["a=b"]), "geen label “a=b. c'”"),
+        (UnknownTagError("a={b}"), "geen label “a={b}”"),
+        (UnknownFeatureError("{0}"), "“{0}”"),
+    ):
+        assert name in error_message(404, str(error), texts_in("nl"), error).text
 
 
-def test_details_are_the_library_s_words_and_only_if_they_add_something(client: TestClient) -> None:
+def test_details_are_the_error_s_own_words_if_they_differ(client: TestClient) -> None:
     page = client.get("/tag?tag=type%3Dfilmm", headers={"accept-language": "fr"}).text
     assert '<p lang="en">404: Unknown tag type=filmm. Closest: type=film' in unescape(page)
     assert "Détails" in page
-    same = say_trouble(422, "There is nothing to undo.", texts_in("en"))
-    assert same.details == ""
+    error = NothingToUndoError()
+    assert error_message(422, str(error), texts_in("en"), error).details == ""

@@ -28,10 +28,10 @@ def used() -> set[str]:
             source = source.split('"""', 4)[4]
         for call in re.finditer(rf"\b(?:t|texts|self)(?:\.html|\.count)?\(\s*{_QUOTED}", source):
             found.add(call[1] or call[2])
-        if path.name == "change.py":
+        if path.name == "list_changes.py":
             found |= set(re.findall(r'"(\w[^"\n]*\{title\}[^"\n]*)"', source))
-        if path.name == "trouble.py":
-            found |= set(re.findall(r'(?<=[ ,:=] )"([A-Z][^"\n]*\.)"', source))
+        if path.name == "error_messages.py":
+            found |= set(re.findall(r'(?<!")"([A-Z][^"\n]*\.)"(?!")', source))
     return {text for text in found if text != "en"}
 
 
@@ -92,12 +92,12 @@ def test_numbers() -> None:
     assert english.signed(0) == "0.00"
     assert english.signed(0.0004) == "+0.0004"
     assert french.signed(-0.5) == f"{MINUS}0,50"
-    assert english.plain(2.0) == "2.00"
+    assert english.number(2.0) == "2.00"
     assert english.percent(0.372) == "37\N{NARROW NO-BREAK SPACE}%"
     assert english.percent(-0.06, sign=True) == f"{MINUS}6\N{NARROW NO-BREAK SPACE}%"
     assert english.steps(2) == "+2"
     assert english.steps(-2) == f"{MINUS}2"
-    assert english.whole(12_345) == "12,345"
+    assert english.integer(12_345) == "12,345"
 
 
 def test_plurals_differ_by_language() -> None:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from app.conftest import TestClient
+from app.conftest import TestClient, append, services_of
 from sqlalchemy import text
 
-from teaser.app.people.database import Database, StoreError
+from teaser.app.people.database import Database
 from teaser.app.people.events import Event
 from teaser.app.people.store import Store
+from teaser.errors import StoreError
 
 VIEWS = [Event("view", {"item": f"i{n}"}) for n in range(9)]
 PARTS = ("people.db", "people.db-shm", "people.db-wal")
@@ -40,13 +41,13 @@ class TestAway:
         self, store: Store, tmp_path: Path, names: tuple[str, ...]
     ) -> None:
         person_id, _ = store.create_person()
-        store.act(person_id, VIEWS[1])
-        store.act(person_id, VIEWS[2])
+        append(store, person_id, VIEWS[1])
+        append(store, person_id, VIEWS[2])
         move(names, tmp_path, tmp_path / "away")
         for ask in (
             store.ping,
             lambda: store.state(person_id),
-            lambda: store.act(person_id, VIEWS[3]),
+            lambda: append(store, person_id, VIEWS[3]),
             lambda: store.find_person("nobody"),
             store.create_person,
         ):
@@ -57,7 +58,7 @@ class TestAway:
         move(names, tmp_path / "away", tmp_path)
         store.ping()
         assert store.state(person_id).history == ("i1", "i2")
-        assert store.act(person_id, VIEWS[4]).history == ("i1", "i2", "i4")
+        assert append(store, person_id, VIEWS[4]).history == ("i1", "i2", "i4")
         store.close()
         later = Store(store.url)
         later.migrate()
@@ -66,16 +67,16 @@ class TestAway:
 
     def test_the_log_may_come_back_after_its_file(self, store: Store, tmp_path: Path) -> None:
         person_id, _ = store.create_person()
-        store.act(person_id, VIEWS[1])
+        append(store, person_id, VIEWS[1])
         move(PARTS, tmp_path, tmp_path / "away")
         with pytest.raises(StoreError):
             store.ping()
         move(PARTS[:1], tmp_path / "away", tmp_path)
-        for ask in (store.ping, lambda: store.act(person_id, VIEWS[2])):
+        for ask in (store.ping, lambda: append(store, person_id, VIEWS[2])):
             with pytest.raises(StoreError, match=r"people\.db-wal is not there.* Bring it back"):
                 ask()
         move(PARTS[1:], tmp_path / "away", tmp_path)
-        assert store.act(person_id, VIEWS[2]).history == ("i1", "i2")
+        assert append(store, person_id, VIEWS[2]).history == ("i1", "i2")
         store.close()
         store.ping()  # whoever has let go may begin again
         assert store.state(person_id).history == ("i1", "i2")
@@ -84,10 +85,10 @@ class TestAway:
         self, store: Store, tmp_path: Path
     ) -> None:
         person_id, _ = store.create_person()
-        store.act(person_id, VIEWS[1])
+        append(store, person_id, VIEWS[1])
         (tmp_path / "people.db-wal").unlink()
         with pytest.raises(StoreError, match=r"people\.db-wal is not there"):
-            store.act(person_id, VIEWS[2])
+            append(store, person_id, VIEWS[2])
         store.close()
         later = Store(store.url)
         assert later.state(person_id).history == ("i1",)
@@ -109,13 +110,13 @@ class TestAway:
         move(PARTS[:1], tmp_path / "away", tmp_path)
         assert client.get("/readyz").text == "ready"
         assert client.get(address).json()["history"] == ["i1"]
-        client.app.state.services.store.close()  # type: ignore[attr-defined]
+        services_of(client).store.close()
         again = serve(database_url=f"sqlite:///{tmp_path / 'people.db'}")
         assert again.get(address).json()["history"] == ["i1"]
 
     def test_another_file_under_the_name_is_taken_up(self, store: Store, tmp_path: Path) -> None:
         first, _ = store.create_person()
-        store.act(first, VIEWS[1])
+        append(store, first, VIEWS[1])
         with sqlite3.connect(tmp_path / "people.db") as source:
             source.execute(f"VACUUM INTO '{tmp_path / 'copy.db'}'")
         source.close()
@@ -125,7 +126,7 @@ class TestAway:
         assert store.state(first).history == ("i1",)
         with pytest.raises(LookupError):
             store.state(second)
-        store.act(first, VIEWS[2])
+        append(store, first, VIEWS[2])
         fresh = Store(store.url)
         assert fresh.state(first).history == ("i1", "i2")
         fresh.close()
@@ -146,7 +147,8 @@ class TestAway:
 
 UNPRIVILEGED = """
 import os, sys
-from teaser.app.people.store import Store, StoreError
+from teaser.app.people.store import Store
+from teaser.errors import StoreError
 
 def ask(file):
     try:
@@ -195,7 +197,7 @@ class TestMaking:
         self, store: Store, tmp_path: Path, is_empty: bool
     ) -> None:
         person_id, _ = store.create_person()
-        store.act(person_id, VIEWS[1])
+        append(store, person_id, VIEWS[1])
         move(PARTS[:1], tmp_path, tmp_path / "away")
         if is_empty:
             (tmp_path / "people.db").touch()

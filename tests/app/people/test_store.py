@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -10,20 +12,20 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from app.conftest import Postgres
+from app.conftest import Postgres, append
 from sqlalchemy import create_engine, inspect, text
 
 from teaser.app.people.events import Event, State, fold
-from teaser.app.people.store import (
-    MAX_SHARES,
-    Store,
+from teaser.app.people.store import MAX_SHARES, Decided, Store, share_id_of
+from teaser.app.people.tables import metadata
+from teaser.errors import (
+    ActionLimitError,
+    ParameterError,
+    ShareLimitError,
     StoreError,
     UnknownPersonError,
     UnknownShareError,
-    share_id_of,
 )
-from teaser.app.people.tables import metadata
-from teaser.errors import ParameterError
 
 VIEW = Event("view", {"item": "i1"})
 PLUS = Event("press", {"presses": {"town=Ghent": 1}})
@@ -46,8 +48,8 @@ class TestPeople:
 
     def test_acts_are_kept_in_order_and_folded(self, store: Store) -> None:
         person_id, _ = store.create_person()
-        store.act(person_id, VIEW)
-        after = store.act(person_id, PLUS)
+        append(store, person_id, VIEW)
+        after = append(store, person_id, PLUS)
         assert after.history == ("i1",)
         assert after.presses == {"town=Ghent": 1}
         assert store.state(person_id) == after
@@ -56,32 +58,41 @@ class TestPeople:
             (2, "press", {"presses": {"town=Ghent": 1}}),
         ]
 
-    def test_a_step_tells_what_was_and_what_is(self, store: Store) -> None:
+    def test_a_decision_is_given_the_state_and_returns_both_states(self, store: Store) -> None:
         person, _ = store.create_person()
-        first, second = PLUS, Event("undo")
-        assert store.step(person, first) == (State(), fold([first]))
-        assert store.step(person, second) == (fold([first]), fold([first, second]))
-        assert store.state(person) == fold([first, second])
+        undo = Event("undo")
+        given: list[State] = []
+
+        def decision(state: State) -> Event | None:
+            given.append(state)
+            return PLUS if not state.presses else undo if state.undoable else None
+
+        assert store.decide(person, decision) == Decided(State(), fold([PLUS]), PLUS)
+        both = fold([PLUS, undo])
+        assert store.decide(person, decision) == Decided(fold([PLUS]), both, undo)
+        assert store.decide(person, lambda _: None) == Decided(both, both, None)
+        assert given == [State(), fold([PLUS])]
+        assert store.state(person) == both
 
     def test_times_are_of_now_and_name_their_zone(self, store: Store) -> None:
         person_id, _ = store.create_person()
         before = datetime.now(UTC)
-        store.act(person_id, VIEW)
+        append(store, person_id, VIEW)
         at = store.events(person_id)[0].at
         assert at.utcoffset() == timedelta(0)
         assert before <= at <= datetime.now(UTC)
 
     def test_a_state_can_be_seen_as_it_was(self, store: Store) -> None:
         person_id, _ = store.create_person()
-        earlier = store.act(person_id, VIEW)
-        store.act(person_id, PLUS)
+        earlier = append(store, person_id, VIEW)
+        append(store, person_id, PLUS)
         assert store.state(person_id, until=1) == earlier
 
     def test_ids_and_texts_of_any_script_come_back_as_they_were(self, store: Store) -> None:
         person_id, _ = store.create_person()
         for item in (17, "17", "Liège ☂", "a\x00b", 2**62):
-            store.act(person_id, Event("view", {"item": item}))
-        state = store.act(person_id, Event("press", {"presses": {"town=Liège=☂": -2}}))
+            append(store, person_id, Event("view", {"item": item}))
+        state = append(store, person_id, Event("press", {"presses": {"town=Liège=☂": -2}}))
         assert store.state(person_id) == state
         assert state.history == (17, "17", "Liège ☂", "a\x00b", 2**62)
 
@@ -94,20 +105,20 @@ class TestPeople:
             Event("dance"),
         ):
             with pytest.raises(ParameterError):
-                store.act(person_id, action)
+                append(store, person_id, action)
         assert store.events(person_id) == []
 
     def test_a_deleted_person_is_gone_with_all_that_was_kept(self, store: Store) -> None:
         person_id, token = store.create_person(with_token=True)
         other, _ = store.create_person()
-        store.act(person_id, VIEW)
-        store.act(other, VIEW)
-        shared = store.create_share(person_id)
+        append(store, person_id, VIEW)
+        append(store, other, VIEW)
+        shared = store.make_share(person_id)[0]
         store.delete_person(person_id)
         with pytest.raises(UnknownPersonError):
             store.state(person_id)
         with pytest.raises(UnknownPersonError):
-            store.act(person_id, VIEW)
+            append(store, person_id, VIEW)
         with pytest.raises(UnknownPersonError):
             store.delete_person(person_id)
         assert store.find_person(token or "") is None
@@ -119,9 +130,10 @@ class TestPeople:
         store.migrate()
         person_id, _ = store.create_person()
         for _ in range(3):
-            store.act(person_id, VIEW)
-        with pytest.raises(ParameterError, match="3 actions are kept"):
-            store.act(person_id, PLUS)
+            append(store, person_id, VIEW)
+        with pytest.raises(ActionLimitError) as raised:
+            append(store, person_id, PLUS)
+        assert raised.value.limit == 3
         assert len(store.events(person_id)) == 3
         store.close()
 
@@ -144,9 +156,9 @@ class TestSecrets:
 
     def test_a_share_shows_its_moment_and_names_nobody(self, store: Store) -> None:
         person_id, _ = store.create_person()
-        then = store.act(person_id, VIEW)
-        token = store.create_share(person_id)
-        store.act(person_id, PLUS)
+        then = append(store, person_id, VIEW)
+        token = store.make_share(person_id)[0]
+        append(store, person_id, PLUS)
         assert store.shared_state(token) == then
         assert store.shared_state(person_id) is None
         assert store.find_person(token) is None
@@ -154,8 +166,8 @@ class TestSecrets:
     def test_shares_are_listed_and_end_one_by_one(self, store: Store) -> None:
         person, other = store.create_person()[0], store.create_person()[0]
         assert store.shares(person) == []
-        first = store.create_share(person)
-        store.act(person, Event("view", {"item": "i1"}))
+        first = store.make_share(person)[0]
+        append(store, person, Event("view", {"item": "i1"}))
         second, made = store.make_share(person)
         listed = store.shares(person)
         assert [s.share_id for s in listed] == [share_id_of(first), share_id_of(second)]
@@ -175,11 +187,12 @@ class TestSecrets:
 
     def test_no_more_links_than_allowed(self, store: Store) -> None:
         person = store.create_person()[0]
-        tokens = [store.create_share(person) for _ in range(MAX_SHARES)]
-        with pytest.raises(ParameterError, match="End one of them"):
-            store.create_share(person)
+        tokens = [store.make_share(person)[0] for _ in range(MAX_SHARES)]
+        with pytest.raises(ShareLimitError) as raised:
+            store.make_share(person)
+        assert raised.value.limit == MAX_SHARES
         store.revoke_share(person, share_id_of(tokens[0]))
-        assert store.create_share(person)
+        assert store.make_share(person)[0]
 
     def test_one_token_makes_one_person_however_many_bring_it(self, store: Store) -> None:
         token = "t" * 43
@@ -218,7 +231,7 @@ class TestSecrets:
 
     def test_no_secret_is_in_the_database(self, store: Store) -> None:
         person_id, token = store.create_person(with_token=True)
-        secrets = [token or "", store.create_key("site"), store.create_share(person_id)]
+        secrets = [token or "", store.create_key("site"), store.make_share(person_id)[0]]
         engine = create_engine(store.url)
         with engine.connect() as connection:
             kept = str(
@@ -238,12 +251,12 @@ class TestSite:
         narrow = store.without_site
         hers, token = store.create_person(with_token=True)
         own, _ = narrow.create_person()
-        store.act(hers, VIEW)
+        append(store, hers, VIEW)
         for ask in (
             lambda: narrow.state(hers),
             lambda: narrow.events(hers),
             lambda: narrow.kept(hers),
-            lambda: narrow.act(hers, PLUS),
+            lambda: append(narrow, hers, PLUS),
             lambda: narrow.make_share(hers),
             lambda: narrow.shares(hers),
             lambda: narrow.revoke_share(hers, "0" * 16),
@@ -253,7 +266,7 @@ class TestSite:
                 ask()
         assert store.find_person(token or "") == hers
         assert store.state(hers).history == ("i1",)
-        assert narrow.act(own, PLUS) == store.state(own)
+        assert append(narrow, own, PLUS) == store.state(own)
 
     def test_all_sign_with_one_key_also_after_a_new_start(self, store: Store) -> None:
         key = store.signing_key
@@ -265,11 +278,39 @@ class TestSite:
 
 
 class TestManyAtOnce:
+    def test_a_decision_waits_for_the_one_before_and_sees_what_it_stored(
+        self, store: Store
+    ) -> None:
+        person, _ = store.create_person()
+        other = Store(store.url)
+        started, go_on = threading.Event(), threading.Event()
+        seen: list[State] = []
+
+        def slow(_: State) -> Event:
+            started.set()
+            assert go_on.wait(20)
+            return VIEW
+
+        def quick(state: State) -> Event:
+            seen.append(state)
+            return PLUS
+
+        with ThreadPoolExecutor(2) as pool:
+            first = pool.submit(store.decide, person, slow)
+            assert started.wait(20)
+            second = pool.submit(other.decide, person, quick)
+            time.sleep(0.2)
+            assert seen == []
+            go_on.set()
+        assert seen == [first.result().after] == [second.result().before]
+        assert store.state(person) == second.result().after
+        other.close()
+
     def test_presses_at_once_on_one_person_are_all_stored(self, store: Store) -> None:
         person_id, _ = store.create_person()
 
         def view(number: int) -> State:
-            return store.act(person_id, Event("view", {"item": number}))
+            return append(store, person_id, Event("view", {"item": number}))
 
         with ThreadPoolExecutor(16) as pool:
             list(pool.map(view, range(64)))
@@ -281,7 +322,7 @@ class TestManyAtOnce:
 
         def press(_: int) -> bool:
             try:
-                store.act(person_id, PLUS)
+                append(store, person_id, PLUS)
             except ParameterError:
                 return False
             return True
@@ -299,7 +340,7 @@ class TestManyAtOnce:
                 if number == 12:
                     store.delete_person(person_id)
                 else:
-                    store.act(person_id, Event("view", {"item": number}))
+                    append(store, person_id, Event("view", {"item": number}))
             except UnknownPersonError:
                 return UnknownPersonError
             return None
@@ -309,7 +350,7 @@ class TestManyAtOnce:
         assert done[12] is None
         assert set(done) <= {None, UnknownPersonError}
         with pytest.raises(UnknownPersonError):
-            store.act(person_id, VIEW)
+            append(store, person_id, VIEW)
         assert kept_events(store) == []
 
 
@@ -321,7 +362,8 @@ from teaser.app.people.store import Store
 store = Store(sys.argv[1])
 number = int(sys.argv[3])
 while True:
-    store.act(sys.argv[2], Event("view", {"item": number}))
+    view = Event("view", {"item": number})
+    store.decide(sys.argv[2], lambda _: view)
     print(number, flush=True)
     number += 1
 """
@@ -344,7 +386,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
         stored = [e.data["item"] for e in store.events(person_id)]
         assert stored == list(range(len(stored)))
         assert acknowledged + 1 <= len(stored) <= acknowledged + 2
-    assert store.act(person_id, PLUS).n_events == len(stored) + 1
+    assert append(store, person_id, PLUS).n_events == len(stored) + 1
 
 
 MIGRATE = """
@@ -370,7 +412,7 @@ class TestMigrations:
 
     def test_twice_is_harmless(self, store: Store) -> None:
         person_id, _ = store.create_person()
-        store.act(person_id, VIEW)
+        append(store, person_id, VIEW)
         store.migrate()
         assert store.state(person_id).history == ("i1",)
 
@@ -427,7 +469,7 @@ class TestTrouble:
         self, store: Store, database_url: str, tmp_path: Path
     ) -> None:
         person_id, _ = store.create_person()
-        store.act(person_id, VIEW)
+        append(store, person_id, VIEW)
         if database_url.startswith("sqlite"):
             url = f"sqlite:///file:{tmp_path / 'people.db'}?mode=ro&uri=true"
         else:
@@ -435,7 +477,7 @@ class TestTrouble:
         fixed = Store(url)
         for _ in range(3):
             with pytest.raises(StoreError, match=r"read-?only"):
-                fixed.act(person_id, PLUS)
+                append(fixed, person_id, PLUS)
         fixed.close()
         assert store.state(person_id).presses == {}
 
@@ -464,7 +506,7 @@ class TestTrouble:
 
         def fill() -> None:
             for _ in range(10_000):
-                stored.append(store.act(person_id, Event("view", {"item": "x" * 200})))
+                stored.append(append(store, person_id, Event("view", {"item": "x" * 200})))
 
         with pytest.raises(StoreError, match="full"):
             fill()
@@ -478,11 +520,11 @@ class TestTrouble:
         store = Store(server.emptied())
         store.migrate()
         person_id, _ = store.create_person()
-        store.act(person_id, VIEW)
+        append(store, person_id, VIEW)
         server.stop()
         for _ in range(3):
             with pytest.raises(StoreError):
-                store.act(person_id, PLUS)
+                append(store, person_id, PLUS)
         server.start()
-        assert store.act(person_id, PLUS).history == ("i1",)
+        assert append(store, person_id, PLUS).history == ("i1",)
         store.close()

@@ -1,19 +1,17 @@
-"""A model as the application shows it: cards, pictures, search, filters, replacement."""
+"""A model as the application shows it: cards, pictures, filters, caches."""
 
 import base64
 import copy
-import os
-import shutil
+import weakref
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
 
 import polars as pl
 import pytest
 
 from teaser import Category, Dataset, Rules, Tag, Teaser
-from teaser.app.serving.catalogue import Catalogue, Holder
-from teaser.errors import ArtifactError, UnknownItemError
+from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.errors import UnknownItemError
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 PIXEL = base64.b64encode(b"bytes of a picture").decode()
@@ -98,94 +96,18 @@ def test_features_list_the_commonest_tags_first_and_no_popularity(shop: Catalogu
     assert sum(len(tags) for tags in shop.features.values()) == 4
 
 
-class TestHolder:
-    @pytest.fixture
-    def folder(self, model_folder: Path, tmp_path: Path) -> Path:
-        return Path(shutil.copytree(model_folder, tmp_path / "served"))
+def test_a_cache_ends_with_its_catalogue(model: Teaser) -> None:
+    calls = []
 
-    def test_a_new_model_is_taken_up_and_the_old_one_stays_usable(
-        self, folder: Path, model: Teaser
-    ) -> None:
-        holder = Holder(folder)
-        old = holder.current
-        assert not holder.refresh()
-        assert holder.current is old
-        model.save(folder)
-        (folder / "manifest.json").touch()
-        assert holder.refresh()
-        assert holder.current is not old
-        assert old.model.recommend(["i1"]) == holder.current.model.recommend(["i1"])
+    @cached_per_catalogue(2)
+    def double(catalogue: Catalogue, number: int) -> int:
+        calls.append(number)
+        assert len(catalogue.model.items_) == 40
+        return 2 * number
 
-    def test_a_damaged_model_is_not_taken_up(self, folder: Path) -> None:
-        holder = Holder(folder)
-        old = holder.current
-        (folder / "manifest.json").write_text("{}")
-        assert not holder.refresh()
-        with pytest.raises(ArtifactError):
-            holder.refresh(force=True)
-        assert holder.current is old
-
-    def test_a_folder_that_vanishes_changes_nothing_and_is_said(
-        self, folder: Path, model: Teaser, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        holder = Holder(folder)
-        assert holder.trouble is None
-        shutil.rmtree(folder)
-        for _ in range(3):
-            assert not holder.refresh()
-        assert holder.trouble is not None
-        assert len(caplog.records) == 1  # once, not every second
-        assert holder.current.model.recommend(["i1"])
-        model.save(folder)
-        assert holder.refresh()
-        assert holder.trouble is None
-
-    def test_a_process_that_begins_anew_goes_on_with_what_the_others_serve(
-        self, folder: Path, tmp_path: Path, model: Teaser
-    ) -> None:
-        room = tmp_path / "room"
-        Holder(folder, room=room)
-        (folder / "manifest.json").write_text("{}")
-        with pytest.raises(ArtifactError):
-            Holder(folder)
-        late = Holder(folder, room=room)
-        assert late.trouble is not None
-        assert late.current.model.recommend(["i1"]) == model.recommend(["i1"])
-        shutil.rmtree(folder)
-        model.save(folder)
-        assert late.refresh()
-        assert late.trouble is None
-
-    @pytest.mark.parametrize("has_room", [True, False], ids=["shared", "own"])
-    @pytest.mark.parametrize("harm", ["cut", "overwritten", "missing"])
-    def test_files_harmed_in_place_are_noticed_and_so_is_the_cure(
-        self, folder: Path, tmp_path: Path, has_room: bool, harm: str
-    ) -> None:
-        holder = Holder(folder, room=tmp_path / "room" if has_room else None)
-        old = holder.current
-        (file,) = folder.glob("*.safetensors")
-        content, times = file.read_bytes(), file.stat()
-        if harm == "missing":
-            file.unlink()
-        else:
-            file.write_bytes(content[:10] if harm == "cut" else bytes(len(content)))
-        assert not holder.refresh()
-        assert holder.trouble is not None
-        assert file.name in holder.trouble
-        assert holder.current is old
-        assert not holder.refresh()
-        file.write_bytes(content)
-        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # as a careful copy does
-        assert holder.refresh()
-        assert holder.trouble is None
-        assert holder.current.model.recommend(["i1"]) == old.model.recommend(["i1"])
-        assert not holder.refresh()
-
-    def test_a_process_that_begins_anew_sees_the_harm_too(
-        self, folder: Path, tmp_path: Path
-    ) -> None:
-        room = tmp_path / "room"
-        Holder(folder, room=room)
-        (file,) = folder.glob("*.safetensors")
-        os.truncate(file, 10)
-        assert Holder(folder, room=room).trouble is not None
+    one, two = Catalogue(model), Catalogue(model)
+    assert [double(one, 1), double(one, 1), double(two, 1), double(one, 2)] == [2, 2, 2, 4]
+    assert calls == [1, 1, 2]
+    reference = weakref.ref(one)
+    del one
+    assert reference() is None

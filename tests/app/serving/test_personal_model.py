@@ -6,7 +6,8 @@ import pytest
 from teaser import Tag, Teaser
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import Session
+from teaser.app.serving.personal_model import PersonalModel, read_about
+from teaser.errors import ParameterError, UnknownTagError
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def test_names_of_another_model_are_left_out_and_kept(catalogue: Catalogue) -> N
     state = State(
         history=("i1", "gone"), presses={"town=Ghent": 2, "town=Gone": 1}, hidden=("gone",)
     )
-    session = Session(catalogue, state)
+    session = PersonalModel(catalogue, state)
     assert session.history == ["i1"]
     assert session.presses == {Tag("town", "Ghent"): 2}
     assert (
@@ -30,21 +31,21 @@ def test_names_of_another_model_are_left_out_and_kept(catalogue: Catalogue) -> N
 def test_the_list_is_the_models_without_what_is_hidden(catalogue: Catalogue) -> None:
     plain = catalogue.model.recommend(["i1"], k=5)
     hidden = plain[1].item_id
-    found = Session(catalogue, State(history=("i1",), hidden=(hidden,))).recommend(k=4)
+    found = PersonalModel(catalogue, State(history=("i1",), hidden=(hidden,))).recommend(k=4)
     assert [r.item_id for r in found] == [r.item_id for r in plain if r.item_id != hidden]
 
 
 def test_filters_and_hidden_items_go_together(catalogue: Catalogue) -> None:
     only = np.zeros(40, dtype=bool)
     only[[3, 4, 5]] = True
-    session = Session(catalogue, State(history=("i1",), hidden=("i4",)))
+    session = PersonalModel(catalogue, State(history=("i1",), hidden=("i4",)))
     assert {r.item_id for r in session.recommend(k=10, allowed=only)} == {"i3", "i5"}
     assert only[4]
 
 
 def test_variety_changes_the_order_and_no_score(catalogue: Catalogue) -> None:
-    plain = Session(catalogue, State(history=("i1",))).recommend(k=40)
-    varied = Session(catalogue, State(history=("i1",), variety=1.0)).recommend(k=40)
+    plain = PersonalModel(catalogue, State(history=("i1",))).recommend(k=40)
+    varied = PersonalModel(catalogue, State(history=("i1",), variety=1.0)).recommend(k=40)
     assert [r.item_id for r in plain] != [r.item_id for r in varied]
     assert {r.item_id: r.score for r in plain} == {r.item_id: r.score for r in varied}
 
@@ -53,10 +54,25 @@ def test_variety_changes_the_order_and_no_score(catalogue: Catalogue) -> None:
 def test_the_rank_is_the_order_of_the_list(catalogue: Catalogue, variety: float) -> None:
     state = State(history=("i1", "i4"), hidden=("i5",), presses={"town=Ghent": 1}, variety=variety)
     only = np.arange(40) % 3 > 0
-    session = Session(catalogue, state)
+    session = PersonalModel(catalogue, state)
     listed = [r.item_id for r in session.recommend(k=8, allowed=only)]
     assert [catalogue.model.items_[i] for i in session.rank(k=8, allowed=only)] == listed
     assert not {"i1", "i4", "i5"} & set(listed)
     assert session.recommend(k=3)[0].score == session.scores.max(
         where=np.isin(np.arange(40), [1, 4, 5], invert=True), initial=-np.inf
     )
+
+
+def test_facts_need_a_model_with_user_features(catalogue: Catalogue) -> None:
+    assert PersonalModel(catalogue, State(about=("age=young",))).about == []
+    assert read_about(["", ""], catalogue) == []
+    with pytest.raises(ParameterError, match="age=young"):
+        read_about(["", "age=young"], catalogue)
+
+
+def test_facts_are_read_once_as_the_model_names_them(people_model: Teaser) -> None:
+    catalogue = Catalogue(people_model)
+    given = ["", "sex=F", " age = young ", "sex=F"]
+    assert read_about(given, catalogue) == ["sex=F", "age=young"]
+    with pytest.raises(UnknownTagError, match="Closest: age=young"):
+        read_about(["age=yong"], catalogue)

@@ -9,14 +9,10 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from teaser import Category, Dataset, Tag, Teaser
+from teaser.app.i18n.texts import texts_in
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.site.filters import MOST_CARDS, Filters, choices, filter_form
+from teaser.app.site.filters import MAX_CARDS, Filters, choices, filter_form
 from teaser.data.tagging.rule_set import Rules
-
-
-@pytest.fixture(scope="module")
-def catalogue(model: Teaser) -> Catalogue:
-    return Catalogue(model)
 
 
 @pytest.fixture(scope="module")
@@ -67,16 +63,16 @@ def request_of(**headers: str) -> Request:
 
 def test_a_page_beside_a_list_has_its_filters(catalogue: Catalogue) -> None:
     came = request_of(host="here.example", referer="http://here.example/?only=type%3Dfilm&n=96")
-    filters = Filters.beside(came, catalogue)
+    filters = Filters.of_list(came, catalogue)
     assert filters.tags == (Tag("type", "film"),)
     assert filters.pairs() == [("only", "type=film")]
     elsewhere = request_of(host="here.example", referer="http://x.example/?only=type%3Dfilm")
-    assert Filters.beside(elsewhere, catalogue).tags == ()
-    assert Filters.beside(request_of(host="here.example"), catalogue).tags == ()
+    assert Filters.of_list(elsewhere, catalogue).tags == ()
+    assert Filters.of_list(request_of(host="here.example"), catalogue).tags == ()
 
 
 def test_length_has_a_limit(catalogue: Catalogue) -> None:
-    assert read("n=999", catalogue).k == MOST_CARDS
+    assert read("n=999", catalogue).k == MAX_CARDS
 
 
 def test_only_items_that_carry_the_tags_pass(catalogue: Catalogue) -> None:
@@ -93,7 +89,7 @@ def test_choices_are_in_order_of_name(catalogue: Catalogue) -> None:
 
 
 def test_the_form_marks_what_is_chosen(catalogue: Catalogue) -> None:
-    form = filter_form(catalogue, "en", read("only=type%3Dfilm", catalogue))
+    form = filter_form(catalogue, texts_in("en"), read("only=type%3Dfilm", catalogue))
     assert '<option value="type=film" selected>' in form
     assert form.count("selected") == 1
     assert "date" not in form

@@ -6,7 +6,7 @@ from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import Event, State, fold
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.site.list_changes import NEW, compare, say_action, say_effect
+from teaser.app.site.list_changes import NEW, compare, describe_action, describe_effect
 
 EN = texts_in("en")
 MINUS = "\N{MINUS SIGN}"
@@ -15,17 +15,17 @@ MINUS = "\N{MINUS SIGN}"
 def test_moves_by_hand() -> None:
     change = compare(["a", "b", "c", "d"], ["c", "a", "x", "d"])
     assert change.moves == {"c": 2, "a": -1, "x": NEW, "d": 0}
-    assert (change.rose, change.fell, change.came, change.left) == (1, 1, 1, 1)
-    assert say_effect(change, EN) == "1 rose, 1 fell, 1 is new on this page, 1 left it."
+    assert (change.rose, change.fell, change.entered, change.left) == (1, 1, 1, 1)
+    assert describe_effect(change, EN) == "1 rose, 1 fell, 1 is new on this page, 1 left it."
 
 
 def test_equal_lists() -> None:
     change = compare([1, 2], [1, 2])
-    assert say_effect(change, EN) == "the list stays as it was."
+    assert describe_effect(change, EN) == "the list stays as it was."
 
 
 def test_lists_of_other_lengths() -> None:
-    assert compare([], ["a"]).came == 1
+    assert compare([], ["a"]).entered == 1
     assert compare(["a", "b"], []).left == 2
 
 
@@ -47,14 +47,14 @@ def test_lists_of_other_lengths() -> None:
     ],
 )
 def test_every_action_is_said(model: Teaser, event: Event, said: str) -> None:
-    assert say_action(event, State(), Catalogue(model), EN) == said
+    assert describe_action(event, State(), Catalogue(model), EN) == said
 
 
 def test_undo_and_redo_name_what_they_took_back(model: Teaser) -> None:
     course = [Event("vary", {"variety": 0.4})]
     before = fold(course)
-    said = say_action(Event("undo"), before, Catalogue(model), EN)
+    said = describe_action(Event("undo"), before, Catalogue(model), EN)
     assert said.startswith("Taken back: Variety at <b>40")
     before = fold([*course, Event("undo")])
-    said = say_action(Event("redo"), before, Catalogue(model), EN)
+    said = describe_action(Event("redo"), before, Catalogue(model), EN)
     assert said.startswith("Done again: Variety at <b>40")

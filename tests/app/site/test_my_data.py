@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from app.conftest import TestClient
+from app.conftest import TestClient, services_of
 
 OWN = {"origin": "http://testserver"}
 
@@ -134,10 +134,11 @@ class TestExport:
         assert (set(new), set(new["state"])) == (set(known), set(known["state"]))
 
     def test_does_not_tell_the_id(self, visitor: TestClient) -> None:
-        store = visitor.app.state.services.store  # type: ignore[attr-defined]
+        store = services_of(visitor).store
         person_id = store.find_person(visitor.cookies["teaser"])
         text = visitor.get("/export").text
         assert "person_id" not in text
+        assert person_id
         assert person_id not in text
 
 

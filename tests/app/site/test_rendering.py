@@ -4,10 +4,11 @@ import pytest
 from fastapi import FastAPI, Request
 
 from teaser import Tag
-from teaser.app.http.identity import Visitor
 from teaser.app.i18n.texts import MINUS, texts_in
+from teaser.app.site.card_view import ReasonRow
+from teaser.app.site.profile_view import TagRow
 from teaser.app.site.rendering import part, reason_lines, render, tag_lines
-from teaser.app.site.view import ReasonRow, TagRow
+from teaser.app.site.visitor import Visitor
 
 
 def request(path: str, query: str = "", method: str = "GET") -> Request:

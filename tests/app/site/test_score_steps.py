@@ -8,9 +8,9 @@ from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import Session
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.profile_view import TagRow
 from teaser.app.site.score_steps import waterfall
-from teaser.app.site.view import TagRow
 
 
 @given(
@@ -21,7 +21,7 @@ from teaser.app.site.view import TagRow
 def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -> None:
     presses = {"type=film": film} if film else {}
     state = State(history=tuple(f"i{i}" for i in history), presses=presses)
-    fall = waterfall(Session(Catalogue(model), state), f"i{item}", texts_in("en"))
+    fall = waterfall(PersonalModel(Catalogue(model), state), f"i{item}", texts_in("en"))
     total = fall.explanation.score
     assert sum(s.contribution for s in fall.steps) == pytest.approx(total, abs=1e-9)
     shown = 0.0

@@ -97,18 +97,17 @@ def test_no_more_than_a_batch_is_in_memory(
     assert sum(heights) == table.height
 
 
-@pytest.mark.parametrize("parts", [0, -1, 1.5, True, "3", 10**6])
-def test_a_number_of_parts_that_makes_no_sense(
-    parts: Any, table: pl.DataFrame, tmp_path: Path
-) -> None:
-    with pytest.raises(ParameterError, match="whole number from 1 to 10,000"):
-        write_partitions(table, tmp_path / "parts", parts=parts)
-    assert not (tmp_path / "parts").exists()
+def test_a_number_of_parts_that_makes_no_sense(table: pl.DataFrame, tmp_path: Path) -> None:
+    wrong: list[Any] = [0, -1, 1.5, True, "3", 10**6]
+    for parts in wrong:
+        with pytest.raises(ParameterError, match="from 1 to 10,000"):
+            write_partitions(table, tmp_path / "parts", parts=parts)
+        assert not (tmp_path / "parts").exists()
 
 
 def test_a_folder_with_files_is_left_alone(table: pl.DataFrame, tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear")
-    with pytest.raises(DataError, match="holds other files; nothing was written"):
+    with pytest.raises(DataError, match="other files; nothing was written"):
         write_partitions(table, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
@@ -127,7 +126,7 @@ def test_what_fails_half_way_leaves_nothing(table: pl.DataFrame, tmp_path: Path)
     ("name", "content", "said"),
     [
         ("none.csv", None, "There is no file"),
-        ("none.xyz", "a", "of no known kind"),
+        ("none.xyz", "a", "unknown suffix"),
         ("head.csv", "user_id,item_id\n", "no rows"),
         ("other.csv", "person,item_id\n1,2\n", "'user_id'.*Found: person, item_id"),
     ],

@@ -24,9 +24,8 @@ def guess(name: str, cells: Any) -> Rule | str:
 
 
 class TestColumns:
-    @pytest.mark.parametrize(
-        ("name", "cells", "rule"),
-        [
+    def test_a_column_becomes_the_rule_that_fits(self) -> None:
+        cases: list[Any] = [
             ("genre", ["jazz", "rock", "jazz"], Category("genre")),
             ("genre", pl.Series(["a", "b"], dtype=pl.Categorical), Category("genre")),
             ("free", [True, False, None], Category("free")),
@@ -43,15 +42,12 @@ class TestColumns:
             ("opens", [datetime(2020, 1, 1), datetime(2021, 1, 1)], Year("opens")),
             ("story", [SENTENCE, SENTENCE + " again"], Text("story")),
             ("description", [SENTENCE, SENTENCE + " again"], Text("description")),
-        ],
-        ids=str,
-    )
-    def test_a_column_becomes_the_rule_that_fits(self, name: str, cells: Any, rule: Rule) -> None:
-        assert guess(name, cells) == rule
+        ]
+        for name, cells, rule in cases:
+            assert guess(name, cells) == rule
 
-    @pytest.mark.parametrize(
-        ("name", "cells", "why"),
-        [
+    def test_a_column_is_passed_over_for_a_reason(self) -> None:
+        cases: list[Any] = [
             ("x", [None, None], "it is empty"),
             ("x", ["", "  "], "it is empty"),
             ("x", [float("nan"), None], "it is empty"),
@@ -64,18 +60,16 @@ class TestColumns:
             ("title", ["A", "B"], "it is shown as the title"),
             ("lat", [50.1, 50.2], "it is a coordinate"),
             ("imdb_id", list(range(30)), "it looks like an identifier"),
-            ("page", ["https://a.b/c", "https://a.b/d"], "it holds addresses or pictures"),
-            ("x", [{"a": 1}, {"a": 2}], "it holds Struct({'a': Int64})"),
-            ("x", [[{"a": 1}], []], "it holds nested values"),
-            ("x", [[[1]], []], "it holds nested values"),
-            ("x", [b"\xff", b"a"], "it holds Binary"),
-            ("x", [time(8), time(9)], "it holds Time"),
-            ("x", [timedelta(1), timedelta(2)], "it holds Duration(time_unit='us')"),
-        ],
-        ids=str,
-    )
-    def test_a_column_is_passed_over_for_a_reason(self, name: str, cells: Any, why: str) -> None:
-        assert guess(name, cells) == why
+            ("page", ["https://a.b/c", "https://a.b/d"], "it has links or pictures"),
+            ("x", [{"a": 1}, {"a": 2}], "its type is Struct({'a': Int64})"),
+            ("x", [[{"a": 1}], []], "it has nested values"),
+            ("x", [[[1]], []], "it has nested values"),
+            ("x", [b"\xff", b"a"], "its type is Binary"),
+            ("x", [time(8), time(9)], "its type is Time"),
+            ("x", [timedelta(1), timedelta(2)], "its type is Duration(time_unit='us')"),
+        ]
+        for name, cells, why in cases:
+            assert guess(name, cells) == why
 
     def test_the_item_id_is_no_tag(self) -> None:
         rules = infer_rules(pl.DataFrame({"item_id": [1, 2], "g": ["a", "b"]}), item="item_id")
@@ -85,10 +79,11 @@ class TestColumns:
     def test_an_equal_sign_stays_out_of_the_name_of_a_feature(self) -> None:
         assert guess("genre = kind", ["a", "b"]) == Category("genre = kind", feature="genre kind")
 
-    @pytest.mark.parametrize(("n_items", "min_items"), [(29, 1), (30, 2), (299, 2), (300, 3)])
-    def test_larger_catalogues_ask_for_more_items_a_tag(self, n_items: int, min_items: int) -> None:
-        cells = [("a", "b", "c")[place % 3] for place in range(n_items)]
-        assert guess("genre", cells) == Category("genre", min_items=min_items)
+    def test_larger_catalogues_ask_for_more_items_a_tag(self) -> None:
+        cases: list[Any] = [(29, 1), (30, 2), (299, 2), (300, 3)]
+        for n_items, min_items in cases:
+            cells = [("a", "b", "c")[place % 3] for place in range(n_items)]
+            assert guess("genre", cells) == Category("genre", min_items=min_items)
 
 
 class TestRoles:
@@ -103,19 +98,17 @@ class TestRoles:
             "link": "URL",
         }
 
-    @pytest.mark.parametrize(
-        ("cells", "is_date"),
-        [
+    def test_a_date_is_a_date(self) -> None:
+        cases: list[Any] = [
             ([date(2024, 1, 1)], True),
             ([datetime(2024, 1, 1)], True),
             (["2024-01-01", None], True),
             (["2024-01-01", "soon"], False),
             ([2024], False),
-        ],
-    )
-    def test_a_date_is_a_date(self, cells: list[Any], is_date: bool) -> None:
-        items = pl.DataFrame({"item_id": range(len(cells)), "start": cells})
-        assert ("date" in infer_roles(items, item="item_id")) == is_date
+        ]
+        for cells, is_date in cases:
+            items = pl.DataFrame({"item_id": range(len(cells)), "start": cells})
+            assert ("date" in infer_roles(items, item="item_id")) == is_date
 
     def test_a_column_of_numbers_is_no_title(self) -> None:
         assert infer_roles(pl.DataFrame({"item_id": [1], "name": [3]}), item="item_id") == {}

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,8 @@ def values(rule: Rule, cells: Any) -> list[list[str]]:
 
 
 class TestCategory:
-    @pytest.mark.parametrize(
-        ("cells", "words"),
-        [
+    def test_cells_become_words(self) -> None:
+        cases: list[Any] = [
             (["jazz", None], ["jazz", None]),
             ([3, -4], ["3", "-4"]),
             ([3.0, 4.5, -0.0], ["3", "4.5", "0"]),
@@ -47,11 +46,9 @@ class TestCategory:
             (pl.Series(["a", None], dtype=pl.Categorical), ["a", None]),
             ([["a", "b"], []], ["a b", ""]),
             ([None, None], [None, None]),
-        ],
-        ids=str,
-    )
-    def test_cells_become_words(self, cells: Any, words: list[str | None]) -> None:
-        assert values(Category("x"), cells) == [[w] if w is not None else [] for w in words]
+        ]
+        for cells, words in cases:
+            assert values(Category("x"), cells) == [[w] if w is not None else [] for w in words]
 
     def test_a_number_reads_alike_whatever_its_neighbours(self) -> None:
         assert values(Category("x"), [3.0, 4.5])[0] == values(Category("x"), [3.0])[0]
@@ -65,22 +62,17 @@ class TestListOf:
     def test_a_separator_is_no_pattern(self) -> None:
         assert values(ListOf("x", separator="."), ["a.b"]) == [["a", "b"]]
 
-    @pytest.mark.parametrize(
-        ("cells", "lists"),
-        [
+    def test_columns_of_lists_are_taken_element_by_element(self) -> None:
+        cases: list[Any] = [
             ([["a", None, "b|c"], [], None], [["a", "b|c"], [], []]),
             ([[1, 2]], [["1", "2"]]),
             ([[3.0, 4.5, float("nan")]], [["3", "4.5"]]),
             ([[True, False]], [["yes", "no"]]),
             (pl.Series([["a", "b"]], dtype=pl.Array(pl.String, 2)), [["a", "b"]]),
             (pl.Series([["a"]], dtype=pl.List(pl.Categorical)), [["a"]]),
-        ],
-        ids=str,
-    )
-    def test_columns_of_lists_are_taken_element_by_element(
-        self, cells: Any, lists: list[list[str]]
-    ) -> None:
-        assert values(ListOf("x"), cells) == lists
+        ]
+        for cells, lists in cases:
+            assert values(ListOf("x"), cells) == lists
 
 
 def bounds(label: str) -> tuple[float, float]:
@@ -141,14 +133,14 @@ class TestNumber:
         assert all(70 <= count <= 130 for count in full.values())
 
     @given(numbers=st.lists(st.sampled_from([0.0, 1.0, 1.001, 1.002, 7.0]), min_size=1))
-    def test_what_is_learnt_is_itself_a_rule(self, numbers: list[float]) -> None:
-        learnt = Number("x").resolve(pl.DataFrame({"x": numbers}))
-        assert Rules.from_dict(Rules((learnt,)).as_dict()).tags == (learnt,)
+    def test_what_is_learned_is_itself_a_rule(self, numbers: list[float]) -> None:
+        learned = Number("x").resolve(pl.DataFrame({"x": numbers}))
+        assert Rules.from_dict(Rules((learned,)).as_dict()).tags == (learned,)
 
     def test_ties_do_not_make_edges_fall_together(self) -> None:
         numbers = [1.0] * 500 + [1.001] * 4 + [1.002] * 496
-        learnt = Number("x", bins=100).resolve(pl.DataFrame({"x": numbers}))
-        assert learnt.edges == tuple(sorted(set(learnt.edges)))
+        learned = Number("x", bins=100).resolve(pl.DataFrame({"x": numbers}))
+        assert learned.edges == tuple(sorted(set(learned.edges)))
 
     def test_edges_are_rounded_where_bins_stay_as_full(self) -> None:
         numbers = np.random.default_rng(0).uniform(60, 240, 1000)
@@ -179,21 +171,21 @@ class TestNumber:
         rule = Number("x", edges=(10,))
         assert values(rule, [" 5 ", "15", "n/a", ""]) == [["under 10"], ["10 and over"], [], []]
 
-    def test_what_is_learnt_is_kept_in_the_rule(self) -> None:
-        learnt = Number("x", bins=2).resolve(pl.DataFrame({"x": [1, 2, 3, 4]}))
-        assert values(learnt, [100]) == [[f"{learnt.edges[0]:g} and over"]]
-        assert values(learnt, [-100]) == [[f"under {learnt.edges[0]:g}"]]
+    def test_what_is_learned_is_kept_in_the_rule(self) -> None:
+        learned = Number("x", bins=2).resolve(pl.DataFrame({"x": [1, 2, 3, 4]}))
+        assert values(learned, [100]) == [[f"{learned.edges[0]:g} and over"]]
+        assert values(learned, [-100]) == [[f"under {learned.edges[0]:g}"]]
 
-    @pytest.mark.parametrize("cells", [[None, None], ["a", "b"], [float("nan"), float("inf")]])
-    def test_a_column_without_a_number_is_refused(self, cells: list[Any]) -> None:
-        with pytest.raises(RuleError, match="Column 'x' holds no number"):
-            values(Number("x"), cells)
+    def test_a_column_without_a_number_is_refused(self) -> None:
+        cases: list[Any] = [[None, None], ["a", "b"], [float("nan"), float("inf")]]
+        for cells in cases:
+            with pytest.raises(RuleError, match="Column 'x' has no number"):
+                values(Number("x"), cells)
 
 
 class TestYear:
-    @pytest.mark.parametrize(
-        ("cells", "years"),
-        [
+    def test_years_are_read_from_numbers_dates_and_texts(self) -> None:
+        cases: list[Any] = [
             ([1995, -44, 0], ["1995", "-44", "0"]),
             ([1995.0, None], ["1995", None]),
             ([date(1995, 12, 31)], ["1995"]),
@@ -202,26 +194,20 @@ class TestYear:
             (["soon", "12345", "", None], [None] * 4),
             ([1e4, 1e300, float("nan")], [None] * 3),
             (pl.Series(["1995", "x"], dtype=pl.Categorical), ["1995", None]),
-        ],
-        ids=str,
-    )
-    def test_years_are_read_from_numbers_dates_and_texts(
-        self, cells: Any, years: list[str | None]
-    ) -> None:
-        assert values(Year("x"), cells) == [[y] if y else [] for y in years]
+        ]
+        for cells, years in cases:
+            assert values(Year("x"), cells) == [[y] if y else [] for y in years]
 
-    @pytest.mark.parametrize(
-        ("width", "year", "label"),
-        [
+    def test_wider_bins_name_their_years(self) -> None:
+        cases: list[Any] = [
             (10, 1999, "1990s"),
             (10, 1990, "1990s"),
             (10, -1, "-10s"),
             (5, 1994, "1990–1994"),
             (100, 1994, "1900–1999"),
-        ],
-    )
-    def test_wider_bins_name_their_years(self, width: int, year: int, label: str) -> None:
-        assert values(Year("x", width=width), [year]) == [[label]]
+        ]
+        for width, year, label in cases:
+            assert values(Year("x", width=width), [year]) == [[label]]
 
     @given(year=st.integers(-9999, 9999), width=st.integers(2, 300).filter(lambda w: w != 10))
     def test_a_year_is_in_the_bin_whose_label_says_so(self, year: int, width: int) -> None:
@@ -275,50 +261,34 @@ class TestText:
         assert rule.values(items).to_list() == [["red", "green"], ["blue"]]
         assert rule.name == "a b"
 
-    @pytest.mark.parametrize(
-        ("settings", "n_items", "wanted"),
-        [
+    def test_shares_bound_how_many_items_use_a_word(self) -> None:
+        cases: list[Any] = [
             ({}, 1000, (10, 300)),
             ({"min_items": 50}, 1000, (50, 300)),
             ({"min_share": 0.0, "max_share": 1.0}, 10, (1, 10)),
             ({"min_share": 0.1, "max_share": 0.3}, 10, (1, 3)),
             ({"min_share": 0.15, "max_share": 0.29}, 10, (2, 2)),
-        ],
-    )
-    def test_shares_bound_how_many_items_use_a_word(
-        self, settings: dict[str, Any], n_items: int, wanted: tuple[int, int]
-    ) -> None:
-        assert Text("x", **settings).bounds(n_items) == wanted
-
-
-UNFIT = [[{"a": 1}], [[{"a": 1}]], [[[1]]], [b"\xff"], [timedelta(1)]]
+        ]
+        for settings, n_items, wanted in cases:
+            assert Text("x", **settings).bounds(n_items) == wanted
 
 
 class TestUnfitColumns:
-    @pytest.mark.parametrize("cells", UNFIT, ids=str)
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_columns_that_a_rule_cannot_read_are_refused(self, kind: str, cells: Any) -> None:
-        with pytest.raises(RuleError, match=r"Column 'x' holds .*, which cannot be read as"):
-            values(KINDS[kind]("x"), cells)
+    def test_columns_that_a_rule_cannot_read_are_refused(self) -> None:
+        columns: list[Any] = [[{"a": 1}], [[{"a": 1}]], [[[1]]], [b"\xff"], [timedelta(1)]]
+        for kind in KINDS.values():
+            for cells in columns:
+                with pytest.raises(RuleError, match=r"Column 'x' has type .*cannot be read as"):
+                    values(kind("x"), cells)
 
-    @pytest.mark.parametrize("cells", [[date(2024, 1, 1)], [time(8)], [["1"]]], ids=str)
-    def test_dates_and_lists_are_no_numbers(self, cells: Any) -> None:
-        with pytest.raises(RuleError, match="which cannot be read as numbers"):
-            values(Number("x"), cells)
-
-    @pytest.mark.parametrize(
-        ("rule", "cells", "bad"),
-        [
+    def test_cells_that_cannot_be_read_are_found(self) -> None:
+        cases: list[tuple[Rule, list[Any], list[str]]] = [
             (Number("x"), ["1", " ", None, "1,5", "x"], ["1,5", "x"]),
             (Number("x"), [1.0, None, float("inf"), float("nan")], ["inf", "NaN"]),
             (Year("x"), ["1995", "soon", ""], ["soon"]),
             (Year("x"), [1995, 19950101], ["19950101"]),
             (Year("x"), [date(1995, 1, 1), None], []),
             (Category("x"), ["a", None], []),
-        ],
-        ids=str,
-    )
-    def test_cells_that_hold_something_else_are_found(
-        self, rule: Rule, cells: list[Any], bad: list[str]
-    ) -> None:
-        assert unreadable(rule, pl.DataFrame({"x": cells})).to_list() == bad
+        ]
+        for rule, cells, bad in cases:
+            assert unreadable(rule, pl.DataFrame({"x": cells})).to_list() == bad

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from reports import Content, reported
 
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 from teaser.evaluate.report.page import facts, render_page
 from teaser.evaluate.report.pictures.study import draw_pictures
 
@@ -141,5 +141,5 @@ def test_without_jinja_the_extra_is_named(
     content: Content, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ParameterError, match=r"teaser\[evaluate\]"):
+    with pytest.raises(MissingPackageError, match=r"recommender\[evaluate\]"):
         page(content)

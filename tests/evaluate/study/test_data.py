@@ -1,5 +1,6 @@
 """The data of a study: which, with which tags, and what the tables say of them."""
 
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,25 @@ def a_study(data: DataPlan) -> Study:
 
 
 def test_events_take_the_options_of_their_generator(tmp_path: Path) -> None:
-    plan = DataPlan("events", options={"n_events": 60, "n_people": 90}, min_items=4)
+    plan = DataPlan("events", options={"n_events": 60, "n_users": 90}, min_items=4)
     found = read_data(a_study(plan), tmp_path)
     assert found.n_items == 60
     assert np.bincount(found.S.indices, minlength=found.n_tags).min() >= 4
+
+
+def test_events_of_a_study_start_on_a_fixed_day_unless_it_says_when(tmp_path: Path) -> None:
+    sizes = {"n_events": 60, "n_users": 90}
+    usual = read_data(a_study(DataPlan("events", options=sizes)), tmp_path)
+    options = {**sizes, "start": date(2030, 5, 1)}
+    later = read_data(a_study(DataPlan("events", options=options)), tmp_path)
+    assert usual.table["date"].dt.year().unique().to_list() == [2026]
+    assert later.table["date"].is_between(date(2030, 5, 1), date(2031, 4, 30)).all()
+
+
+def test_an_unknown_option_of_the_events_is_named(tmp_path: Path) -> None:
+    plan = DataPlan("events", options={"n_people": 90})
+    with pytest.raises(ParameterError, match=r"'n_people'.*n_users"):
+        read_data(a_study(plan), tmp_path)
 
 
 def test_a_public_data_set_lies_in_the_data_folder(shared_data: Path) -> None:

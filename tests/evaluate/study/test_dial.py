@@ -20,7 +20,7 @@ from teaser.model.shared_fit import SharedFits
 TEXT = """
 [data]
 source = "events"
-options = { n_events = 120, n_people = 400 }
+options = { n_events = 120, n_users = 400 }
 [split]
 validation = 50
 test = 40

@@ -21,7 +21,7 @@ tag_cuts = [12]
 solvers = ["cg", "admm"]
 [data]
 source = "events"
-options = { n_events = 120, n_people = 400 }
+options = { n_events = 120, n_users = 400 }
 [split]
 validation = 40
 test = 60

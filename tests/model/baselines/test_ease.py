@@ -84,19 +84,15 @@ def test_a_grid_counts_the_gram_once(dataset: Dataset, monkeypatch: pytest.Monke
         assert_array_equal(EASE(l2_weights=l2, gram=gram).fit(dataset).weights_, weights)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
+def test_parameters_are_checked_at_fit_and_not_before(dataset: Dataset) -> None:
+    wrong: list[dict[str, Any]] = [
         {"l2_weights": 0}, {"l2_weights": np.nan}, {"l2_weights": "5"},
         {"dtype": "float16"}, {"dtype": None}, {"gram": "sparse"}, {"gram": None},
-    ],
-)  # fmt: skip
-def test_parameters_are_checked_at_fit_and_not_before(
-    dataset: Dataset, bad: dict[str, Any]
-) -> None:
-    model = EASE(**bad)
-    with pytest.raises(ParameterError, match=next(iter(bad))):
-        model.fit(dataset)
+    ]  # fmt: skip
+    for bad in wrong:
+        model = EASE(**bad)
+        with pytest.raises(ParameterError, match=next(iter(bad))):
+            model.fit(dataset)
 
 
 def test_a_gram_of_other_items_or_type_is_refused(dataset: Dataset) -> None:

@@ -172,18 +172,14 @@ def test_more_columns_than_the_data_hold_do_no_harm() -> None:
     assert_allclose(M, closed_form(G, np.full(12, 1.0)), atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
+def test_parameters_are_checked_at_fit_and_not_before(dataset: Dataset) -> None:
+    wrong: list[dict[str, Any]] = [
         {"l2_weights": 0}, {"dropout": -0.1}, {"dropout": 1.0}, {"dropout": "half"},
         {"dropout": False}, {"rank": 0}, {"rank": "low"}, {"rank": 2.5}, {"tol": 0}, {"tol": 1.0},
         {"tol": 1e-7},
         {"max_iter": 0}, {"rng": -1}, {"dtype": "int8"}, {"gram": "dense"},
-    ],
-)  # fmt: skip
-def test_parameters_are_checked_at_fit_and_not_before(
-    dataset: Dataset, bad: dict[str, Any]
-) -> None:
-    model = EDLAE(**bad)
-    with pytest.raises(ParameterError, match=next(iter(bad))):
-        model.fit(dataset)
+    ]  # fmt: skip
+    for bad in wrong:
+        model = EDLAE(**bad)
+        with pytest.raises(ParameterError, match=next(iter(bad))):
+            model.fit(dataset)

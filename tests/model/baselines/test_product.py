@@ -11,8 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import teaser
 from teaser import Dataset, Steering, Teaser, artifact
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
-from teaser.model import EASE, EDLAE, WMFS, ItemKNN, Popularity, Product
-from teaser.model.baselines.product import Cover, multiply
+from teaser.model import EASE, EDLAE, WMFS, ItemKNN, Product
+from teaser.model.baselines.product import PartRecommendation, multiply
+from teaser.model.extensions.remainder import Remainder
 from teaser.testing import TaggedModelContract
 
 
@@ -35,11 +36,11 @@ def fitted(dataset: Dataset) -> Product:
 
 
 def test_scores_are_products_of_positive_scores(fitted: Product, dataset: Dataset) -> None:
-    aspect, other = fitted.parts
+    tagged, other = fitted.parts
     X = dataset.X[:50]
     presses = [{"town=Ghent": 2}] * 50
     paper = Steering(scale="paper")
-    s1 = aspect.score_batch(X, presses, steering=paper)
+    s1 = tagged.score_batch(X, presses, steering=paper)
     s2 = other.score_batch(X)
     found = fitted.score_batch(X, presses, steering=paper)
     for u in range(50):
@@ -50,28 +51,30 @@ def test_scores_are_products_of_positive_scores(fitted: Product, dataset: Datase
     assert (found > 0).any()
 
 
-def test_where_the_other_knows_nothing_the_aspect_decides() -> None:
+def test_where_the_other_knows_nothing_the_first_decides() -> None:
     found = multiply(
         np.array([[1.0, -2.0, 3.0], [1.0, -2.0, 3.0]]), np.array([[0.0, -1.0, 0.0], [0.5, -1.0, 0]])
     )
     assert_array_equal(found, [[1.0, 0.0, 3.0], [0.5, 0.0, 0.0]])
 
 
-def test_presses_move_a_person_without_history(fitted: Product) -> None:
+def test_presses_move_a_user_without_history(fitted: Product) -> None:
     found = fitted.recommend([], {"type=film": 5}, k=5)
     assert all(int(str(r.item_id)[1:]) % 2 == 1 for r in found)
-    assert found[0].cover.alone  # type: ignore[attr-defined]
+    assert isinstance(found[0], PartRecommendation)
+    assert found[0].cover.alone
     assert "whole score" in fitted.explain("i1", []).sentences()[-1]
 
 
 def test_every_answer_says_what_its_reasons_cover(fitted: Product) -> None:
     history = ["i1", "i5"]
-    aspect, other = fitted.parts
+    tagged, other = fitted.parts
     for r in fitted.recommend(history, k=5):
-        cover: Cover = r.cover  # type: ignore[attr-defined]
+        assert isinstance(r, PartRecommendation)
+        cover = r.cover
         i = int(str(r.item_id)[1:])
         assert (cover.explained_by, cover.other) == ("Teaser", "EASE")
-        assert cover.explained == pytest.approx(aspect.explain(r.item_id, history).score)
+        assert cover.explained == pytest.approx(tagged.explain(r.item_id, history).score)
         row = np.zeros((1, 40))
         row[0, [1, 5]] = 1
         assert cover.unexplained == pytest.approx(other.score_batch(row)[0, i])
@@ -79,13 +82,13 @@ def test_every_answer_says_what_its_reasons_cover(fitted: Product) -> None:
         assert not cover.alone
         said = fitted.explain(r.item_id, history)
         assert said.cover == cover
-        assert said.reasons == aspect.explain(r.item_id, history).reasons
+        assert said.reasons == tagged.explain(r.item_id, history).reasons
         assert "part of Teaser" in said.sentences()[-1]
         assert "part of EASE" in said.sentences()[-1]
         assert len(said.sentences()) == len(said.reasons) + 1
 
 
-def test_profiles_are_those_of_the_aspect_model(fitted: Product) -> None:
+def test_profiles_are_those_of_the_model_with_tags(fitted: Product) -> None:
     presses = {"town=Ghent": 2}
     ours = fitted.profile(["i1", "i5"], presses)
     theirs = fitted.parts[0].profile(["i1", "i5"], presses)
@@ -94,29 +97,30 @@ def test_profiles_are_those_of_the_aspect_model(fitted: Product) -> None:
 
 
 def test_two_fitted_models_need_no_fit(dataset: Dataset) -> None:
-    aspect, other = Teaser().fit(dataset), EASE().fit(dataset)
-    product = Product(aspect, other)
-    assert product.parts == (aspect, other)
+    tagged, other = Teaser().fit(dataset), EASE().fit(dataset)
+    product = Product(tagged, other)
+    assert product.parts == (tagged, other)
     again = Product(Teaser(), EASE()).fit(dataset)
     assert product.recommend(["i1"]) == again.recommend(["i1"])
     assert product.items_ == dataset.items
 
 
 def test_fitting_leaves_the_given_models_alone(dataset: Dataset) -> None:
-    aspect, other = Teaser(), EASE()
-    Product(aspect, other).fit(dataset)
-    for part in (aspect, other):
+    tagged, other = Teaser(), EASE()
+    Product(tagged, other).fit(dataset)
+    for part in (tagged, other):
         with pytest.raises(NotFittedError):
             part.check_fitted()
 
 
-@pytest.mark.parametrize("fit", [0, 1])
-def test_one_fitted_part_is_not_enough(dataset: Dataset, fit: int) -> None:
-    parts: list[Any] = [Teaser(), EASE()]
-    parts[fit].fit(dataset)
-    missing = type(parts[1 - fit]).__name__
-    with pytest.raises(NotFittedError, match=f"not fitted yet: {missing} is not"):
-        Product(*parts).recommend(["i1"])
+def test_one_fitted_part_is_not_enough(dataset: Dataset) -> None:
+    for fit, missing in ((0, "EASE"), (1, "Teaser")):
+        parts: list[Any] = [Teaser(), EASE()]
+        parts[fit].fit(dataset)
+        product = Product(*parts)
+        for ask in (product.recommend, product.profile):
+            with pytest.raises(NotFittedError, match=f"{missing} is not"):
+                ask(["i1"])
 
 
 def test_parts_of_different_items_are_refused(dataset: Dataset) -> None:
@@ -126,10 +130,11 @@ def test_parts_of_different_items_are_refused(dataset: Dataset) -> None:
         product.score_batch(dataset.X)
 
 
-@pytest.mark.parametrize("parts", [(EASE(), Teaser()), (Teaser(), None), ("Teaser", EASE())])
-def test_only_models_can_be_parts(parts: Any, dataset: Dataset) -> None:
-    with pytest.raises(ParameterError, match="model with tags and another model"):
-        Product(*parts).fit(dataset)
+def test_only_models_can_be_parts(dataset: Dataset) -> None:
+    wrong: list[Any] = [(EASE(), Teaser()), (Teaser(), None), ("Teaser", EASE())]
+    for parts in wrong:
+        with pytest.raises(ParameterError, match="model with tags and another model"):
+            Product(*parts).fit(dataset)
 
 
 def test_new_items_are_refused(fitted: Product) -> None:
@@ -137,9 +142,8 @@ def test_new_items_are_refused(fitted: Product) -> None:
         fitted.add_items({"n1": ["type=film"]})
 
 
-@pytest.mark.parametrize("other", [Popularity(), EDLAE(l2_weights=5.0, rank=3, tol=1e-2)])
-def test_any_model_can_be_the_other(other: Any, dataset: Dataset, tmp_path: Path) -> None:
-    product = Product(Teaser(), other).fit(dataset)
+def test_any_model_can_be_the_other(dataset: Dataset, tmp_path: Path) -> None:
+    product = Product(Teaser(), EDLAE(l2_weights=5.0, rank=3, tol=1e-2)).fit(dataset)
     product.save(tmp_path / "m")
     assert teaser.load(tmp_path / "m").recommend(["i3"]) == product.recommend(["i3"])
 
@@ -172,3 +176,18 @@ def test_the_ranking_is_by_the_product_and_not_by_a_part(fitted: Product) -> Non
     scores = fitted.score_batch(row)[0]
     assert_allclose([r.score for r in fitted.recommend(history, k=10)],
                     np.sort(np.delete(scores, [1, 5]))[::-1][:10], rtol=1e-12)  # fmt: skip
+
+
+def test_what_has_no_product_is_answered_by_the_model_with_tags(dataset: Dataset) -> None:
+    tagged = Teaser(remainder=Remainder(l2=20.0)).fit(dataset)
+    product = Product(tagged, EASE().fit(dataset))
+    profile = product.profile(["i1", "i5"], {"town=Ghent": 1})
+    scores = tagged.scores(profile)
+    assert_array_equal(product.scores(profile), scores)
+    assert_array_equal(product.viewed_scores(profile), tagged.viewed_scores(profile))
+    places = product.rank_items(scores, k=3)
+    assert product.entries(places, profile, scores) == tagged.entries(places, profile, scores)
+    assert product.origins("town=Ghent", ["i1"]) == tagged.origins("town=Ghent", ["i1"])
+    assert_array_equal(product.affinity_batch(dataset.X[:4]), tagged.affinity_batch(dataset.X[:4]))
+    assert (product.user_tags_, product.user_encoder_) == ((), None)
+    assert (product.tags_, product.has_remainder) == (tagged.tags_, True)

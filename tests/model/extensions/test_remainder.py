@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -637,7 +638,7 @@ def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
 
 @pytest.mark.parametrize("k", [300.0, 10_000.0])
 def test_the_grams_eigenvectors_save_iterations(k: float) -> None:
-    data = events.dataset(n_events=300, n_people=1500)
+    data = events.dataset(n_events=300, n_users=1500, start=date(2026, 1, 1))
     model = Teaser(l2_weights=20.0, l2_encoder=500.0, remainder=Remainder(l2=k))
     system: Any = model.prepare(data)
     limits = Limits(tol=1e-4, max_iter=200)

@@ -1,21 +1,16 @@
-"""What helps a person to steer, for programs: fewest presses, first picks, plain statements.
-
-Nothing is kept. The routes are part of the API, with its prefix and its keys.
-"""
+"""Routes that help a person to steer: fewest presses, first picks, plain statements."""
 
 from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from teaser.app.api.reason_response import NAMED, Named, named
+from teaser.app.api.model_input import ModelInput
+from teaser.app.api.reason_responses import NAMED, Named, named
 from teaser.app.api.requests import MAX_HISTORY, ItemId, K, Press, Taste, example
 from teaser.app.dependencies import catalogue_of
-from teaser.app.site.preferences import read_about
-from teaser.data.tagging.tag import resolve_tag
 from teaser.guide import Lift as FoundLift
 from teaser.guide import quick_picks, say, smallest_presses, statements, undo_presses
-from teaser.profile import PressesLike, Profile, Steering
 
 router = APIRouter(tags=["stateless"])
 
@@ -34,16 +29,16 @@ _SAID = {
 
 
 class LiftRequest(Taste):
-    """Which item should come up, and how far."""
+    """The item that should rise, and how far."""
 
     model_config = example(history=_VIEWED, item_id="e0004", rank=10)
 
     item_id: ItemId
-    rank: Annotated[K, Field(description="Among how many it should be.")] = 10
+    rank: Annotated[K, Field(description="The item should be among the first `rank`.")] = 10
 
 
 class PicksRequest(BaseModel):
-    """What was picked so far, and what was shown beside it."""
+    """The items picked so far, and the items shown beside them."""
 
     model_config = {"extra": "forbid", **example(picks=["e0001"], shown=["e0002", "e0003"], k=6)}
 
@@ -53,7 +48,7 @@ class PicksRequest(BaseModel):
 
 
 class Lift(BaseModel):
-    """The presses to make on top of those there are; none if the item is that far up already."""
+    """The presses to add to the present ones; none if the item is among the first already."""
 
     model_config = example(**_LIFT)
 
@@ -74,7 +69,7 @@ class Lift(BaseModel):
 
 
 class LiftAnswer(BaseModel):
-    """The fewest presses; null where ten do not suffice, or the item was viewed."""
+    """The fewest presses; null if ten are not enough, or the item was viewed."""
 
     model_config = example(lift=_LIFT)
 
@@ -99,7 +94,7 @@ class Picks(BaseModel):
 
 
 class Denial(BaseModel):
-    """Steps on one tag; those the other way that are taken back count among them."""
+    """Steps on one tag; steps that take back earlier presses are included."""
 
     model_config = example(tag="town=Ghent", steps=-3)
 
@@ -108,7 +103,7 @@ class Denial(BaseModel):
 
 
 class Statement(BaseModel):
-    """One sentence about a taste; `denial` are the presses by which a person disagrees."""
+    """One sentence about a profile; `denial` are the presses by which a person disagrees."""
 
     model_config = example(**_SAID)
 
@@ -120,7 +115,7 @@ class Statement(BaseModel):
 
 
 class Statements(BaseModel):
-    """At most three sentences; none where too little is known."""
+    """At most three sentences; none if too little is known."""
 
     model_config = example(statements=[_SAID])
 
@@ -130,22 +125,22 @@ class Statements(BaseModel):
 @router.post("/lift")
 def lift(request: Request, asked: LiftRequest) -> LiftAnswer:
     """Return the fewest presses that bring an item among the first `rank`."""
-    catalogue = catalogue_of(request)
+    given = ModelInput.of_request(catalogue_of(request), asked)
     found = smallest_presses(
-        catalogue.model,
+        given.catalogue.model,
         asked.item_id,
-        asked.history,
-        asked.net_presses(),
+        given.history,
+        given.presses,
         rank=asked.rank,
-        about=read_about(asked.about, catalogue),
-        steering=Steering(scale=asked.scale, balance=asked.balance),
+        about=given.about,
+        steering=given.steering,
     )
     return LiftAnswer(lift=Lift.of(found) if found else None)
 
 
 @router.post("/picks")
 def picks(request: Request, asked: PicksRequest) -> Picks:
-    """Return items to offer somebody new, whose choice tells most about a taste."""
+    """Return items to offer a new person, whose choice tells most about a taste."""
     model = catalogue_of(request).model
     found = quick_picks(model, asked.picks, shown=asked.shown, k=asked.k)
     titles = [model.title(model.items_.index_of(item_id)) for item_id in found]
@@ -156,17 +151,9 @@ def picks(request: Request, asked: PicksRequest) -> Picks:
 
 @router.post("/statements")
 def state(request: Request, asked: Taste) -> Statements:
-    """Return what the profile of whoever viewed and pressed this says in plain sentences."""
-    catalogue = catalogue_of(request)
-    tags, index = catalogue.model.tags_, catalogue.tag_index
-    presses = {tags[resolve_tag(tag, index)]: n for tag, n in asked.net_presses().items()}
-    about = read_about(asked.about, catalogue)
-    steering = Steering(scale=asked.scale, balance=asked.balance)
-
-    def believe(pressed: PressesLike) -> Profile:
-        return catalogue.model.profile(asked.history, pressed, about=about, steering=steering)
-
-    learnt = believe({})
+    """Return what the profile for this history and these presses says, in plain sentences."""
+    given = ModelInput.of_request(catalogue_of(request), asked)
+    learned = given.profile({})
     return Statements(
         statements=[
             Statement(
@@ -176,9 +163,9 @@ def state(request: Request, asked: Taste) -> Statements:
                 tags=[Named(**named(tag)) for tag in found.tags],
                 denial=[
                     Denial(tag=str(tag), steps=n)
-                    for tag, n in undo_presses(found, learnt, presses).items()
+                    for tag, n in undo_presses(found, learned, given.presses).items()
                 ],
             )
-            for found in statements(believe(presses))
+            for found in statements(given.profile())
         ]
     )

@@ -1,4 +1,4 @@
-"""What the API is asked, as typed JSON; names equal those of the library."""
+"""The requests of the API as typed JSON; names equal those of the library."""
 
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -24,7 +24,7 @@ def _not_zero(steps: int) -> int:
 
 
 def _whole(value: Any) -> Any:
-    """Take 3.0 for 3, as JSON does; true is no number."""
+    """Accept 3.0 for 3: JSON has one kind of number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -34,14 +34,14 @@ def _number(value: Any) -> Any:
     return value
 
 
-# One name for the two kinds of id, so that generated clients have one type for it.
+# A named union, so that generated clients have one type for it.
 ItemId = TypeAliasType(
     "ItemId",
     Annotated[
         Annotated[int, Field(strict=True, ge=-_LARGEST - 1, le=_LARGEST), BeforeValidator(_whole)]
         | Annotated[str, Field(min_length=1, max_length=MAX_TEXT)],
         Field(
-            description="The owner's name for an item, as in the data; '17' finds 17 too.",
+            description="The id of an item, as in the data; '17' finds 17 too.",
             examples=["e0001"],
         ),
     ],
@@ -62,7 +62,7 @@ K = Annotated[
 Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]
 Scale = Annotated[
     Literal["robust", "paper"],
-    Field(description="How raw scores become affinities; robust unless you compare with a paper."),
+    Field(description="How raw scores become affinities; `paper` is for comparison with it."),
 ]
 
 
@@ -80,20 +80,20 @@ AboutTags = Annotated[
     list[TagText],
     Field(
         max_length=MAX_TAGS,
-        description="What is known of the person, as feature=value of the model's `user_tags`; "
-        "a model that has none refuses any.",
+        description="Facts about the person, as feature=value of the model's `user_tags`; "
+        "a model without user features refuses any.",
     ),
 ]
 
 
 class _Request(BaseModel):
-    """What is asked; a misspelt name is refused instead of ignored."""
+    """A request; a misspelt field is refused instead of ignored."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 def example(**values: Any) -> ConfigDict:
-    """Return a configuration that shows one example in the API's document."""
+    """Return a model configuration with one example for the API's document."""
     return ConfigDict(json_schema_extra={"examples": [values]})
 
 
@@ -113,7 +113,7 @@ class Press(_Request):
 
 
 class NewPress(_Request):
-    """Press + (positive) or - (negative) on a tag, so many times."""
+    """Press + (positive) or - (negative) on a tag, `steps` times."""
 
     model_config = example(tag="town=Ghent", steps=1)
 
@@ -132,7 +132,7 @@ class ItemChoice(_Request):
 
 
 class Variety(_Request):
-    """How much lists are varied: 0 is the plain ranking, 1 the most."""
+    """How much lists are varied: 0 is the plain ranking, 1 the most variety."""
 
     model_config = example(variety=0.3)
 
@@ -148,7 +148,7 @@ class NewBalance(_Request):
 
 
 class About(_Request):
-    """What is known of a person, instead of what was known before; an empty list forgets it."""
+    """Facts about a person, which replace those given before; an empty list removes them."""
 
     model_config = example(about=[])
 
@@ -156,14 +156,14 @@ class About(_Request):
 
 
 class Taste(_Request):
-    """What a person viewed and pressed, and what is known of them."""
+    """What a person viewed and pressed, and facts about them."""
 
     model_config = example(**_TASTE)
 
     history: Annotated[list[ItemId], Field(max_length=MAX_HISTORY)] = []
     presses: Annotated[
         list[Press],
-        Field(max_length=MAX_TAGS, description="A tag that occurs twice counts together."),
+        Field(max_length=MAX_TAGS, description="The presses on a tag that occurs twice are added."),
     ] = []
     scale: Scale = "robust"
     balance: Balance = AS_FITTED
@@ -179,16 +179,18 @@ class Taste(_Request):
 
 
 class ListOptions(_Request):
-    """Which list is wanted."""
+    """Options of a list."""
 
     k: K = 20
     exclude_history: Annotated[bool, Field(description="Leave out what was viewed.")] = True
-    negative_reasons: Annotated[bool, Field(description="Also say what speaks against.")] = True
+    negative_reasons: Annotated[
+        bool, Field(description="Include reasons with a negative share.")
+    ] = True
     only_tags: Annotated[
         list[TagText],
         Field(
             max_length=MAX_TAGS,
-            description="Only items that carry one of these tags, of each feature named.",
+            description="Only items with one of these tags, for each feature named.",
         ),
     ] = []
     first_date: Annotated[date | None, Field(description="No item before this day.")] = None
@@ -196,7 +198,7 @@ class ListOptions(_Request):
 
 
 class RecommendRequest(Taste, ListOptions):
-    """A list for whoever viewed and pressed this."""
+    """A list for a history and presses."""
 
     model_config = example(
         **_TASTE, k=5, variety=0.3, balance=0.4, only_tags=["town=Ghent", "town=Bruges"]
@@ -206,7 +208,7 @@ class RecommendRequest(Taste, ListOptions):
 
 
 class PersonListOptions(ListOptions):
-    """Which list is wanted of a person whose state is kept."""
+    """Options of a list for a person."""
 
     variety: Annotated[Share | None, Field(description="Instead of the person's own.")] = None
     scale: Scale = "robust"
@@ -214,7 +216,7 @@ class PersonListOptions(ListOptions):
 
 
 class ProfileOptions(_Request):
-    """Which part of a profile is wanted."""
+    """Options of a profile."""
 
     top: Annotated[K, Field(description="Tags of each feature, at most.")] = 10
     features: Annotated[
@@ -224,48 +226,48 @@ class ProfileOptions(_Request):
 
 
 class PersonProfileOptions(ProfileOptions):
-    """Which part of the profile of a person whose state is kept is wanted."""
+    """Options of the profile of a person."""
 
     scale: Scale = "robust"
     balance: OwnBalance = None
 
 
 class ProfileRequest(Taste, ProfileOptions):
-    """The profile of whoever viewed and pressed this."""
+    """The profile for a history and presses."""
 
     model_config = example(**_TASTE, top=3, features=["type", "town"])
 
 
 class ItemOptions(_Request):
-    """Which item is meant; here and not in the path, where '..' would mean something else."""
+    """An item, in the query: in a path, an id such as '..' would be resolved."""
 
     item_id: Annotated[
         str,
         Field(
             min_length=1,
             max_length=MAX_TEXT,
-            description="The owner's name for an item; 17 finds the number and the text.",
+            description="The id of an item; 17 finds the number and the text.",
             examples=["e0001"],
         ),
     ]
 
 
 class PersonExplainOptions(ItemOptions):
-    """The score of which item a person whose state is kept wants explained."""
+    """The item whose score is explained to a person."""
 
     scale: Scale = "robust"
     balance: OwnBalance = None
 
 
 class PersonOriginsOptions(_Request):
-    """Where the affinity of a person whose state is kept with one tag comes from."""
+    """Where the affinity of a person with one tag comes from."""
 
     tag: TagText
     scale: Scale = "robust"
 
 
 class ExplainRequest(Taste):
-    """The whole score of one item for whoever viewed and pressed this."""
+    """The whole score of one item for a history and presses."""
 
     model_config = example(**_TASTE, item_id="e0004")
 
@@ -290,7 +292,7 @@ class SimilarRequest(_Request):
 
 
 class SearchOptions(_Request):
-    """What to look for."""
+    """Words to search for in names."""
 
     q: Annotated[str, Field(min_length=1, max_length=MAX_TEXT, examples=["ghent"])]
-    limit: Annotated[K, Field(description="Items, and tags, at most.")] = 20
+    k: Annotated[K, Field(description="How many items, and how many tags, at most.")] = 20

@@ -1,4 +1,4 @@
-"""What the API answers, as typed JSON, made from what the library returns."""
+"""The responses of the API as typed JSON, made from the objects of the library."""
 
 from datetime import date as day
 from typing import Any, Self
@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from teaser import explain as why
 from teaser import profile as who
-from teaser.app.api.reason_response import (
+from teaser.app.api.reason_responses import (
     NAMED,
     REASON,
     VIEWED,
@@ -18,11 +18,11 @@ from teaser.app.api.reason_response import (
 )
 from teaser.app.api.requests import ItemId, ProfileOptions, Share, example
 from teaser.app.serving.catalogue import Card as CatalogueCard
-from teaser.errors import UnknownTagError, closest
+from teaser.errors import UnknownFeatureError, closest_names
 from teaser.guide.similarity import Similar
 
 _ERROR = {"code": "unknown_name", "message": "Unknown tag town=Gent. Closest: town=Ghent."}
-_PLACE = {"item_id": "e0004", "title": "Jazz at the quay", "score": 0.8, "match": 0.9}
+_ENTRY = {"item_id": "e0004", "title": "Jazz at the quay", "score": 0.8, "match": 0.9}
 _AFFINITY = {
     "tag": "town=Ghent",
     "feature": "town",
@@ -32,7 +32,7 @@ _AFFINITY = {
 }
 _FEATURE = {"feature": "town", "impact": 0.4, "tags": [_AFFINITY]}
 _ORIGIN = {"item_id": "e0001", "title": "Jazz at the quay", "part": 0.02}
-_KNOWN = {"tag": "age=25-34", "feature": "age", "value": "25-34", "part": 0.01}
+_FACT = {"tag": "age=25-34", "feature": "age", "value": "25-34", "part": 0.01}
 _SHARED = {**NAMED, "share": 0.8}
 _SIMILAR = {
     "item_id": "e0007",
@@ -45,7 +45,7 @@ _FOUND_TAG = {"tag": "town=Ghent", "feature": "town", "value": "Ghent", "n_items
 
 
 class Error(BaseModel):
-    """What went wrong: a code for programs, a sentence for people."""
+    """An error: a code for programs, a sentence for people."""
 
     model_config = example(**_ERROR)
 
@@ -62,9 +62,9 @@ class ErrorAnswer(BaseModel):
 
 
 class Recommendation(BaseModel):
-    """One place in a list. `match` is the score over the highest in the catalogue, 0 to 1."""
+    """One entry of a list. `match` is the score relative to the highest of all items, 0 to 1."""
 
-    model_config = example(**_PLACE, reasons=[REASON, VIEWED])
+    model_config = example(**_ENTRY, reasons=[REASON, VIEWED])
 
     item_id: ItemId
     title: str | None
@@ -75,61 +75,56 @@ class Recommendation(BaseModel):
     @classmethod
     def of(cls, found: why.Recommendation) -> Self:
         """Return a recommendation of the library."""
-        return cls(
-            item_id=found.item_id,
-            title=found.title,
-            score=found.score,
-            match=found.match,
-            reasons=reasons_of(found.reasons),
-        )
+        return cls(**_entry(found))
 
 
 class Recommendations(BaseModel):
     """A list, the best first."""
 
-    model_config = example(recommendations=[{**_PLACE, "reasons": [REASON, VIEWED]}])
+    model_config = example(recommendations=[{**_ENTRY, "reasons": [REASON, VIEWED]}])
 
     recommendations: list[Recommendation]
 
 
-class Explanation(BaseModel):
-    """The whole score of one item: every tag it carries, the largest share first.
+class Explanation(Recommendation):
+    """The whole score of one item: every tag it has, the largest share first.
 
-    Where the model has a remainder, every viewed item that adds something is a reason too.
+    If the model has a remainder, every viewed item that adds something is a reason too.
     `from_tags` and `from_viewed` sum to `score`; `tag_share` is the share of the tags in the sum
     of all absolute contributions.
     """
 
     model_config = example(
-        **_PLACE, reasons=[REASON, VIEWED], from_tags=0.6, from_viewed=0.2, tag_share=0.75
+        **_ENTRY, reasons=[REASON, VIEWED], from_tags=0.6, from_viewed=0.2, tag_share=0.75
     )
 
-    item_id: ItemId
-    title: str | None
-    score: float
-    match: Share
-    reasons: list[AnyReason]
     from_tags: float
     from_viewed: float
     tag_share: Share
 
     @classmethod
-    def of(cls, found: why.Explanation) -> Self:
+    def of_score(cls, found: why.Explanation) -> Self:
         """Return an explanation of the library."""
         return cls(
-            item_id=found.item_id,
-            title=found.title,
-            score=found.score,
-            match=found.match,
-            reasons=reasons_of(found.reasons),
+            **_entry(found),
             from_tags=sum(found.contributions.values()),
             from_viewed=sum(found.viewed.values()),
             tag_share=min(1.0, found.tag_share),
         )
 
 
+def _entry(found: why.Recommendation | why.Explanation) -> dict[str, Any]:
+    return {
+        "item_id": found.item_id,
+        "title": found.title,
+        "score": found.score,
+        "match": found.match,
+        "reasons": reasons_of(found.reasons),
+    }
+
+
 class Affinity(Named):
-    """How a person stands to a tag, and the net presses that are in it."""
+    """The affinity with a tag, and the net presses that it includes."""
 
     model_config = example(**_AFFINITY)
 
@@ -138,7 +133,7 @@ class Affinity(Named):
 
 
 class FeatureProfile(BaseModel):
-    """One feature: its share in what moves the scores, and its tags, the strongest first."""
+    """One feature: its share of impact on the scores, and its tags, the strongest first."""
 
     model_config = example(**_FEATURE)
 
@@ -148,10 +143,10 @@ class FeatureProfile(BaseModel):
 
 
 class Profile(BaseModel):
-    """What the model believes of a person; the impacts of all features sum to 1.
+    """The profile of a person; the impacts of all features sum to 1.
 
-    `tags_weight` is what tags count in scores: 1 unless a balance says otherwise. `people` is
-    what is known of the person and used.
+    `tags_weight` is the weight of tags in scores: 1 unless a balance lowers it. `about` are the
+    facts about the person that were used.
     """
 
     model_config = example(certainty=0.8, tags_weight=1.0, about=[], features=[_FEATURE])
@@ -166,9 +161,7 @@ class Profile(BaseModel):
         """Return a profile of the library, the features with most impact first."""
         for feature in options.features:
             if feature not in profile.impacts:
-                raise UnknownTagError(
-                    f"Unknown feature {feature!r}.{closest(feature, profile.impacts)}"
-                )
+                raise UnknownFeatureError(feature, closest_names(feature, profile.impacts))
         shown = [
             (f, i)
             for f, i in profile.impacts.items()
@@ -202,30 +195,30 @@ class Origin(BaseModel):
     part: float
 
 
-class KnownOrigin(Named):
+class AboutOrigin(Named):
     """What one fact about the person adds to the raw score of a tag."""
 
-    model_config = example(**_KNOWN)
+    model_config = example(**_FACT)
 
     part: float
 
 
 class Origins(Named):
-    """Where an affinity comes from: all parts sum to `raw`, of which it is a multiple.
+    """Where an affinity comes from: all parts sum to `raw`, and the affinity is a multiple of it.
 
-    `origins` are items of the history, `people` what is known of the person.
+    `origins` are items of the history, `about` facts about the person.
     """
 
-    model_config = example(**NAMED, affinity=0.6, raw=0.03, origins=[_ORIGIN], about=[_KNOWN])
+    model_config = example(**NAMED, affinity=0.6, raw=0.03, origins=[_ORIGIN], about=[_FACT])
 
     affinity: float
     raw: float
     origins: list[Origin]
-    about: list[KnownOrigin]
+    about: list[AboutOrigin]
 
 
 class SharedTag(Named):
-    """A tag that two items carry, and its share of their similarity."""
+    """A tag that two items share, and its share of their similarity."""
 
     model_config = example(**_SHARED)
 
@@ -233,7 +226,7 @@ class SharedTag(Named):
 
 
 class SimilarItem(BaseModel):
-    """An item that resembles another: 0 is no tag in common, 1 the same tags."""
+    """An item that is similar to another: 0 is no tag in common, 1 the same tags."""
 
     model_config = example(**_SIMILAR)
 
@@ -254,7 +247,7 @@ class SimilarItem(BaseModel):
 
 
 class SimilarItems(BaseModel):
-    """Items that resemble one, the most alike first."""
+    """Items that are similar to one, the most similar first."""
 
     model_config = example(similar=[_SIMILAR])
 
@@ -262,7 +255,7 @@ class SimilarItems(BaseModel):
 
 
 class Card(BaseModel):
-    """What is known of an item; whatever the data do not have is null. `facts`: by feature."""
+    """The data of an item; what the data do not have is null. `facts`: tag values by feature."""
 
     model_config = example(
         item_id="e0001",
@@ -285,19 +278,11 @@ class Card(BaseModel):
     @classmethod
     def of(cls, card: CatalogueCard) -> Self:
         """Return a card of the catalogue."""
-        return cls(
-            item_id=card.item_id,
-            title=card.title,
-            description=card.description,
-            link=card.link,
-            date=card.date,
-            has_picture=card.has_picture,
-            facts={feature: list(values) for feature, values in card.facts.items()},
-        )
+        return cls.model_validate(card, from_attributes=True)
 
 
 class FoundItem(BaseModel):
-    """An item, by name."""
+    """An item and its title."""
 
     model_config = example(**_FOUND_ITEM)
 
@@ -306,7 +291,7 @@ class FoundItem(BaseModel):
 
 
 class FoundTag(Named):
-    """A tag, and how many items carry it."""
+    """A tag, and how many items have it."""
 
     model_config = example(**_FOUND_TAG)
 
@@ -314,7 +299,7 @@ class FoundTag(Named):
 
 
 class Found(BaseModel):
-    """Items and tags whose names hold every word, the popular and common ones first."""
+    """Items and tags whose names contain every word, the best matches first."""
 
     model_config = example(items=[_FOUND_ITEM], tags=[_FOUND_TAG])
 
@@ -323,7 +308,7 @@ class Found(BaseModel):
 
 
 class Remainder(BaseModel):
-    """What viewed items add beside their tags: for how many items, and in how many numbers."""
+    """The size of the remainder: how many items it has, and how many entries are stored."""
 
     model_config = example(items=2400, entries=5757600, sparse=False)
 
@@ -333,10 +318,10 @@ class Remainder(BaseModel):
 
 
 class Model(BaseModel):
-    """What is served. `tags`: how many, by feature; `roles`: which column is shown as what.
+    """The model that is served. `tags`: their number, by feature; `roles`: the column of each role.
 
-    `user_tags`: what can be told about a person, by feature, empty if nothing can; `remainder`:
-    what viewed items count by beside their tags, null if they do not.
+    `user_tags`: the facts about a person that can be given, by feature; `remainder`: null if the
+    model has none.
     """
 
     model_config = example(

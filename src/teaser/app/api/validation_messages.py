@@ -1,15 +1,15 @@
-"""What is wrong with a request, in our own words: where, what was found, what to do."""
+"""Messages for invalid requests: where the error is, what was found, what to do."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _MOST = 60
-_ID = "an id of an item must be a whole number of 64 bits or a text of 1 to 200 letters"
+_ID = "an item id must be a whole number of 64 bits or a text of 1 to 200 letters"
 _WHOLE, _NUMBER, _TEXT = "must be a whole number", "must be a number", "must be a text"
 _YES_OR_NO = "must be true or false"
 _DAY = "must be a day, written as 2026-05-01"
-_OBJECT = "must be an object of JSON, {...}, sent as Content-Type: application/json"
+_OBJECT = "must be a JSON object, {...}, sent as Content-Type: application/json"
 _FIXED = {
     "int": _WHOLE,
     "float": _NUMBER,
@@ -22,7 +22,7 @@ _FIXED = {
     "string": _TEXT,
 }
 _BY_KIND: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "extra_forbidden": lambda c: "is no name that is known here; leave it out or mend its spelling",
+    "extra_forbidden": lambda c: "is not a known field; leave it out or correct its spelling",
     "greater_than_equal": lambda c: f"must be at least {c['ge']:g}",
     "less_than_equal": lambda c: f"must be at most {c['le']:g}",
     "string_too_short": lambda c: f"must have at least {_count(c['min_length'], 'letter')}",
@@ -30,32 +30,32 @@ _BY_KIND: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "too_long": lambda c: f"must have at most {_count(c['max_length'], 'entry')}",
     "literal_error": lambda c: f"must be {c['expected']}",
     "string_pattern_mismatch": lambda c: "must be an id as POST /people gave it, of 43 letters",
-    "string_unicode": lambda c: "must be a text of whole characters, without half surrogates",
+    "string_unicode": lambda c: "must be valid Unicode, without lone surrogates",
     "value_error": lambda c: str(c.get("error", "is not valid")),
 }
 
 
 def is_unreadable(errors: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether a body was no JSON at all, as opposed to JSON of the wrong content."""
+    """Return whether a body is not JSON at all, as opposed to JSON with wrong content."""
     return any(error["type"] == "json_invalid" for error in errors)
 
 
 def describe(errors: Sequence[Mapping[str, Any]]) -> str:
-    """Return a sentence about the first of the errors that validation found."""
+    """Return a sentence about the first error that validation found."""
     first = errors[0]
     if first["type"] == "json_invalid":
         place, reason = first["loc"][-1], first.get("ctx", {}).get("error", "")
-        return f"The body is no JSON: {reason} at character {place}. Mend it and send it again."
+        return f"The body is not JSON: {reason} at character {place}. Correct it and send it again."
     where, is_id = _where(first["loc"])
     if first["type"] == "missing":
         return f"{where}: is missing. {_remedy(where)}"
-    said = _ID if is_id else _said(first)
+    message = _ID if is_id else _message(first)
     found = "" if first["type"] == "extra_forbidden" else f", found {_shown(first.get('input'))}"
-    return f"{where}: {said}{found}."
+    return f"{where}: {message}{found}."
 
 
 def _where(parts: Sequence[Any]) -> tuple[str, bool]:
-    """Return the path to a value, and whether it is an id; names of types are no part of it."""
+    """Return the path to a value without type names, and whether the value is an id."""
     own = [str(part) for part in parts if not _is_type(part)]
     return ".".join(own), len(own) < len(parts)
 
@@ -64,7 +64,7 @@ def _is_type(part: Any) -> bool:
     return isinstance(part, str) and ("[" in part or part.startswith("constrained-"))
 
 
-def _said(error: Mapping[str, Any]) -> str:
+def _message(error: Mapping[str, Any]) -> str:
     kind = str(error["type"])
     if kind in _BY_KIND:
         return _BY_KIND[kind](error.get("ctx") or {})
@@ -76,7 +76,7 @@ def _remedy(where: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as JSON writes it, cut short."""
+    """Return a value as JSON, shortened."""
     try:
         text = json.dumps(value, ensure_ascii=True)
     except (TypeError, ValueError, RecursionError):

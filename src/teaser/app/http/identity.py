@@ -1,146 +1,76 @@
-"""Who asks: the person behind a cookie, the language and colours wanted, and from which site."""
+"""The cookie that identifies a visitor: a signed random token, whose hash the store keeps."""
 
 import asyncio
-import base64
-import hmac
-import re
+import hashlib
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
-from fastapi import Request, Response
+from itsdangerous import Signer
 from starlette.datastructures import MutableHeaders
-from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
-from teaser.app.dependencies import Services, services_of
-from teaser.app.http.middleware import WATCHED
-from teaser.app.i18n.texts import Texts, choose_language, texts_in
-from teaser.app.people.store import Store, StoreError
+from teaser.app.http.middleware import MONITORING, Message, Receive, Scope, Send
+from teaser.app.people.store import Store
+from teaser.app.settings import Settings
+from teaser.errors import StoreError
 
 TOKEN = "teaser"  # noqa: S105 - the name of a cookie
-LANGUAGE = "teaser_language"
-THEME = "teaser_theme"
-SKIPPED = "teaser_skipped"
-THEMES = ("auto", "light", "dark")
-FRAGMENT = "x-teaser-fragment"
-_PORTS = {"http": 80, "https": 443}
 _YEAR = 365 * 24 * 3600
-_SECRET = 43
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}(?:[A-Za-z0-9_-]{22})?")  # before signatures it was shorter
 
 
-@dataclass(frozen=True)
-class Visitor:
-    """What a request says about who made it.
+def new_token(key: bytes) -> str:
+    """Return a new random token, signed with the key of the store."""
+    return _signer(key).sign(secrets.token_urlsafe(32)).decode()
 
-    Attributes
-    ----------
-    person_id
-        Who holds the cookie's token; None for somebody new, or with a token of nobody.
-    texts
-        The texts of their language.
-    theme
-        `auto`, `light` or `dark`.
-    has_skipped
-        Whether they passed over the quick start.
-    wants_fragment
-        Whether the page's own script asks, for the parts that it swaps in place.
-    token
-        What they are known by, or will be once they do something; None unless it is of a person,
-        or this server gave it out.
+
+def holder_of(cookies: Mapping[str, str], store: Store) -> tuple[str | None, str | None]:
+    """Return the token in the cookies, and the id of the person who holds it.
+
+    A token that belongs to nobody is returned only if this server signed it. Otherwise somebody
+    could plant a token of their choice in a browser and read the profile later.
     """
-
-    person_id: str | None
-    texts: Texts
-    theme: str
-    has_skipped: bool
-    wants_fragment: bool
-    token: str | None = None
+    token = cookies.get(TOKEN)
+    person_id = store.find_person(token) if token else None
+    if not token or (person_id is None and not _signer(store.signing_key).validate(token)):
+        return None, None
+    return token, person_id
 
 
-def visitor_of(request: Request, *, with_person: bool = True) -> Visitor:
-    """Return who made a request; without asking the store if their person does not matter."""
-    cookies = request.cookies
-    store = services_of(request).store
-    token, person_id = _holder_of(cookies, store) if with_person else (None, None)
-    theme = cookies.get(THEME, "auto")
-    language = choose_language(cookies.get(LANGUAGE), request.headers.get("accept-language"))
-    return Visitor(
-        person_id=person_id,
-        texts=texts_in(language),
-        theme=theme if theme in THEMES else "auto",
-        has_skipped=SKIPPED in cookies,
-        wants_fragment=FRAGMENT in request.headers,
-        token=token,
+def remember(response: Response, settings: Settings, name: str, value: str) -> None:
+    """Set a cookie for a year, hidden from scripts and from requests of other sites."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=_YEAR,
+        httponly=True,
+        samesite="lax",
+        secure=settings.secure_cookies,
     )
 
 
-def need_own_origin(request: Request) -> None:
-    """Refuse a form that was sent from another site, or that does not say from where."""
-    site = request.headers.get("sec-fetch-site")
-    source = request.headers.get("origin") or request.headers.get("referer")
-    own = _origin(source) == own_origin(request) if source else site == "same-origin"
-    if not own or site in ("cross-site", "same-site"):
-        raise HTTPException(403, "This form was sent from another site, so nothing was changed.")
-
-
-def own_origin(request: Request) -> str | None:
-    """Return scheme, host and port under which a request reached this site.
-
-    Behind a proxy that ends https the scheme is what the proxy says, if its word is taken
-    (`Settings.proxies`), and https in any case where cookies travel over nothing else.
-    """
-    secure = services_of(request).settings.secure_cookies
-    scheme = "https" if secure else request.url.scheme
-    return _origin(f"{scheme}://{request.headers.get('host', '')}")
-
-
-def _origin(address: str) -> str | None:
-    """Return scheme, host and port of an address, the usual port left out; None if it is none."""
-    try:
-        parts = urlsplit(address)
-        port = parts.port
-    except ValueError:
-        return None
-    if parts.scheme not in _PORTS or not parts.hostname or "@" in parts.netloc:
-        return None
-    host = parts.hostname if port in (None, _PORTS[parts.scheme]) else f"{parts.hostname}:{port}"
-    return f"{parts.scheme}://{host}"
-
-
-def ensure_person(visitor: Visitor, services: Services) -> tuple[str, str | None]:
-    """Return the visitor's person, made now if need be, and then the token for their cookie.
-
-    The token is the one that came with their first page: two tabs that act at once for the first
-    time both bring it, and so make one person.
-    """
-    if visitor.person_id is not None:
-        return visitor.person_id, None
-    token = visitor.token or _new_token(services.store.signing_key)
-    return services.store.create_person(token=token)
-
-
 class FirstCookie:
-    """ASGI middleware: with the first page a browser gets the token that it will be known by.
+    """ASGI middleware that gives a browser its token with the first page.
 
-    Nothing is stored until its holder does something.
+    Two tabs that act at once for the first time then send the same token, and make one person.
+    Nothing is stored until a visitor does something.
     """
 
-    def __init__(self, app: Any, *, services: Services) -> None:
+    def __init__(self, app: Any, *, store: Store, settings: Settings) -> None:
         self.app = app
-        self.services = services
+        self.store = store
+        self.settings = settings
         self._key: bytes | None = None
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        cookie = await self._cookie(scope) if _is_page(scope) else None
+        cookie = await self._cookie(scope) if _may_be_page(scope) else None
         if cookie is None:
             await self.app(scope, receive, send)
             return
 
-        async def sent(message: Any) -> None:
+        async def send_with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 200:
                 headers = MutableHeaders(raw=list(message.get("headers", ())))
                 if headers.get("content-type", "").startswith("text/html"):
@@ -148,81 +78,36 @@ class FirstCookie:
                     message["headers"] = headers.raw
             await send(message)
 
-        await self.app(scope, receive, sent)
+        await self.app(scope, receive, send_with_cookie)
 
-    async def _cookie(self, scope: Any) -> str | None:
-        """Return the first cookie of whoever has none that counts."""
-        store, token = self.services.store, _token(Request(scope).cookies)
+    async def _cookie(self, scope: Scope) -> str | None:
+        """Return the header that sets a new token; None for a visitor who has a valid one."""
+        token = Request(scope).cookies.get(TOKEN)
         try:
             if self._key is None:
-                self._key = await asyncio.to_thread(lambda: store.signing_key)
-            if token is not None and not _is_signed(token, self._key):
-                token = token if await asyncio.to_thread(store.find_person, token) else None
+                self._key = await asyncio.to_thread(lambda: self.store.signing_key)
+            if token and _signer(self._key).validate(token):
+                return None
+            if token and await asyncio.to_thread(self.store.find_person, token):
+                return None
         except StoreError:
-            return None  # a page that needs no database is shown without one
-        if token is not None:
-            return None
+            return None  # pages that need no database are shown without one
         response = Response()
-        remember(response, self.services, TOKEN, _new_token(self._key))
+        remember(response, self.settings, TOKEN, new_token(self._key))
         return response.headers["set-cookie"]
 
 
-def _is_page(scope: Any) -> bool:
-    """Tell whether a page may be asked for, and not by whoever needs no cookie for it.
+def _may_be_page(scope: Scope) -> bool:
+    """Return whether a request may be for a page whose visitor needs a token.
 
-    Whoever looks at a shared profile, or has just deleted their data, needs none.
+    Readers of a shared profile, and visitors who have just deleted their data, do not.
     """
     if scope["type"] != "http" or scope["method"] != "GET":
         return False
     path = scope["path"]
-    return not path.startswith(("/s/", "/api/", "/static/")) and path not in (*WATCHED, "/deleted")
+    is_exempt = path.startswith(("/s/", "/api/", "/static/"))
+    return not is_exempt and path not in (*MONITORING, "/deleted")
 
 
-def _holder_of(cookies: Mapping[str, str], store: Store) -> tuple[str | None, str | None]:
-    """Return the token of a cookie, and whose it is; no token that this server did not give out.
-
-    Else whoever puts a token of their choice into a browser could look in later.
-    """
-    token = _token(cookies)
-    person_id = store.find_person(token) if token else None
-    if token is None or (person_id is None and not _is_signed(token, store.signing_key)):
-        return None, None
-    return token, person_id
-
-
-def _token(cookies: Mapping[str, str]) -> str | None:
-    """Return the token of a cookie, if it has the form of one."""
-    token = cookies.get(TOKEN, "")
-    return token if _TOKEN.fullmatch(token) else None
-
-
-def _new_token(key: bytes) -> str:
-    secret = secrets.token_urlsafe(32)
-    return secret + _signature(secret, key)
-
-
-def _is_signed(token: str, key: bytes) -> bool:
-    return hmac.compare_digest(token[_SECRET:], _signature(token[:_SECRET], key))
-
-
-def _signature(secret: str, key: bytes) -> str:
-    digest = hmac.digest(key, secret.encode(), "sha256")
-    return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
-
-
-def remember(response: Response, services: Services, name: str, value: str) -> None:
-    """Set a cookie that scripts cannot read and other sites cannot send along."""
-    response.set_cookie(
-        name,
-        value,
-        max_age=_YEAR,
-        httponly=True,
-        samesite="lax",
-        secure=services.settings.secure_cookies,
-    )
-
-
-def local_path(text: str) -> str:
-    """Return a path on this site as it is, and the first page for anything else."""
-    is_local = text.startswith("/") and not text.startswith(("//", "/\\"))
-    return text if is_local and text.isprintable() else "/"
+def _signer(key: bytes) -> Signer:
+    return Signer(key, salt="teaser.visitor", digest_method=hashlib.sha256)

@@ -1,4 +1,4 @@
-"""What stands before every request: hosts, size and rate limits, security headers, measurements."""
+"""ASGI middleware around every request: host, size and rate checks, security headers, metrics."""
 
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -7,7 +7,8 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from teaser.app.http.metrics import Metrics, Rate
+from teaser.app.http.metrics import Metrics
+from teaser.app.http.rate_limit import RateLimit
 from teaser.app.settings import Settings
 
 Scope = MutableMapping[str, Any]
@@ -26,30 +27,37 @@ HEADERS = [
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
-WATCHED = ("/healthz", "/readyz", "/metrics")
+# Paths for monitoring: not limited in rate, always plain text, without cookies.
+MONITORING = ("/healthz", "/readyz", "/metrics")
 
 
 class Guard:
-    """ASGI middleware: refuse what is too much or meant for another host, add headers, measure.
+    """Refuse requests for another host or beyond the limits; add headers; count answers.
 
     Parameters
     ----------
     settings
-        Which hosts are ours, and the largest request.
-    rate
-        How many requests an address may make.
+        The names of this server, the largest request, and whether it is reached by https only.
+    rate_limit
+        The limit on requests from one address.
     metrics
         Where answers are counted.
     refusal
-        Makes the answer to what is refused, as whoever asked can read it.
+        Makes the response to a refused request from its scope, status, code and message.
     """
 
     def __init__(
-        self, app: Any, *, settings: Settings, rate: Rate, metrics: Metrics, refusal: Refusal
+        self,
+        app: Any,
+        *,
+        settings: Settings,
+        rate_limit: RateLimit,
+        metrics: Metrics,
+        refusal: Refusal,
     ) -> None:
         self.app = app
         self.settings = settings
-        self.rate = rate
+        self.rate_limit = rate_limit
         self.metrics = metrics
         self.refusal = refusal
 
@@ -59,14 +67,16 @@ class Guard:
             await self.app(scope, receive, send)
             return
         is_head = scope["method"] == "HEAD"
-        if is_head:  # the framework has no answer to it where it has one to GET
+        if is_head:  # FastAPI's routes for GET do not answer HEAD
             scope = {**scope, "method": "GET"}
+        if self.settings.secure_cookies:  # a proxy ends https and may not say so
+            scope = {**scope, "scheme": "https"}
         start = time.perf_counter()
-        most = self.settings.max_body
-        too_large = (413, "too_large", f"The request is larger than {most:,} bytes.")
-        seen = 0
+        max_body = self.settings.max_body
+        too_large = (413, "too_large", f"The request is larger than {max_body:,} bytes.")
+        received = 0
 
-        async def measured(message: Message) -> None:
+        async def send_measured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
                 self.metrics.record(message["status"], time.perf_counter() - start)
@@ -74,28 +84,28 @@ class Guard:
                 message = {**message, "body": b""}
             await send(message)
 
-        async def answered(message: Message) -> None:
-            if seen <= most:
-                await measured(message)
-            elif message["type"] == "http.response.start":  # whatever was made of a cut body
-                await self.refusal(scope, *too_large)(scope, receive, measured)
+        async def send_answer(message: Message) -> None:
+            if received <= max_body:
+                await send_measured(message)
+            elif message["type"] == "http.response.start":  # the answer to a truncated body
+                await self.refusal(scope, *too_large)(scope, receive, send_measured)
 
-        async def limited() -> Message:
-            nonlocal seen
+        async def receive_limited() -> Message:
+            nonlocal received
             message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > most:
+            received += len(message.get("body", b""))
+            if received > max_body:
                 raise HTTPException(413, too_large[2])
             return message
 
-        reason = self._refuses(scope) or (too_large if self._is_large(scope) else None)
+        reason = self._refusal_reason(scope) or (too_large if self._is_large(scope) else None)
         if reason is not None:
-            await self.refusal(scope, *reason)(scope, receive, measured)
+            await self.refusal(scope, *reason)(scope, receive, send_measured)
         else:
-            await self.app(scope, limited, answered)
+            await self.app(scope, receive_limited, send_answer)
 
-    def _refuses(self, scope: Scope) -> tuple[int, str, str] | None:
-        """Return why a request is not even looked at, if it is not."""
+    def _refusal_reason(self, scope: Scope) -> tuple[int, str, str] | None:
+        """Return status, code and message if the host or the rate of a request is refused."""
         hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         if len(hosts) > 1 or not self.settings.is_own_host(hosts[0] if hosts else ""):
             return (
@@ -105,7 +115,7 @@ class Guard:
                 "operator add the name with --host-name.",
             )
         address = (scope.get("client") or ("unknown", 0))[0]
-        if scope["path"] in WATCHED or self.rate.allows(address, time.monotonic()):
+        if scope["path"] in MONITORING or self.rate_limit.allows(address, time.monotonic()):
             return None
         return 429, "too_many_requests", "Too many requests. Wait a minute."
 

@@ -1,28 +1,43 @@
-"""What went wrong, said to a person in their language; the library's own words stay as details."""
+"""Error messages for visitors, in their language: by exception class, else by HTTP status."""
 
-import re
 from dataclasses import dataclass
 
 from teaser.app.i18n.texts import Texts
-
-# What an error says -> what a person is told. The first that fits is taken.
-_KNOWN = (
-    (r"^Unknown item (?P<name>.+?); the catalogue has", "There is no item “{name}” here."),
-    (r"^Unknown tag (?P<name>.+?)\.(?: Closest: .*)?$", "There is no tag “{name}” here."),
-    (r"^(?P<name>.+) is not a tag\.", "There is no tag “{name}” here."),
-    (r"^Unknown feature (?P<name>.+)\.$", "There is no feature “{name}” here."),
-    (r"are out of range", "That is as far as this tag goes; it cannot be pressed further."),
-    (r"^There is nothing to undo", "There is nothing to undo."),
-    (r"^There is nothing to redo", "There is nothing to redo."),
-    (r"is not in the history", "This is not among what you looked at any more."),
-    (r"is not hidden", "This is not hidden any more."),
-    (r"sent from another site", "This form was sent from another site, so nothing was changed."),
-    (r"^There is no such link", "There is no such link. Perhaps its owner ended it."),
-    (r"links are in use", "You have as many links as can be had. End one of them first."),
-    (r"actions are kept", "You have done as much as can be kept. Delete your data to begin again."),
+from teaser.errors import (
+    ActionLimitError,
+    ForeignOriginError,
+    NotHiddenError,
+    NothingToRedoError,
+    NothingToUndoError,
+    NotInHistoryError,
+    PressRangeError,
+    ShareLimitError,
+    TeaserError,
+    UnknownFeatureError,
+    UnknownItemError,
+    UnknownShareError,
+    UnknownTagError,
 )
-# What a status says where nothing more is known.
-_PLAIN = {
+
+# The sentence for a class of errors, and the attribute that fills in {name}, if any.
+_BY_CLASS: dict[type[BaseException], tuple[str, str | None]] = {
+    UnknownItemError: ("There is no item “{name}” here.", "item_id"),
+    UnknownTagError: ("There is no tag “{name}” here.", "tag"),
+    UnknownFeatureError: ("There is no feature “{name}” here.", "feature"),
+    UnknownShareError: ("There is no such link. Perhaps its owner ended it.", None),
+    PressRangeError: ("That is as far as this tag goes; it cannot be pressed further.", None),
+    NothingToUndoError: ("There is nothing to undo.", None),
+    NothingToRedoError: ("There is nothing to redo.", None),
+    NotInHistoryError: ("This is not among what you looked at any more.", None),
+    NotHiddenError: ("This is not hidden any more.", None),
+    ForeignOriginError: ("This form was sent from another site, so nothing was changed.", None),
+    ShareLimitError: ("You have as many links as can be had. End one of them first.", None),
+    ActionLimitError: (
+        "You have done as much as can be kept. Delete your data to begin again.",
+        None,
+    ),
+}
+_BY_STATUS = {
     403: "You may not do this here. Nothing was changed.",
     404: "There is nothing at this address.",
     405: "This address cannot be used in that way.",
@@ -36,28 +51,38 @@ _LONGEST = 120
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """A sentence for a person, and the error's own words where those say something else."""
+class ErrorMessage:
+    """A sentence for a visitor, and the error's own words if they differ."""
 
-    said: str
+    text: str
     details: str
 
 
-def say_trouble(status: int, message: str, texts: Texts) -> Trouble:
-    """Return what to tell about an error of a status and a message."""
-    for pattern, sentence in _KNOWN if status < 500 else ():
-        found = re.search(pattern, message, re.DOTALL)
-        if found:
-            said = texts(sentence, **{k: _short(v) for k, v in found.groupdict().items()})
-            return _trouble(said, message)
-    return _trouble(texts(_PLAIN.get(status, _OTHER if status < 500 else _PLAIN[500])), message)
+def error_message(
+    status: int, details: str, texts: Texts, error: TeaserError | None = None
+) -> ErrorMessage:
+    """Return the message for an error.
+
+    Parameters
+    ----------
+    status
+        The HTTP status of the response.
+    details
+        The error's own words, in English.
+    texts
+        The texts of the visitor's language.
+    error
+        The error; without one, or for a class that has no sentence, the status decides.
+    """
+    known = next((_BY_CLASS[kind] for kind in type(error).__mro__ if kind in _BY_CLASS), None)
+    if known is None:
+        text = texts(_BY_STATUS.get(status, _OTHER if status < 500 else _BY_STATUS[500]))
+    elif known[1] is None:
+        text = texts(known[0])
+    else:
+        text = texts(known[0], name=_shortened(str(getattr(error, known[1]))))
+    return ErrorMessage(text, "" if details == text else details)
 
 
-def _trouble(said: str, message: str) -> Trouble:
-    return Trouble(said, "" if message == said else message)
-
-
-def _short(name: str) -> str:
-    """Return a name without the marks around it, cut where it is very long."""
-    bare = name[1:-1] if len(name) > 1 and name[0] == name[-1] and name[0] in "'\"" else name
-    return bare if len(bare) <= _LONGEST else f"{bare[:_LONGEST]}…"
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"

@@ -1,4 +1,4 @@
-"""What the pages say, in the languages that they speak: gettext catalogues, read once."""
+"""The texts of the site in each language, from gettext files, with numbers and dates."""
 
 import gettext
 import math
@@ -24,7 +24,7 @@ Messages = dict[tuple[str | None, str], str | tuple[str, ...]]
 
 
 class Texts:
-    """The texts of one language; English is the source and needs no catalogue.
+    """The texts of one language; the English texts stand in the code.
 
     Examples
     --------
@@ -34,77 +34,77 @@ class Texts:
 
     def __init__(self, language: str) -> None:
         self.language = language
-        self._messages, self._form = _read(language)
+        self._messages, self._plural_form = _read(language)
         self._point = "." if language == "en" else ","
 
     def __call__(self, text: str, **values: object) -> str:
-        """Return a text in this language, with its places filled in."""
+        """Return the translation of a text, with its placeholders filled in."""
         found = self._messages.get((None, text), text)
-        said = found if isinstance(found, str) else found[0]
-        return said.format(**values) if values else said
+        text = found if isinstance(found, str) else found[0]
+        return text.format(**values) if values else text
 
     def html(self, text: str, **values: object) -> Markup:
-        """Return a text whose values may be markup; any that is not is escaped."""
+        """Return the translation as markup; values that are not markup are escaped."""
         return Markup(self(text)).format(**values)  # noqa: S704 - texts are our own
 
     def count(self, one: str, many: str, n: int, **values: object) -> str:
-        """Return the form of a text that suits a number, which it may name as {n}."""
+        """Return the singular or plural of a text for a number, which fills in {n}."""
         found = self._messages.get((None, one))
         forms = found if isinstance(found, tuple) else (one, many)
-        return forms[self._form(n)].format(n=self.whole(n), **values)
+        return forms[self._plural_form(n)].format(n=self.integer(n), **values)
 
     def feature(self, name: str) -> str:
-        """Return a feature's name as people read it."""
+        """Return the name of a feature on screen."""
         if name == POPULARITY.feature:
             return self("Popularity")
-        return self.named("feature", _readable(name))
+        return self._name("feature", _readable(name))
 
     def tag(self, tag: Tag) -> str:
-        """Return a tag's value as people read it."""
+        """Return the value of a tag on screen."""
         if tag == POPULARITY:
             return self("Popular with others")
-        return self.named("tag", tag.value)
+        return self._name("tag", tag.value)
 
-    def named(self, context: str, name: str) -> str:
-        """Return a name of the data in this language, or as it is."""
+    def _name(self, context: str, name: str) -> str:
+        """Return the translation of a name in the data, or the name itself."""
         found = self._messages.get((context, name), name)
         return found if isinstance(found, str) else found[0]
 
     def join(self, names: list[str]) -> str:
-        """Join names as a sentence does."""
+        """Join names with commas and a last `and`."""
         if len(names) < 2:
             return "".join(names)
         return self("{first} and {last}", first=", ".join(names[:-1]), last=names[-1])
 
-    def whole(self, n: int) -> str:
-        """Write a whole number, in groups of three digits where it is long."""
+    def integer(self, n: int) -> str:
+        """Format an integer, with separators from 1000 on."""
         return str(n) if abs(n) < 1000 else str(format_decimal(n, locale=self.language))
 
     def signed(self, value: float, digits: int = 2) -> str:
-        """Write a number with its sign, and with more digits where few would say zero."""
+        """Format a number with its sign; small numbers get more digits instead of 0.00."""
         if value and abs(value) < 0.5 * 10**-digits:
             digits = min(6, -math.floor(math.log10(abs(value))))
         size = f"{abs(value):.{digits}f}"
         sign = "" if not size.strip("0.") else "+" if value > 0 else MINUS
         return sign + size.replace(".", self._point)
 
-    def plain(self, value: float, digits: int = 2) -> str:
-        """Write a number without a plus."""
+    def number(self, value: float, digits: int = 2) -> str:
+        """Format a number without a plus sign."""
         return self.signed(value, digits).removeprefix("+")
 
     def percent(self, share: float, *, sign: bool = False) -> str:
-        """Write a share of one as a percentage."""
+        """Format a share from 0 to 1 as a percentage."""
         size = round(100 * share)
         mark = ("+" if size > 0 else MINUS if size < 0 else "") if sign else ""
         return f"{mark}{abs(size)}\N{NARROW NO-BREAK SPACE}%"
 
     def steps(self, presses: int) -> str:
-        """Write a number of presses with its sign."""
+        """Format a number of presses with its sign."""
         return f"{MINUS if presses < 0 else '+'}{abs(presses)}" if presses else "0"
 
     def date(self, day: date) -> str:
-        """Write a day with its weekday."""
-        return _written(day, self.language)
+        """Format a date with its weekday."""
+        return _format_date(day, self.language)
 
 
 @cache
@@ -114,7 +114,7 @@ def texts_in(language: str) -> Texts:
 
 
 def choose_language(cookie: str | None, accepted: str | None) -> str:
-    """Return the language that a person chose, or the first that their browser asks for."""
+    """Return the language in the cookie, or the first in Accept-Language that the site has."""
     if cookie in LANGUAGES:
         return str(cookie)
     wanted = list(_preferences(accepted or ""))
@@ -122,7 +122,7 @@ def choose_language(cookie: str | None, accepted: str | None) -> str:
 
 
 def _preferences(header: str) -> Iterator[str]:
-    """Read an Accept-Language header, the most wanted first."""
+    """Yield the languages of an Accept-Language header by preference."""
     parts = []
     for place, part in enumerate(header.split(",")[:20]):
         name, _, quality = part.strip().partition(";q=")
@@ -140,22 +140,22 @@ def _read(language: str) -> tuple[Messages, Callable[[int], int]]:
         return {}, lambda n: int(n != 1)
     path = resources.files("teaser.app.i18n") / "locale" / f"{language}.po"
     with path.open("rb") as file:
-        catalogue = read_po(file, locale=language)
-    form: Callable[[int], int] = gettext.c2py(catalogue.plural_expr)
-    return {_key(m): _said(m) for m in catalogue if m.id and m.string}, form
+        messages = read_po(file, locale=language)
+    form: Callable[[int], int] = gettext.c2py(messages.plural_expr)
+    return {_key(m): _translation(m) for m in messages if m.id and m.string}, form
 
 
 def _key(message: Any) -> tuple[str | None, str]:
     return message.context, message.id if isinstance(message.id, str) else message.id[0]
 
 
-def _said(message: Any) -> str | tuple[str, ...]:
+def _translation(message: Any) -> str | tuple[str, ...]:
     return message.string if isinstance(message.string, str) else tuple(message.string)
 
 
 @lru_cache(maxsize=4096)
-def _written(day: date, language: str) -> str:
-    if language == "en":  # day before month, as in Belgium and around it
+def _format_date(day: date, language: str) -> str:
+    if language == "en":  # the day before the month, as in Europe
         return format_date(day, "EEE d MMM y", locale="en_GB").replace("Sept", "Sep")
     return format_skeleton("yMMMEd", day, locale=language)
 

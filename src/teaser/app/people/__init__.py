@@ -1,1 +1,1 @@
-"""What people did, stored: events, their fold into state, the database."""
+"""Persons and their stored actions: events, the state they lead to, the database."""

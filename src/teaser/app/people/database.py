@@ -1,4 +1,4 @@
-"""The database below the store: a file of SQLite that is never made by chance, or PostgreSQL."""
+"""Transactions on SQLite or PostgreSQL; a file of SQLite is created only on request."""
 
 import os
 import sqlite3
@@ -13,22 +13,18 @@ from sqlalchemy import event as hooks
 from sqlalchemy.exc import DisconnectionError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from teaser.errors import TeaserError
+from teaser.errors import StoreError
 
 _FILE = "teaser_file"
-_Pair = tuple[tuple[int, int] | None, tuple[int, int] | None]  # of the file and of its log
-
-
-class StoreError(TeaserError):
-    """The database cannot be reached, or refuses to write."""
+_Pair = tuple[tuple[int, int] | None, tuple[int, int] | None]  # identities: file, WAL
 
 
 class Database:
-    """Transactions on a database; whatever it refuses is a `StoreError`.
+    """Transactions on a database; its errors become `StoreError`.
 
-    SQLite makes an empty file wherever one is missing, and throws away the log (`-wal`) of what it
-    holds no more. So a file is made by `make` alone, and connections to one that was moved are
-    let go of; they leave its log as it is, and all goes on once the file is back.
+    SQLite creates an empty file where one is missing, and deletes a write-ahead log (`-wal`) that
+    does not belong to it. So only `make` creates a file, and connections to a file that was moved
+    are closed without touching its log. Requests succeed again once the file is back.
 
     Parameters
     ----------
@@ -44,30 +40,30 @@ class Database:
         self._turn = threading.Lock()
 
     def make(self) -> None:
-        """Make the file of SQLite, which only its owner can read, unless it is there."""
+        """Create the file of SQLite, readable by its owner only, unless it exists."""
         if self._file is None:
             return
-        with _said_plainly():
+        with _store_errors():
             self._file.make()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
         self.engine.dispose()
         if self._file is not None:
             self._file.forget()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Open a transaction that only reads; in SQLite it waits for nobody."""
-        with _said_plainly(), self.engine.begin() as connection:
+        """Open a transaction that only reads; in SQLite it never waits for a lock."""
+        with _store_errors(), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a transaction that commits at the end."""
-        # SQLite lets one write at a time, and those who wait sleep ever longer: queue here instead.
+        # SQLite has one writer, and its waiters poll with growing pauses: a lock is fairer.
         alone = self._turn if self._writer.dialect.name == "sqlite" else nullcontext()
-        with _said_plainly(), alone:
+        with _store_errors(), alone:
             with self._writer.begin() as connection:
                 info = connection.info
                 yield connection
@@ -76,23 +72,23 @@ class Database:
 
 
 @contextmanager
-def _said_plainly() -> Iterator[None]:
-    """Turn what the database refuses into a sentence."""
+def _store_errors() -> Iterator[None]:
+    """Turn errors of the database into `StoreError`."""
     try:
         yield
     except IntegrityError:
         raise
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        said = f"The database cannot be used now: {reason}."
+        message = f"The database cannot be used now: {reason}."
         if "read-only" in reason or "readonly" in reason:
-            said += " Let the server's user write to it and to its folder."
-        raise StoreError(said) from error
+            message += " Let the server's user write to it and to its folder."
+        raise StoreError(message) from error
 
 
 def _engine(url: str) -> Engine:
     if url in ("sqlite://", "sqlite:///", "sqlite:///:memory:"):
-        raise StoreError(f"{url} would keep people in memory only. Name a file: sqlite:///file.")
+        raise StoreError(f"{url} would keep persons in memory only. Name a file: sqlite:///file.")
     try:
         is_file = url.startswith("sqlite")
         engine = create_engine(url, pool_pre_ping=not is_file, pool_size=10, max_overflow=30)
@@ -105,13 +101,13 @@ def _engine(url: str) -> Engine:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A reader that turns writer would not wait for another: whoever may write says so at once.
+    # BEGIN IMMEDIATE takes the write lock now: a reader that writes later would fail, not wait.
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # transactions are begun by the hook above
+    connection.isolation_level = None  # the hook above begins transactions
     for pragma in (
         "journal_mode=WAL",
         "synchronous=NORMAL",
@@ -119,11 +115,11 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
         "busy_timeout=10000",
     ):
         connection.execute(f"PRAGMA {pragma}")
-    connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # from now on it has a log
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # this creates the log
 
 
 def _file_of(engine: Engine) -> "_File | None":
-    """Return the file of SQLite; None for an address that says itself how to open it."""
+    """Return the file of SQLite; None for another database or a `file:` URI."""
     name = engine.url.database
     if engine.dialect.name != "sqlite" or not name or name.startswith("file:"):
         return None
@@ -135,7 +131,7 @@ def _file_of(engine: Engine) -> "_File | None":
 
 
 class _File:
-    """A file of SQLite and its log, to which connections are kept while both stay in place."""
+    """A file of SQLite and its log; connections are kept while both stay in place."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -143,24 +139,24 @@ class _File:
         self._known: _Pair = (None, None)
 
     def make(self) -> None:
-        """Make the file, unless it is there."""
+        """Create the file, unless it exists."""
         self._need_no_orphan()
         if not self.path.exists():
             self.path.touch(mode=0o600)
 
     def forget(self) -> None:
-        """Expect no log any more: whoever lets go of a database last folds it into the file."""
+        """Expect no log any more: the last connection checkpoints and deletes it."""
         self._known = (None, None)
 
     def is_held(self, info: Mapping[str, Any]) -> bool:
-        """Tell whether a connection is one to the files that have the names now."""
+        """Return whether a connection belongs to the files that are there now."""
         held: _Pair = info.get(_FILE, (None, None))
         return held[0] is not None and held == self._now()
 
     def open(
         self, dialect: Dialect, record: ConnectionPoolEntry, _: object, options: dict[str, Any]
     ) -> Any:
-        """Connect to the file, if it is there and whole."""
+        """Connect to the file, if it is there with its log."""
         found, log = self._now()
         if found is None:
             raise sqlite3.OperationalError(f"{self.path.name} is not there")
@@ -175,13 +171,13 @@ class _File:
         return dialect.connect(f"{self.path.as_uri()}?mode=rw", **{**options, "uri": True})
 
     def note(self, _: object, record: ConnectionPoolEntry) -> None:
-        """Remember what a connection that was just made is to."""
+        """Remember the files of a new connection."""
         now = self._now()
-        if now[0] == record.info[_FILE][0]:  # else it was moved meanwhile, and check will see it
+        if now[0] == record.info[_FILE][0]:  # else it was moved meanwhile, which `check` finds
             record.info[_FILE] = self._known = now
 
     def check(self, _: object, record: ConnectionPoolEntry, proxy: object) -> None:
-        """Refuse a connection to what has been moved; a new one will be tried."""
+        """Refuse a connection to files that were moved; the pool then makes a new one."""
         if not self.is_held(record.info):
             raise DisconnectionError(f"{self.path.name} was moved")
 
@@ -189,8 +185,8 @@ class _File:
         return _identity(self.path), _identity(self.log)
 
     def _need_no_orphan(self) -> None:
-        """Refuse a file without content that has a log: SQLite would throw the log away."""
-        # The log first: of a database that is just being made, it is the last to have content.
+        """Refuse an empty file that has a log: SQLite would delete the log."""
+        # Look at the log first: in a new database it is the last to have content.
         if _size(self.log) > 0 and _size(self.path) == 0:
             raise sqlite3.OperationalError(
                 f"{self.path.name} is missing or empty, and {self.log.name} holds what was done "
@@ -199,7 +195,7 @@ class _File:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Tell which file has a name now."""
+    """Return device and inode of a file; None if there is none."""
     try:
         found = path.stat()
     except OSError:

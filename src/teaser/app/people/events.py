@@ -1,16 +1,22 @@
-"""What a person has done, folded into what is now: history, presses, hidden items, settings; undo.
+"""The actions of a person as events, and the state that they lead to.
 
-Every action is an event that is only ever appended. Undo and redo are events too, so that the
-whole course can be read later; the state is a pure function of the events.
+Every action is an event, and events are only appended. Undo and redo are events too, so the whole
+sequence can be read later. The state is a pure function of the events.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
-from teaser.errors import ParameterError
+from teaser.errors import (
+    NotHiddenError,
+    NothingToRedoError,
+    NothingToUndoError,
+    NotInHistoryError,
+    ParameterError,
+)
 from teaser.profile import DEFAULT_STEERING, MAX_PRESSES, check_press
 
 Kind = Literal[
@@ -27,23 +33,23 @@ Kind = Literal[
     "redo",
 ]
 KINDS = get_args(Kind)
-MAX_KNOWN = 200
+MAX_ABOUT = 200
 AS_FITTED = DEFAULT_STEERING.balance
 _LONGEST = 500
 
 
 @dataclass(frozen=True)
 class Event:
-    """One action of a person: what was done, and to what.
+    """One action of a person.
 
     Attributes
     ----------
     kind
         One of `KINDS`.
     data
-        `item` of view, remove, hide and unhide; `presses` (tag text -> steps) of press; `variety`
-        of vary; `balance` of balance; `people` (texts of tags of people) of about, which takes the
-        place of what was told before; nothing of the others.
+        `item` for view, remove, hide and unhide; `presses` (tag text -> steps) for press;
+        `variety` for vary; `balance` for balance; `about` (tag texts) for about, which replaces
+        the facts given before; nothing for the others.
     """
 
     kind: str
@@ -52,27 +58,27 @@ class Event:
 
 @dataclass(frozen=True)
 class State:
-    """What is now.
+    """The state of a person.
 
     Attributes
     ----------
     history
-        Items viewed, the latest last.
+        Viewed items, the latest last.
     presses
         Net presses by tag text, `feature=value`.
     hidden
-        Items that are not to be recommended.
+        Items that are not recommended.
     variety
         How much lists are varied, 0 to 1.
     balance
-        From 0, the tags alone, over 0.5, the model as it was fitted, to 1, viewed items alone; see
-        `teaser.profile.Steering`. Of use only where the model has a remainder.
-    people
-        What the person told about themselves, each as `feature=value`.
+        From 0, tags alone, over 0.5, the model as it was fitted, to 1, viewed items alone; see
+        `teaser.profile.Steering`. It has an effect only if the model has a remainder.
+    about
+        The facts that the person gave about themselves, each as `feature=value`.
     undoable, redoable
-        The actions that undo and redo would take back and make again, if any.
+        The actions that undo and redo would apply to, if any.
     n_events
-        How many events this state comes from.
+        The number of events that lead to this state.
     """
 
     history: tuple[ItemId, ...] = ()
@@ -86,126 +92,161 @@ class State:
     n_events: int = 0
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """What is set, not added to: the last that was said is what holds."""
+def told_about(data: Mapping[str, Any]) -> Any:
+    """Return the facts of an `about` event; earlier versions stored them under `people`."""
+    return data.get("about", data.get("people"))
 
+
+@dataclass
+class _Values:
+    """The values of a state while actions are applied to them; dicts keep the order of items."""
+
+    history: dict[ItemId, None] = field(default_factory=dict)
+    hidden: dict[ItemId, None] = field(default_factory=dict)
+    presses: dict[str, int] = field(default_factory=dict)
     variety: float = 0.0
     balance: float = AS_FITTED
     about: tuple[str, ...] = ()
 
-    def after(self, event: Event) -> "_Settings":
-        if event.kind == "vary":
-            return replace(self, variety=float(event.data["variety"]))
-        if event.kind == "balance":
-            return replace(self, balance=float(event.data["balance"]))
-        if event.kind == "about":
-            return replace(self, about=tuple(dict.fromkeys(told_about(event.data))))
-        return self
+    def after(self, event: Event) -> "_Values":
+        """Apply an action; a reset returns new values."""
+        kind, data = event.kind, event.data
+        if kind in ("view", "remove"):
+            self.history.pop(data["item"], None)
+        elif kind in ("hide", "unhide"):
+            self.hidden.pop(data["item"], None)
+        if kind == "view":
+            self.history[data["item"]] = None
+        elif kind == "hide":
+            self.hidden[data["item"]] = None
+        elif kind == "press":
+            for tag, steps in data["presses"].items():
+                net = self.presses.get(tag, 0) + int(steps)
+                self.presses[tag] = max(-MAX_PRESSES, min(MAX_PRESSES, net))
+        elif kind == "vary":
+            self.variety = float(data["variety"])
+        elif kind == "balance":
+            self.balance = float(data["balance"])
+        elif kind == "about":
+            self.about = tuple(dict.fromkeys(told_about(data)))
+        return _Values() if kind == "reset" else self
 
 
-def told_about(data: Mapping[str, Any]) -> Any:
-    """Return what an `about` event tells; earlier versions stored it under `people`."""
-    return data.get("about", data.get("people"))
+class Fold:
+    """Events folded into a state; a further event is added without folding all of them again.
+
+    Parameters
+    ----------
+    events
+        The events so far, in order.
+    """
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self._done: list[Event] = []
+        self._undone: list[Event] = []
+        self._n_events = 0
+        for event in events:
+            self._push(event)
+        self._values = self._replay()
+
+    def add(self, event: Event) -> None:
+        """Add an event; only undo and redo replay the actions before it."""
+        self._push(event)
+        if event.kind in ("undo", "redo"):
+            self._values = self._replay()
+        else:
+            self._values = self._values.after(event)
+
+    @property
+    def state(self) -> State:
+        """The state that the events lead to."""
+        values = self._values
+        return State(
+            history=tuple(values.history),
+            presses={tag: steps for tag, steps in values.presses.items() if steps},
+            hidden=tuple(values.hidden),
+            variety=values.variety,
+            balance=values.balance,
+            about=values.about,
+            undoable=self._done[-1] if self._done else None,
+            redoable=self._undone[-1] if self._undone else None,
+            n_events=self._n_events,
+        )
+
+    def _push(self, event: Event) -> None:
+        self._n_events += 1
+        if event.kind == "undo":
+            if self._done:
+                self._undone.append(self._done.pop())
+        elif event.kind == "redo":
+            if self._undone:
+                self._done.append(self._undone.pop())
+        else:
+            self._done.append(event)
+            self._undone.clear()
+
+    def _replay(self) -> _Values:
+        values = _Values()
+        for event in self._done:
+            values = values.after(event)
+        return values
 
 
 def fold(events: Iterable[Event]) -> State:
     """Return the state that the events lead to."""
-    done: list[Event] = []
-    undone: list[Event] = []
-    count = 0
-    for event in events:
-        count += 1
-        if event.kind == "undo":
-            if done:
-                undone.append(done.pop())
-        elif event.kind == "redo":
-            if undone:
-                done.append(undone.pop())
-        else:
-            done.append(event)
-            undone.clear()
-    return _replay(done, undone[-1] if undone else None, count)
-
-
-def _replay(done: Sequence[Event], redoable: Event | None, count: int) -> State:
-    """Make the actions again, one after the other; a dict keeps their order at no cost."""
-    history: dict[ItemId, None] = {}
-    hidden: dict[ItemId, None] = {}
-    presses: dict[str, int] = {}
-    settings = _Settings()
-    for event in done:
-        item = event.data.get("item")
-        if event.kind in ("view", "remove"):
-            history.pop(item, None)  # type: ignore[arg-type]
-        if event.kind in ("hide", "unhide"):
-            hidden.pop(item, None)  # type: ignore[arg-type]
-        if event.kind == "view" and item is not None:
-            history[item] = None
-        elif event.kind == "hide" and item is not None:
-            hidden[item] = None
-        elif event.kind == "press":
-            for tag, steps in event.data["presses"].items():
-                net = presses.get(tag, 0) + int(steps)
-                presses[tag] = max(-MAX_PRESSES, min(MAX_PRESSES, net))
-        elif event.kind == "reset":
-            history, hidden, presses, settings = {}, {}, {}, _Settings()
-        settings = settings.after(event)
-    return State(
-        history=tuple(history),
-        presses={tag: steps for tag, steps in presses.items() if steps},
-        hidden=tuple(hidden),
-        variety=settings.variety,
-        balance=settings.balance,
-        about=settings.about,
-        undoable=done[-1] if done else None,
-        redoable=redoable,
-        n_events=count,
-    )
+    return Fold(events).state
 
 
 def check(state: State, event: Event) -> None:
-    """Raise `ParameterError` if the event cannot happen in this state."""
-    if event.kind not in KINDS:
-        raise ParameterError(f"Unknown action {event.kind!r}. Known: {', '.join(KINDS)}.")
-    item = event.data.get("item")
-    if event.kind in ("view", "remove", "hide", "unhide") and not isinstance(item, int | str):
-        raise ParameterError(f"The action {event.kind!r} needs an item.")
-    if event.kind == "remove" and item not in state.history:
-        raise ParameterError(f"{item!r} is not in the history, so it cannot be removed.")
-    if event.kind == "unhide" and item not in state.hidden:
-        raise ParameterError(f"{item!r} is not hidden.")
-    if event.kind == "press":
-        _check_presses(state, event.data.get("presses"))
-    for kind, name in (("vary", "variety"), ("balance", "balance")):
-        if event.kind == kind and not 0 <= _number(event.data.get(name)) <= 1:
-            raise ParameterError(f"{name} must be from 0 to 1, found {event.data.get(name)!r}.")
-    if event.kind == "about":
-        _check_about(told_about(event.data))
-    if event.kind == "undo" and state.undoable is None:
-        raise ParameterError("There is nothing to undo.")
-    if event.kind == "redo" and state.redoable is None:
-        raise ParameterError("There is nothing to redo.")
+    """Raise `ParameterError` if the event is not possible in this state."""
+    kind, data = event.kind, event.data
+    if kind not in KINDS:
+        raise ParameterError(f"Unknown action {kind!r}. Known: {', '.join(KINDS)}.")
+    item = data.get("item")
+    if kind in ("view", "remove", "hide", "unhide") and not isinstance(item, int | str):
+        raise ParameterError(f"The action {kind!r} needs an item.")
+    if kind == "remove" and item not in state.history:
+        raise NotInHistoryError(item)
+    if kind == "unhide" and item not in state.hidden:
+        raise NotHiddenError(item)
+    if kind == "press":
+        for tag, steps in checked_presses(data.get("presses")).items():
+            # One action may take back presses the other way: more than MAX_PRESSES steps.
+            check_press(tag, state.presses.get(str(tag), 0) + steps)
+    for setting_kind, name in (("vary", "variety"), ("balance", "balance")):
+        if kind == setting_kind and not 0 <= _number(data.get(name)) <= 1:
+            raise ParameterError(f"{name} must be from 0 to 1, found {data.get(name)!r}.")
+    if kind == "about":
+        _check_about(told_about(data))
+    if kind == "undo" and state.undoable is None:
+        raise NothingToUndoError
+    if kind == "redo" and state.redoable is None:
+        raise NothingToRedoError
 
 
-def _check_presses(state: State, presses: Any) -> None:
+def checked_presses(presses: Any) -> dict[Tag, int]:
+    """Return the steps of a press by tag.
+
+    Raises
+    ------
+    ParameterError
+        Unless there is a tag, and each has a whole number of steps other than 0.
+    """
     if not isinstance(presses, Mapping) or not presses:
         raise ParameterError("A press needs a tag and a number of steps.")
     for tag, steps in presses.items():
-        Tag.parse(str(tag))
-        # More than all one way at once takes back what was pressed the other way.
         if isinstance(steps, bool) or not isinstance(steps, int) or steps == 0:
             raise ParameterError(
                 f"A press on {tag} needs a whole number of steps other than 0, found {steps!r}."
             )
-        check_press(tag, state.presses.get(tag, 0) + steps)
+    return {Tag.parse(str(tag)): steps for tag, steps in presses.items()}
 
 
 def _check_about(about: Any) -> None:
     if not isinstance(about, list | tuple):
-        raise ParameterError("What is told about oneself is a list of tags, which may be empty.")
-    if len(about) > MAX_KNOWN:
-        raise ParameterError(f"At most {MAX_KNOWN} tags can be told, found {len(about)}.")
+        raise ParameterError("about must be a list of tags, which may be empty.")
+    if len(about) > MAX_ABOUT:
+        raise ParameterError(f"about can hold at most {MAX_ABOUT} tags, found {len(about)}.")
     for text in about:
         if not isinstance(text, str) or len(text) > _LONGEST:
             raise ParameterError(f"A tag is a text of at most {_LONGEST} letters, found {text!r}.")

@@ -1,8 +1,9 @@
-"""People's state on disk: appended events; of tokens and keys only hashes are kept."""
+"""Persons, their events, shares and API keys in the database; secrets are stored as hashes."""
 
 import copy
 import hashlib
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -15,21 +16,27 @@ from sqlalchemy import Connection, bindparam, delete, false, insert, select, upd
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.people.database import Database
-from teaser.app.people.database import StoreError as StoreError
-from teaser.app.people.events import Event, State, check, fold
+from teaser.app.people.events import Event, Fold, Kind, State, check, fold
 from teaser.app.people.tables import api_key, person, setting, share
 from teaser.app.people.tables import event as events
-from teaser.errors import ParameterError, TeaserError
+from teaser.errors import (
+    ActionLimitError,
+    ParameterError,
+    ShareLimitError,
+    StoreError,
+    UnknownPersonError,
+    UnknownShareError,
+)
 
 _ATTEMPTS = 20
 MAX_SHARES = 100
 _SHARE_ID = 16
 
-# What every press asks is put together once.
+# The queries of a press are built once.
 _PERSON_OF_TOKEN = select(person.c.id).where(person.c.token_hash == bindparam("token_hash"))
 _PERSON = select(person.c.id).where(person.c.id == bindparam("id"))
 _OF_PERSON = events.c.person_id == bindparam("person_id")
-_COURSE = select(events.c.kind, events.c.data).where(_OF_PERSON).order_by(events.c.place)
+_ACTIONS = select(events.c.kind, events.c.data).where(_OF_PERSON).order_by(events.c.place)
 _EVENTS = (
     select(events.c.place, events.c.at, events.c.kind, events.c.data)
     .where(_OF_PERSON)
@@ -40,34 +47,26 @@ _WRITE_NOTHING = delete(api_key).where(false())
 _SIGNING_KEY = select(setting.c.value).where(setting.c.name == "signing_key")
 
 
-class UnknownPersonError(TeaserError, LookupError):
-    """Nobody of that name, or with that token."""
-
-
-class UnknownShareError(TeaserError, LookupError):
-    """No link of that name among those of a person."""
-
-
 @dataclass(frozen=True)
 class StoredEvent:
-    """One action, with its place in the person's course and its time."""
+    """One action, with its place among the person's actions and its time."""
 
     place: int
     at: datetime
-    kind: str
+    kind: Kind
     data: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class StoredShare:
-    """A link that shows a state of a person, read-only; the token in the link is kept nowhere.
+    """A link that shows a state of a person, read-only; its token is not stored.
 
     Attributes
     ----------
     share_id
-        By which the owner can end the link; it opens nothing.
+        The name by which the owner ends the link; it does not open it.
     place
-        After how many actions the state is that it shows.
+        The link shows the state after this many actions.
     """
 
     share_id: str
@@ -75,15 +74,27 @@ class StoredShare:
     created_at: datetime
 
 
+@dataclass(frozen=True)
+class Decided:
+    """The states before and after a decision, and the event that was appended, if any."""
+
+    before: State
+    after: State
+    event: Event | None
+
+
+Decision = Callable[[State], Event | None]
+
+
 class Store:
-    """What was acknowledged is stored: every method commits before it returns.
+    """Persons and keys in a database; every method commits before it returns.
 
     Parameters
     ----------
     url
         `sqlite:///file` or `postgresql://user:password@host/name`.
     max_events
-        The most actions that are kept of one person.
+        The most actions that are stored for one person.
     """
 
     def __init__(self, url: str, *, max_events: int = 10_000) -> None:
@@ -99,7 +110,7 @@ class Store:
     def migrate(self) -> None:
         """Bring the tables to this version; safe to call from several processes.
 
-        A file of SQLite is made here and nowhere else. What cannot be written to is refused.
+        Only this method creates a file of SQLite. A database that is read-only is refused.
         """
         self._database.make()
         config = Config()
@@ -113,17 +124,17 @@ class Store:
             connection.execute(_WRITE_NOTHING)
 
     def ping(self) -> None:
-        """Raise `StoreError` unless the database answers, and takes what is written."""
+        """Raise `StoreError` unless the database answers and can be written to."""
         with self._writing() as connection:
             connection.execute(_WRITE_NOTHING)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
         self._database.close()
 
     @cached_property
     def without_site(self) -> Self:
-        """The same store, in which nobody is known who came by the site, with a token."""
+        """The same store without the persons of the site, who have a token."""
         narrow = copy.copy(self)
         query = _PERSON.where(person.c.token_hash.is_(None))
         narrow._known = (query, query.with_for_update())
@@ -131,17 +142,17 @@ class Store:
 
     @cached_property
     def signing_key(self) -> bytes:
-        """What tokens of the site are signed with: made with the tables, the same for all."""
+        """The key that signs tokens of the site: made with the tables, shared by all processes."""
         with self._reading() as connection:
             return str(connection.execute(_SIGNING_KEY).scalar_one()).encode()
 
     def create_person(
         self, *, with_token: bool = False, token: str | None = None
     ) -> tuple[str, str | None]:
-        """Add a person; return the id, and a secret token if the person will come back by it.
+        """Add a person; return the id, and the secret token if there is one.
 
-        Whoever comes with a `token` of their own that nobody holds yet is known by it; of two
-        calls at once with the same one, both return the same person.
+        A `token` that is given becomes the person's. Two calls at once with the same token return
+        the same person.
         """
         person_id = secrets.token_urlsafe(32)
         token = token or (secrets.token_urlsafe(32) if with_token else None)
@@ -163,70 +174,78 @@ class Store:
             return found.scalar_one_or_none()
 
     def events(self, person_id: str, *, until: int | None = None) -> list[StoredEvent]:
-        """Return all that a person did, in order."""
+        """Return all actions of a person, in order."""
         with self._reading() as connection:
             self._need(connection, person_id)
             return self._read(connection, person_id, until)
 
     def kept(self, person_id: str) -> tuple[list[StoredEvent], list[StoredShare]]:
-        """Return all that is kept of a person: actions, and links in use."""
+        """Return all that is stored for a person: actions, and links in use."""
         with self._reading() as connection:
             self._need(connection, person_id)
             found = self._read(connection, person_id)
             return found, self._read_shares(connection, person_id)
 
     def state(self, person_id: str, *, until: int | None = None) -> State:
-        """Return what is now, or was after the first `until` events."""
+        """Return the state of now, or after the first `until` events."""
         return fold(Event(e.kind, e.data) for e in self.events(person_id, until=until))
 
-    def act(self, person_id: str, action: Event) -> State:
-        """Append an action if it can happen now, and return the state after it."""
-        return self.step(person_id, action)[1]
+    def decide(self, person_id: str, decision: Decision) -> Decided:
+        """Decide on an action and append it, both in one transaction.
 
-    def step(self, person_id: str, action: Event) -> tuple[State, State]:
-        """Append an action if it can happen now; return the states right before and after it."""
+        Parameters
+        ----------
+        person_id
+            Whose action it is.
+        decision
+            Is given the state of now and returns the event to append, or None for none. No other
+            action of the person can happen between the two. It may be called again after a
+            conflict, so it must be a pure function.
+
+        Raises
+        ------
+        ActionLimitError
+            If as many actions of the person are stored as are allowed.
+        ParameterError
+            If the event is not possible in the state.
+        """
         for _ in range(_ATTEMPTS):
             try:
                 with self._writing() as connection:
                     self._need(connection, person_id, lock=True)
-                    found = connection.execute(_COURSE, {"person_id": person_id})
-                    course = [Event(*row) for row in found]
-                    before = fold(course)
-                    check(before, action)
-                    if len(course) >= self.max_events:
-                        raise ParameterError(
-                            f"{len(course):,} actions are kept of this person, which is the most. "
-                            "Delete the person to begin again."
-                        )
-                    row = {"person_id": person_id, "place": len(course) + 1, "kind": action.kind}
-                    values = {**row, "data": dict(action.data), "at": _now()}
-                    connection.execute(_APPEND, values)
-                return before, fold([*course, action])
+                    found = connection.execute(_ACTIONS, {"person_id": person_id})
+                    folded = Fold(Event(*row) for row in found)
+                    before = folded.state
+                    event = decision(before)
+                    if event is None:
+                        return Decided(before, before, None)
+                    check(before, event)
+                    if before.n_events >= self.max_events:
+                        raise ActionLimitError(self.max_events)
+                    row = {"person_id": person_id, "place": before.n_events + 1, "at": _now()}
+                    row |= {"kind": event.kind, "data": dict(event.data)}
+                    connection.execute(_APPEND, row)
+                folded.add(event)
+                return Decided(before, folded.state, event)
             except IntegrityError:
-                continue  # the person was deleted meanwhile, or the place taken; look again
+                continue  # the person was deleted meanwhile, or the place was taken: try again
         raise StoreError("Too many actions of this person at once. Try again.")
 
     def delete_person(self, person_id: str) -> None:
-        """Remove a person and all that is known of them."""
+        """Remove a person with all events and shares."""
         with self._writing() as connection:
             self._need(connection, person_id)
             connection.execute(delete(events).where(events.c.person_id == person_id))
             connection.execute(delete(share).where(share.c.person_id == person_id))
             connection.execute(delete(person).where(person.c.id == person_id))
 
-    def create_share(self, person_id: str) -> str:
-        """Return a token under which the state of now can be seen, and nothing changed."""
-        return self.make_share(person_id)[0]
-
     def make_share(self, person_id: str) -> tuple[str, StoredShare]:
-        """Make a link to the state of now; return its token, kept nowhere, and what is kept."""
+        """Make a link to the state of now; return its token, which is not stored, and the share."""
         token = secrets.token_urlsafe(32)
         with self._writing() as connection:
             self._need(connection, person_id, lock=True)
             if len(self._read_shares(connection, person_id)) >= MAX_SHARES:
-                raise ParameterError(
-                    f"{MAX_SHARES} links are in use, which is the most. End one of them first."
-                )
+                raise ShareLimitError(MAX_SHARES)
             place = len(self._read(connection, person_id))
             row = {"token_hash": _hash(token), "person_id": person_id, "place": place}
             at = _now()
@@ -240,12 +259,12 @@ class Store:
             return self._read_shares(connection, person_id)
 
     def revoke_share(self, person_id: str, share_id: str) -> None:
-        """End a link of a person; whoever follows it from now on sees nothing."""
+        """End a link of a person: from now on it shows nothing."""
         with self._writing() as connection:
             self._need(connection, person_id)
             known = [s.share_id for s in self._read_shares(connection, person_id)]
             if share_id not in known:
-                raise UnknownShareError("There is no such link. Perhaps it was ended already.")
+                raise UnknownShareError
             connection.execute(
                 delete(share).where(
                     share.c.person_id == person_id, share.c.token_hash.startswith(share_id)
@@ -253,7 +272,7 @@ class Store:
             )
 
     def shared_state(self, token: str) -> State | None:
-        """Return the state that was shared under a token."""
+        """Return the state that a link shows; None if no link in use has this token."""
         with self._reading() as connection:
             query = select(share.c.person_id, share.c.place).where(
                 share.c.token_hash == _hash(token)
@@ -262,7 +281,7 @@ class Store:
         return None if found is None else self.state(found[0], until=found[1])
 
     def create_key(self, name: str) -> str:
-        """Add an API key and return it; only its hash is kept."""
+        """Add an API key and return it; only its hash is stored."""
         if not name.strip() or len(name) > 100:
             raise ParameterError("A key needs a name of 1 to 100 letters.")
         key = "tk_" + secrets.token_urlsafe(32)
@@ -289,7 +308,7 @@ class Store:
             return [tuple(row) for row in connection.execute(query.order_by(api_key.c.created_at))]
 
     def revoke_key(self, name: str) -> None:
-        """Make a key useless from now on."""
+        """Revoke a key."""
         with self._writing() as connection:
             change = update(api_key).where(api_key.c.name == name, api_key.c.revoked_at.is_(None))
             if connection.execute(change.values(revoked_at=_now())).rowcount == 0:
@@ -299,7 +318,7 @@ class Store:
         # Actions of one person wait for each other; SQLite has one writer anyway.
         query = self._known[lock]
         if connection.execute(query, {"id": person_id}).first() is None:
-            raise UnknownPersonError("There is no such person. Was it deleted?")
+            raise UnknownPersonError
 
     def _read(
         self, connection: Connection, person_id: str, until: int | None = None
@@ -316,12 +335,12 @@ class Store:
 
 
 def share_id_of(token: str) -> str:
-    """Return the name of a link among those of its owner: the beginning of the token's hash."""
+    """Return the name of a link: the beginning of its token's hash."""
     return _hash(token)[:_SHARE_ID]
 
 
 def _hash(secret: str) -> str:
-    """Hash a token of 256 random bits; nothing slower is needed for such."""
+    """Hash a token; it has 256 random bits, so a fast hash is safe."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The tables of the database, as SQLAlchemy sees them; changes of them are under migrations/."""
+"""The tables of the database; migrations/ holds the changes to them."""
 
 from datetime import UTC, datetime
 
@@ -19,13 +19,13 @@ from sqlalchemy import (
 
 
 class Time(TypeDecorator[datetime]):
-    """A moment; it comes back in UTC also from a database that keeps no zone."""
+    """A time; it is read as UTC also from a database that stores no time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Say which zone a moment read is in."""
+        """Return the time in UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

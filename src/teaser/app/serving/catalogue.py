@@ -1,33 +1,29 @@
-"""A fitted model as the application shows it: cards, filters; replaced without a pause."""
+"""The items as served: the cards of a fitted model, its tags by feature, and filters."""
 
 import base64
-import logging
-import threading
-from collections.abc import Iterable, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from functools import cached_property, lru_cache, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser import artifact
-from teaser.app.serving.private_copy import load_kept, load_private
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
-from teaser.errors import TeaserError
 from teaser.model.teaser import Teaser
 from teaser.profile import POPULARITY
 
-log = logging.getLogger("teaser")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class Card:
-    """What is shown of an item; whatever the data do not have is None.
+    """What is shown of an item; None for what the data do not have.
 
     Attributes
     ----------
@@ -45,14 +41,14 @@ class Card:
 
 
 class Catalogue:
-    """Items and tags of one model, ready to be shown and narrowed."""
+    """The items and tags of one model, as the application shows and filters them."""
 
     def __init__(self, model: Teaser) -> None:
         self.model = model
         self._roles = model.rules_.roles
 
     def card(self, item_id: ItemId) -> Card:
-        """Return what is shown of an item."""
+        """Return the card of an item."""
         place = self.model.items_.index_of(item_id)
         row = slice(self.model.decoder_.indptr[place], self.model.decoder_.indptr[place + 1])
         facts: dict[str, tuple[str, ...]] = {}
@@ -71,7 +67,7 @@ class Catalogue:
         )
 
     def picture(self, item_id: ItemId) -> tuple[str, bytes] | str | None:
-        """Return an item's picture: (media type, bytes) that the data hold, or an address."""
+        """Return an item's picture: media type and bytes if the data contain it, or its address."""
         cell = self._cell("picture", self.model.items_.index_of(item_id))
         if cell is None:
             return None
@@ -88,7 +84,10 @@ class Catalogue:
     def allowed(
         self, tags: Iterable[Tag] = (), *, first: date | None = None, last: date | None = None
     ) -> NDArray[np.bool_]:
-        """Tell which items carry one of the tags of each feature named, within the dates."""
+        """Return a mask of the items in a range of dates that pass the tags.
+
+        An item passes if it has at least one of the tags of every feature that they name.
+        """
         mask = np.ones(len(self.model.items_), dtype=bool)
         by_feature: dict[str, list[int]] = {}
         index = self.tag_index
@@ -104,7 +103,7 @@ class Catalogue:
 
     @cached_property
     def dates(self) -> list[date | None] | None:
-        """The date of each item, where the data have dates."""
+        """The date of each item; None if the data have no dates."""
         column = self._roles.get("date")
         if column is None:
             return None
@@ -120,31 +119,24 @@ class Catalogue:
 
     @cached_property
     def user_tag_index(self) -> dict[Tag, int]:
-        """The position of every tag of people of the model; empty if it knows none."""
+        """The position of every user tag; empty if the model has none."""
         return {tag: i for i, tag in enumerate(self.model.user_tags_)}
 
     @cached_property
     def user_features(self) -> dict[str, list[Tag]]:
-        """The tags of people, by feature, in the order of the data."""
-        found: dict[str, list[Tag]] = {}
-        for tag in self.model.user_tags_:
-            found.setdefault(tag.feature, []).append(tag)
-        return found
+        """The user tags of each feature, in the order of the data."""
+        return _by_feature(self.model.user_tags_)
 
     @cached_property
     def tag_sizes(self) -> NDArray[Any]:
-        """How many items carry each tag."""
+        """The number of items of each tag."""
         return np.bincount(self.model.decoder_.indices, minlength=len(self.model.tags_))
 
     @cached_property
     def features(self) -> dict[str, list[Tag]]:
-        """The tags of each feature, the commonest first; popularity is not among them."""
-        order = np.argsort(-self.tag_sizes, kind="stable").tolist()
-        found: dict[str, list[Tag]] = {}
-        for i in order:
-            if self.model.tags_[i] != POPULARITY:
-                found.setdefault(self.model.tags_[i].feature, []).append(self.model.tags_[i])
-        return found
+        """The tags of each feature, the most common first; without popularity."""
+        common = [self.model.tags_[i] for i in np.argsort(-self.tag_sizes, kind="stable").tolist()]
+        return _by_feature(tag for tag in common if tag != POPULARITY)
 
     def _cell(self, role: str, place: int) -> str | None:
         column = self._roles.get(role)
@@ -152,85 +144,40 @@ class Catalogue:
         return str(found) if found is not None and str(found).strip() else None
 
 
-class Holder:
-    """The catalogue that is served, and a way to replace it while requests go on.
+def cached_per_catalogue(
+    maxsize: int,
+) -> Callable[[Callable[Concatenate[Catalogue, P], R]], Callable[Concatenate[Catalogue, P], R]]:
+    """Cache a function of a catalogue and further arguments, as long as the catalogue lives.
 
-    A request takes `current` once and keeps it to its end. The model is a private copy (see
-    `teaser.app.serving.private_copy`), so that its folder may be cut, changed or removed.
-
-    Parameters
-    ----------
-    folder
-        The model's folder.
-    room, base
-        Where its copy is kept, see `teaser.app.snapshot.load_private`.
-
-    Attributes
-    ----------
-    trouble
-        Why the folder as it is now is not what is served; None if it is.
+    The cache refers to the catalogue weakly: a model that is no longer served can be freed.
     """
 
-    def __init__(self, folder: Path, *, room: Path | None = None, base: Path | None = None) -> None:
-        self.folder = folder
-        self.trouble: str | None = None
-        self._places = {"room": room, "base": base}
-        self._lock = threading.Lock()
-        self._stamp = _stamp(folder)
-        try:
-            self.current = self._load()
-        except TeaserError as error:
-            kept = load_kept(room) if room else None
-            if kept is None:
-                raise
-            self._complain(error)  # a process that begins anew goes on with what the others serve
-            self.current = Catalogue(kept)
+    def decorate(
+        function: Callable[Concatenate[Catalogue, P], R],
+    ) -> Callable[Concatenate[Catalogue, P], R]:
+        caches: weakref.WeakKeyDictionary[Catalogue, Callable[..., R]] = weakref.WeakKeyDictionary()
 
-    def refresh(self, *, force: bool = False) -> bool:
-        """Load the folder again if it changed; a damaged one leaves the present one in place."""
-        with self._lock:
-            stamp = _stamp(self.folder)
-            if not force and stamp == self._stamp:
-                return False
-            self._stamp = stamp
-            try:
-                self.current = self._load()
-            except TeaserError as error:
-                self._complain(error)
-                if force:
-                    raise
-                return False
-            self.trouble = None
-            return True
+        @wraps(function)
+        def cached(catalogue: Catalogue, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            cache = caches.get(catalogue)
+            if cache is None:
+                reference: Callable[[], Any] = weakref.ref(catalogue)
+                cache = lru_cache(maxsize)(lambda *a, **k: function(reference(), *a, **k))
+                cache = caches.setdefault(catalogue, cache)
+            return cache(*args, **kwargs)
 
-    def _load(self) -> Catalogue:
-        if self._places["room"] is not None:
-            artifact.verify(self.folder)  # others may have copied it before it was harmed
-        return Catalogue(load_private(self.folder, **self._places))
+        return cached
 
-    def _complain(self, error: TeaserError) -> None:
-        self.trouble = str(error)
-        log.error("the model's folder cannot be used, the present model stays: %s", error)
+    return decorate
 
 
-def _stamp(folder: Path) -> tuple[tuple[int, int, int] | None, ...]:
-    """Return what changes when the manifest or a file that it names is replaced, cut or mended."""
-    try:
-        named = artifact.read_manifest(folder)["files"].values()
-        names = [Path(str(entry["name"])).name for entry in named]
-    except (TeaserError, KeyError, TypeError, AttributeError):
-        names = []  # no model; its manifest alone tells when it may be one again
-    return tuple(_stamp_of(folder / name) for name in (artifact.MANIFEST, *names))
-
-
-def _stamp_of(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_ino, found.st_size
+def _by_feature(tags: Iterable[Tag]) -> dict[str, list[Tag]]:
+    found: dict[str, list[Tag]] = {}
+    for tag in tags:
+        found.setdefault(tag.feature, []).append(tag)
+    return found
 
 
 def _safe_link(text: str | None) -> str | None:
-    """Return an address of the web, and nothing that a browser would run."""
+    """Return a web address, and None for anything else, which a browser might execute."""
     return text if text is not None and text.startswith(("https://", "http://")) else None

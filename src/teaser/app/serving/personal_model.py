@@ -1,9 +1,9 @@
-"""One person in front of one catalogue: the state made into a profile and a list that follow it.
+"""The model applied to one person's state: profile, scores, list.
 
-Names that this model does not know are kept in the state and left out here.
+Items and tags that the model does not have stay in the state and are ignored here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,66 +13,67 @@ from numpy.typing import NDArray
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.errors import ParameterError
 from teaser.explain import Recommendation
 from teaser.guide.variety import spread
 from teaser.profile import Profile, Steering
 
 
 @dataclass(frozen=True)
-class Session:
-    """A state, seen through a catalogue."""
+class PersonalModel:
+    """One person's state with the model of one catalogue."""
 
     catalogue: Catalogue
     state: State
 
     @cached_property
     def history(self) -> list[ItemId]:
-        """The viewed items that the model knows, the latest last."""
+        """The viewed items that the model has, the latest last."""
         items = self.catalogue.model.items_
         return [items[items.index_of(i)] for i in self.state.history if i in items]
 
     @cached_property
     def presses(self) -> Mapping[Tag, int]:
-        """The presses on tags that the model knows."""
-        known = self.catalogue.tag_index
+        """The presses on tags that the model has."""
+        index = self.catalogue.tag_index
         parsed = {Tag.parse(text): steps for text, steps in self.state.presses.items()}
-        return {tag: steps for tag, steps in parsed.items() if tag in known}
+        return {tag: steps for tag, steps in parsed.items() if tag in index}
 
     @cached_property
     def about(self) -> list[Tag]:
-        """What the person told about themselves that the model knows."""
-        known = self.catalogue.user_tag_index
-        parsed = [Tag.parse(text) for text in self.state.about] if known else []
-        return [tag for tag in parsed if tag in known]
+        """The facts about the person that the model has."""
+        index = self.catalogue.user_tag_index
+        parsed = [Tag.parse(text) for text in self.state.about] if index else []
+        return [tag for tag in parsed if tag in index]
 
     @cached_property
     def steering(self) -> Steering:
-        """How the state wants scores to be made."""
+        """The settings of the state that change scores."""
         return Steering(balance=self.state.balance)
 
     @cached_property
     def profile(self) -> Profile:
-        """What the model believes of the person."""
+        """The person's profile, presses included."""
         return self.catalogue.model.profile(
             self.history, self.presses, about=self.about, steering=self.steering
         )
 
     @cached_property
-    def learnt(self) -> Profile:
-        """What the model would believe without any press."""
+    def learned(self) -> Profile:
+        """The profile without the presses."""
         if not self.presses:
             return self.profile
         return self.catalogue.model.profile(self.history, about=self.about, steering=self.steering)
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing is known of the person, so that a list says only what is popular."""
+        """Whether nothing is known about the person, so that the list shows what is popular."""
         return not (self.history or self.presses or self.about)
 
     @property
     def can_balance(self) -> bool:
-        """Whether there is something to balance: viewed items that count beside their tags."""
+        """Whether the balance changes the list: viewed items count besides their tags."""
         return self.catalogue.model.has_remainder and bool(self.history)
 
     @cached_property
@@ -81,14 +82,14 @@ class Session:
         return self.catalogue.model.scores(self.profile)
 
     def shown(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
-        """Tell which items may be recommended: allowed by the filters, and not hidden."""
+        """Return a mask of the items that may be recommended: allowed and not hidden."""
         items = self.catalogue.model.items_
         mask = np.ones(len(items), dtype=bool) if allowed is None else allowed.copy()
         mask[[items.index_of(i) for i in self.state.hidden if i in items]] = False
         return mask
 
     def rank(self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """Return the positions of the items of the list that `recommend` explains."""
+        """Return the positions of the items that `recommend` returns."""
         items = self.catalogue.model.items_
         return spread(
             self.catalogue.model,
@@ -102,6 +103,27 @@ class Session:
     def recommend(
         self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None
     ) -> list[Recommendation]:
-        """Return the list, varied as the state says, among what may be shown."""
+        """Return the list, with the variety of the state, among the items that may be shown."""
         places = self.rank(k=k, allowed=allowed)
         return self.catalogue.model.entries(places, self.profile, self.scores)
+
+
+def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
+    """Return facts about a person, spelled as in the model; empty texts are dropped.
+
+    Raises
+    ------
+    ParameterError
+        If the model was fitted without user features.
+    UnknownTagError
+        If the model does not have one of the tags.
+    """
+    given = [text for text in texts if text]
+    index = catalogue.user_tag_index
+    if given and not index:
+        raise ParameterError(
+            f"This model was fitted without user features, so {given[0]} cannot be used. "
+            "Leave such facts out."
+        )
+    known = catalogue.model.user_tags_
+    return list(dict.fromkeys(str(known[resolve_tag(text, index)]) for text in given))

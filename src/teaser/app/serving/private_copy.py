@@ -1,13 +1,13 @@
-"""A private copy of a model, so that nothing done to its folder reaches what is being served.
+"""A private copy of a model, so that changes to its folder do not reach the server.
 
-The encoder is mapped, not read: a file that is cut in place would end the process at the next
-touch of a page that is gone. Hard links do not help, for they name the same file.
+The encoder is memory-mapped. If its file were truncated in place, the next access to a missing
+page would kill the process (SIGBUS). Hard links do not help, because they name the same file.
 """
 
 import errno
+import fcntl
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,44 +19,42 @@ from teaser.errors import ArtifactError
 from teaser.model import KINDS, load
 from teaser.model.teaser import Teaser
 
-if sys.platform != "win32":
-    import fcntl
-
 ROOM = "teaser-room-"
 _REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENOENT, errno.ENOTDIR)
-_COPY, _HALF, _LOCK = "model-", "copying-", "lock"
+_COPY, _UNFINISHED, _LOCK = "model-", "copying-", "lock"
 
 
 def load_private(folder: Path, *, room: Path | None = None, base: Path | None = None) -> Teaser:
-    """Load a model from a copy that nobody else writes to.
+    """Load a model from a copy that no other program writes to.
 
     Parameters
     ----------
     folder
         The model's folder.
     room
-        A folder that the processes of one server share: they map one copy there, and the first
-        who needs it makes it. Without, the copy is this process's own, and has no name any more
-        as soon as it is mapped, so that nothing is ever left behind.
+        A folder that the processes of one server share. The first process that needs the copy
+        makes it there, and all map it. Without a room the copy belongs to this process, and its
+        files are deleted as soon as they are mapped.
     base
-        Where a copy of one's own is made; the system's temporary folder unless given.
+        Where a copy without a room is made; the system's temporary folder by default.
 
     Raises
     ------
     ArtifactError
-        If the model is damaged, or there is no room for a copy.
+        If the model is damaged, or the copy cannot be written.
     """
-    _need_kind(folder)
+    _need_teaser(folder)
     if room is not None:
-        with _alone(room):
+        with _locked(room):
             return _load_shared(folder, room)
-    with _said(base), tempfile.TemporaryDirectory(prefix="teaser-", dir=base) as own:
-        return _load_copy(folder, Path(own) / "model")
+    with _disk_errors(base), tempfile.TemporaryDirectory(prefix="teaser-", dir=base) as own:
+        artifact.copy(folder, Path(own) / "model")
+        return load(Path(own) / "model", Teaser)
 
 
 def load_kept(room: Path) -> Teaser | None:
-    """Load the copy that the processes of a server shared last, if it is whole."""
-    with suppress(ArtifactError), _alone(room):
+    """Load the copy that the processes of a server shared last; None if it is damaged."""
+    with suppress(ArtifactError), _locked(room):
         copies = sorted(room.glob(_COPY + "*"), key=lambda path: path.stat().st_mtime)
         return load(copies[-1], Teaser) if copies else None
     return None
@@ -64,45 +62,50 @@ def load_kept(room: Path) -> Teaser | None:
 
 @contextmanager
 def shared_room(base: Path | None = None) -> Iterator[Path]:
-    """Lend a new folder for the processes of one server, and clear away those of dead ones."""
+    """Make a folder for the processes of one server, and remove those of servers that died."""
     base = base or Path(tempfile.gettempdir())
-    _sweep(base)
-    with _said(base), tempfile.TemporaryDirectory(prefix=ROOM, dir=base) as room:
-        held = _hold(Path(room))
+    _remove_abandoned(base)
+    with _disk_errors(base), tempfile.TemporaryDirectory(prefix=ROOM, dir=base) as room:
+        # The lock shows other servers that the room is in use; it ends with this process.
+        directory = os.open(room, os.O_RDONLY)
+        fcntl.flock(directory, fcntl.LOCK_SH)
         try:
             yield Path(room)
         finally:
-            if held is not None:
-                os.close(held)
+            os.close(directory)
 
 
 def _load_shared(folder: Path, room: Path) -> Teaser:
-    """Load the copy in a room, made now if need be; older ones go, though mapped they live on."""
-    target = room / (_COPY + str(artifact.read_manifest(folder)["checksum"])[:16])
+    """Load the copy in a room, made now if needed; delete older copies, which may stay mapped."""
+    target = _copy_path(room, folder)
     try:
         model = load(target, Teaser)
     except ArtifactError:
         shutil.rmtree(target, ignore_errors=True)
-        half = room / f"{_HALF}{uuid4().hex}"
-        with _said(room):
-            artifact.copy(folder, half)
-            # The folder may have got a new model since: a copy goes by what it holds.
-            target = room / (_COPY + str(artifact.read_manifest(half)["checksum"])[:16])
+        unfinished = room / f"{_UNFINISHED}{uuid4().hex}"
+        with _disk_errors(room):
+            artifact.copy(folder, unfinished)
+            # The folder may hold a newer model by now, so the copy is named by its own checksum.
+            target = _copy_path(room, unfinished)
             shutil.rmtree(target, ignore_errors=True)
-            half.rename(target)
+            unfinished.rename(target)
         try:
             model = load(target, Teaser)
         except ArtifactError:
             shutil.rmtree(target, ignore_errors=True)
             raise
     for path in room.iterdir():
-        if path.name.startswith((_COPY, _HALF)) and path != target:
+        if path.name.startswith((_COPY, _UNFINISHED)) and path != target:
             shutil.rmtree(path, ignore_errors=True)
     return model
 
 
-def _need_kind(folder: Path) -> None:
-    """Refuse what cannot be steered, before it is copied."""
+def _copy_path(room: Path, folder: Path) -> Path:
+    return room / (_COPY + str(artifact.read_manifest(folder)["checksum"])[:16])
+
+
+def _need_teaser(folder: Path) -> None:
+    """Refuse models that cannot be steered, before they are copied."""
     kind = artifact.read_manifest(folder)["kind"]
     if not issubclass(KINDS.get(kind, object), Teaser):
         raise ArtifactError(
@@ -110,14 +113,9 @@ def _need_kind(folder: Path) -> None:
         )
 
 
-def _load_copy(folder: Path, target: Path) -> Teaser:
-    artifact.copy(folder, target)
-    return load(target, Teaser)
-
-
 @contextmanager
-def _said(place: Path | None) -> Iterator[None]:
-    """Turn what the disk refuses into a sentence."""
+def _disk_errors(place: Path | None) -> Iterator[None]:
+    """Turn a full, read-only or missing disk into an `ArtifactError` that says what to do."""
     try:
         yield
     except (OSError, ArtifactError) as error:
@@ -131,30 +129,18 @@ def _said(place: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def _alone(room: Path) -> Iterator[None]:
+def _locked(room: Path) -> Iterator[None]:
     """Let one process at a time work in a room."""
-    with _said(room):
+    with _disk_errors(room):
         room.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = (room / _LOCK).open("ab")
     with handle:
-        if sys.platform != "win32":
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
-def _hold(room: Path) -> int | None:
-    """Show that a room is in use, for as long as this process lives."""
-    if sys.platform == "win32":
-        return None
-    directory = os.open(room, os.O_RDONLY)
-    fcntl.flock(directory, fcntl.LOCK_SH)
-    return directory
-
-
-def _sweep(base: Path) -> None:
-    """Remove the rooms of servers that were killed before they could tidy up."""
-    if sys.platform == "win32":
-        return
+def _remove_abandoned(base: Path) -> None:
+    """Remove the rooms of servers that were killed: nobody holds a lock on them."""
     for room in base.glob(ROOM + "*"):
         with suppress(OSError):
             if room.is_symlink() or room.stat().st_uid != os.geteuid():

@@ -1,9 +1,8 @@
-"""What a person narrows a list to: values of features, dates, how many."""
+"""The filters of a list: tags, dates, and its length."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
 from urllib.parse import urlencode, urlsplit
 
 import numpy as np
@@ -12,20 +11,20 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 from starlette.datastructures import QueryParams
 
-from teaser.app.i18n.texts import texts_in
-from teaser.app.serving.catalogue import Catalogue
+from teaser.app.i18n.texts import Texts
+from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.site.rendering import render_part
-from teaser.app.site.visit import N_CARDS
 from teaser.data.tagging.tag import Tag
 
-MOST_CARDS = 96
-MOST_VALUES = 150
-_MOST_TAGS = 50
+N_CARDS = 12
+MAX_CARDS = 96
+MAX_VALUES = 150
+_MAX_TAGS = 50
 
 
 @dataclass(frozen=True)
 class Filters:
-    """The filters of one request; those that the catalogue does not know are left out."""
+    """The filters of one request; tags that the catalogue does not have are ignored."""
 
     tags: tuple[Tag, ...] = ()
     first: date | None = None
@@ -34,73 +33,73 @@ class Filters:
 
     @classmethod
     def read(cls, query: QueryParams, catalogue: Catalogue) -> "Filters":
-        """Read the filters of an address."""
-        known = _known(catalogue)
-        asked = dict.fromkeys(query.getlist("only")[:_MOST_TAGS])
+        """Read the filters in the query of an address."""
+        tags = _tags_by_text(catalogue)
+        asked = dict.fromkeys(query.getlist("only")[:_MAX_TAGS])
         has_dates = catalogue.dates is not None
         days = [_day(query.get(name)) if has_dates else None for name in ("from", "to")]
         if days[0] and days[1] and days[0] > days[1]:
-            days.reverse()  # whoever gives both ends in the wrong order means what lies between
+            days.reverse()
         return cls(
-            tags=tuple(known[text] for text in asked if text in known),
+            tags=tuple(tags[text] for text in asked if text in tags),
             first=days[0],
             last=days[1],
             k=_count(query.get("n")),
         )
 
     @classmethod
-    def beside(cls, request: Request, catalogue: Catalogue) -> "Filters":
-        """Return the filters of the list that a page is beside.
+    def of_list(cls, request: Request, catalogue: Catalogue) -> "Filters":
+        """Return the filters of the list that an item page belongs to.
 
-        Those of its own address, else those of the list that it was opened from.
+        They are in its own address, or else in the address of the list that it was opened from.
         """
         own = cls.read(request.query_params, catalogue)
         came_from = _list_address(request)
         return own if own.is_active or came_from is None else cls.read(came_from, catalogue)
 
     def allowed(self, catalogue: Catalogue) -> NDArray[np.bool_] | None:
-        """Tell which items pass, or None where all do."""
+        """Return a mask of the items that pass, or None if all do."""
         if not self.is_active:
             return None
         return catalogue.allowed(self.tags, first=self.first, last=self.last)
 
     @property
     def is_active(self) -> bool:
-        """Whether anything is left out."""
+        """Whether any item is left out."""
         return bool(self.tags or self.first or self.last)
 
     def pairs(self, *, without: Tag | None = None) -> list[tuple[str, str]]:
-        """Return what an address says of the filters."""
+        """Return the filters as the parameters of an address, without one tag."""
         pairs = [("only", str(tag)) for tag in self.tags if tag != without]
         for name, day in (("from", self.first), ("to", self.last)):
             pairs += [(name, day.isoformat())] if day else []
         return pairs
 
     def path(self, *, without: Tag | None = None, k: int | None = None) -> str:
-        """Return the address of the list with these filters, but one, or of another length."""
+        """Return the address of the list, without one tag, or with another length."""
         pairs = self.pairs(without=without)
         count = k or self.k
         pairs += [("n", str(count))] if count != N_CARDS else []
         return "/?" + urlencode(pairs) if pairs else "/"
 
 
-@lru_cache(maxsize=64)
-def filter_form(catalogue: Catalogue, language: str, filters: Filters) -> Markup:
-    """Return the form that narrows the list; the same for everybody with the same filters."""
+@cached_per_catalogue(64)
+def filter_form(catalogue: Catalogue, texts: Texts, filters: Filters) -> Markup:
+    """Return the form with the filters, which is the same for every visitor."""
     return render_part(
         "filters.html",
-        t=texts_in(language),
+        t=texts,
         filters=filters,
         choices=choices(catalogue),
         has_dates=catalogue.dates is not None,
     )
 
 
-@lru_cache(maxsize=2)
+@cached_per_catalogue(1)
 def choices(catalogue: Catalogue) -> Mapping[str, list[Tag]]:
-    """Return what can be chosen of each feature, in order of name; the commonest where many."""
+    """Return the tags to choose from, by feature and in alphabetical order; the most common."""
     names = dict.fromkeys(tag.feature for tag in catalogue.model.tags_)
-    found = {name: catalogue.features.get(name, [])[:MOST_VALUES] for name in names}
+    found = {name: catalogue.features.get(name, [])[:MAX_VALUES] for name in names}
     return {
         name: sorted(tags, key=lambda tag: tag.value.casefold())
         for name, tags in found.items()
@@ -108,13 +107,13 @@ def choices(catalogue: Catalogue) -> Mapping[str, list[Tag]]:
     }
 
 
-@lru_cache(maxsize=2)
-def _known(catalogue: Catalogue) -> dict[str, Tag]:
+@cached_per_catalogue(1)
+def _tags_by_text(catalogue: Catalogue) -> dict[str, Tag]:
     return {str(tag): tag for tags in catalogue.features.values() for tag in tags}
 
 
 def _list_address(request: Request) -> QueryParams | None:
-    """Return the query of the list that a request came from; None if from anywhere else."""
+    """Return the query of the list in the Referer header; None for any other page."""
     try:
         source = urlsplit(request.headers.get("referer", ""))
     except ValueError:
@@ -132,4 +131,4 @@ def _day(text: str | None) -> date | None:
 
 def _count(text: str | None) -> int:
     is_number = text is not None and text.isascii() and text.isdigit() and len(text) < 4
-    return min(MOST_CARDS, max(N_CARDS, int(text or 0))) if is_number else N_CARDS
+    return min(MAX_CARDS, max(N_CARDS, int(text or 0))) if is_number else N_CARDS

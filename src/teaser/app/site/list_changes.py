@@ -1,4 +1,4 @@
-"""What an action did: which items rose, fell, came and left, and a sentence that says so."""
+"""What an action changed in the list: items that rose, fell, entered or left; in words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from markupsafe import Markup
 from teaser.app.i18n.texts import MINUS, Texts
 from teaser.app.people.events import Event, State, told_about
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.site.view import say_balance, tag_label
+from teaser.app.site.preferences import describe_balance
+from teaser.app.site.profile_view import tag_label
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
 
@@ -16,48 +17,58 @@ NEW = "new"
 
 
 @dataclass(frozen=True)
-class Change:
+class ListChange:
     """The difference between two lists.
 
     Attributes
     ----------
     moves
-        By item of the later list: places risen (negative: fallen), or `NEW`.
+        For each item of the later list, the places it rose (negative: fell), or `NEW`.
+    rose, fell, entered, left
+        The numbers of such items.
     """
 
     moves: Mapping[ItemId, int | str]
     rose: int
     fell: int
-    came: int
+    entered: int
     left: int
 
 
-def compare(before: Sequence[ItemId], after: Sequence[ItemId]) -> Change:
-    """Return how a list changed."""
+@dataclass(frozen=True)
+class ActionSummary:
+    """An action and its effect in words; `is_stored` if it can be undone."""
+
+    action: Markup
+    effect: str
+    change: ListChange
+    is_stored: bool = True
+
+
+def compare(before: Sequence[ItemId], after: Sequence[ItemId]) -> ListChange:
+    """Return the difference between a list before and after an action."""
     rank = {item: place for place, item in enumerate(before)}
     moves: dict[ItemId, int | str] = {}
     for place, item in enumerate(after):
         moves[item] = rank[item] - place if item in rank else NEW
     numbers = [n for n in moves.values() if isinstance(n, int)]
-    return Change(
+    return ListChange(
         moves=moves,
         rose=sum(n > 0 for n in numbers),
         fell=sum(n < 0 for n in numbers),
-        came=len(moves) - len(numbers),
+        entered=len(moves) - len(numbers),
         left=len(set(before) - set(after)),
     )
 
 
-def say_action(event: Event, before: State, catalogue: Catalogue, texts: Texts) -> Markup:
-    """Say what was done; the state before tells what undo and redo were about."""
+def describe_action(event: Event, before: State, catalogue: Catalogue, texts: Texts) -> Markup:
+    """Describe an action; the state before it tells what was undone or redone."""
     if event.kind == "undo" and before.undoable:
-        return texts.html(
-            "Taken back: {action}", action=say_action(before.undoable, before, catalogue, texts)
-        )
+        undone = describe_action(before.undoable, before, catalogue, texts)
+        return texts.html("Taken back: {action}", action=undone)
     if event.kind == "redo" and before.redoable:
-        return texts.html(
-            "Done again: {action}", action=say_action(before.redoable, before, catalogue, texts)
-        )
+        redone = describe_action(before.redoable, before, catalogue, texts)
+        return texts.html("Done again: {action}", action=redone)
     if event.kind == "press":
         return Markup(", ").join(
             texts.html(
@@ -71,10 +82,10 @@ def say_action(event: Event, before: State, catalogue: Catalogue, texts: Texts) 
         variety = texts.percent(float(event.data["variety"]))
         return texts.html("Variety at {percent}", percent=_bold(variety))
     if event.kind == "balance":
-        balance = say_balance(float(event.data["balance"]), texts)
+        balance = describe_balance(float(event.data["balance"]), texts)
         return texts.html("Balance: {balance}", balance=_bold(balance))
     if event.kind == "about":
-        return _say_about(event, texts)
+        return _describe_about(event, texts)
     if event.kind == "reset":
         return texts.html("Started again")
     forms = {
@@ -87,27 +98,27 @@ def say_action(event: Event, before: State, catalogue: Catalogue, texts: Texts) 
     return texts.html(forms.get(event.kind, "{title}"), title=title)
 
 
-def say_effect(change: Change, texts: Texts) -> str:
-    """Say what the action did to the list."""
+def describe_effect(change: ListChange, texts: Texts) -> str:
+    """Describe how the list changed."""
     parts = []
     if change.rose:
         parts.append(texts.count("{n} rose", "{n} rose", change.rose))
     if change.fell:
         parts.append(texts.count("{n} fell", "{n} fell", change.fell))
-    if change.came:
+    if change.entered:
         parts.append(
-            texts.count("{n} is new on this page", "{n} are new on this page", change.came)
+            texts.count("{n} is new on this page", "{n} are new on this page", change.entered)
         )
     if change.left:
         parts.append(texts.count("{n} left it", "{n} left it", change.left))
     return ", ".join(parts) + "." if parts else texts("the list stays as it was.")
 
 
-def _say_about(event: Event, texts: Texts) -> Markup:
-    told = [texts.tag(Tag.parse(text)) for text in told_about(event.data)]
-    if not told:
+def _describe_about(event: Event, texts: Texts) -> Markup:
+    facts = [texts.tag(Tag.parse(text)) for text in told_about(event.data)]
+    if not facts:
         return texts.html("Nothing told about you any more")
-    return texts.html("About you: {facts}", facts=_bold(texts.join(told)))
+    return texts.html("About you: {facts}", facts=_bold(texts.join(facts)))
 
 
 def _title(catalogue: Catalogue, item: object) -> str:

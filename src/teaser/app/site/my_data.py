@@ -1,77 +1,70 @@
-"""A person's own data: shared read-only, taken along, deleted."""
+"""The visitor's own data: share links, export, deletion."""
 
 from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
-from starlette.exceptions import HTTPException
 
-from teaser.app.api.person_response import export_of
+from teaser.app.api.person_responses import export_of
 from teaser.app.dependencies import catalogue_of, services_of
-from teaser.app.http.identity import (
-    TOKEN,
-    ensure_person,
-    need_own_origin,
-    own_origin,
-    remember,
-    visitor_of,
-)
+from teaser.app.http.identity import TOKEN, remember
+from teaser.app.http.origin import need_own_origin, own_origin
 from teaser.app.people.events import State
 from teaser.app.people.store import share_id_of
-from teaser.app.serving.personal_model import Session
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.card_view import card_views, plain_card
+from teaser.app.site.page_context import PageContext, page_context_of
+from teaser.app.site.preferences import describe_balance
+from teaser.app.site.profile_view import profile_view
 from teaser.app.site.rendering import render
-from teaser.app.site.view import card_views, plain_card, profile_view, say_balance
-from teaser.app.site.visit import Moment, moment_of
+from teaser.app.site.visitor import ensure_person, visitor_of
+from teaser.errors import UnknownShareError
 
 router = APIRouter()
-
-NO_LINK = "There is no such link. Perhaps its owner ended it."
 
 
 @router.get("/share")
 def offer_share(request: Request) -> Response:
-    """Say what a link would show, offer to make one, and list those there are."""
-    return _share_page(request, moment_of(request))
+    """Offer to make a link to the profile, and list the links in use."""
+    return _share_page(request, page_context_of(request))
 
 
 @router.post("/share")
 def make_share(request: Request) -> Response:
-    """Make a link to the state of now."""
+    """Make a link to the present state."""
     need_own_origin(request)
     visitor, services = visitor_of(request), services_of(request)
     person_id, token = ensure_person(visitor, services)
-    shared = services.store.create_share(person_id)
+    shared, _ = services.store.make_share(person_id)
     state = services.store.state(person_id)
     visitor = replace(visitor, person_id=person_id)
-    moment = Moment(visitor, catalogue_of(request), state, State(), None)
-    response = _share_page(request, moment, made=shared)
+    context = PageContext(visitor, catalogue_of(request), state, State(), None)
+    response = _share_page(request, context, made=shared)
     if token:
-        remember(response, services, TOKEN, token)
+        remember(response, services.settings, TOKEN, token)
     return response
 
 
 @router.post("/share/end")
 def end_share(request: Request, share_id: Annotated[str, Form()]) -> Response:
-    """End one of a person's own links."""
+    """Revoke one of the visitor's links."""
     need_own_origin(request)
     visitor, services = visitor_of(request), services_of(request)
     if visitor.person_id is None:
-        raise HTTPException(404, NO_LINK)
+        raise UnknownShareError
     services.store.revoke_share(visitor.person_id, share_id)
     return RedirectResponse("/share?ended=1#links", 303)
 
 
-def _share_page(request: Request, moment: Moment, *, made: str | None = None) -> Response:
-    person_id = moment.visitor.person_id
+def _share_page(request: Request, context: PageContext, *, made: str | None = None) -> Response:
+    person_id = context.visitor.person_id
     shares = services_of(request).store.shares(person_id) if person_id else []
-    return render(
+    return context.render(
         request,
-        moment.visitor,
         "share.html",
-        title=moment.texts("Share"),
-        here="/share",
-        state=moment.state,
+        title=context.texts("Share"),
+        page_path="/share",
         link=f"{own_origin(request)}/s/{made}" if made else None,
         shares=list(reversed(shares)),
         newest=share_id_of(made) if made else None,
@@ -81,32 +74,32 @@ def _share_page(request: Request, moment: Moment, *, made: str | None = None) ->
 
 @router.get("/s/{token}")
 def shared(request: Request, token: str) -> Response:
-    """Show a profile and a list that somebody shared; nothing on it can be pressed."""
+    """Show a shared profile and its list, read-only."""
     state = services_of(request).store.shared_state(token)
     if state is None:
-        raise HTTPException(404, NO_LINK)
+        raise UnknownShareError
     visitor = visitor_of(request, with_person=False)
     texts, catalogue = visitor.texts, catalogue_of(request)
-    session = Session(catalogue, state)
+    personal = PersonalModel(catalogue, state)
     return render(
         request,
         visitor,
         "shared.html",
         title=texts("A shared profile"),
         steer=False,
-        profile=profile_view(session, texts, is_own=False),
-        history=[plain_card(catalogue, i, texts) for i in reversed(session.history)],
-        cards=card_views(session, session.recommend(), texts),
-        balance=say_balance(state.balance, texts) if session.can_balance else None,
+        profile=profile_view(personal, texts, is_own=False),
+        history=[plain_card(catalogue, i, texts) for i in reversed(personal.history)],
+        cards=card_views(personal, personal.recommend(), texts),
+        balance=describe_balance(state.balance, texts) if personal.can_balance else None,
     )
 
 
 @router.get("/export")
 def export(request: Request) -> Response:
-    """Hand a person all that is kept of them."""
+    """Send all stored data of the visitor."""
     visitor, store = visitor_of(request), services_of(request).store
     found = export_of(store, visitor.person_id, catalogue_of(request))
-    # The id is a name inside the server: its owner has no use for it.
+    # The id is internal to the server.
     text = found.model_dump_json(indent=2, exclude={"person_id": True, "state": {"person_id"}})
     headers = {
         "content-disposition": 'attachment; filename="teaser.json"',
@@ -118,20 +111,18 @@ def export(request: Request) -> Response:
 @router.get("/delete")
 def offer_delete(request: Request) -> Response:
     """Ask before anything is deleted."""
-    moment = moment_of(request)
-    return render(
+    context = page_context_of(request)
+    return context.render(
         request,
-        moment.visitor,
         "delete.html",
-        title=moment.texts("Delete my data"),
-        state=moment.state,
+        title=context.texts("Delete my data"),
         is_done=False,
     )
 
 
 @router.post("/delete")
 def delete(request: Request) -> Response:
-    """Delete all that is kept of a person."""
+    """Delete all stored data of the visitor."""
     need_own_origin(request)
     visitor = visitor_of(request)
     if visitor.person_id:
@@ -143,7 +134,7 @@ def delete(request: Request) -> Response:
 
 @router.get("/deleted")
 def deleted(request: Request) -> Response:
-    """Confirm that nothing is left."""
+    """Confirm the deletion."""
     visitor = visitor_of(request, with_person=False)
     title = visitor.texts("Delete my data")
     return render(request, visitor, "delete.html", title=title, is_done=True)

@@ -1,82 +1,125 @@
-"""What a person may set beside presses: the balance of tags and people alike, facts about them."""
+"""Preferences: language, theme, quick start and tour; and the settings shown on the home page."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
-from teaser.app.i18n.texts import Texts
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import Session
-from teaser.app.site.view import say_balance
-from teaser.data.tagging.tag import Tag, resolve_tag
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+
+from teaser.app.dependencies import catalogue_of, services_of
+from teaser.app.http.identity import remember
+from teaser.app.http.origin import local_path, need_own_origin
+from teaser.app.i18n.texts import LANGUAGES, Texts
+from teaser.app.people.events import AS_FITTED
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.rendering import render
+from teaser.app.site.visitor import LANGUAGE, SKIPPED, THEME, THEMES, visitor_of
+from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
+from teaser.profile import Steering
+
+router = APIRouter()
 
 _STEPS = 10
+Field = Annotated[str, Form()]
 
 
 @dataclass(frozen=True, slots=True)
 class BalanceView:
-    """The slider from tags to people alike.
+    """The slider between tags and the items that similar users viewed.
 
     Attributes
     ----------
     value
-        Where it stands, from 0 to 1.
-    said
-        What that means, in words.
-    steps
-        What each place means that it can be moved to, from 0 to 1.
+        The position, from 0 to 1.
+    label
+        The position in words.
+    labels
+        Every position that can be chosen, in words.
     can_move
-        Whether it changes anything: not before something was viewed.
+        Whether the slider changes anything; not before an item was viewed.
     """
 
     value: float
-    said: str
-    steps: list[str]
+    label: str
+    labels: list[str]
     can_move: bool
 
 
 @dataclass(frozen=True, slots=True)
 class FactView:
-    """A feature of people: what can be told, and what was."""
+    """A feature of users: its tags, and those that the visitor has chosen."""
 
     name: str
     tags: list[Tag]
     chosen: list[Tag]
 
 
-def balance_view(session: Session, texts: Texts) -> BalanceView | None:
-    """Return the slider, or None where the model has nothing to balance."""
-    if not session.catalogue.model.has_remainder:
+def balance_view(personal: PersonalModel, texts: Texts) -> BalanceView | None:
+    """Return the slider, or None if the model has no remainder."""
+    if not personal.catalogue.model.has_remainder:
         return None
-    value = session.state.balance
-    steps = [say_balance(step / _STEPS, texts) for step in range(_STEPS + 1)]
-    return BalanceView(value, say_balance(value, texts), steps, session.can_balance)
+    value = personal.state.balance
+    labels = [describe_balance(step / _STEPS, texts) for step in range(_STEPS + 1)]
+    return BalanceView(value, describe_balance(value, texts), labels, personal.can_balance)
 
 
-def about_view(session: Session) -> list[FactView]:
-    """Return what a person can tell about themselves: nothing if the model makes no use of it."""
+def describe_balance(balance: float, texts: Texts) -> str:
+    """Describe how much tags count, and how much the viewed items count besides them."""
+    steering = Steering(balance=balance)
+    if steering.viewed_weight == 0:
+        return texts("my tags alone")
+    if steering.tags_weight == 0:
+        return texts("people like me alone")
+    if balance == AS_FITTED:
+        return texts("both, as learned")
+    return texts(
+        "tags {tags}, people {people}",
+        tags=texts.percent(steering.tags_weight),
+        people=texts.percent(steering.viewed_weight),
+    )
+
+
+def about_view(personal: PersonalModel) -> list[FactView]:
+    """Return the facts that a visitor can give; none if the model has no user features."""
     return [
-        FactView(name, tags, [tag for tag in tags if tag in session.about])
-        for name, tags in session.catalogue.user_features.items()
+        FactView(name, tags, [tag for tag in tags if tag in personal.about])
+        for name, tags in personal.catalogue.user_features.items()
     ]
 
 
-def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
-    """Return facts about a person as the model names them; an empty text is no fact.
+@router.post("/skip")
+def skip(request: Request) -> Response:
+    """Skip the quick start."""
+    return _set_cookie(request, SKIPPED, "1", "/")
 
-    Raises
-    ------
-    ParameterError
-        If the model makes no use of such facts.
-    UnknownTagError
-        If it does not know one of them.
-    """
-    given = [text for text in texts if text]
-    index = catalogue.user_tag_index
-    if given and not index:
-        raise ParameterError(
-            f"This model makes no use of facts about people, so that {given[0]} has no meaning. "
-            "Leave them out."
-        )
-    known = catalogue.model.user_tags_
-    return list(dict.fromkeys(str(known[resolve_tag(text, index)]) for text in given))
+
+@router.post("/language")
+def language(request: Request, language: Field, back: Field = "/") -> Response:
+    """Choose the language of the pages."""
+    if language not in LANGUAGES:
+        raise ParameterError(f"Unknown language {language!r}. Known: {', '.join(LANGUAGES)}.")
+    return _set_cookie(request, LANGUAGE, language, back)
+
+
+@router.post("/theme")
+def theme(request: Request, theme: Field, back: Field = "/") -> Response:
+    """Choose light or dark colours, or those of the system."""
+    if theme not in THEMES:
+        raise ParameterError(f"Unknown theme {theme!r}. Known: {', '.join(THEMES)}.")
+    return _set_cookie(request, THEME, theme, back)
+
+
+@router.get("/tour")
+def tour(request: Request) -> Response:
+    """Show the tour as a page."""
+    visitor = visitor_of(request, with_person=False)
+    has_balance = catalogue_of(request).model.has_remainder
+    return render(request, visitor, "tour.html", title=visitor.texts("Tour"), balance=has_balance)
+
+
+def _set_cookie(request: Request, name: str, value: str, back: str) -> Response:
+    need_own_origin(request)
+    response = RedirectResponse(local_path(back), 303)
+    remember(response, services_of(request).settings, name, value)
+    return response

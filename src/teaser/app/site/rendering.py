@@ -1,4 +1,4 @@
-"""Templates to responses: the whole page, or the parts of it that its script swaps in place."""
+"""Templates to responses: whole pages, or the parts that the page's script replaces."""
 
 import json
 from collections.abc import Iterable
@@ -12,9 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from teaser._version import __version__
-from teaser.app.http.identity import THEMES, Visitor
 from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
-from teaser.app.site.view import ReasonRow, TagRow, ViewedRow
+from teaser.app.site.card_view import ReasonRow, ViewedRow
+from teaser.app.site.profile_view import TagRow
+from teaser.app.site.visitor import THEMES, Visitor
 
 _COLOURS = 6
 
@@ -24,14 +25,15 @@ def render(
 ) -> HTMLResponse:
     """Return a page in the visitor's language."""
     t = visitor.texts
-    said = {"told": None, "state": None, "steer": True, "here": _here(request), "title": "TEASER"}
-    text = (
-        _environment()
-        .get_template(template)
-        .render(
-            {**said, **values, "t": t, "visitor": visitor},
-        )
-    )
+    defaults = {
+        "summary": None,
+        "state": None,
+        "steer": True,
+        "page_path": _page_path(request),
+        "title": "TEASER",
+    }
+    page = _environment().get_template(template)
+    text = page.render({**defaults, **values, "t": t, "visitor": visitor})
     headers = {
         "content-language": t.language,
         "vary": "cookie, accept-language, x-teaser-fragment",
@@ -47,13 +49,13 @@ def render_part(template: str, **values: Any) -> Markup:
 
 @lru_cache(maxsize=20_000)
 def part(name: str, language: str, *values: Any) -> Markup:
-    """Return what a macro of parts.html writes, remembered: few parts change with one press."""
+    """Return the output of a macro of parts.html, cached: an action changes few parts."""
     macro = getattr(_environment().get_template("parts.html").module, name)
     return Markup(macro(texts_in(language), *values))  # noqa: S704
 
 
 def tag_lines(texts: Texts, rows: Iterable[TagRow], where: str, steer: bool) -> Markup:
-    """Return the lines of tags with their bars and steppers."""
+    """Return the rows of tags with their bars and steppers."""
     language = texts.language
     lines: list[str] = []
     for row in rows:
@@ -68,7 +70,7 @@ def tag_lines(texts: Texts, rows: Iterable[TagRow], where: str, steer: bool) -> 
 
 
 def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, steer: bool) -> Markup:
-    """Return the lines of the reasons of a card."""
+    """Return the rows of the reasons of a card."""
     lines = []
     for reason in reasons:
         row = reason.row
@@ -86,14 +88,14 @@ def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, stee
 def path_part(value: Any) -> str:
     """Return the last part of an item's address.
 
-    A browser takes away a part that is `.` or `..`, written in any way, so those are asked for.
+    Browsers remove the parts `.` and `..` from a path, so these ids go into the query.
     """
     text = str(value)
     return f"?id={text}" if text in (".", "..") else quote(text, safe="")
 
 
-def _here(request: Request) -> str:
-    """Return the address of a page without what only told of the last action."""
+def _page_path(request: Request) -> str:
+    """Return the address of a page without the parameters about the last action."""
     if request.method != "GET":
         return "/"
     query = [(k, v) for k, v in request.query_params.multi_items() if k not in ("did", "far")]
@@ -126,5 +128,5 @@ def _compact(value: Any) -> str:
 
 
 def _colour(value: Any) -> int:
-    """Return one of a few colours for a name, the same one every time."""
+    """Return the number of a colour for a name, always the same for one name."""
     return sum(str(value).encode()) % _COLOURS

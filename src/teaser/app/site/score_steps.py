@@ -1,25 +1,45 @@
-"""The whole score of an item as steps that visibly add up."""
+"""The waterfall of an item's score: steps that add up to it."""
 
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
 from teaser.app.i18n.texts import Texts
-from teaser.app.serving.personal_model import Session
-from teaser.app.site.view import TagRow, ViewedRow, tag_row
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.card_view import ViewedRow
+from teaser.app.site.profile_view import TagRow, tag_row
 from teaser.data.ids import ItemId
 from teaser.explain import Explanation, Reason, ViewedReason
 
-MOST_VIEWED = 8
-_DIGITS, _MOST_DIGITS = 2, 6
+MAX_VIEWED = 8
+_DIGITS, _MAX_DIGITS = 2, 6
+
+
+class _Part(NamedTuple):
+    row: TagRow | ViewedRow
+    weight: float | None
+    contribution: float
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One contribution, from where the sum stood to where it stands.
+    """One contribution to the score.
 
-    That of a tag is affinity x `weight` x what tags count in all; a viewed item has no weight.
-    `shown` is the contribution to the digits of the page, `running` the sum of those so far, and
-    `digits` how many the factors need for their product to be what is shown. `start` and `length`
-    place its bar on a scale of 100 that all steps share.
+    Attributes
+    ----------
+    row
+        The tag, or the viewed item.
+    weight
+        The factor of the affinity: contribution = affinity * weight * tags_weight. None for a
+        viewed item.
+    contribution, shown
+        What the step adds to the score, exact and rounded as on the page.
+    running
+        The sum of the rounded contributions so far.
+    digits
+        The digits that the factors need for their product to equal what is shown.
+    start, length
+        The bar, on a scale of 100 that all steps share.
     """
 
     row: TagRow | ViewedRow
@@ -33,18 +53,26 @@ class Step:
 
     @property
     def is_viewed(self) -> bool:
-        """Whether it is of items that were viewed, not of a tag."""
+        """Whether the step is a viewed item, not a tag."""
         return isinstance(self.row, ViewedRow)
 
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """All steps of a score, largest first, and the total.
+    """All steps of a score, the largest first, and the total.
 
-    `rounding` is what the digits that are not shown add up to, so that the column sums to the
-    score. `zero` is where nothing stands on the scale, `start` and `length` place the bar of the
-    total. `tags_weight` is what every tag is multiplied by; `from_tags` and `from_viewed` are the
-    two parts of the score, to the digits of the page.
+    Attributes
+    ----------
+    rounding
+        The difference between the score and the sum of the rounded contributions.
+    zero
+        The position of 0 on the scale of the bars.
+    start, length
+        The bar of the total.
+    tags_weight
+        The factor of every tag, set by the balance.
+    from_tags, from_viewed
+        The two parts of the score, rounded as on the page.
     """
 
     explanation: Explanation
@@ -59,23 +87,21 @@ class Waterfall:
 
     @property
     def has_viewed(self) -> bool:
-        """Whether viewed items count beside the tags."""
+        """Whether viewed items count besides the tags."""
         return any(step.is_viewed for step in self.steps)
 
 
-def waterfall(session: Session, item_id: ItemId, texts: Texts) -> Waterfall:
-    """Return the steps of one item's score for one person."""
-    explanation = session.catalogue.model.explain(
+def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfall:
+    """Return the steps of an item's score for one person."""
+    explanation = personal.catalogue.model.explain(
         item_id,
-        session.history,
-        session.presses,
-        about=session.about,
-        steering=session.steering,
+        personal.history,
+        personal.presses,
+        about=personal.about,
+        steering=personal.steering,
     )
-    parts = _parts(explanation, session, texts)
-    sums = [0.0]
-    for _, _, contribution in parts:
-        sums.append(sums[-1] + contribution)
+    parts = _parts(explanation, personal, texts)
+    sums = list(accumulate((part.contribution for part in parts), initial=0.0))
     low, high = min(sums), max(sums)
     width = (high - low) or 1.0
 
@@ -85,18 +111,16 @@ def waterfall(session: Session, item_id: ItemId, texts: Texts) -> Waterfall:
     steps: list[Step] = []
     running = 0.0
     for part, before, after in zip(parts, sums, sums[1:], strict=False):
-        shown = round(part[2], _DIGITS)
+        shown = round(part.contribution, _DIGITS)
         running = round(running + shown, _DIGITS)
         steps.append(
             Step(
-                row=part[0],
-                weight=part[1],
-                contribution=part[2],
+                *part,
                 shown=shown,
                 running=running,
-                digits=_digits(part, session.profile.tags_weight),
+                digits=_digits(part, personal.profile.tags_weight),
                 start=at(min(before, after)),
-                length=round(100 * abs(part[2]) / width, 2),
+                length=round(100 * abs(part.contribution) / width, 2),
             )
         )
     total = explanation.score
@@ -108,43 +132,39 @@ def waterfall(session: Session, item_id: ItemId, texts: Texts) -> Waterfall:
         zero=at(0.0),
         start=at(min(0.0, total)),
         length=round(100 * abs(total) / width, 2),
-        tags_weight=session.profile.tags_weight,
+        tags_weight=personal.profile.tags_weight,
         from_tags=from_tags,
         from_viewed=round(total, _DIGITS) - from_tags,
     )
 
 
-_Part = tuple[TagRow | ViewedRow, float | None, float]
-
-
 def _digits(part: _Part, tags_weight: float) -> int:
-    """Return how many digits the factors of a step are written with to give what it shows."""
+    """Return the digits that the factors need for their product to equal the rounded step."""
     row, weight, contribution = part
     if weight is None or isinstance(row, ViewedRow):
         return _DIGITS
     shown, share = round(contribution, _DIGITS), round(tags_weight, _DIGITS)
-    for digits in range(_DIGITS, _MOST_DIGITS):
+    for digits in range(_DIGITS, _MAX_DIGITS):
         product = round(row.affinity, digits) * round(weight, digits) * share
         if abs(product - shown) <= 0.5 * 10**-_DIGITS + 1e-9:
             return digits
-    return _MOST_DIGITS
+    return _MAX_DIGITS
 
 
-def _parts(explanation: Explanation, session: Session, texts: Texts) -> list[_Part]:
-    """Return what adds to the score: the tags, and the viewed items, the smaller ones as one."""
+def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> list[_Part]:
+    """Return the contributions of tags and viewed items; the smallest viewed items as one."""
     viewed = [r for r in explanation.reasons if isinstance(r, ViewedReason)]
-    is_many = len(viewed) > MOST_VIEWED + 1
-    rest = viewed[MOST_VIEWED:] if is_many else []
-    left = {reason.item_id for reason in rest}
+    rest = viewed[MAX_VIEWED:] if len(viewed) > MAX_VIEWED + 1 else []
+    merged = {reason.item_id for reason in rest}
     parts: list[_Part] = []
     for reason in explanation.reasons:
         if isinstance(reason, Reason):
-            row = tag_row(reason.tag, reason.affinity, session, texts)
-            parts.append((row, reason.weight, reason.contribution))
-        elif reason.item_id not in left:
+            row = tag_row(reason.tag, reason.affinity, personal, texts)
+            parts.append(_Part(row, reason.weight, reason.contribution))
+        elif reason.item_id not in merged:
             title = reason.title or str(reason.item_id)
-            parts.append((ViewedRow(reason.item_id, title), None, reason.contribution))
+            parts.append(_Part(ViewedRow(reason.item_id, title), None, reason.contribution))
     if rest:
         title = texts.count("{n} more that you viewed", "{n} more that you viewed", len(rest))
-        parts.append((ViewedRow(None, title), None, sum(r.contribution for r in rest)))
+        parts.append(_Part(ViewedRow(None, title), None, sum(r.contribution for r in rest)))
     return parts

@@ -1,4 +1,4 @@
-"""Any table of interactions -> a folder of partitions by user, in memory that does not grow."""
+"""Write interactions as a folder of partitions by user, in bounded memory."""
 
 import json
 import shutil
@@ -9,19 +9,19 @@ from uuid import uuid4
 
 import polars as pl
 
-from teaser.data.reading.interactions import need_column, read_table
+from teaser.data.reading import files
+from teaser.data.reading.interactions import check_id_columns
 from teaser.data.reading.remote import MANIFEST
 from teaser.errors import DataError, ParameterError, TableError
 
 ROWS_PER_PART = 1_000_000
 _MOST_PARTS = 10_000
 _BATCH_ROWS = 1_000_000
-_TEXTS = (".csv", ".tsv", ".txt")
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was written: the folder, how many parts, and the rows in all and in the largest."""
+    """A folder of partitions: how many, and the rows of all and of the largest."""
 
     folder: Path
     parts: int
@@ -29,7 +29,7 @@ class Written:
     largest: int
 
     def lines(self) -> list[str]:
-        """Return it as a sentence."""
+        """Return the counts as a sentence."""
         return [
             f"{self.rows:,} rows in {self.parts:,} partitions by user, {self.largest:,} in the "
             f"largest: {self.folder}"
@@ -44,33 +44,31 @@ def write_partitions(
     item: str = "item_id",
     parts: int | None = None,
 ) -> Written:
-    """Write interactions as parquet files in which every user has all rows in one of them.
+    """Write interactions as parquet files, all rows of a user in one file.
 
-    Rows are read in batches and told apart by a hash of the user, so that no more than a batch
-    and, at the end, one partition is in memory. Columns are kept as they are, so that a rule for
-    positive rows can be applied later. The folder appears when it is whole.
+    Rows are read in batches and assigned by a hash of the user. At most one batch or one partition
+    is in memory. All columns are kept, so that a rule for positive rows can be applied later. The
+    folder is renamed into place when it is complete.
 
     Parameters
     ----------
     interactions
         A csv, tsv, parquet or jsonl file, a folder of parquet files in any order, or a frame.
     folder
-        A folder that does not exist yet, or is empty.
+        A folder that does not exist, or is empty.
     user, item
         The columns of the ids.
     parts
-        How many; enough for about a million rows each when not given.
+        The number of partitions; by default about a million rows each.
     """
     target = Path(folder).absolute()
-    if user == item:
-        raise ParameterError(f"Users and items cannot be the same column, found {user!r} for both.")
+    check_id_columns(user, item)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise DataError(f"{target} holds other files; nothing was written. Name a new folder.")
+        raise DataError(f"{target} has other files; nothing was written. Name a new folder.")
     frame = _scan(interactions)
     try:
-        names = frame.collect_schema().names()
-        for column in (user, item):
-            need_column(pl.DataFrame(schema=names), column, "the interactions")
+        schema = pl.DataFrame(schema=frame.collect_schema().names())
+        files.need_columns(schema, (user, item), "the interactions")
         rows = int(frame.select(pl.len()).collect(engine="streaming").item())
         if rows == 0:
             raise TableError(f"There are no rows of interactions in {_shown(interactions)}.")
@@ -83,17 +81,18 @@ def write_partitions(
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     except (OSError, pl.exceptions.PolarsError) as error:
-        said = str(error).strip().partition("\n")[0].rstrip(".")
-        raise TableError(f"{_shown(interactions)} could not be partitioned: {said}.") from error
+        raise TableError(
+            f"{_shown(interactions)} could not be partitioned: {files.first_line(error)}."
+        ) from error
     return written
 
 
 def _scan(source: Any) -> pl.LazyFrame:
-    """Return a table to be read in batches; what cannot be read so is read at once."""
+    """Return a lazy table; formats that cannot be scanned are read at once."""
     if isinstance(source, pl.LazyFrame):
         return source
     if not isinstance(source, str | Path):
-        return read_table(source, what="interactions").lazy()
+        return files.read_table(source, what="interactions").lazy()
     path = Path(source)
     if path.is_dir():
         if not any(path.glob("*.parquet")):
@@ -104,19 +103,18 @@ def _scan(source: Any) -> pl.LazyFrame:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return pl.scan_parquet(path)
-    if suffix in (".jsonl", ".ndjson"):
+    if suffix in files.JSON_SUFFIXES:
         return pl.scan_ndjson(path, infer_schema_length=None)
-    if suffix in _TEXTS:
+    if suffix in files.TEXT_SUFFIXES:
         return _scan_text(path)
-    return read_table(path, what="interactions").lazy()
+    return files.read_table(path, what="interactions").lazy()
 
 
 def _scan_text(path: Path) -> pl.LazyFrame:
-    """Scan separated text; a column is whole numbers only if every cell is written as one."""
+    """Scan separated text; a column is an integer column only if every cell is an integer."""
     with path.open(encoding="utf-8", errors="replace") as handle:
         header = handle.readline()
-    separator = max(",;\t|", key=header.count)
-    frame = pl.scan_csv(path, separator=separator, infer_schema=False)
+    frame = pl.scan_csv(path, separator=files.guess_separator(header), infer_schema=False)
     cells = pl.all()
     whole = cells.cast(pl.Int64, strict=False).cast(pl.String)
     same = (whole == cells).fill_null(False) | cells.is_null()
@@ -127,10 +125,10 @@ def _scan_text(path: Path) -> pl.LazyFrame:
 
 
 def _spread(frame: pl.LazyFrame, user: str, item: str, count: int, staging: Path) -> None:
-    """Write each batch as one file for every part that it has rows of."""
+    """Split each batch into one file for each part."""
     for number, batch in enumerate(frame.collect_batches(chunk_size=_BATCH_ROWS)):
-        place = (batch[user].hash(0) % count).alias("part")
-        split = batch.with_columns(place).partition_by("part", as_dict=True, include_key=False)
+        part_of = (batch[user].hash(0) % count).alias("part")
+        split = batch.with_columns(part_of).partition_by("part", as_dict=True, include_key=False)
         for (part,), rows in split.items():
             room = staging / f"{part:05d}"
             room.mkdir(exist_ok=True)
@@ -138,7 +136,7 @@ def _spread(frame: pl.LazyFrame, user: str, item: str, count: int, staging: Path
 
 
 def _merge(staging: Path, target: Path, user: str, item: str) -> Written:
-    """Put the pieces of each part together, list the parts, and bring all under its name."""
+    """Merge the pieces of each part, write the list of parts, and rename the folder."""
     whole = staging / "whole"
     whole.mkdir()
     sizes = {}

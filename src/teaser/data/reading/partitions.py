@@ -1,8 +1,7 @@
 """Interactions in partitions: parquet files, or a Dask collection, each with whole users.
 
-X is then never one matrix. X'X is the sum of what the partitions hold, provided that all rows of
-a user are in one partition; that and the rest is checked in one pass, `survey`, which keeps
-counts only.
+X is never built as one matrix. X'X is the sum over the partitions, provided that all rows of a
+user are in one partition. `survey` checks this in one pass that keeps only counts.
 """
 
 import os
@@ -18,17 +17,19 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.interactions import Positive, ReadReport, Refusal, need_column, take_pairs
+from teaser.data.reading.files import EXAMPLES, few, first_line, need_columns
+from teaser.data.reading.interactions import ReadReport, Refusal, check_id_columns, take_pairs
+from teaser.data.reading.positive import Positive
 from teaser.data.reading.remote import file_size, is_url, list_parts, read_columns
+from teaser.data.sparse_matrix import binary_matrix
 from teaser.errors import DataError, ParameterError, TableError
 
 T = TypeVar("T")
 _RANGES = 64
-_EXAMPLES = 3
 
 
 class Run(Protocol):
-    """Calls a function with the name and source of each part; answers come in their order."""
+    """Calls a function with the name and source of each part; results keep the order of parts."""
 
     def __call__(
         self, function: Callable[[str, Any], T], parts: Sequence["Part"]
@@ -37,7 +38,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Part:
-    """One partition: its name for people, and the path, address or delayed table to read."""
+    """One partition: its name in messages, and the path, URL or delayed table to read."""
 
     name: str
     source: Any = field(repr=False)
@@ -45,7 +46,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartSize:
-    """What the survey found of one part; it must be the same whenever the part is read again."""
+    """The size of one part in the survey; a later read checks that it is unchanged."""
 
     rows: int
     users: int
@@ -60,7 +61,7 @@ class PartSize:
 
 @dataclass(frozen=True, eq=False)
 class PartSurvey:
-    """Counts of one part, small enough to be sent from where the part is."""
+    """Counts of one part, small enough to be sent over a network."""
 
     name: str
     report: ReadReport
@@ -90,13 +91,12 @@ class Reader:
     positive: Positive | None
 
     def pairs(self, name: str, source: Any) -> tuple[pl.DataFrame, ReadReport]:
-        """Return the distinct positive pairs of a part, and what became of its rows."""
+        """Return the distinct positive pairs of a part, and a report of its rows."""
         with _named(name):
             columns = [self.user, self.item]
             columns += [term[0] for term in self.positive.terms] if self.positive else []
             frame = read_columns(source, list(dict.fromkeys(columns)))
-            for column in columns:
-                need_column(frame, column, "the interactions")
+            need_columns(frame, columns, "the interactions")
             return take_pairs(frame, user=self.user, item=self.item, rule=self.positive)
 
     def survey(self, name: str, source: Any) -> PartSurvey:
@@ -120,35 +120,35 @@ class Reader:
         return found
 
     def matrix(self, ids: pl.Series, size: PartSize, name: str, source: Any) -> sp.csr_array:
-        """Return a part as users x items, or raise if it is not what was surveyed."""
+        """Return a part as users x items, or raise if it changed since the survey."""
         pairs, report = self.pairs(name, source)
         found = PartSize.of(report, source)
         if found != size:
             raise DataError(
-                f"{name} has changed since the data set was made of it: {_said(found)}, "
-                f"{_said(size)} before. Prepare the data set again."
+                f"{name} has changed since the data set was prepared: now {_counts(found)}, "
+                f"before {_counts(size)}. Prepare the data set again."
             )
         pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
         X = interaction_matrix(pairs, pairs["user"].unique(maintain_order=True), ids)
         if X.nnz != pairs.height:
-            strange = pairs.filter(~pl.col("item").is_in(ids.implode()))["item"]
+            unknown = pairs.filter(~pl.col("item").is_in(ids.implode()))["item"]
             raise DataError(
-                f"{name} names {strange.n_unique():,} items that the data set does not have, such "
-                f"as {_few(strange)}. Prepare the data set again."
+                f"{name} has {unknown.n_unique():,} items that are not in the data set, such as "
+                f"{few(unknown)}. Prepare the data set again."
             )
         return X
 
 
 @dataclass(frozen=True)
 class Partitions:
-    """Where interactions are, and how they are read.
+    """The parts of the interactions, and how they are read.
 
-    Every part holds all rows of its users; `teaser partition` writes such a folder.
+    Every part has all rows of its users; `teaser partition` writes such a folder.
 
     Attributes
     ----------
     parts
-        In the order in which their products are added up.
+        In the order in which their products are summed.
     reader
         The columns of the ids and the rule for positive rows.
     """
@@ -165,43 +165,37 @@ class Partitions:
         item: str = "item_id",
         positive: str | Positive | None = None,
     ) -> Self:
-        """Name the parts of a folder, an address such as `s3://bucket/folder`, or a collection.
+        """List the parts of a folder, a URL such as `s3://bucket/folder`, or a collection.
 
         Parameters
         ----------
         source
-            A folder of parquet files, also by address (read through fsspec); a list of such
-            files; or a Dask collection, whatever has `to_delayed()`.
+            A folder of parquet files, also as a URL (read through fsspec); a list of such
+            files; or a Dask collection (any object with `to_delayed()`).
         user, item
             The columns of the ids.
         positive
             Which interactions count, such as `"rating >= 4"`.
         """
-        rule = Positive.parse(positive) if isinstance(positive, str) else positive
-        if user == item:
-            raise ParameterError(f"Users and items cannot both be column {user!r}.")
-        if isinstance(source, str | Path):
-            paths: Iterable[Any] = list_parts(source)
-        elif hasattr(source, "to_delayed"):
-            delayed = list(np.ravel(source.to_delayed()))
-            named = [
-                Part(f"Partition {k} of the Dask collection", d) for k, d in enumerate(delayed)
-            ]
-            return cls(tuple(named), Reader(user, item, rule))
-        else:
-            paths = source
-        parts = tuple(Part(place, place) for place in map(_absolute, paths))
+        check_id_columns(user, item)
+        reader = Reader(user, item, Positive.of(positive))
+        if hasattr(source, "to_delayed"):
+            delayed = enumerate(np.ravel(source.to_delayed()))
+            named = (Part(f"Partition {k} of the Dask collection", d) for k, d in delayed)
+            return cls(tuple(named), reader)
+        paths = list_parts(source) if isinstance(source, str | Path) else source
+        parts = tuple(Part(path, path) for path in map(_absolute, paths))
         if not parts or len({part.name for part in parts}) < len(parts):
-            raise ParameterError("Name at least one partition, and each of them once.")
-        return cls(parts, Reader(user, item, rule))
+            raise ParameterError("Give at least one partition, and each of them once.")
+        return cls(parts, reader)
 
     def survey(self, run: Run | None = None) -> Survey:
-        """Read every part once and return what they hold together, after checking that they agree.
+        """Read every part once, check that they agree, and return their counts.
 
         Parameters
         ----------
         run
-            How the parts are visited; one after the other on this machine when not given.
+            How the parts are read; one after the other on this machine when not given.
         """
         visit = run_here if run is None else run
         found: list[PartSurvey] = []
@@ -220,8 +214,8 @@ class Partitions:
             if users[0] == users[1]:
                 raise DataError(
                     f"User {users[0]!r} is in two partitions, {pair[0].name} and {pair[1].name}. "
-                    "All rows of a user must be in one: write them anew with teaser partition, "
-                    "or shuffle the collection by user."
+                    "All rows of a user must be in one. Rewrite them with teaser partition, or "
+                    "shuffle the collection by user."
                 )
         return Survey(
             report=_together(found, chosen.height),
@@ -233,20 +227,20 @@ class Partitions:
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """X in partitions, with items in the order of a data set; stands where a matrix would.
+    """X in partitions, with items in the order of a data set; takes the place of a matrix.
 
     Attributes
     ----------
     partitions
-        Where the parts are.
+        The parts and their reader.
     sizes
-        What each part holds.
+        The counts of each part.
     ids
         The item ids, in the order of the columns.
     item_counts
         How many users chose each item.
     squares
-        The sum of squared history lengths: how many co-occurrences there are.
+        The sum of squared history lengths: the number of co-occurrences.
     """
 
     partitions: Partitions
@@ -262,7 +256,7 @@ class Interactions:
 
     @property
     def nnz(self) -> int:
-        """How many interactions there are."""
+        """The number of interactions."""
         return sum(size.interactions for size in self.sizes)
 
     @property
@@ -276,11 +270,11 @@ class Interactions:
         return self.partitions.reader.matrix(self.ids, self.sizes[k], part.name, part.source)
 
     def settings(self) -> dict[str, Any]:
-        """Return all but ids and counts as plain values."""
+        """Return everything but ids and counts as plain values."""
         if any(not isinstance(part.source, str) for part in self.parts):
             raise DataError(
-                "A data set whose interactions are a Dask collection cannot be saved. Write the "
-                "collection as parquet files, and make the data set of these."
+                "A data set of a Dask collection cannot be saved. Write the collection as parquet "
+                "files, and prepare the data set from these."
             )
         rule = self.partitions.reader.positive
         return {
@@ -294,34 +288,32 @@ class Interactions:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], ids: pl.Series, counts: NDArray[Any]) -> Self:
-        """Return what `settings` described."""
+        """Return the interactions that `settings` described."""
         terms = settings["positive"]
         rule = None if terms is None else Positive(tuple((c, s, v) for c, s, v in terms))
         reader = Reader(settings["user"], settings["item"], rule)
         parts = tuple(Part(source, source) for source in settings["parts"])
         sizes = tuple(PartSize(*size) for size in settings["sizes"])
         if len(parts) != len(sizes) or len(counts) != len(ids):
-            raise ValueError("its partitions and counts do not fit together")
+            raise ValueError("its partitions and counts do not match")
         return cls(Partitions(parts, reader), sizes, ids, np.array(counts), settings["squares"])
 
     @property
     def indptr(self) -> NDArray[Any]:
-        """There is none: what needs a whole matrix says so here."""
+        """Raise `DataError`: there is no whole matrix."""
         raise _no_matrix()
 
     indices = data = indptr
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, key: Any) -> Any:
         raise _no_matrix()
 
 
 def run_here(function: Callable[[str, Any], T], parts: Sequence[Part]) -> Iterator[T]:
-    """Visit the parts one after the other in this process."""
+    """Read the parts one after the other in this process."""
     for part in parts:
         if not isinstance(part.source, str):
-            raise ParameterError(
-                f"{part.name} can only be read by a cluster. Pass the cluster it belongs to."
-            )
+            raise ParameterError(f"{part.name} can only be read by a cluster. Pass its cluster.")
         yield function(part.name, part.source)
 
 
@@ -330,47 +322,43 @@ def interaction_matrix(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) 
     rows = users.to_frame("user").with_row_index("row")
     columns = items.to_frame("item").with_row_index("column")
     placed = pairs.join(rows, on="user").join(columns, on="item")
-    place = (placed["row"].to_numpy(), placed["column"].to_numpy())
-    X = sp.csr_array((np.ones(placed.height, np.float32), place), shape=(len(users), len(items)))
-    X.sort_indices()
-    return X
+    return binary_matrix(placed["row"], placed["column"], (len(users), len(items)))
 
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Put the name of a part before whatever goes wrong with it."""
+    """Put the name of a part before the text of its errors."""
     try:
         yield
     except DataError as error:
         raise type(error)(f"{name}: {error}") from error
     except FileNotFoundError as error:
         raise TableError(
-            f"{name} is missing. Put it back, or prepare the data set again."
+            f"{name} is missing. Restore it, or prepare the data set again."
         ) from error
     except MemoryError as error:
         raise MemoryError(f"{name} does not fit into memory. Write smaller partitions.") from error
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        said = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
         raise TableError(
-            f"{name} could not be read: {said}. Write this partition again."
+            f"{name} could not be read: {first_line(error)}. Write this partition again."
         ) from error
 
 
 def _checked_types(surveys: Iterable[PartSurvey]) -> Iterator[PartSurvey]:
-    """Pass the surveys on, and raise at the first whose ids are of another type."""
+    """Yield the surveys; raise `DataError` for ids of another type than in the first."""
     first: PartSurvey | None = None
     for part in surveys:
         first = part if first is None and part.size.interactions else first
         if first is not None and part.size.interactions and part.types != first.types:
             raise DataError(
-                f"{part.name} keeps users and items as {' and '.join(part.types)}, "
-                f"{first.name} as {' and '.join(first.types)}. Give ids one type in all partitions."
+                f"{part.name} has users and items as {' and '.join(part.types)}, {first.name} as "
+                f"{' and '.join(first.types)}. Ids must have one type in all partitions."
             )
         yield part
 
 
 def _added(chosen: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
-    """Return counts of items with those of another part added, in order of appearance."""
+    """Return the sum of two tables of item counts, in order of appearance."""
     if not more.height or not chosen.height:
         return more if more.height else chosen
     both = pl.concat([chosen, more])
@@ -378,7 +366,7 @@ def _added(chosen: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shared_hashes(found: Sequence[PartSurvey]) -> Iterator[tuple[int, int, int]]:
-    """Find hashes of users that are in two parts, a range of hashes at a time to stay small."""
+    """Find user hashes that are in two parts, one range at a time to bound the memory."""
     edges = np.array([2**64 // _RANGES * k for k in range(1, _RANGES)], np.uint64)
     cuts = [[0, *np.searchsorted(p.user_hashes, edges), len(p.user_hashes)] for p in found]
     for k in range(_RANGES):
@@ -386,14 +374,14 @@ def _shared_hashes(found: Sequence[PartSurvey]) -> Iterator[tuple[int, int, int]
         hashes = np.concatenate(pieces)
         owner = np.repeat(np.arange(len(found)), [len(piece) for piece in pieces])
         order = np.argsort(hashes, kind="stable")
-        for place in np.flatnonzero(np.diff(hashes[order]) == 0):
-            one, other = order[place], order[place + 1]
+        for position in np.flatnonzero(np.diff(hashes[order]) == 0):
+            one, other = order[position], order[position + 1]
             if owner[one] != owner[other]:
                 yield int(owner[one]), int(owner[other]), int(hashes[one])
 
 
 def _together(found: Sequence[PartSurvey], n_items: int) -> ReadReport:
-    """Return the reports as one; the first refused rows are named with their part."""
+    """Return the sum of the reports; examples of refused rows name their part."""
     reports = [part.report for part in found]
     refused: dict[str, Refusal] = {}
     for part in found:
@@ -403,7 +391,7 @@ def _together(found: Sequence[PartSurvey], n_items: int) -> ReadReport:
             refused[refusal.reason] = Refusal(
                 refusal.reason,
                 before.count + refusal.count,
-                (before.examples + examples)[:_EXAMPLES],
+                (before.examples + examples)[:EXAMPLES],
             )
     return ReadReport(
         rows=sum(r.rows for r in reports),
@@ -419,25 +407,21 @@ def _together(found: Sequence[PartSurvey], n_items: int) -> ReadReport:
 def _absolute(path: Any) -> str:
     if not isinstance(path, str | Path):
         raise ParameterError(
-            f"Partitions are a folder, a list of files or a Dask collection, found a "
+            "Partitions must be a folder, a list of files or a Dask collection, found a "
             f"{type(path).__name__}."
         )
     return str(path) if is_url(path) else os.path.abspath(path)
 
 
-def _said(size: PartSize) -> str:
+def _counts(size: PartSize) -> str:
     return (
         f"{size.rows:,} rows, {size.interactions:,} interactions of {size.users:,} users, "
         f"{size.bytes:,} bytes"
     )
 
 
-def _few(ids: pl.Series) -> str:
-    return ", ".join(repr(name) for name in ids.unique(maintain_order=True).head(3).to_list())
-
-
 def _no_matrix() -> DataError:
     return DataError(
-        "The interactions of this data set are in partitions, not in one matrix. For this, make "
-        "the data set with Dataset.from_tables."
+        "This needs the interactions as one matrix, but they are in partitions. Use "
+        "Dataset.from_tables."
     )

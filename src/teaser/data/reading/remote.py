@@ -1,4 +1,4 @@
-"""Parquet files on a disk or behind an address: which there are, and a few columns of one."""
+"""Parquet files on a disk or at a URL: list them, and read columns of one."""
 
 import importlib
 import json
@@ -7,18 +7,18 @@ from typing import Any
 
 import polars as pl
 
-from teaser.errors import ParameterError, TableError
+from teaser.errors import MissingPackageError, ParameterError, TableError
 
 MANIFEST = "partitions.json"
 
 
 def is_url(source: Any) -> bool:
-    """Say whether this is an address that fsspec reads, such as `s3://bucket/folder`."""
+    """Whether this is a URL that fsspec reads, such as `s3://bucket/folder`."""
     return isinstance(source, str) and "://" in source
 
 
 def list_parts(folder: str | Path) -> list[str]:
-    """Return the parquet files of a folder by name, and raise for one that ought to be there."""
+    """Return the parquet files of a folder by name, after checking them against its list."""
     if is_url(folder):
         system, root = _file_system(str(folder))
         names = sorted(system.glob(f"{root.rstrip('/')}/*.parquet"))
@@ -32,12 +32,12 @@ def list_parts(folder: str | Path) -> list[str]:
     if listed is not None and (gone := sorted(set(listed) - present)):
         raise TableError(
             f"{folder}/{gone[0]} is missing: {MANIFEST} lists {len(listed)} partitions, and "
-            f"{len(gone)} of them are not there. Put them back, or partition again."
+            f"{len(gone)} of them are missing. Restore them, or partition again."
         )
     if listed is not None and (more := sorted(present - set(listed))):
         raise TableError(
             f"{folder}/{more[0]} is not in {MANIFEST}, which lists {len(listed)} partitions. "
-            "Take it away, or partition again."
+            "Remove it, or partition again."
         )
     if not found:
         raise TableError(f"There is no parquet file in {folder}.")
@@ -45,7 +45,7 @@ def list_parts(folder: str | Path) -> list[str]:
 
 
 def read_columns(source: Any, columns: list[str]) -> pl.DataFrame:
-    """Return those of the columns that a file or a table has."""
+    """Return the columns that a file or a table has of those named."""
     if not isinstance(source, str):
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
         return frame.select([c for c in frame.columns if c in columns] or pl.all())
@@ -57,7 +57,7 @@ def read_columns(source: Any, columns: list[str]) -> pl.DataFrame:
 
 
 def file_size(source: Any) -> int:
-    """Return the bytes of a file; zero for a table that is no file."""
+    """Return the size of a file in bytes; zero for a table in memory."""
     if not isinstance(source, str):
         return 0
     if is_url(source):
@@ -71,17 +71,17 @@ def _read(source: Any, columns: list[str]) -> pl.DataFrame:
     if not isinstance(source, str):
         source.seek(0)
     wanted = [column for column in columns if column in there]
-    # All of them where one is missing, so that the error can say what there is.
+    # If one is missing, read all, so that the error can list what there is.
     return pl.read_parquet(source, columns=wanted if len(wanted) == len(columns) else None)
 
 
 def _listed(folder: str) -> list[str] | None:
-    """Return the names in the list beside the partitions, if there is one."""
+    """Return the names in the folder's list of partitions, if it has one."""
     path = f"{folder}/{MANIFEST}"
     try:
         if is_url(path):
-            system, place = _file_system(path)
-            text = system.cat_file(place)
+            system, name = _file_system(path)
+            text = system.cat_file(name)
         else:
             text = Path(path).read_bytes()
     except FileNotFoundError:
@@ -96,9 +96,7 @@ def _file_system(url: str) -> tuple[Any, str]:
     try:
         fsspec = importlib.import_module("fsspec")
     except ModuleNotFoundError as error:
-        raise ParameterError(
-            f"{url} is read through fsspec, which is not installed: pip install 'teaser[dask]'."
-        ) from error
+        raise MissingPackageError(f"Reading {url}", "fsspec", extra="dask") from error
     try:
         system, path = fsspec.core.url_to_fs(url)
     except (ImportError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Amazon's reviews and product lines of 2014, 2018 and 2023, brought to one layout."""
+"""Amazon: reviews and products as published in 2014, 2018 and 2023, and a copy of Video Games."""
 
 import ast
 import html
@@ -12,11 +12,14 @@ from typing import Any
 
 import polars as pl
 
-from teaser.data.sources.folder import LOG, Folder, read_lines, report_bad
-from teaser.errors import TableError
+from teaser.data.reading.files import need_columns, read_table
+from teaser.data.sources.folder import LOG, Folder, read_csv, read_lines, report_bad
+from teaser.data.sources.source import MIN_ITEMS, POPULAR, Source, list_rules, make_rules, reader
+from teaser.data.tagging.rule_set import Category, Number, Text
+from teaser.errors import ParameterError, TableError
 
 _CHUNK = 100_000
-# A time beyond this many seconds lies after the year 5000: it is counted in milliseconds.
+# A larger time is in milliseconds: in seconds it would be after the year 5000.
 _MILLISECONDS = 10**11
 _REVIEW = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64, "timestamp": pl.Int64}
 _PRODUCT = {
@@ -37,14 +40,118 @@ _PRICE = re.compile(
 )
 
 
-def find_amazon(folder: Folder) -> tuple[list[Path], list[Path]]:
-    """Return the files that may hold reviews, and those that may hold products (meta)."""
+def _files(folder: Folder, kind: str) -> list[Path]:
+    """Return the files that may hold the reviews, or the products (`meta`)."""
     found = [n for n in folder.names if re.search(r"\.(json|jsonl|ndjson)(\.gz)?$", n)]
-    meta = [folder.path / n for n in found if n.lower().startswith("meta")]
-    return [folder.path / n for n in found if not n.lower().startswith("meta")], meta
+    is_meta = kind == "meta"
+    return [folder.path / n for n in found if n.lower().startswith("meta") == is_meta]
 
 
-def read_reviews(path: Path) -> pl.DataFrame:
+def _has_both(folder: Folder) -> bool:
+    return bool(_files(folder, "reviews") and _files(folder, "meta"))
+
+
+def _has_sales_rank(folder: Folder) -> bool:
+    """Whether this is the copy of Video Games: other tables are called items.csv too."""
+    path = folder.find("items.csv")
+    return path is not None and b"sales_rank" in next(read_lines(path), b"")
+
+
+@reader("amazon", fits=_has_both, layout="meta*.json and another .json")
+def read_amazon(
+    folder: str | Path | None = None,
+    *,
+    reviews: str | Path | None = None,
+    meta: str | Path | None = None,
+) -> Source:
+    """Read reviews and products of Amazon, as they were published in 2014, 2018 or 2023.
+
+    Parameters
+    ----------
+    folder
+        Has one file of reviews and one of products, whose name begins with `meta`; both .json
+        or .jsonl, plain or .gz, one object a line.
+    reviews, meta
+        The two files, if they are elsewhere or the folder has several.
+    """
+    at_reviews = _choose_file(folder, reviews, "reviews")
+    at_meta = _choose_file(folder, meta, "meta")
+    given = _read_reviews(at_reviews)
+    items = _read_products(at_meta, given["item_id"].unique())
+    tags = [
+        Number("price", bins=10, unit="dollars"),
+        Category("brand", min_items=MIN_ITEMS),
+        *list_rules(categories="category"),
+        Text(("title", "description"), feature="keyword", min_share=0.01, max_share=0.3),
+    ]
+    roles = {role: role for role in ("title", "description", "picture", "link")}
+    rules = make_rules(items, tags, roles)
+    return Source("amazon", given, items, "user_id", "item_id", rules)
+
+
+@reader("amazon-video-games", ("items.csv",), ("interactions.csv",), fits=_has_sales_rank)
+def read_amazon_video_games(folder: str | Path) -> Source:
+    """Read the anonymous copy of Amazon Video Games: interactions.csv and items.csv.
+
+    It has no ratings, so every interaction counts.
+    """
+    place = Folder(Path(folder))
+    path = place.need("interactions", "interactions.csv")
+    pairs = read_csv(path, "interactions", {"user_id": pl.Int64, "item_id": pl.Int64})
+    path = place.need("items", "items.csv")
+    items = read_table(path, what="items")
+    columns = ("item_id", "price", "categories", "brand", "title")
+    need_columns(items, columns, f"the items of {path}")
+    items = items.with_columns(
+        pl.col("title", "brand").cast(pl.String).map_elements(clean_text, return_dtype=pl.String),
+        _without_shared(items["categories"].str.split("|")),
+    )
+    tags = [
+        Number("price", bins=10, unit="dollars"),
+        *list_rules(categories="category"),
+        Category("brand", min_items=MIN_ITEMS),
+    ]
+    skipped = {
+        "sales_rank": POPULAR,
+        "sales_type": "it is the list that the sales rank belongs to",
+        "asin_rank": "it only orders the items",
+    }
+    rules = make_rules(items, tags, {"title": "title"}, skipped)
+    return Source("amazon-video-games", pairs, items, "user_id", "item_id", rules, None)
+
+
+def _choose_file(folder: str | Path | None, given: str | Path | None, kind: str) -> Path:
+    """Return the file of reviews or products: the one given, or the only one in the folder."""
+    if given is not None:
+        path = Path(given)
+        if not path.is_file():
+            raise TableError(f"There is no file {path} to read the {kind} from.")
+        return path
+    if folder is None:
+        raise ParameterError(f"Give a folder, or the file of the {kind} as {kind}=.")
+    place = Folder(Path(folder))
+    found = _files(place, kind)
+    if len(found) != 1:
+        looked = "meta*.json" if kind == "meta" else "*.json not called meta"
+        names = f"{len(found)} files fit" if found else "no file fits"
+        raise TableError(
+            f"The {kind} were looked for in {place.path} as {looked} (or .jsonl, also .gz), "
+            f"and {names}. Found: {place.listing()}. Name the file with {kind}=."
+        )
+    return found[0]
+
+
+def _without_shared(lists: pl.Series) -> pl.Series:
+    """Leave out the values that every row has: they do not distinguish items."""
+    counts = lists.list.unique().explode().drop_nulls().value_counts()
+    shared = counts.filter(pl.col("count") == len(lists))[lists.name].to_list()
+    if not shared or len(lists) == 1:
+        return lists
+    LOG.info(f"{', '.join(shared)} is left out of {lists.name}: every item has it.")
+    return lists.list.eval(pl.element().filter(~pl.element().is_in(shared)))
+
+
+def _read_reviews(path: Path) -> pl.DataFrame:
     """Return user_id, item_id, rating and timestamp (seconds) of each review."""
     frame = _read(path, _review, _REVIEW)
     for column in ("user_id", "item_id", "rating"):
@@ -57,24 +164,22 @@ def read_reviews(path: Path) -> pl.DataFrame:
     return frame
 
 
-def read_products(path: Path, wanted: pl.Series) -> pl.DataFrame:
-    """Return the products that are `wanted`; the others, the most by far, are passed over."""
+def _read_products(path: Path, wanted: pl.Series) -> pl.DataFrame:
+    """Return the products that were reviewed; most of the file is not."""
     known = set(wanted.drop_nulls().to_list())
-    odd: list[Any] = []
+    odd_prices: list[Any] = []
 
     def product(record: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        return _product(record, odd) if _item_id(record) in known else None
+        return _product(record, odd_prices) if _item_id(record) in known else None
 
     frame = _read(path, product, _PRODUCT)
     if frame.height == 0:
-        LOG.warning("None of the %s reviewed items is described in %s.", f"{len(known):,}", path)
+        LOG.warning(f"None of the {len(known):,} reviewed items is described in {path}.")
     described = frame["item_id"].n_unique()
-    LOG.info(
-        "%s of %s reviewed items are described in %s.", f"{described:,}", f"{len(known):,}", path
-    )
-    if odd:
-        few = ", ".join(repr(cell)[:40] for cell in odd[:3])
-        LOG.info("%s prices of %s could not be read, such as %s.", f"{len(odd):,}", path, few)
+    LOG.info(f"{described:,} of {len(known):,} reviewed items are described in {path}.")
+    if odd_prices:
+        few = ", ".join(repr(cell)[:40] for cell in odd_prices[:3])
+        LOG.info(f"{len(odd_prices):,} prices of {path} could not be read, such as {few}.")
     return frame
 
 
@@ -122,19 +227,19 @@ def _parse(line: bytes) -> Mapping[str, Any] | None:
 
 
 def _literal(text: str) -> Any:
-    """Read a Python literal, as the lines of 2014 are; a stray backslash in one is no matter."""
+    """Read a Python literal, the format of 2014; invalid escapes are accepted."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.literal_eval(text)
 
 
 def _first(record: Mapping[str, Any], *names: str) -> Any:
-    """Return what stands under the first of the names that holds something."""
+    """Return the first non-empty value among these keys."""
     return next((record[n] for n in names if record.get(n) not in (None, "", [], {})), None)
 
 
 def _item_id(record: Mapping[str, Any]) -> str | None:
-    # From 2023 the variants of a product share a parent, and that is what is described.
+    # Since 2023 the metadata describe the parent of a product's variants.
     found = _first(record, "parent_asin", "asin")
     return None if found is None else str(found).strip()
 
@@ -152,13 +257,13 @@ def _review(record: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _product(record: Mapping[str, Any], odd: list[Any]) -> tuple[Any, ...]:
-    """Return the cells of `_PRODUCT`; prices that cannot be read are added to `odd`."""
+def _product(record: Mapping[str, Any], odd_prices: list[Any]) -> tuple[Any, ...]:
+    """Return the cells of `_PRODUCT`; prices that cannot be read are added to `odd_prices`."""
     item_id = _item_id(record)
-    told = _first(record, "price")
-    price = _price(told)
-    if told is not None and price is None:
-        odd.append(told)
+    raw_price = _first(record, "price")
+    price = _price(raw_price)
+    if raw_price is not None and price is None:
+        odd_prices.append(raw_price)
     return (
         item_id,
         clean_text(_first(record, "title")),
@@ -180,7 +285,7 @@ def _number(value: Any) -> float | None:
 
 
 def _price(value: Any) -> float | None:
-    """Return a price in dollars, of a range its lower end; None for anything else."""
+    """Return a price in dollars, the lower end of a range; None for anything else."""
     if isinstance(value, str):
         found = _PRICE.fullmatch(value.strip())
         value = found[1].replace(",", "") if found else None
@@ -199,7 +304,7 @@ def clean_text(value: Any) -> str | None:
 
 
 def _brand(value: Any) -> str | None:
-    # In 2018 the page's "by" came along, with a line break behind it.
+    # In 2018 a brand may begin with "by" and a line break.
     return clean_text(re.sub(r"^\s*by\s*\n", "", value)) if isinstance(value, str) else None
 
 
@@ -213,7 +318,7 @@ def _leaves(value: Any) -> list[str] | None:
 
 
 def _leaf(path: list[Any]) -> str | None:
-    # Some lists of 2018 run on, behind a piece of markup, into sales talk.
+    # Some lists of 2018 end in markup and advertising.
     end = next((i for i, part in enumerate(path) if "</" in str(part)), len(path))
     names = [name for part in path[:end] if (name := clean_text(part))]
     return names[-1] if names else None

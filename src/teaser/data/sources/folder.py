@@ -1,4 +1,4 @@
-"""Files of a downloaded folder: found by name, read by line, bad lines counted and named."""
+"""Files of a downloaded folder: find them by name, read them, count and report bad lines."""
 
 import gzip
 import logging
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from teaser.data.reading.interactions import need_column, read_table
+from teaser.data.reading.files import need_columns, read_table
 from teaser.errors import TableError
 
 LOG = logging.getLogger("teaser")
@@ -43,7 +43,7 @@ class Folder:
         return None
 
     def need(self, what: str, *names: str) -> Path:
-        """Return the first of the files that is there, or say what was looked for and found."""
+        """Return the first of the files that is there, or raise `TableError`."""
         path = self.find(*names)
         if path is None:
             raise TableError(
@@ -59,32 +59,35 @@ class Folder:
         return ", ".join(names[:_LISTED]) + more if names else "no file at all"
 
 
-def read_columns(path: Path, what: str, types: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
-    """Read a csv that must have these columns; one with a cell that does not fit stays text."""
+def read_csv(path: Path, what: str, types: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Read a csv file with these columns; a column with a cell of another type stays text."""
     try:
         frame = pl.read_csv(path, schema_overrides=dict(types))
     except (pl.exceptions.PolarsError, OSError):
         frame = read_table(path, what=what)
-    for column in types:
-        need_column(frame, column, f"the {what} of {path}")
+    need_columns(frame, types, f"the {what} of {path}")
     if frame.height == 0:
         raise TableError(f"The {what} in {path} have no rows.")
     return frame
 
 
 def read_dat(path: Path, columns: Sequence[str], *, wide: str) -> pl.DataFrame:
-    """Read lines of fields with `::` between them, all as text.
+    """Read lines of fields separated by `::`, all as text.
 
     Parameters
     ----------
     path
-        Of a file in UTF-8 or, where it is not that, in Latin-1.
+        A file in UTF-8 or Latin-1.
     columns
         The names of the fields.
     wide
-        The one field that may hold `::` itself.
+        The one field whose text may contain `::`.
     """
-    text = decode(b"".join(read_lines(path)))
+    raw = b"".join(read_lines(path))
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
     lines = pl.Series("line", [text]).str.split("\n").explode().str.strip_chars_end("\r")
     frame = lines.to_frame().with_row_index("number", offset=1).filter(pl.col("line") != "")
     if frame.height == 0:
@@ -92,9 +95,7 @@ def read_dat(path: Path, columns: Sequence[str], *, wide: str) -> pl.DataFrame:
     frame = frame.with_columns(parts=pl.col("line").str.split("::"))
     short = pl.col("parts").list.len() < len(columns)
     bad = frame.filter(short)["number"].to_list()
-    report_bad(
-        path, bad, frame.height, f"have fewer than {len(columns)} fields with '::' between them"
-    )
+    report_bad(path, bad, frame.height, f"have fewer than {len(columns)} fields separated by '::'")
     before = columns.index(wide)
     after = len(columns) - before - 1
     parts, width = pl.col("parts"), pl.col("parts").list.len().cast(pl.Int64)
@@ -105,20 +106,12 @@ def read_dat(path: Path, columns: Sequence[str], *, wide: str) -> pl.DataFrame:
 
 
 def as_numbers(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Turn text columns into whole numbers, where every cell is one."""
+    """Turn text columns into integers, where every cell is one."""
     for column in columns:
         whole = frame[column].cast(pl.Int64, strict=False)
         if whole.null_count() == frame[column].null_count():
             frame = frame.with_columns(whole)
     return frame
-
-
-def decode(raw: bytes) -> str:
-    """Read bytes as UTF-8 or, where they are not that, as Latin-1."""
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
@@ -131,11 +124,28 @@ def read_lines(path: Path) -> Iterator[bytes]:
 
 
 def report_bad(path: Path, bad: Sequence[int], total: int, why: str) -> None:
-    """Warn of lines that were left out, or refuse the file when they are more than a few."""
+    """Log the lines that were left out, or refuse the file when more than 1 % of them are bad."""
     if not bad:
         return
     named = ", ".join(f"line {number}" for number in bad[:_NAMED])
-    said = f"{len(bad):,} of {total:,} lines of {path} {why}: {named}"
+    found = f"{len(bad):,} of {total:,} lines of {path} {why}: {named}"
     if len(bad) > MAX_BAD_SHARE * total:
-        raise TableError(f"{said}. At most {MAX_BAD_SHARE:.0%} may be bad: is this the right file?")
-    LOG.warning("%s; they were left out.", said)
+        raise TableError(f"{found}. At most {MAX_BAD_SHARE:.0%} may be. Is this the right file?")
+    LOG.warning(f"{found}; they were left out.")
+
+
+def add_list(items: pl.DataFrame, pairs: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Add a column with the list of distinct values of each item.
+
+    Parameters
+    ----------
+    pairs
+        Two columns: the key, which the items have too, and a value.
+    """
+    key, value = pairs.columns
+    lists = (
+        pairs.unique(maintain_order=True)
+        .group_by(key, maintain_order=True)
+        .agg(pl.col(value).alias(column))
+    )
+    return items.join(lists, on=key, how="left", maintain_order="left")

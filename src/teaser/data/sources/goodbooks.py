@@ -1,69 +1,75 @@
-"""The books of goodbooks-10k: languages in words, and those shelves that are genres."""
+"""goodbooks-10k: ratings, books, and genres chosen from the shelves of readers."""
+
+from pathlib import Path
 
 import polars as pl
 
-from teaser.data.reading.interactions import need_column, read_table
-from teaser.data.sources.folder import LOG, Folder, read_columns
+from teaser.data.reading.files import need_columns, read_table
+from teaser.data.sources.folder import LOG, Folder, add_list, read_csv
+from teaser.data.sources.source import MIN_ITEMS, POPULAR, Source, list_rules, make_rules, reader
+from teaser.data.tagging.rule_set import Category, Year
 
 _LANGUAGES = {
     **dict.fromkeys(("eng", "en", "en-US", "en-GB", "en-CA"), "English"),
-    "ara": "Arabic",
-    "dan": "Danish",
-    "fil": "Filipino",
-    "fre": "French",
-    "ger": "German",
-    "ind": "Indonesian",
-    "ita": "Italian",
-    "jpn": "Japanese",
-    "mul": "several languages",
-    "nl": "Dutch",
-    "nor": "Norwegian",
-    "per": "Persian",
-    "pol": "Polish",
-    "por": "Portuguese",
-    "rum": "Romanian",
-    "rus": "Russian",
-    "spa": "Spanish",
-    "swe": "Swedish",
-    "tur": "Turkish",
+    "ara": "Arabic", "dan": "Danish", "fil": "Filipino", "fre": "French", "ger": "German",
+    "ind": "Indonesian", "ita": "Italian", "jpn": "Japanese", "mul": "several languages",
+    "nl": "Dutch", "nor": "Norwegian", "per": "Persian", "pol": "Polish", "por": "Portuguese",
+    "rum": "Romanian", "rus": "Russian", "spa": "Spanish", "swe": "Swedish", "tur": "Turkish",
     "vie": "Vietnamese",
-}
-# Any of these words in its name, or a number of four digits, makes a shelf one about its owner.
+}  # fmt: skip
+# A shelf with one of these words, or a number of four digits, is about its owner.
 _OWNER = (
     "read|reading|reread|tbr|own|owned|bought|buy|purchased|borrowed|library|wishlist|wish|want|"
     "favou?rites?|favs?|faves|my|mine|default|shelf|shelves|bookshelf|currently|finished|unfinished|"
     "abandoned|dnf|kindle|ebooks?|nook|audible|audio|audiobooks?|paperback|hardcover|calibre|"
     "bookclub|recommended|recommendations|stars"
 )
-# A name made of these words alone says that the book is a book.
+# A name of these words alone says nothing about a book.
 _EMPTY = "a|all|and|books?|club|e|have|i|in|novels?|of|series|the|time|to"
-_POPULAR = ("average_rating", "ratings_count")
-_MIN_PEOPLE = 20
+_COUNTS = ("average_rating", "ratings_count")
+_MIN_READERS = 20
 _MIN_BOOKS = 20
 _NEEDED = (
-    "book_id",
-    "goodreads_book_id",
-    "title",
-    "authors",
-    "original_publication_year",
-    "language_code",
-    "image_url",
+    *("book_id", "goodreads_book_id", "title", "authors", "original_publication_year"),
+    *("language_code", "image_url"),
 )
 
 
-def read_books(folder: Folder) -> pl.DataFrame:
+@reader("goodbooks", ("books.csv",), ("ratings.csv", "ratings_random.csv"))
+def read_goodbooks(folder: str | Path) -> Source:
+    """Read goodbooks-10k: ratings.csv (or a sample, ratings_random.csv), books.csv and genres.
+
+    Genres are book_genres.csv or, without it, shelves of book_tags.csv and tags.csv: those that
+    at least 20 readers use for a book and that have at least 20 books, but not shelves about
+    their owner, such as to-read.
+    """
+    place = Folder(Path(folder))
+    path = place.need("ratings", "ratings.csv", "ratings_random.csv")
+    types = {"user_id": pl.Int64, "book_id": pl.Int64, "rating": pl.Float64}
+    ratings = read_csv(path, "ratings", types)
+    items = _add_genres(_read_books(place), place)
+    tags = [
+        *list_rules(genres="genre", authors="author"),
+        Year("year", width=10, min_items=MIN_ITEMS),
+        Category("language", min_items=MIN_ITEMS),
+    ]
+    roles = {"title": "title", "picture": "picture", "link": "link"}
+    rules = make_rules(items, tags, roles, dict.fromkeys(_COUNTS, POPULAR))
+    return Source("goodbooks", ratings, items, "user_id", "book_id", rules)
+
+
+def _read_books(folder: Folder) -> pl.DataFrame:
     """Return the books: authors in lists, language in words, a picture where there is one."""
     path = folder.need("books", "books.csv")
     books = read_table(path, what="books")
     if "goodreads_book_id" not in books.columns and "id" in books.columns:
-        # The first release called the number of the ratings `id`, and Goodreads' own `book_id`.
+        # The first release has the id of the ratings as `id`, and Goodreads' id as `book_id`.
         books = books.rename({"book_id": "goodreads_book_id", "id": "book_id"})
-    for column in _NEEDED:
-        need_column(books, column, f"the books of {path}")
+    need_columns(books, _NEEDED, f"the books of {path}")
     year = pl.col("original_publication_year").cast(pl.Float64, strict=False).cast(pl.Int64)
     ancient = int(books.select((year < 1).sum()).item())
     if ancient:
-        LOG.info("%s books from before the year 1 get no decade.", f"{ancient:,}")
+        LOG.info(f"{ancient:,} books from before the year 1 get no decade.")
     names = pl.col("authors").str.replace_all(r"\s+", " ").str.split(", ")
     return books.select(
         "book_id",
@@ -74,50 +80,43 @@ def read_books(folder: Folder) -> pl.DataFrame:
         pl.col("language_code").replace(_LANGUAGES).alias("language"),
         pl.when(~pl.col("image_url").str.contains("nophoto")).then("image_url").alias("picture"),
         pl.format("https://www.goodreads.com/book/show/{}", "goodreads_book_id").alias("link"),
-        *(column for column in _POPULAR if column in books.columns),
+        *(column for column in _COUNTS if column in books.columns),
     )
 
 
-def add_genres(books: pl.DataFrame, folder: Folder) -> pl.DataFrame:
+def _add_genres(books: pl.DataFrame, folder: Folder) -> pl.DataFrame:
     """Add a list of genres to each book, from book_genres.csv or from the shelves of readers."""
     chosen = folder.find("book_genres.csv")
     if chosen is not None:
-        told = read_columns(chosen, "genres", {"book_id": pl.Int64, "genres": pl.String})
-        shelves = told.select("book_id", pl.col("genres").str.split(",")).explode("genres")
-        shelves = shelves.rename({"genres": "genre"}).drop_nulls()
-        key = "book_id"
+        table = read_csv(chosen, "genres", {"book_id": pl.Int64, "genres": pl.String})
+        lists = table.select("book_id", genre=pl.col("genres").str.split(","))
+        shelves = lists.explode("genre").drop_nulls()
     else:
         shelves = _popular_shelves(folder)
-        key = "goodreads_book_id"
-    genres = shelves.filter(is_genre(pl.col("genre")))
+    genres = shelves.filter(_is_genre(pl.col("genre")))
     before, after = shelves["genre"].n_unique(), genres["genre"].n_unique()
-    LOG.info("%s of %s shelves are taken as genres.", f"{after:,}", f"{before:,}")
-    lists = (
-        genres.unique(maintain_order=True).group_by(key, maintain_order=True).agg(genres="genre")
-    )
-    return books.join(lists, on=key, how="left", maintain_order="left")
+    LOG.info(f"{after:,} of {before:,} shelves are taken as genres.")
+    return add_list(books, genres, "genres")
 
 
-def is_genre(shelf: pl.Expr) -> pl.Expr:
-    """Tell the shelves that say something of the book from those that speak of their owner."""
+def _is_genre(shelf: pl.Expr) -> pl.Expr:
+    """Whether a shelf describes its books, and not its owner."""
     owner = rf"(^|-)({_OWNER}|\d{{4}})(-|$)"
     empty = rf"^((^|-+)({_EMPTY}|\d+))*-*$"
     return ~shelf.str.contains(owner) & ~shelf.str.contains(empty)
 
 
 def _popular_shelves(folder: Folder) -> pl.DataFrame:
-    """Return goodreads_book_id and genre of the shelves that enough people and books are on."""
+    """Return goodreads_book_id and genre of the shelves with enough readers and books."""
     path = folder.need("genres", "book_genres.csv", "book_tags.csv")
     counts = {"goodreads_book_id": pl.Int64, "tag_id": pl.Int64, "count": pl.Int64}
-    given = read_columns(path, "shelves", counts)
+    given = read_csv(path, "shelves", counts)
     at_names = folder.need("names of shelves", "tags.csv")
-    names = read_columns(at_names, "names of shelves", {"tag_id": pl.Int64, "tag_name": pl.String})
+    names = read_csv(at_names, "names of shelves", {"tag_id": pl.Int64, "tag_name": pl.String})
     named = given.join(names, on="tag_id", how="inner", maintain_order="left")
     if named.height < given.height:
-        LOG.warning(
-            "%s rows of %s are of shelves without a name.", f"{given.height - named.height:,}", path
-        )
-    crowded = named.filter(pl.col("count") >= _MIN_PEOPLE).filter(
+        LOG.warning(f"{given.height - named.height:,} rows of {path} are shelves without a name.")
+    crowded = named.filter(pl.col("count") >= _MIN_READERS).filter(
         pl.col("goodreads_book_id").n_unique().over("tag_id") >= _MIN_BOOKS
     )
     return crowded.select("goodreads_book_id", genre="tag_name")

@@ -1,10 +1,10 @@
-"""IMDb's tables, joined to movies by their links: directors, writers, actors, runtime, year."""
+"""IMDb: directors, writers, actors, runtime and year of linked movies."""
 
 from pathlib import Path
 
 import polars as pl
 
-from teaser.data.sources.folder import LOG, Folder
+from teaser.data.sources.folder import LOG, Folder, add_list
 from teaser.errors import TableError, closest
 
 _CREW = {"director": "directors", "writer": "writers"}
@@ -12,14 +12,14 @@ _CAST = {"actor": "actors", "actress": "actors"}
 
 
 def read_imdb(links: pl.DataFrame, folder: Folder, *, actors: bool = False) -> pl.DataFrame:
-    """Return what IMDb knows of the linked movies.
+    """Return the credits, year and runtime of the linked movies.
 
     Parameters
     ----------
     links
-        movieId and tconst, a row a movie.
+        movieId and tconst, one row a movie.
     folder
-        Holds title.basics, name.basics and title.crew or title.principals, as .tsv or .tsv.gz.
+        Has title.basics, name.basics and title.crew or title.principals, as .tsv or .tsv.gz.
     actors
         Whether actors are wanted too, which takes title.principals.
 
@@ -34,15 +34,13 @@ def read_imdb(links: pl.DataFrame, folder: Folder, *, actors: bool = False) -> p
     _report(links, titles, folder)
     found = links.join(titles, on="tconst", how="left", maintain_order="left")
     for role in ("directors", "writers", *(["actors"] if actors else [])):
-        names = credited.filter(pl.col("role") == role).select("tconst", role=pl.col("primaryName"))
-        people = names.unique(maintain_order=True).group_by("tconst", maintain_order=True)
-        lists = people.agg("role").rename({"role": role})
-        found = found.join(lists, on="tconst", how="left", maintain_order="left")
+        names = credited.filter(pl.col("role") == role).select("tconst", "primaryName")
+        found = add_list(found, names, role)
     return found.drop("tconst")
 
 
 def _titles(path: Path, wanted: pl.DataFrame) -> pl.DataFrame:
-    """Return tconst, year and runtime; no minutes at all count as unknown."""
+    """Return tconst, year and runtime; zero minutes mean an unknown runtime."""
     found = _read(path, ["tconst", "startYear", "runtimeMinutes"], wanted)
     runtime = pl.col("runtimeMinutes").cast(pl.Int64, strict=False)
     return found.select(
@@ -53,7 +51,7 @@ def _titles(path: Path, wanted: pl.DataFrame) -> pl.DataFrame:
 
 
 def _credits(wanted: pl.DataFrame, folder: Folder, actors: bool) -> pl.DataFrame:
-    """Return tconst, role and nconst, in IMDb's order; directors and writers rather from crew."""
+    """Return tconst, role and nconst in IMDb's order; title.crew is preferred to principals."""
     crew = folder.find("title.crew.tsv")
     if crew is None:
         path = folder.need("directors and writers", "title.crew.tsv", "title.principals.tsv")
@@ -79,45 +77,41 @@ def _principals(path: Path, wanted: pl.DataFrame, roles: dict[str, str]) -> pl.D
 
 
 def _named(credited: pl.DataFrame, folder: Folder) -> pl.DataFrame:
-    """Add the people's names; those that IMDb's table of names does not have are counted."""
+    """Add the names of the credited; log how many have none in IMDb's table."""
     path = folder.need("names", "name.basics.tsv")
-    people = credited.select("nconst").drop_nulls().unique()
-    names = _read(path, ["nconst", "primaryName"], people)
+    wanted = credited.select("nconst").drop_nulls().unique()
+    names = _read(path, ["nconst", "primaryName"], wanted)
     known = names.drop_nulls().unique("nconst", keep="first")
-    if known.height < people.height:
-        missing = people.join(known, on="nconst", how="anti")["nconst"].sort()
+    if known.height < wanted.height:
+        missing = wanted.join(known, on="nconst", how="anti")["nconst"].sort()
         LOG.info(
-            "%s of %s people have no name in %s, such as %s.",
-            f"{len(missing):,}",
-            f"{people.height:,}",
-            path,
-            missing[0],
+            f"{len(missing):,} of {wanted.height:,} credited names are not in {path}, such as "
+            f"{missing[0]}."
         )
     return credited.join(known, on="nconst", how="inner", maintain_order="left")
 
 
 def _report(links: pl.DataFrame, titles: pl.DataFrame, folder: Folder) -> None:
-    """Say how many movies were found, and name some of the others."""
+    """Log how many movies were found, and some of the others."""
     unmatched = links.join(titles, on="tconst", how="anti", maintain_order="left")
     matched = links.height - unmatched.height
     if matched == 0:
         LOG.warning(
-            "None of the %s movies was found in the IMDb tables of %s. Is links.csv theirs?",
-            f"{links.height:,}",
-            folder.path,
+            f"None of the {links.height:,} movies was found in the IMDb tables of {folder.path}. "
+            "Does links.csv belong to these movies?"
         )
         return
-    LOG.info("%s of %s movies were found in IMDb.", f"{matched:,}", f"{links.height:,}")
+    LOG.info(f"{matched:,} of {links.height:,} movies were found in IMDb.")
     if unmatched.height:
         few = ", ".join(str(m) for m in unmatched["movieId"].head(5))
-        LOG.info("%s movies were not found in IMDb, such as %s.", f"{unmatched.height:,}", few)
+        LOG.info(f"{unmatched.height:,} movies were not found in IMDb, such as {few}.")
 
 
 def _read(path: Path, columns: list[str], wanted: pl.DataFrame) -> pl.DataFrame:
-    """Read the wanted rows of a table of IMDb, which is too large to be held whole.
+    r"""Read the wanted rows of a table that is too large for memory.
 
-    Fields have tabs between them and are never quoted; a backslash and N stand for nothing. The
-    one column of `wanted` holds the keys of the rows.
+    Fields are separated by tabs and never quoted; `\N` means no value. The one column of
+    `wanted` has the keys of the rows.
     """
     try:
         frame = pl.scan_csv(

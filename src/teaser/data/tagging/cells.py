@@ -1,4 +1,4 @@
-"""Cells of metadata as words, numbers and years, and numbers in bins with readable labels."""
+"""Convert cells of metadata to words, numbers and years, and numbers to labelled bins."""
 
 import html
 from typing import Any
@@ -11,24 +11,25 @@ from teaser.errors import RuleError
 
 _WORD = r"\p{L}[\p{L}\p{M}\p{N}]*(?:-[\p{L}\p{M}\p{N}]+)*"
 _MARKUP = r"</?[A-Za-z][^<>]*>|<!--.*?-->"
-_MOVED = 0.2  # how much of a bin's share may change sides for the sake of a round edge
+_MOVED = 0.2  # largest share of a bin that may change bins when its edge is rounded
 
 
 def as_words(column: pl.Series) -> pl.Series:
-    """Return cells as text, lists as lists of text: 3.0 reads 3, true reads yes."""
-    is_list = isinstance(column.dtype, pl.List | pl.Array)
-    kind = column.dtype.inner if is_list else column.dtype  # type: ignore[attr-defined]
+    """Return cells as text, lists as lists of text; 3.0 becomes 3, true becomes yes."""
+    kind: Any = column.dtype
+    is_list = isinstance(kind, pl.List | pl.Array)
+    kind = kind.inner if is_list else kind
     if kind.is_nested():
         raise _unfit(column, "texts")
     try:
         if is_list:
-            return column.cast(pl.List(kind)).list.eval(_spoken(pl.element(), kind))
-        return column.to_frame("cell").select(_spoken(pl.col("cell"), kind)).to_series()
+            return column.cast(pl.List(kind)).list.eval(_as_word(pl.element(), kind))
+        return column.to_frame("cell").select(_as_word(pl.col("cell"), kind)).to_series()
     except pl.exceptions.PolarsError as error:
         raise _unfit(column, "texts") from error
 
 
-def _spoken(cell: pl.Expr, kind: pl.DataType) -> pl.Expr:
+def _as_word(cell: pl.Expr, kind: pl.DataType) -> pl.Expr:
     if kind == pl.Boolean:
         return pl.when(cell).then(pl.lit("yes")).when(~cell).then(pl.lit("no"))
     if kind.is_float():
@@ -38,7 +39,7 @@ def _spoken(cell: pl.Expr, kind: pl.DataType) -> pl.Expr:
 
 
 def as_text(column: pl.Series) -> pl.Series:
-    """Return cells as text, the elements of lists one after the other."""
+    """Return cells as text, the elements of lists joined."""
     words = as_words(column)
     return words.list.join(" ", ignore_nulls=True) if words.dtype == pl.List else words
 
@@ -46,7 +47,7 @@ def as_text(column: pl.Series) -> pl.Series:
 def split_words(texts: pl.Series) -> pl.Series:
     """Return the words of each text in lower case, without markup.
 
-    An apostrophe ends a word, so that l'amour and king's read amour and king.
+    An apostrophe ends a word, so that l'amour and king's become amour and king.
     """
     plain = [html.unescape(text) for text in texts.str.replace_all(_MARKUP, " ")]
     lower = pl.Series(plain, dtype=pl.String).str.normalize("NFC").str.to_lowercase()
@@ -55,13 +56,13 @@ def split_words(texts: pl.Series) -> pl.Series:
 
 def _unfit(column: pl.Series, what: str) -> RuleError:
     return RuleError(
-        f"Column {column.name!r} holds {column.dtype}, which cannot be read as {what}. "
+        f"Column {column.name!r} has type {column.dtype}, which cannot be read as {what}. "
         "Use another kind of rule for it, or none."
     )
 
 
 def as_numbers(column: pl.Series) -> pl.Series:
-    """Return finite numbers, null where a cell holds none."""
+    """Return finite numbers, null where a cell has none."""
     if column.dtype.is_nested() or column.dtype.is_temporal():
         raise _unfit(column, "numbers")
     try:
@@ -74,7 +75,7 @@ def as_numbers(column: pl.Series) -> pl.Series:
 
 
 def as_years(column: pl.Series) -> pl.Series:
-    """Return years from numbers, dates or texts that hold one."""
+    """Return years from numbers, dates or texts that contain one."""
     if column.dtype in (pl.Date, pl.Datetime):
         return column.dt.year().cast(pl.Int64)
     numbers = as_numbers(column)
@@ -86,9 +87,9 @@ def as_years(column: pl.Series) -> pl.Series:
 
 
 def quantile_edges(numbers: NDArray[Any], bins: int) -> tuple[float, ...]:
-    """Return inner edges of about equally full bins, rounded as far as the bins stay so."""
+    """Return the inner edges of bins of about equal counts, rounded as far as possible."""
     distinct = np.unique(numbers)
-    # No interpolation, as the distance of two numbers may be beyond all numbers.
+    # No interpolation: the difference of two numbers may overflow.
     inner = np.quantile(numbers, np.linspace(0, 1, bins + 1)[1:-1], method="higher")
     edges = np.unique(inner[inner > distinct[0]])
     if len(edges) == 0:
@@ -104,16 +105,16 @@ def quantile_edges(numbers: NDArray[Any], bins: int) -> tuple[float, ...]:
 
 
 def _fill(numbers: NDArray[Any], edges: NDArray[Any]) -> NDArray[Any]:
-    """Count the numbers in each of the bins that `edges` make."""
+    """Return the count of numbers in each bin."""
     return np.bincount(np.searchsorted(edges, numbers, side="right"), minlength=len(edges) + 1)
 
 
 def bin_labels(edges: tuple[float, ...], unit: str) -> tuple[str, ...]:
-    """Name the bins that `edges` make: under 10, 10 to 20, 20 and over."""
+    """Return labels of the bins: under 10, 10 to 20, 20 and over."""
     short = [f"{e:.15g}" for e in edges]
     plain = [s if float(s) == e else repr(float(e)) for s, e in zip(short, edges, strict=True)]
-    said = [f"{number} {unit}".strip() for number in plain]
-    if not said:
+    with_unit = [f"{number} {unit}".strip() for number in plain]
+    if not with_unit:
         return ("any",)
-    middle = [f"{low} to {high}" for low, high in zip(plain, said[1:], strict=False)]
-    return (f"under {said[0]}", *middle, f"{said[-1]} and over")
+    middle = [f"{low} to {high}" for low, high in zip(plain, with_unit[1:], strict=False)]
+    return (f"under {with_unit[0]}", *middle, f"{with_unit[-1]} and over")

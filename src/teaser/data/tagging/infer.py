@@ -1,11 +1,13 @@
-"""Guess tag rules and display roles from a table of items, to be read and edited."""
+"""Infer tag rules and display roles from a table, for the owner to review and edit."""
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Rules, Text, Year
+from teaser.errors import RuleError
 
 _ROLE_NAMES = {
     "title": ("title", "name", "original_title", "label"),
@@ -15,11 +17,11 @@ _ROLE_NAMES = {
     "date": ("date", "start", "start_date", "release_date", "published", "day"),
 }
 _SEPARATORS = ("|", ";", ", ", ",")
-_PLACES = ("latitude", "longitude", "lat", "lon", "lng")
+_COORDINATES = ("latitude", "longitude", "lat", "lon", "lng")
 
 
 def infer_rules(items: pl.DataFrame, *, item: str) -> Rules:
-    """Guess which columns become tags, which have a role on screen, and say why others do not."""
+    """Return rules for the columns that can become tags, roles, and why others are skipped."""
     roles = infer_roles(items, item=item)
     min_items = 3 if items.height >= 300 else 2 if items.height >= 30 else 1
     rules: list[Rule] = []
@@ -35,8 +37,18 @@ def infer_rules(items: pl.DataFrame, *, item: str) -> Rules:
     return Rules(tuple(rules), roles, skipped)
 
 
+def need_rules(rules: Rules, what: str) -> None:
+    """Raise `RuleError` if no column can become tags."""
+    if not rules.tags:
+        why = "; ".join(f"{column!r}: {reason}" for column, reason in rules.skipped.items())
+        raise RuleError(
+            f"No column of the {what} can become tags ({why or 'there is none'}). "
+            "Add columns, or write rules."
+        )
+
+
 def infer_roles(items: pl.DataFrame, *, item: str) -> dict[str, str]:
-    """Guess the columns of title, description, picture, link and date by their names."""
+    """Return the columns of title, description, picture, link and date, by their names."""
     lower = {c.lower(): c for c in items.columns if c != item}
     roles = {}
     for role, names in _ROLE_NAMES.items():
@@ -52,9 +64,9 @@ def infer_roles(items: pl.DataFrame, *, item: str) -> dict[str, str]:
 
 
 def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
-    """Return a rule for one column, or the reason for passing it over."""
+    """Return a rule for one column, or the reason for skipping it."""
     if column.name.strip().lower() == "popularity":
-        return "the model counts popularity itself"
+        return "the model learns popularity by itself"
     filled = column.drop_nulls()
     if not _plain(column.name):
         return "it has no name"
@@ -68,9 +80,9 @@ def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
         return f"it is shown as the {' and '.join(roles)}"
     if isinstance(column.dtype, pl.List | pl.Array):
         is_plain = not column.dtype.inner.is_nested()
-        return ListOf(column.name, min_items=min_items) if is_plain else "it holds nested values"
+        return ListOf(column.name, min_items=min_items) if is_plain else "it has nested values"
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration, pl.Time):
-        return f"it holds {column.dtype}"
+        return f"its type is {column.dtype}"
     if column.dtype == pl.Boolean:
         return Category(column.name)
     if column.dtype.is_numeric():
@@ -86,11 +98,11 @@ def _plain(name: str) -> str:
 
 def _guess_number(name: str, filled: pl.Series, min_items: int) -> Rule | str:
     distinct = filled.n_unique()
-    if name.lower() in _PLACES:
+    if name.lower() in _COORDINATES:
         return "it is a coordinate"
     if distinct == 1:
         return "every item has the same value"
-    if "year" in name.lower() and filled.is_between(1000, 2200).mean() > 0.8:  # type: ignore[operator]
+    if "year" in name.lower() and _mean(filled.is_between(1000, 2200)) > 0.8:
         return Year(name, width=1 if distinct <= 150 else 10, min_items=min_items)
     if re.search(r"(^|_)(id|isbn\d*|asin|code)$", name.lower()):
         return "it looks like an identifier"
@@ -104,15 +116,15 @@ def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
     if numbers.is_finite().fill_null(False).all() and filled.str.contains(".", literal=True).any():
         return _guess_number(name, numbers, min_items)
     distinct = filled.n_unique()
-    words = filled.str.count_matches(r"\S+").mean()
+    words = _mean(filled.str.count_matches(r"\S+"))
     if filled.str.contains(r"^(https?://|data:|<svg)").all():
-        return "it holds addresses or pictures"
+        return "it has links or pictures"
     if filled.str.contains(r"^\d{4}-\d{2}-\d{2}").all():
         return Year(name, min_items=min_items)
     separator = _separator(filled)
     if separator:
         return ListOf(name, separator=separator, min_items=min_items)
-    if isinstance(words, float) and words >= 8:
+    if words >= 8:
         return Text(name, min_items=min_items)
     if distinct == 1 and len(filled) > 1:
         return "every item has the same value"
@@ -122,13 +134,18 @@ def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
 
 
 def _separator(filled: pl.Series) -> str | None:
-    """Return what separates short values within cells, if anything does."""
+    """Return what separates short values within cells, if they are lists."""
     for separator in _SEPARATORS:
         parts = filled.str.split(separator)
-        if (parts.list.len() > 1).mean() < 0.1:  # type: ignore[operator]
+        if _mean(parts.list.len() > 1) < 0.1:
             continue
         values = parts.explode().str.strip_chars()
-        short = values.str.count_matches(r"\S+").mean()
-        if values.n_unique() < 0.7 * len(values) and isinstance(short, float) and short <= 4:
+        words = _mean(values.str.count_matches(r"\S+"))
+        if values.n_unique() < 0.7 * len(values) and words <= 4:
             return separator
     return None
+
+
+def _mean(column: pl.Series) -> float:
+    mean: Any = column.mean()
+    return float(mean)

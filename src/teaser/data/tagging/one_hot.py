@@ -1,33 +1,37 @@
-"""Metadata columns become tags, and the items' tags a one-hot matrix, by declared rules."""
+"""Turn metadata columns into tags by rules, and the tags of the items into a one-hot matrix."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
+from teaser.data.reading.files import EXAMPLES
+from teaser.data.sparse_matrix import binary_matrix
 from teaser.data.tagging.rule_kinds import Rule, Text, unreadable
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, tag_frame
 from teaser.errors import RuleError, TableError, closest
 
 
 @dataclass(frozen=True)
 class TagReport:
-    """What turning metadata into tags kept and left out.
+    """Counts of tags that were kept and left out.
 
     Attributes
     ----------
     tags
         Tags kept, by feature.
     too_rare, too_common
-        Tags left out because fewer, or more, items carry them than the rule allows.
+        Tags left out because fewer, or more, items have them than the rule allows.
     without_items
-        Tags left out because no item carries them, such as bins that nothing falls into.
+        Tags left out because no item has them, such as empty bins.
     unreadable
-        By column: how many cells held no number or year, and the first of them.
+        By column: how many cells are no number or year, and the first of them.
     items_without_tags
-        Items that carry no tag at all: only popularity can recommend them.
+        Items without any tag: only popularity can recommend them.
     """
 
     tags: Mapping[str, int] = field(default_factory=dict)
@@ -37,30 +41,38 @@ class TagReport:
     unreadable: Mapping[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
     items_without_tags: int = 0
 
-    def lines(self) -> list[str]:
-        """Return the report as sentences."""
-        out = [
-            f"{sum(self.tags.values()):,} tags: "
-            + (", ".join(f"{n:,} {feature}" for feature, n in self.tags.items()) or "none")
-        ]
+    def lines(self, *, tags: str = "tags", items: str = "items") -> list[str]:
+        """Return the report as sentences; `tags` and `items` are the words for both."""
+        out = [f"{sum(self.tags.values()):,} {tags}: {_listed(self.tags) or 'none'}"]
         left_out = (
             (self.too_rare, "too few"), (self.too_common, "too many"), (self.without_items, "no"),
         )  # fmt: skip
         for counts, why in left_out:
             if counts:
-                said = ", ".join(f"{n:,} {feature}" for feature, n in counts.items())
-                out.append(
-                    f"{sum(counts.values()):,} tags left out, carried by {why} items: {said}"
-                )
+                total = sum(counts.values())
+                out.append(f"{total:,} {tags} left out, with {why} {items}: {_listed(counts)}")
         for column, (n, examples) in self.unreadable.items():
-            out.append(f"{n:,} cells of {column} could not be read, such as {', '.join(examples)}")
-        out.append(f"{self.items_without_tags:,} items carry no tag")
+            out.append(
+                f"{n:,} cells of the {items}' {column} could not be read, such as "
+                f"{', '.join(examples)}"
+            )
+        out.append(f"{self.items_without_tags:,} {items} have no tag")
         return out
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> Self:
+        """Return the report that `dataclasses.asdict` made plain values of."""
+        cells = {column: (n, tuple(few)) for column, (n, few) in raw["unreadable"].items()}
+        return cls(**{**raw, "unreadable": cells})
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n:,} {feature}" for feature, n in counts.items())
 
 
 @dataclass(frozen=True)
 class TagTable:
-    """The one-hot matrix of the items' tags, with what it was made by."""
+    """The one-hot matrix of the items' tags, with its columns, rules and report."""
 
     S: sp.csr_array
     tags: tuple[Tag, ...]
@@ -71,33 +83,35 @@ class TagTable:
 def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> TagTable:
     """Turn the columns of `items` into tags by `rules`.
 
-    The rules in the result are resolved: what they learnt from this table, such as the edges of
-    quantile bins, is written into them, so that `encode_tags` reads new items in the same way.
+    The rules in the result are resolved: they contain what was learned from this table, such as
+    the edges of quantile bins, so that `encode_tags` reads new items in the same way.
     """
     _check_columns(items, rules)
     resolved = tuple(rule.resolve(items) for rule in rules)
     pairs: list[pl.DataFrame] = []
-    rare: dict[str, int] = {}
-    common: dict[str, int] = {}
-    nowhere: dict[str, int] = {}
+    rare: Counter[str] = Counter()
+    common: Counter[str] = Counter()
+    absent: Counter[str] = Counter()
     for rule in resolved:
         found = _pairs(items, rule)
         low, high = rule.bounds(items.height)
         counts = found.group_by("feature", "value").len()
-        _count(rare, rule.name, counts.filter(pl.col("len") < low).height)
-        _count(common, rule.name, counts.filter(pl.col("len") > high).height)
-        _count(nowhere, rule.name, len(set(rule.declared()) - set(counts["value"])))
+        rare[rule.name] += counts.filter(pl.col("len") < low).height
+        common[rule.name] += counts.filter(pl.col("len") > high).height
+        absent[rule.name] += len(set(rule.declared()) - set(counts["value"]))
         kept = counts.filter(pl.col("len").is_between(low, high))
         pairs.append(found.join(kept, on=["feature", "value"], how="semi"))
-    empty = pl.DataFrame(schema={"row": pl.Int64, "feature": pl.String, "value": pl.String})
-    every = pl.concat([empty, *pairs]).unique(maintain_order=True)
+    every = _union(pairs)
     tags = _vocabulary(every, [rule.name for rule in resolved])
     S = _one_hot(every, tags, items.height)
-    by_feature: dict[str, int] = {}
-    for tag in tags:
-        _count(by_feature, tag.feature, 1)
-    without = int((np.diff(S.indptr) == 0).sum())
-    report = TagReport(by_feature, rare, common, nowhere, _unread(items, resolved), without)
+    report = TagReport(
+        tags=dict(Counter(tag.feature for tag in tags)),
+        too_rare=dict(+rare),
+        too_common=dict(+common),
+        without_items=dict(+absent),
+        unreadable=_unreadable(items, resolved),
+        items_without_tags=int((np.diff(S.indptr) == 0).sum()),
+    )
     if not tags:
         raise RuleError(
             f"No tag is left: {'; '.join(report.lines())}. "
@@ -109,13 +123,12 @@ def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> TagTable:
 def encode_tags(
     items: pl.DataFrame, rules: Sequence[Rule], tags: Sequence[Tag]
 ) -> tuple[sp.csr_array, list[Tag]]:
-    """Return the one-hot matrix of further items over given tags, and the tags not given."""
+    """Return the one-hot matrix of further items over given tags, and their other tags."""
     _check_columns(items, rules)
-    empty = pl.DataFrame(schema={"row": pl.Int64, "feature": pl.String, "value": pl.String})
-    every = pl.concat([empty, *(_pairs(items, rule) for rule in rules)]).unique(maintain_order=True)
+    every = _union([_pairs(items, rule) for rule in rules])
     known = set(tags)
     found = _vocabulary(every, [rule.name for rule in rules])
-    # The words of a text are a choice by their share, so one more is no loss.
+    # Text rules choose words by their share, so that unknown words are expected.
     texts = {rule.name for rule in rules if isinstance(rule, Text)}
     unknown = [tag for tag in found if tag not in known and tag.feature not in texts]
     return _one_hot(every, tags, items.height), unknown
@@ -129,7 +142,7 @@ def _pairs(items: pl.DataFrame, rule: Rule) -> pl.DataFrame:
             "value": rule.values(items).cast(pl.List(pl.String)),
         }
     ).explode("value", empty_as_null=False, keep_nulls=False)
-    # Two ways to write one letter, or a line break, would make two tags that look the same.
+    # Normalise letters and whitespace: tags that look the same must be the same.
     one_line = pl.col("value").str.normalize("NFC").str.replace_all(r"[\s\p{Cc}]+", " ")
     long = long.with_columns(one_line.str.strip_chars())
     long = long.filter(pl.col("value").is_not_null() & (pl.col("value") != ""))
@@ -138,28 +151,23 @@ def _pairs(items: pl.DataFrame, rule: Rule) -> pl.DataFrame:
     )
 
 
+def _union(pairs: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    empty = pl.DataFrame(schema={"row": pl.Int64, "feature": pl.String, "value": pl.String})
+    return pl.concat([empty, *pairs]).unique(maintain_order=True)
+
+
 def _vocabulary(pairs: pl.DataFrame, features: Sequence[str]) -> tuple[Tag, ...]:
-    """Return the tags in the order of the rules, and by value within a feature."""
-    order = {feature: place for place, feature in reversed(list(enumerate(features)))}
+    """Return the tags in the order of the rules, sorted by value within a feature."""
+    order = {feature: i for i, feature in reversed(list(enumerate(features)))}
     found = pairs.select("feature", "value").unique().rows()
     return tuple(Tag(*row) for row in sorted(found, key=lambda row: (order[row[0]], row[1])))
 
 
 def _one_hot(pairs: pl.DataFrame, tags: Sequence[Tag], n_items: int) -> sp.csr_array:
-    """Return the binary items x tags matrix; pairs whose tag is not in `tags` have no column."""
-    vocabulary = pl.DataFrame(
-        {
-            "feature": [t.feature for t in tags],
-            "value": [t.value for t in tags],
-            "column": np.arange(len(tags), dtype=np.int64),
-        },
-        schema={"feature": pl.String, "value": pl.String, "column": pl.Int64},
-    )
+    """Return the binary items x tags matrix; tags that are not in `tags` are left out."""
+    vocabulary = tag_frame(tags).with_row_index("column")
     found = pairs.join(vocabulary, on=["feature", "value"], how="inner")
-    place = (found["row"].to_numpy(), found["column"].to_numpy())
-    S = sp.csr_array((np.ones(found.height, np.float32), place), shape=(n_items, len(tags)))
-    S.sort_indices()
-    return S
+    return binary_matrix(found["row"], found["column"], (n_items, len(tags)))
 
 
 def _check_columns(items: pl.DataFrame, rules: Sequence[Rule]) -> None:
@@ -167,23 +175,18 @@ def _check_columns(items: pl.DataFrame, rules: Sequence[Rule]) -> None:
         for column in rule.columns:
             if column not in items.columns:
                 raise TableError(
-                    f"The {rule.kind} rule reads column {column!r}, which the items do not have. "
+                    f"The {rule.kind} rule needs column {column!r}, which the table does not have. "
                     f"Found: {', '.join(items.columns)}.{closest(column, items.columns)}"
                 )
 
 
-def _unread(items: pl.DataFrame, rules: Sequence[Rule]) -> dict[str, tuple[int, tuple[str, ...]]]:
+def _unreadable(
+    items: pl.DataFrame, rules: Sequence[Rule]
+) -> dict[str, tuple[int, tuple[str, ...]]]:
     out = {}
     for rule in rules:
         cells = unreadable(rule, items)
         if len(cells):
-            out[rule.column] = (
-                len(cells),
-                tuple(cells.unique(maintain_order=True).head(3).to_list()),
-            )
+            examples = cells.unique(maintain_order=True).head(EXAMPLES).to_list()
+            out[rule.columns[0]] = (len(cells), tuple(examples))
     return out
-
-
-def _count(counts: dict[str, int], name: str, n: int) -> None:
-    if n:
-        counts[name] = counts.get(name, 0) + n

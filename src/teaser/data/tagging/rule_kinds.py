@@ -1,4 +1,4 @@
-"""One rule: how the cells of a metadata column become the values of a feature's tags."""
+"""The kinds of rules: how the cells of a metadata column become tags of a feature."""
 
 import math
 import sys
@@ -10,15 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from teaser.data.tagging.cells import (
-    as_numbers,
-    as_text,
-    as_words,
-    as_years,
-    bin_labels,
-    quantile_edges,
-    split_words,
-)
+from teaser.data.tagging import cells
 from teaser.data.tagging.stopwords import STOP_WORDS
 from teaser.errors import RuleError
 
@@ -27,22 +19,27 @@ _MOST_BINS = 1_000
 
 @dataclass(frozen=True)
 class Rule:
-    """What every rule shares: a column, the feature it feeds, and a floor on a tag's items.
+    """What every rule has: a column, the feature of its tags, and a minimum of items a tag.
 
     Parameters
     ----------
     column
         The metadata column that is read.
     feature
-        The name of the feature on screen; the column's own name unless given.
+        The name of the feature; the column's name unless given.
     min_items
-        A tag that fewer items carry is left out, and counted.
+        A tag of fewer items is left out, and counted.
     """
 
     kind: ClassVar[str] = ""
-    column: str
+    takes_columns: ClassVar[bool] = False
+    column: str | tuple[str, ...]
     feature: str = field(default="", kw_only=True)
     min_items: int = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            object.__setattr__(self, f.name, _as_tuple(getattr(self, f.name)))
 
     @property
     def name(self) -> str:
@@ -52,46 +49,42 @@ class Rule:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read."""
-        return (self.column,)
+        return self.column if isinstance(self.column, tuple) else (self.column,)
 
     def check(self) -> None:
-        """Raise `RuleError` when a setting makes no sense."""
-        if not self.columns or not all(_is(c, str) and c for c in self.columns):
+        """Raise `RuleError` if a setting is invalid."""
+        is_named = bool(self.columns) and all(_is(c, str) and c for c in self.columns)
+        if not is_named or (isinstance(self.column, tuple) and not self.takes_columns):
             raise RuleError(
                 f"A {self.kind} rule needs the name of a column, found {self.column!r}."
             )
         for f in fields(self):
             value = getattr(self, f.name)
-            wanted, fits = _WANTED.get(f.name, ("", lambda value: True))
-            if not fits(value):
-                raise RuleError(
-                    f"The {self.kind} rule on {self.column!r} needs {wanted} as {f.name}, "
-                    f"found {value!r}."
-                )
+            if f.name in _WANTED and not _WANTED[f.name][1](value):
+                raise self._error(f"needs {_WANTED[f.name][0]} as {f.name}, found {value!r}.")
         if "=" in self.name or not self.name:
-            raise RuleError(
-                f"The {self.kind} rule on {self.column!r} makes a feature called {self.name!r}; "
-                "give it a feature name without equal signs."
+            raise self._error(
+                f"has a feature called {self.name!r}. Give it a feature name without equal signs."
             )
 
     def resolve(self, items: pl.DataFrame) -> Self:
-        """Fix whatever the rule would learn from the table, so that new items are read alike."""
+        """Return the rule with what it learns from the table, so that new items are read alike."""
         return self
 
     def bounds(self, n_items: int) -> tuple[int, int]:
-        """Return the fewest and the most items that a tag may have to be kept."""
+        """Return the fewest and the most items of a tag that is kept."""
         return self.min_items, n_items
 
     def declared(self) -> tuple[str, ...]:
-        """Return the values that the rule itself names, whether an item has them or not."""
+        """Return the values that the rule defines, whether an item has them or not."""
         return ()
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        """Return the tag values of each item, a list of strings a row."""
+        """Return the tag values of each item, one list of strings a row."""
         raise NotImplementedError
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the rule as plain values, defaults left out."""
+        """Return the rule as plain values, without defaults."""
         out: dict[str, Any] = {"kind": self.kind}
         for f in fields(self):
             value = getattr(self, f.name)
@@ -99,16 +92,21 @@ class Rule:
                 out[f.name] = list(value) if isinstance(value, tuple) else value
         return out
 
+    def _error(self, problem: str) -> RuleError:
+        return RuleError(f"The {self.kind} rule on {self.column!r} {problem}")
+
+    def _cells(self, items: pl.DataFrame) -> pl.Series:
+        return items[self.columns[0]]
+
 
 @dataclass(frozen=True)
 class Category(Rule):
-    """One value a cell, taken as it stands; numbers and booleans become words."""
+    """One value a cell, unchanged; numbers and booleans become words."""
 
     kind: ClassVar[str] = "category"
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        words = as_text(items[self.column])
-        return words.to_frame().select(pl.concat_list(pl.all())).to_series()
+        return _one_value(cells.as_text(self._cells(items)))
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ class ListOf(Rule):
     separator: str = field(default="|", kw_only=True)
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        words = as_words(items[self.column])
+        words = cells.as_words(self._cells(items))
         return words if words.dtype == pl.List else words.str.split(self.separator)
 
 
@@ -132,11 +130,11 @@ class Number(Rule):
     bins
         How many bins of about equally many items, when `edges` is not given.
     edges
-        Where one bin ends and the next begins, ascending; the outer bins are open.
+        The boundaries of the bins, ascending; the outer bins are open.
     labels
-        Names for the bins, one more than `edges`; written from the edges unless given.
+        Names for the bins, one more than `edges`; made from the edges unless given.
     unit
-        A word put behind each number in the labels.
+        A word after each number in the labels.
     """
 
     kind: ClassVar[str] = "number"
@@ -145,51 +143,38 @@ class Number(Rule):
     labels: tuple[str, ...] = field(default=(), kw_only=True)
     unit: str = field(default="", kw_only=True)
 
-    def __post_init__(self) -> None:
-        for name in ("edges", "labels"):
-            object.__setattr__(self, name, _as_tuple(getattr(self, name)))
-
     def check(self) -> None:
         super().check()
         if not 2 <= self.bins <= _MOST_BINS:
-            raise RuleError(
-                f"The number rule on {self.column!r} needs 2 to {_MOST_BINS:,} bins, "
-                f"found {self.bins:,}."
-            )
+            raise self._error(f"needs 2 to {_MOST_BINS:,} bins, found {self.bins:,}.")
         if any(a >= b for a, b in pairwise(self.edges)):
-            raise RuleError(f"The edges of {self.column!r} must ascend, found {list(self.edges)}.")
+            raise self._error(f"needs edges that ascend, found {list(self.edges)}.")
         if self.labels and not self.edges:
-            raise RuleError(
-                f"The number rule on {self.column!r} has labels but no edges; give both."
-            )
+            raise self._error("has labels but no edges. Give both.")
         if self.labels and len(self.labels) != len(self.edges) + 1:
-            raise RuleError(
-                f"{len(self.edges)} edges make {len(self.edges) + 1} bins on {self.column!r}, "
-                f"but {len(self.labels)} labels were given."
+            raise self._error(
+                f"has {len(self.edges)} edges and {len(self.labels)} labels. Give one label more "
+                "than edges."
             )
 
     def resolve(self, items: pl.DataFrame) -> Self:
         if self.edges:
             return self
-        numbers = as_numbers(items[self.column]).drop_nulls().to_numpy()
+        numbers = cells.as_numbers(self._cells(items)).drop_nulls().to_numpy()
         if len(numbers) == 0:
             raise RuleError(
-                f"Column {self.column!r} holds no number; use a category or list rule for it."
+                f"Column {self.column!r} has no number. Use a category or list rule for it."
             )
-        return replace(self, edges=quantile_edges(numbers, self.bins))
+        return replace(self, edges=cells.quantile_edges(numbers, self.bins))
 
     def declared(self) -> tuple[str, ...]:
-        return self.labels or bin_labels(self.edges, self.unit)
+        return self.labels or cells.bin_labels(self.edges, self.unit)
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        numbers = as_numbers(items[self.column])
-        place = np.searchsorted(
-            np.asarray(self.edges), numbers.fill_null(0.0).to_numpy(), side="right"
-        )
-        words = pl.Series(np.asarray(self.declared(), dtype=object)[place], dtype=pl.String)
-        return pl.select(
-            pl.when(pl.lit(numbers).is_not_null()).then(pl.concat_list(pl.lit(words)))
-        ).to_series()
+        numbers = cells.as_numbers(self._cells(items))
+        bins = np.searchsorted(np.asarray(self.edges), numbers.fill_null(0.0), side="right")
+        labels = pl.Series(np.asarray(self.declared(), dtype=object)[bins], dtype=pl.String)
+        return _one_value(labels.set(numbers.is_null(), None))
 
 
 @dataclass(frozen=True)
@@ -200,59 +185,49 @@ class Year(Rule):
     width: int = field(default=1, kw_only=True)
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        start = as_years(items[self.column]) // self.width * self.width
+        start = cells.as_years(self._cells(items)) // self.width * self.width
         text = start.cast(pl.String)
         if self.width == 10:
             text = text + "s"
         elif self.width > 1:
             text = text + "–" + (start + self.width - 1).cast(pl.String)
-        return pl.select(
-            pl.when(pl.lit(text).is_not_null()).then(pl.concat_list(pl.lit(text)))
-        ).to_series()
+        return _one_value(text)
 
 
 @dataclass(frozen=True)
 class Text(Rule):
-    """Keywords: words that are neither too rare nor too common among the items' texts.
+    """Keywords: words that are neither too rare nor too common in the texts of the items.
 
     Parameters
     ----------
     column
         One column, or several that are read as one text.
     min_share, max_share
-        A word is kept when the share of items that use it lies within these, ends included.
+        The range of the share of items that use a word, ends included.
     stop_words
-        `"english"`, `"dutch"`, `"french"`, several of them, words of your own, or none at all.
+        `"english"`, `"dutch"`, `"french"`, several of them, your own words, or none.
     min_length
-        Shorter words are passed over.
+        Shorter words are left out.
     """
 
     kind: ClassVar[str] = "text"
-    column: str | tuple[str, ...]  # type: ignore[assignment]
+    takes_columns: ClassVar[bool] = True
     min_share: float = field(default=0.01, kw_only=True)
     max_share: float = field(default=0.3, kw_only=True)
     stop_words: str | tuple[str, ...] = field(default="english", kw_only=True)
     min_length: int = field(default=3, kw_only=True)
 
-    def __post_init__(self) -> None:
-        for name in ("column", "stop_words"):
-            object.__setattr__(self, name, _as_tuple(getattr(self, name)))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.column if isinstance(self.column, tuple) else (self.column,)
-
     def check(self) -> None:
         super().check()
         if not 0 <= self.min_share < self.max_share <= 1:
-            raise RuleError(
-                f"The text rule on {self.name!r} needs 0 <= min_share < max_share <= 1, "
+            raise self._error(
+                "needs 0 <= min_share < max_share <= 1, "
                 f"found {self.min_share} and {self.max_share}."
             )
         if isinstance(self.stop_words, str) and self.stop_words not in ("", *STOP_WORDS):
-            raise RuleError(
-                f"The text rule on {self.name!r} knows no stop words called {self.stop_words!r}. "
-                f"Known: {', '.join(STOP_WORDS)}; words of your own go in a list."
+            raise self._error(
+                f"has unknown stop words {self.stop_words!r}. Known: {', '.join(STOP_WORDS)}. "
+                "Give your own words as a list."
             )
 
     def bounds(self, n_items: int) -> tuple[int, int]:
@@ -262,41 +237,44 @@ class Text(Rule):
         )
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        texts = [as_text(items[column]).fill_null("").to_frame(column) for column in self.columns]
+        texts = [
+            cells.as_text(items[column]).fill_null("").to_frame(column) for column in self.columns
+        ]
         joined = pl.concat(texts, how="horizontal").select(pl.concat_str(pl.all(), separator=" "))
-        words = split_words(joined.to_series())
+        words = cells.split_words(joined.to_series())
         stop = pl.Series(sorted(self._stop()), dtype=pl.String)
-        keep = (pl.element().str.len_chars() >= self.min_length) & ~pl.element().is_in(
-            stop.implode()
-        )
-        return words.list.eval(pl.element().filter(keep))
+        word = pl.element()
+        is_kept = (word.str.len_chars() >= self.min_length) & ~word.is_in(stop.implode())
+        return words.list.eval(word.filter(is_kept))
 
     def _stop(self) -> set[str]:
         named = (self.stop_words,) if isinstance(self.stop_words, str) else self.stop_words
-        stop: set[str] = set()
-        for word in named:
-            stop |= STOP_WORDS.get(word, {word.lower()})
-        return stop
+        return set().union(*(STOP_WORDS.get(word, {word.lower()}) for word in named))
 
 
 KINDS: dict[str, type[Rule]] = {r.kind: r for r in (Category, ListOf, Number, Year, Text)}
 
 
 def unreadable(rule: Rule, items: pl.DataFrame) -> pl.Series:
-    """Return the cells that hold something, but nothing that the rule can read."""
+    """Return the non-empty cells that the rule cannot read."""
     column = items[rule.columns[0]]
     if isinstance(rule, Year):
-        read = as_years(column)
+        read = cells.as_years(column)
     elif isinstance(rule, Number) or column.dtype.is_float():
-        read = as_numbers(column)
+        read = cells.as_numbers(column)
     else:
         return pl.Series([], dtype=pl.String)
     words = column.cast(pl.String)
     return words.filter(read.is_null() & words.is_not_null() & (words.str.strip_chars() != ""))
 
 
+def _one_value(words: pl.Series) -> pl.Series:
+    """Return lists of one value a row; null stays an empty row."""
+    return words.to_frame().select(pl.concat_list(pl.all())).to_series()
+
+
 def _as_tuple(value: Any) -> Any:
-    """Return lists as tuples, those of numpy with plain numbers; leave the rest for `check`."""
+    """Return lists and arrays as tuples of plain values; `check` refuses the rest."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     return tuple(value) if isinstance(value, list) else value

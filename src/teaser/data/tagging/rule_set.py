@@ -1,26 +1,41 @@
-"""The declared rules of a table: which columns become tags, which are shown as what; as TOML."""
+"""The rules of a table: which columns become tags, which are displayed; as TOML."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
+
+import tomlkit
+from tomlkit.items import AoT, Table
 
 from teaser.data.tagging.rule_kinds import KINDS, Category, ListOf, Number, Rule, Text, Year
 from teaser.errors import RuleError, closest
 
-__all__ = ["Category", "ListOf", "Number", "Rule", "Rules", "Text", "Year", "as_rules"]
+__all__ = ["Category", "ListOf", "Number", "Rule", "Rules", "RulesLike", "Text", "Year", "as_rules"]
 
 ROLES = ("title", "description", "picture", "link", "date")
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of a table, the roles of its display columns, and why others were passed over."""
+    """The rules of a table.
+
+    Attributes
+    ----------
+    tags
+        The rules of the columns that become tags.
+    roles
+        The columns that are displayed, by role.
+    skipped
+        The columns that are not used, with the reason.
+    text
+        The TOML that the rules were read from; its comments are kept when the rules are written.
+    """
 
     tags: tuple[Rule, ...]
     roles: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
+    text: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for rule in self.tags:
@@ -42,9 +57,7 @@ class Rules:
         """Build rules from plain values, as TOML or JSON hold them."""
         for key in raw:
             if key not in ("roles", "tags"):
-                raise RuleError(
-                    f"Unknown table [{key}] in {origin}; [[tags]] and [roles] are known."
-                )
+                raise RuleError(f"Unknown table [{key}] in {origin}. Known: [[tags]] and [roles].")
         tables = raw.get("tags", [])
         if not isinstance(tables, list):
             raise RuleError(f"{origin} must write its rules as [[tags]], with two brackets.")
@@ -57,12 +70,13 @@ class Rules:
     def read(cls, path: str | Path) -> Self:
         """Read rules from a TOML file."""
         try:
-            raw = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+            text = Path(path).read_text(encoding="utf-8-sig")
+            raw = tomlkit.parse(text).unwrap()
         except FileNotFoundError:
             raise RuleError(f"There is no rules file {path}.") from None
         except (OSError, ValueError, RecursionError) as error:
             raise RuleError(f"The rules file {path} could not be read: {error}.") from error
-        return cls.from_dict(raw, origin=str(path))
+        return replace(cls.from_dict(raw, origin=str(path)), text=text)
 
     def write(self, path: str | Path, *, option: str = "--rules") -> None:
         """Write the rules as TOML, to be edited and read again."""
@@ -72,33 +86,60 @@ class Rules:
             raise RuleError(f"The rules could not be written to {path}: {error}.") from error
 
     def to_toml(self, option: str = "--rules") -> str:
-        """Return the rules as TOML text, which says by which option the file is passed."""
-        lines = [
-            f"# Which metadata columns become tags. Edit, and pass the file with {option}.",
-            "",
-        ]
-        if self.roles:
-            lines += ["[roles]", *(f"{_toml(k)} = {_toml(v)}" for k, v in self.roles.items()), ""]
-        for rule in self.tags:
-            lines += ["[[tags]]", *(f"{k} = {_toml(v)}" for k, v in rule.as_dict().items()), ""]
-        lines += [f"# {_toml(column)}: {why}" for column, why in self.skipped.items()]
-        return "\n".join(lines).rstrip() + "\n"
+        """Return the rules as TOML; comments of a file that they were read from are kept.
+
+        Parameters
+        ----------
+        option
+            The option that takes such a file, named in the first line of a new file.
+        """
+        edited = self._edited_text()
+        if edited is not None:
+            return edited
+        header = f"# Which metadata columns become tags. Edit, and pass the file with {option}.\n"
+        known = {name: value for name, value in self.as_dict().items() if value}
+        skipped = "".join(
+            f"# {tomlkit.string(column).as_string()}: {why}\n"
+            for column, why in self.skipped.items()
+        )
+        return "\n".join(part for part in (header, tomlkit.dumps(known), skipped) if part)
+
+    def _edited_text(self) -> str | None:
+        """Return the text that was read, with changed settings replaced; None without one."""
+        if not self.text:
+            return None
+        document = tomlkit.parse(self.text)
+        tables = document.get("tags")
+        rules = [rule.as_dict() for rule in self.tags]
+        named = [(rule["kind"], rule["column"]) for rule in rules]
+        if not isinstance(tables, AoT) or named != [(t["kind"], t["column"]) for t in tables]:
+            return None
+        for table, settings in zip(tables, rules, strict=True):
+            _update(table, settings)
+        if self.roles and "roles" not in document:
+            document["roles"] = dict(self.roles)
+        found = Rules.from_dict(document.unwrap())
+        same = found.tags == self.tags and found.roles == self.roles
+        return document.as_string() if same else None
 
 
-def as_rules(given: "Rules | str | Path | Iterable[Rule]") -> Rules:
-    """Accept rules as a path to TOML, a sequence of rule objects, or `Rules`."""
+RulesLike = Rules | str | Path | Iterable[Rule] | None
+
+
+def as_rules(given: RulesLike) -> Rules:
+    """Return rules that are given as a path to TOML, rule objects, or `Rules`."""
     if isinstance(given, Rules):
         return given
     if isinstance(given, str | Path):
         return Rules.read(given)
     if isinstance(given, Rule) or not isinstance(given, Iterable):
-        raise RuleError(f"Rules come as a path, a list of rules or Rules, found {given!r}.")
+        raise RuleError(f"Rules must be a path, a list of rules or Rules, found {given!r}.")
     return Rules(tuple(given))
 
 
-def _rule(raw: Any, place: int, origin: str) -> Rule:
-    """Build one rule; `place` counts from 1 and is named in errors."""
-    where = f"rule {place} of {origin}"
+def _rule(raw: Any, number: int, origin: str) -> Rule:
+    """Return one rule; errors name its number, from 1."""
+    where = f"rule {number} of {origin}"
     if not isinstance(raw, Mapping):
         raise RuleError(f"{where} is not a table of settings: {raw!r}.")
     settings = dict(raw)
@@ -121,16 +162,13 @@ def _rule(raw: Any, place: int, origin: str) -> Rule:
     return rule
 
 
-def _toml(value: Any) -> str:
-    """Write a string, number, boolean or list of them as TOML."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        escaped = "".join(
-            f"\\u{ord(c):04X}" if ord(c) < 32 or ord(c) == 127 else "\\" + c if c in '"\\' else c
-            for c in value
-        )
-        return f'"{escaped}"'
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(v) for v in value) + "]"
-    return repr(float(value) if isinstance(value, float) else value)
+def _update(table: Table, settings: Mapping[str, Any]) -> None:
+    """Replace changed settings; new ones go before the comments at the end of the table."""
+    body = table.value.body
+    trailing = []
+    while body and body[-1][0] is None:
+        trailing.append(body.pop())
+    for name, value in settings.items():
+        if table.get(name) != value:
+            table[name] = value
+    body.extend(reversed(trailing))

@@ -1,15 +1,17 @@
 """A tag: one value of one feature."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from teaser.errors import UnknownTagError, closest
+import polars as pl
+
+from teaser.errors import MalformedTagError, UnknownTagError, closest_names
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Tag:
-    """One value of one feature: what a profile, a reason and a press are about.
+    """One value of one feature, the unit of profiles, reasons and presses.
 
     Examples
     --------
@@ -25,18 +27,31 @@ class Tag:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `feature=value`; the value may hold further equal signs."""
+        """Parse `feature=value`; the value may contain further equal signs."""
         feature, _, value = (part.strip() for part in text.partition("="))
         if not feature or not value:
-            raise UnknownTagError(f"{text!r} is not a tag. Write it as feature=value.")
+            raise MalformedTagError(text)
         return cls(feature, value)
 
 
 def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:
-    """Return the position of a `Tag` or `feature=value`; name the closest otherwise."""
+    """Return the position of a `Tag` or `feature=value`, or raise `UnknownTagError`."""
     wanted = Tag.parse(tag) if isinstance(tag, str) else tag
     try:
         return index[wanted]
     except (KeyError, TypeError):
-        known = [str(t) for t in index]
-        raise UnknownTagError(f"Unknown tag {wanted}.{closest(str(wanted), known)}") from None
+        near = closest_names(str(wanted), map(str, index))
+        raise UnknownTagError(wanted, near) from None
+
+
+def tag_frame(tags: Sequence[Tag]) -> pl.DataFrame:
+    """Return tags as a table of feature and value."""
+    return pl.DataFrame(
+        {"feature": [t.feature for t in tags], "value": [t.value for t in tags]},
+        schema={"feature": pl.String, "value": pl.String},
+    )
+
+
+def tags_from(frame: pl.DataFrame) -> tuple[Tag, ...]:
+    """Return the tags of a table that `tag_frame` made."""
+    return tuple(Tag(*row) for row in frame.select("feature", "value").rows())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 from teaser.evaluate.report.headlines import headlines
 from teaser.evaluate.report.pictures.drawing import Picture, variables
 from teaser.evaluate.report.tables.model_tables import comparison_tables, cost_table
@@ -82,10 +82,7 @@ def _environment() -> Any:
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError as error:
-        raise ParameterError(
-            "The page of a report needs Jinja2. Install it with the experiments: "
-            "pip install 'teaser[evaluate]'"
-        ) from error
+        raise MissingPackageError("A report", "Jinja2", extra="evaluate") from error
     return Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,

@@ -1,8 +1,10 @@
 """The data set of a study: read, reduced, described."""
 
+import inspect
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,16 @@ from teaser.errors import DataError, ParameterError
 from teaser.evaluate.study.plan import Study
 from teaser.evaluate.study.results import DataSummary
 
+# A study that names no start is repeated on the same events at any time.
+START = date(2026, 1, 1)
+
 
 def read_data(study: Study, data: Path) -> Dataset:
     """Return the data set of a study; `data` is the folder of the public data sets."""
     plan = study.data
     rules = Path(study.folder) / plan.rules if plan.rules else None
     if plan.source == "events":
-        dataset = events.dataset(rules=rules, **plan.options)
+        dataset = events.dataset(rules=rules, **_generator_options(plan.options))
     else:
         folder = data / plan.folder
         if not folder.is_dir():
@@ -62,6 +67,17 @@ def describe(dataset: Dataset) -> DataSummary:
         tag_density=dataset.S.nnz / (dataset.n_items * dataset.n_tags),
         features=dict(features),
     )
+
+
+def _generator_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the generator; the events of a study start on a fixed day."""
+    known = list(inspect.signature(events.generate).parameters)
+    for name in options:
+        if name not in known:
+            raise ParameterError(
+                f"The generated events have no option {name!r}. Choose from {', '.join(known)}."
+            )
+    return {"start": START, **options}
 
 
 def first_users(training: Dataset, most: int) -> Dataset:

@@ -13,7 +13,7 @@ import numpy as np
 
 from teaser.data.dataset import Dataset
 from teaser.data.split import Fold
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.meter import Meter
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
@@ -152,10 +152,7 @@ def _open_trials(
     try:
         import optuna
     except ImportError as error:
-        raise ParameterError(
-            "A grid search needs Optuna. Install it with the experiments: "
-            "pip install 'teaser[evaluate]'"
-        ) from error
+        raise MissingPackageError("A grid search", "Optuna", extra="evaluate") from error
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     samplers = {"tpe": optuna.samplers.TPESampler, "random": optuna.samplers.RandomSampler}

@@ -1,4 +1,4 @@
-"""ItemKNN: items like those of the history, by the cosine of who chose them."""
+"""ItemKNN: the nearest neighbours of the history's items, by cosine similarity."""
 
 from typing import Any, Self
 
@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.artifact import Content
-from teaser.data.dataset import Dataset, pack, unpack
+from teaser.data.dataset import Dataset
+from teaser.data.sparse_matrix import pack, unpack
 from teaser.model.base import Model
 from teaser.model.checks import check_count, check_dataset
 from teaser.model.packed import Packed
@@ -16,17 +17,16 @@ Array = NDArray[Any]
 
 
 class ItemKNN(Model):
-    """Nearest neighbours: each item of a history speaks for the k items most like it.
+    """Nearest neighbours: each item of a history adds its similarity to its k neighbours' scores.
 
-    The likeness of two items is the cosine of their columns of X, how many users chose both /
-    the root of the product of how many chose each. An item's score is the sum of its likeness
-    to those items of the history that count it among their neighbours.
+    The similarity of two items is the cosine of their columns of X: the number of users who chose
+    both / the root of the product of the numbers who chose each.
 
     Parameters
     ----------
     k
-        How many neighbours an item has, itself not among them. Between equally similar items the
-        more popular one, then the earlier one, is taken.
+        How many neighbours an item has, not counting itself. Ties are broken by popularity, then
+        by position.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ class Cover:
         """Say it in plain words."""
         if self.alone:
             return (
-                f"The reasons cover the whole score: {self.other} knows nothing of this person yet."
+                f"The reasons cover the whole score: {self.other} knows nothing of this user yet."
             )
         return (
             f"The reasons cover the part of {self.explained_by}, {self.explained:.3g}; it is "

@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.errors import ParameterError, SolverError
+from teaser.errors import ParameterError, SolverError, install_command
 from teaser.model.base import Model
 from teaser.model.checks import check_count, check_dataset, check_number, check_rng
 from teaser.model.item_table import popularity
@@ -30,14 +30,15 @@ class WMF(Model):
 
         sum_ui c_ui (x_ui - u_u v_i)^2 + l2 (|U|^2 + |V|^2),    c_ui = 1 + alpha x_ui
 
-    An unseen user's factors are the least squares for the history, the items' factors given.
+    The factors of an unseen user are the least-squares solution for the history, with the items'
+    factors fixed.
 
     Parameters
     ----------
     factors
         How many factors a user and an item have.
     l2
-        The penalty on factors.
+        lambda, the penalty on the factors of users and items.
     alpha
         How much more an item of the history weighs than one that was not chosen.
     max_iter
@@ -133,13 +134,13 @@ class WMFS(TaggedModel):
 
         sum_i c_i (x_i - D_i p)^2 + l2 |p|^2,    c_i = 1 + alpha x_i
 
-    over all items, D = [S | popularity]; a ridge regression for every user, solved in the
-    space of the history where that is the smaller one.
+    over all items, with D = [S | popularity]: one ridge regression a user. It is solved in the
+    space of the history or of the tags, whichever is smaller.
 
     Parameters
     ----------
     l2
-        The penalty on tag scores: larger makes them smaller and more alike.
+        lambda, the penalty on tag scores: larger makes them smaller and more alike.
     alpha
         How much more an item of the history weighs than one that was not chosen.
 
@@ -228,8 +229,8 @@ def fold_in(rows: sp.csr_array, Y: Any, inverse: Array, alpha: float) -> Array:
 
         p = (1 + alpha) K Y_h' (I + alpha Y_h K Y_h')^-1 1,
 
-    an equation of h unknowns; for a longer history than there are factors, one of as many as
-    there are factors.
+    which has h unknowns. A history longer than the number of factors is solved by the normal
+    equations instead.
 
     Parameters
     ----------
@@ -273,7 +274,7 @@ def _in_history(Z: Array, own: Any, alpha: float, right: Array) -> Array:
 
 
 def _groups(lengths: Array, most: int) -> list[list[int]]:
-    """Return users with a history in groups whose histories have `most` items or a bit more."""
+    """Return users with a history, in groups of about `most` items in all."""
     users = np.flatnonzero(lengths)
     group = np.cumsum(lengths[users]) // max(1, most)
     return [users[group == g].tolist() for g in np.unique(group)]
@@ -286,5 +287,5 @@ def _need(module: str) -> Any:
     except ImportError as error:
         raise ParameterError(
             f"WMF is learned by the package implicit, and {module} cannot be imported: {error}. "
-            "Install the extra: pip install 'teaser[evaluate]'."
+            f"Install it: {install_command('evaluate')}"
         ) from error

@@ -5,7 +5,7 @@ The weights D keep the places of the tags and are drawn towards S, the fixed dec
     f(E, D) = |X - X P(E D')|^2 + l1 |P(E D')|^2 + l2 |E|^2 + l2_decoder |D - S|^2
 
 For one of the two given, the other is the solution of a linear equation: for D a small one for
-each item. See docs/model.md.
+each item. See docs/users/model.md.
 """
 
 import logging

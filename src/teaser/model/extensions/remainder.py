@@ -4,7 +4,7 @@ With B = P(E D') + R, R an items x items matrix of zero diagonal,
 
     f(E, R) = |X - X B|^2 + l1 |B|^2 + l2 |E|^2 + k |R|^2
 
-is minimised by an equation in E alone and a closed form for R. See docs/model.md.
+is minimised by an equation in E alone and a closed form for R. See docs/users/model.md.
 """
 
 from collections.abc import Sequence

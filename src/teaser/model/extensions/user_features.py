@@ -24,8 +24,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.dataset import Dataset, tag_frame, tags_from
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.dataset import Dataset
+from teaser.data.tagging.tag import Tag, resolve_tag, tag_frame, tags_from
 from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
 from teaser.model.extensions.sparse_encoder import as_dense

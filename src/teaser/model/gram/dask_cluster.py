@@ -1,6 +1,6 @@
 """A Dask cluster and what goes wrong with one, said in terms of partitions.
 
-Dask is imported when a cluster is first asked for: `pip install 'teaser[dask]'`.
+Dask is imported when a cluster is first used: `pip install 'teaser-recommender[dask]'`.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from teaser._version import __version__
 from teaser.data.reading.partitions import Part
-from teaser.errors import ClusterError, ParameterError, TeaserError
+from teaser.errors import ClusterError, MissingPackageError, ParameterError, TeaserError
 
 T = TypeVar("T")
 _AHEAD = 32
@@ -298,9 +298,7 @@ def _distributed() -> Any:
     try:
         return importlib.import_module("distributed")
     except ModuleNotFoundError as error:
-        raise ParameterError(
-            "A cluster needs Dask, which is not installed: pip install 'teaser[dask]'."
-        ) from error
+        raise MissingPackageError("A cluster", "Dask", extra="dask") from error
 
 
 def _first_line(error: BaseException) -> str:

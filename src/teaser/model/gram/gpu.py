@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.reading.partitions import Interactions
-from teaser.errors import ParameterError, ResourceError
+from teaser.errors import ParameterError, ResourceError, install_command
 from teaser.model.gram.blocks import Matrix, sparse_like
 from teaser.model.gram.operator import Gram
 
@@ -33,7 +33,7 @@ def cupy() -> Any:
     except ImportError as error:
         raise ResourceError(
             "device='cuda' needs CuPy, which is not installed. Install the package for your "
-            "version of CUDA: pip install 'teaser[cuda]', or use device='cpu'."
+            f"version of CUDA: {install_command('cuda')}, or use device='cpu'."
         ) from error
     except Exception as error:
         raise ResourceError(

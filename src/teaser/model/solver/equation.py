@@ -3,7 +3,7 @@
     A(E) = B,    A(E) = P((G + l1 I) P(E D')) D + l2 E,    B = P(G) D,
 
 where P(M) is M with a zero diagonal. It is evaluated in items x tags form only; see
-docs/model.md for the derivation.
+docs/users/model.md for the derivation.
 """
 
 from dataclasses import dataclass

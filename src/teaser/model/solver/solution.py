@@ -15,7 +15,7 @@ Array = NDArray[Any]
 Callback = Callable[[int, float], None]
 
 # The least tolerance: rounding leaves residuals of up to 5e-7 in single and 2e-15 in double
-# precision (docs/model.md).
+# precision (docs/users/model.md).
 LEAST_TOL = {"float32": 1e-6, "float64": 1e-14}
 
 

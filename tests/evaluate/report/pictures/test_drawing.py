@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import matplotlib as mpl
 import pytest
 
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 from teaser.evaluate.report.pictures.drawing import (
     INK,
     PALETTE,
@@ -112,7 +112,7 @@ def test_no_window_system_is_asked_for() -> None:
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ParameterError, match=r"teaser\[evaluate\]"), style("x"):
+    with pytest.raises(MissingPackageError, match=r"recommender\[evaluate\]"), style("x"):
         pass
 
 

@@ -1,4 +1,4 @@
-// Forms that swap their page in place. Without this file they work too, by loading the page anew.
+// Send forms with fetch and replace parts of the page. Without this file, forms load a new page.
 
 const FRAGMENT = { "X-Teaser-Fragment": "1" };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -6,7 +6,7 @@ const find = (key) => document.querySelector(`[data-key="${CSS.escape(key)}"]`);
 
 document.documentElement.classList.add("scripted");
 
-// One action after the other: what was pressed twice quickly counts twice.
+// Actions run one after the other, so that two quick presses both count.
 let queue = Promise.resolve();
 document.addEventListener("submit", (event) => {
   const form = event.target;
@@ -51,7 +51,7 @@ async function swap(fresh, keepsOrder) {
   await running.updateCallbackDone;
 }
 
-// Cards that can be seen glide to their new places.
+// Animate the visible cards to their new positions.
 function nameCards() {
   document.querySelectorAll("[data-card]").forEach((card, place) => {
     const box = card.getBoundingClientRect();
@@ -98,7 +98,7 @@ function replace(fresh, keepsOrder) {
   if (key) refocus(key, at);
 }
 
-// A press must not move the button from under the finger: rows keep their order until a new load.
+// Rows keep their order until the page is loaded again, so that a button stays under the pointer.
 function settle(list, keys) {
   if (!keys) return;
   const place = new Map(keys.map((k, i) => [k, i]));
@@ -118,7 +118,7 @@ function refocus(key, at) {
   if (panel && panel.scrollHeight > panel.clientHeight) panel.scrollTop += shift;
 }
 
-// Parts that are fetched when they are wanted.
+// Fetch parts of the page when they are opened.
 async function load(holder, query = "") {
   const target = holder.querySelector("[data-loaded]");
   const address = new URL(holder.dataset.load, location.href);
@@ -128,7 +128,7 @@ async function load(holder, query = "") {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const results = page.querySelector("[data-results]");
     if (results) target.replaceChildren(...results.childNodes);
-  } catch { /* the link or the form that stands there still works */ }
+  } catch { /* the link or form in its place still works */ }
 }
 
 function prepare() {
@@ -142,7 +142,7 @@ document.addEventListener("toggle", (event) => {
   if (details.open && details.matches?.("details[data-load]") && !details.querySelector("[data-loaded]").childElementCount) load(details);
 }, true);
 
-// What a person opened or closed stays so; the rest follows the new profile.
+// Details that the visitor opened or closed stay so; others follow the new page.
 const touched = new Set();
 document.addEventListener("click", (event) => {
   const details = event.target.closest("summary")?.parentElement;
@@ -157,7 +157,7 @@ document.addEventListener("input", (event) => {
   waiting = setTimeout(() => load(holder, event.target.value), 150);
 });
 
-// A slider says in words where it stands while it is moved.
+// Show the value of a slider in words while it moves.
 document.addEventListener("input", (event) => {
   const { said } = event.target.dataset;
   if (!said) return;
@@ -192,7 +192,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// The tour: a dialog that walks from part to part; parts that are not on the page are left out.
+// The tour: a dialog with one step for each part that is on the page.
 const tour = document.getElementById("tour");
 if (tour) {
   let steps = [];
@@ -233,7 +233,7 @@ if (tour) {
   if ("first" in tour.dataset && !localStorage.getItem("teaser-tour")) start();
 }
 
-// A tag that is tapped tells where its affinity comes from; its link is a page that says the same.
+// Show the page of a tag in a dialog instead of following its link.
 const about = document.createElement("dialog");
 const aboutSaid = document.createElement("p");
 about.id = "about";
@@ -267,7 +267,7 @@ async function openAbout(path, opener) {
   if (!about.open) about.showModal();
 }
 
-// The page behind a dialog is silent, so what a press did is said in it.
+// Live regions behind a modal dialog are not read out, so the effect is repeated inside it.
 async function refreshAbout() {
   const key = document.activeElement?.dataset?.key;
   try { await readAbout(); } catch { return about.close(); }
@@ -294,7 +294,7 @@ about.addEventListener("close", () => {
   same?.focus({ preventScroll: true });
 });
 
-// The search field proposes items and tags while one types; Enter alone loads the page of results.
+// Suggest items and tags while the visitor types; Enter alone opens the page of results.
 const field = document.getElementById("q");
 if (field) {
   const box = document.createElement("div");
@@ -344,7 +344,7 @@ if (field) {
       if (!response.ok) return close();
       known.set(words, await response.text());
       if (mine === asking && document.activeElement === field) show(known.get(words));
-    } catch { /* another letter came, or no answer: the page of results is still there */ }
+    } catch { /* aborted by another letter, or no answer: Enter still opens the results */ }
   };
   const go = (option) => {
     const path = option.dataset.href;
@@ -372,7 +372,7 @@ if (field) {
   });
 }
 
-// A picture that cannot be had gives way to a quiet one; the same goes for its like on a new page.
+// Replace pictures that cannot be loaded, also on parts that are fetched later.
 const missing = new Set();
 const markMissing = (image) => { missing.add(image.getAttribute("src")); image.dataset.missing = ""; };
 document.addEventListener("error", (event) => {

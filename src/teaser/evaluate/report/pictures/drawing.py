@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
-from teaser.errors import ParameterError
+from teaser.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,10 +121,7 @@ def style(name: str) -> Iterator[None]:
     try:
         import matplotlib as mpl
     except ImportError as error:
-        raise ParameterError(
-            "The pictures of a report need matplotlib. Install it with the experiments: "
-            "pip install 'teaser[evaluate]'"
-        ) from error
+        raise MissingPackageError("A report", "matplotlib", extra="evaluate") from error
     with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
         yield
 

@@ -1,0 +1,110 @@
+"""The input of the model for one request, and its answers as typed JSON."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teaser.app.api import requests, responses
+from teaser.app.api.reason_responses import named
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.personal_model import PersonalModel, read_about
+from teaser.data.ids import ItemId
+from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.errors import ParameterError
+from teaser.guide.variety import varied
+from teaser.profile import PressesLike, Profile, Steering
+
+
+@dataclass(frozen=True)
+class ModelInput:
+    """A history, presses, facts about the person and steering, beside a catalogue."""
+
+    catalogue: Catalogue
+    history: Iterable[ItemId]
+    presses: Mapping[Tag, int]
+    about: Sequence[Tag | str]
+    steering: Steering
+    personal: PersonalModel | None = None
+
+    @classmethod
+    def of_request(cls, catalogue: Catalogue, asked: requests.Taste) -> Self:
+        """Return the input that a request describes."""
+        about = read_about(asked.about, catalogue)
+        steering = Steering(scale=asked.scale, balance=asked.balance)
+        return cls(catalogue, asked.history, asked.net_presses(), about, steering)
+
+    @classmethod
+    def of_person(cls, personal: PersonalModel, scale: str, balance: float | None = None) -> Self:
+        """Return the input of a person; a balance that is given replaces the person's own."""
+        chosen = personal.state.balance if balance is None else balance
+        steering = Steering(scale=scale, balance=chosen)
+        taste = personal.history, personal.presses, personal.about
+        return cls(personal.catalogue, *taste, steering, personal)
+
+    def profile(self, presses: PressesLike | None = None) -> Profile:
+        """Return the profile, with other presses if they are given."""
+        pressed = self.presses if presses is None else presses
+        return self.catalogue.model.profile(
+            self.history, pressed, about=self.about, steering=self.steering
+        )
+
+    def recommend(self, asked: requests.ListOptions, variety: float) -> responses.Recommendations:
+        """Return a list; items that a person hid are left out."""
+        found = varied(
+            self.catalogue.model,
+            self.history,
+            self.presses,
+            variety=variety,
+            k=asked.k,
+            exclude_history=asked.exclude_history,
+            negative_reasons=asked.negative_reasons,
+            allowed=self._allowed(asked),
+            about=self.about,
+            steering=self.steering,
+        )
+        made = [responses.Recommendation.of(entry) for entry in found]
+        return responses.Recommendations(recommendations=made)
+
+    def explain(self, item_id: ItemId) -> responses.Explanation:
+        """Return the whole score of one item."""
+        found = self.catalogue.model.explain(
+            item_id, self.history, self.presses, about=self.about, steering=self.steering
+        )
+        return responses.Explanation.of_score(found)
+
+    def origins(self, text: str) -> responses.Origins:
+        """Return where the affinity with a tag comes from, the largest parts first."""
+        model = self.catalogue.model
+        tag = self._tag(text)
+        parts = model.origins(tag, self.history, self.about)
+        ordered = sorted(parts.items(), key=lambda pair: -abs(pair[1]))
+        return responses.Origins(
+            **named(tag),
+            affinity=self.profile().affinities[tag],
+            raw=sum(parts.values()),
+            origins=[
+                responses.Origin(
+                    item_id=source, title=model.title(model.items_.index_of(source)), part=part
+                )
+                for source, part in ordered
+                if not isinstance(source, Tag)
+            ],
+            about=[
+                responses.AboutOrigin(**named(source), part=part)
+                for source, part in ordered
+                if isinstance(source, Tag)
+            ],
+        )
+
+    def _allowed(self, asked: requests.ListOptions) -> NDArray[np.bool_]:
+        if self.catalogue.dates is None and (asked.first_date or asked.last_date):
+            raise ParameterError("This catalogue has no dates. Leave first_date and last_date out.")
+        tags = [self._tag(text) for text in asked.only_tags]
+        allowed = self.catalogue.allowed(tags, first=asked.first_date, last=asked.last_date)
+        return self.personal.shown(allowed) if self.personal else allowed
+
+    def _tag(self, text: str) -> Tag:
+        return self.catalogue.model.tags_[resolve_tag(text, self.catalogue.tag_index)]

@@ -1,0 +1,186 @@
+"""A person as typed JSON: the state, links that show it, and every action."""
+
+from datetime import datetime
+from typing import Self
+
+from pydantic import BaseModel
+
+from teaser.app.api.requests import ItemId, Press, Share, example
+from teaser.app.people.events import Event, Kind, State, fold, told_about
+from teaser.app.people.store import Store, StoredEvent, StoredShare
+from teaser.app.serving.catalogue import Catalogue
+from teaser.data.tagging.tag import Tag
+
+_ID = "x1Ck0b0s0mA6jH5nQ2yq5QJm3n8cQ0W7rT9uVxYzAbE"
+_TIME = "2026-05-01T12:00:00Z"
+_PERSON = {
+    "person_id": _ID,
+    "history": ["e0001", "e0002"],
+    "presses": [{"tag": "town=Ghent", "steps": 3}],
+    "hidden": [],
+    "variety": 0.0,
+    "balance": 0.5,
+    "about": [],
+    "can_undo": True,
+    "can_redo": False,
+    "n_events": 3,
+    "unknown_items": [],
+    "unknown_tags": [],
+    "unknown_about": [],
+    "note": None,
+}
+_LINK = {"share_id": "0f3a5b7c9d1e2f40", "place": 3, "created_at": _TIME}
+_EVENT = {
+    "place": 1,
+    "at": _TIME,
+    "kind": "view",
+    "item_id": "e0001",
+    "presses": [],
+    "variety": None,
+    "balance": None,
+    "about": None,
+}
+
+
+class Person(BaseModel):
+    """The state of a person.
+
+    `unknown_items`, `unknown_tags` and `unknown_about` are the names in it that the present model
+    does not have; they are stored and have no effect until a model has them. `note` says why an
+    action was not stored.
+    """
+
+    model_config = example(**_PERSON)
+
+    person_id: str
+    history: list[ItemId]
+    presses: list[Press]
+    hidden: list[ItemId]
+    variety: Share
+    balance: Share
+    about: list[str]
+    can_undo: bool
+    can_redo: bool
+    n_events: int
+    unknown_items: list[ItemId]
+    unknown_tags: list[str]
+    unknown_about: list[str]
+    note: str | None
+
+    @classmethod
+    def of(
+        cls, person_id: str, state: State, catalogue: Catalogue, *, note: str | None = None
+    ) -> Self:
+        """Return a state beside the present catalogue."""
+        items, tags = catalogue.model.items_, catalogue.tag_index
+        return cls(
+            person_id=person_id,
+            history=list(state.history),
+            presses=[Press(tag=tag, steps=steps) for tag, steps in state.presses.items()],
+            hidden=list(state.hidden),
+            variety=state.variety,
+            balance=state.balance,
+            about=list(state.about),
+            can_undo=state.undoable is not None,
+            can_redo=state.redoable is not None,
+            n_events=state.n_events,
+            unknown_items=[i for i in (*state.history, *state.hidden) if i not in items],
+            unknown_tags=[text for text in state.presses if Tag.parse(text) not in tags],
+            unknown_about=[t for t in state.about if Tag.parse(t) not in catalogue.user_tag_index],
+            note=note,
+        )
+
+
+class Link(BaseModel):
+    """A link that shows a person's state, read-only, as it was after `place` actions.
+
+    `share_id` is the name by which the link is ended; its path is returned only when it is made.
+    """
+
+    model_config = example(**_LINK)
+
+    share_id: str
+    place: int
+    created_at: datetime
+
+    @classmethod
+    def of(cls, share: StoredShare) -> Self:
+        """Return a share of the store."""
+        return cls.model_validate(share, from_attributes=True)
+
+
+class NewLink(Link):
+    """A new link: the site shows the state at `path`."""
+
+    model_config = example(**_LINK, path="/s/Xz0kq5QJm3n8cQ0W7rT9uVxYzAbEx1Ck0b0s0mA6jH5")
+
+    path: str
+
+
+class Links(BaseModel):
+    """The links of a person that are in use, the oldest first."""
+
+    model_config = example(shares=[_LINK])
+
+    shares: list[Link]
+
+
+class Steps(BaseModel):
+    """The steps of one press on a tag; steps that took back earlier presses are included."""
+
+    model_config = example(tag="town=Ghent", steps=3)
+
+    tag: str
+    steps: int
+
+
+class ExportedEvent(BaseModel):
+    """One action, with its place among the person's actions and its time."""
+
+    model_config = example(**_EVENT)
+
+    place: int
+    at: datetime
+    kind: Kind
+    item_id: ItemId | None
+    presses: list[Steps]
+    variety: float | None
+    balance: float | None
+    about: list[str] | None
+
+    @classmethod
+    def of(cls, event: StoredEvent) -> Self:
+        """Return an event of the store."""
+        return cls(
+            place=event.place,
+            at=event.at,
+            kind=event.kind,
+            item_id=event.data.get("item"),
+            presses=[Steps(tag=t, steps=n) for t, n in event.data.get("presses", {}).items()],
+            variety=event.data.get("variety"),
+            balance=event.data.get("balance"),
+            about=told_about(event.data),
+        )
+
+
+class Export(BaseModel):
+    """All that is stored for a person: the state, links in use, and every action in order."""
+
+    model_config = example(person_id=_ID, state=_PERSON, shares=[_LINK], events=[_EVENT])
+
+    person_id: str
+    state: Person
+    shares: list[Link]
+    events: list[ExportedEvent]
+
+
+def export_of(store: Store, person_id: str | None, catalogue: Catalogue) -> Export:
+    """Return all that is stored for a person; nothing for a visitor without a person."""
+    events, shares = store.kept(person_id) if person_id else ([], [])
+    state = fold(Event(e.kind, e.data) for e in events)
+    return Export(
+        person_id=person_id or "",
+        state=Person.of(person_id or "", state, catalogue),
+        shares=[Link.of(share) for share in shares],
+        events=[ExportedEvent.of(event) for event in events],
+    )

@@ -1,0 +1,116 @@
+"""The two kinds of reason as typed JSON: a tag, or a viewed item."""
+
+from collections.abc import Iterable
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, Field
+from typing_extensions import TypeAliasType
+
+from teaser import explain as why
+from teaser.app.api.requests import ItemId, example
+from teaser.data.tagging.tag import Tag
+
+NAMED = {"tag": "type=Concert", "feature": "type", "value": "Concert"}
+REASON = {
+    "kind": "tag",
+    **NAMED,
+    "contribution": 0.6,
+    "share": 0.75,
+    "affinity": 0.6,
+    "weight": 1.0,
+}
+VIEWED = {
+    "kind": "viewed",
+    "item_id": "e0001",
+    "title": "Jazz by night",
+    "contribution": 0.2,
+    "share": 0.25,
+}
+
+
+class Named(BaseModel):
+    """A tag: its text, and its feature and value."""
+
+    model_config = example(**NAMED)
+
+    tag: str
+    feature: str
+    value: str
+
+
+class Reason(Named):
+    """The contribution of one tag to the score of an item.
+
+    The contributions of all tags and viewed items sum to the score. `share` is signed, and the
+    absolute shares sum to 1. `weight` is the weight of the tag for the item.
+    """
+
+    model_config = example(**REASON)
+
+    kind: Literal["tag"]
+    contribution: float
+    share: float
+    affinity: float
+    weight: float
+
+    @classmethod
+    def of(cls, reason: why.Reason) -> Self:
+        """Return a reason of the library."""
+        return cls(
+            kind="tag",
+            **named(reason.tag),
+            contribution=reason.contribution,
+            share=reason.share,
+            affinity=reason.affinity,
+            weight=reason.weight,
+        )
+
+
+class ViewedReason(BaseModel):
+    """The contribution of one viewed item to the score of an item, beside the tags.
+
+    Only models with a remainder have such reasons.
+    """
+
+    model_config = example(**VIEWED)
+
+    kind: Literal["viewed"]
+    item_id: ItemId
+    title: str | None
+    contribution: float
+    share: float
+
+    @classmethod
+    def of(cls, reason: why.ViewedReason) -> Self:
+        """Return a reason of the library."""
+        return cls(
+            kind="viewed",
+            item_id=reason.item_id,
+            title=reason.title,
+            contribution=reason.contribution,
+            share=reason.share,
+        )
+
+
+# A named union, so that generated clients have one type for it.
+AnyReason = TypeAliasType(
+    "AnyReason",
+    Annotated[
+        Reason | ViewedReason,
+        Field(
+            discriminator="kind",
+            description="A tag or a viewed item, as `kind` says.",
+            examples=[REASON, VIEWED],
+        ),
+    ],
+)
+
+
+def reasons_of(reasons: Iterable[why.AnyReason]) -> list[Reason | ViewedReason]:
+    """Return reasons of the library, of both kinds."""
+    return [Reason.of(r) if isinstance(r, why.Reason) else ViewedReason.of(r) for r in reasons]
+
+
+def named(tag: Tag) -> dict[str, str]:
+    """Return the fields of a tag that every response about a tag has."""
+    return {"tag": str(tag), "feature": tag.feature, "value": tag.value}

@@ -1,0 +1,46 @@
+"""The origin of a request: forms are accepted from this site's own pages only."""
+
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from teaser.errors import ForeignOriginError
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def need_own_origin(request: Request) -> None:
+    """Raise `ForeignOriginError` unless the headers show that a page of this site sent the form."""
+    site = request.headers.get("sec-fetch-site")
+    source = request.headers.get("origin") or request.headers.get("referer")
+    is_own = _origin(source) == own_origin(request) if source else site == "same-origin"
+    if not is_own or site in ("cross-site", "same-site"):
+        raise ForeignOriginError
+
+
+def own_origin(request: Request) -> str | None:
+    """Return the scheme, host and port under which a request reached this site.
+
+    The scheme is the one that a trusted proxy reports (`Settings.proxies`), and https where
+    cookies are secure (see `teaser.app.http.middleware`).
+    """
+    return _origin(f"{request.url.scheme}://{request.headers.get('host', '')}")
+
+
+def local_path(text: str) -> str:
+    """Return a path on this site unchanged, and `/` for anything else."""
+    is_local = text.startswith("/") and not text.startswith(("//", "/\\"))
+    return text if is_local and text.isprintable() else "/"
+
+
+def _origin(address: str) -> str | None:
+    """Return scheme, host and port of an address without a default port; None if it is invalid."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in _PORTS or not parts.hostname or "@" in parts.netloc:
+        return None
+    host = parts.hostname if port in (None, _PORTS[parts.scheme]) else f"{parts.hostname}:{port}"
+    return f"{parts.scheme}://{host}"

@@ -1,0 +1,102 @@
+"""Search for items and tags by name: in a language, ignoring accents and capitals."""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from teaser.app.i18n.texts import LANGUAGES, Texts
+from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.data.ids import ItemId
+from teaser.data.tagging.tag import Tag
+
+
+@dataclass(frozen=True)
+class NameMatches:
+    """Items and tags whose names match, as positions in the model, the best match first."""
+
+    catalogue: Catalogue
+    item_places: list[int]
+    tag_places: list[int]
+
+    def items(self, start: int, stop: int) -> list[ItemId]:
+        """Return the item ids of a slice of the matches."""
+        return [self.catalogue.model.items_[i] for i in self.item_places[start:stop]]
+
+    def tags(self, start: int, stop: int) -> list[Tag]:
+        """Return the tags of a slice of the matches."""
+        return [self.catalogue.model.tags_[j] for j in self.tag_places[start:stop]]
+
+
+def find_names(catalogue: Catalogue, words: str, texts: Texts) -> NameMatches:
+    """Return the items and tags whose names contain every word.
+
+    Names that start with the words come first, then names in which a word starts with the first
+    of them. Ties are ordered by popularity (items) or by number of items (tags).
+    """
+    query = normalize(words)
+    if not query:
+        return NameMatches(catalogue, [], [])
+    return NameMatches(
+        catalogue,
+        _matches(_item_names(catalogue), query),
+        _matches(_tag_names(catalogue, texts), query),
+    )
+
+
+def normalize(text: str) -> str:
+    """Return a text as it is compared: no accents, no capitals, single spaces."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return " ".join(letters.casefold().split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A position, the normalized name that orders the matches, and the text that is searched."""
+
+    place: int
+    name: str
+    text: str
+
+
+def _matches(names: Iterable[_Name], query: str) -> list[int]:
+    words = query.split()
+    found = [name for name in names if all(word in name.text for word in words)]
+    found.sort(key=lambda name: _rank(name.name, query, words[0]))
+    return [name.place for name in found]
+
+
+def _rank(name: str, query: str, word: str) -> int:
+    if name.startswith(query):
+        return 0
+    return 1 if f" {word}" in f" {name}" else 2
+
+
+@cached_per_catalogue(1)
+def _item_names(catalogue: Catalogue) -> list[_Name]:
+    """Return the names of all items, the most popular first."""
+    model = catalogue.model
+    order = np.argsort(-model.popularity_, kind="stable").tolist()
+    titles = [normalize(model.title(i) or "") for i in order]
+    ids = [normalize(str(model.items_[i])) for i in order]
+    return [
+        _Name(i, title or item_id, f"{title} {item_id}")
+        for i, title, item_id in zip(order, titles, ids, strict=True)
+    ]
+
+
+@cached_per_catalogue(len(LANGUAGES))
+def _tag_names(catalogue: Catalogue, texts: Texts) -> list[_Name]:
+    """Return the names of all tags, translated and as in the data, the most common first."""
+    tags = catalogue.model.tags_
+    order = np.argsort(-catalogue.tag_sizes, kind="stable").tolist()
+    return [
+        _Name(
+            j,
+            normalize(texts.tag(tags[j])),
+            normalize(f"{texts.feature(tags[j].feature)} {texts.tag(tags[j])} {tags[j]}"),
+        )
+        for j in order
+    ]

@@ -1,0 +1,140 @@
+"""What pages show of an item in a list: its card, a line of facts, the match and the reasons."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from teaser.app.i18n.texts import Texts
+from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.profile_view import TagRow, tag_names
+from teaser.data.ids import ItemId
+from teaser.data.tagging.tag import Tag
+from teaser.explain import AnyReason, Reason, Recommendation
+
+N_FACTS = 4
+# The features that come first in the line of facts, by the words that data use for them.
+_FIRST_FACTS = (
+    frozenset({"type", "kind", "category", "categories", "genre", "genres"}),
+    frozenset({"town", "city", "place", "venue", "location"}),
+    frozenset({"price", "cost", "fee"}),
+)
+_MAX_CACHED = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class ViewedRow:
+    """A viewed item that counts besides its tags; `item_id` is None for several together."""
+
+    item_id: ItemId | None
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRow:
+    """A reason of a card: its tag or viewed item, its share, and its start in the strip."""
+
+    row: TagRow | ViewedRow
+    share: float
+    start: float
+    matters_more: bool = False
+
+    @property
+    def width(self) -> float:
+        """The width in the strip in percent, less a gap to the next reason."""
+        return round(max(100 * abs(self.share) - 0.7, 0.3), 1)
+
+    @property
+    def side(self) -> str:
+        """`up` for a reason for the item, `down` for one against it."""
+        return "up" if self.share > 0 else "down"
+
+    @property
+    def is_viewed(self) -> bool:
+        """Whether the reason is a viewed item, not a tag."""
+        return isinstance(self.row, ViewedRow)
+
+
+@dataclass(frozen=True, slots=True)
+class CardView:
+    """An item in a list; without match and reasons if nothing is known about the person."""
+
+    card: Card
+    facts: tuple[str, ...]
+    match: float | None
+    reasons: list[ReasonRow]
+    moved: int | str | None
+
+
+def card_views(
+    personal: PersonalModel,
+    recommendations: Iterable[Recommendation],
+    texts: Texts,
+    moves: Mapping[ItemId, int | str] | None = None,
+) -> list[CardView]:
+    """Return the cards of a list."""
+    return [
+        CardView(
+            card=cached_card(personal.catalogue, entry.item_id),
+            facts=cached_facts(personal.catalogue, entry.item_id, texts),
+            match=None if personal.is_new else entry.match,
+            reasons=[] if personal.is_new else _reasons(entry.reasons, personal, texts),
+            moved=(moves or {}).get(entry.item_id),
+        )
+        for entry in recommendations
+    ]
+
+
+def plain_card(catalogue: Catalogue, item_id: ItemId, texts: Texts) -> CardView:
+    """Return an item as a card without match and reasons."""
+    facts = cached_facts(catalogue, item_id, texts)
+    return CardView(cached_card(catalogue, item_id), facts, None, [], None)
+
+
+@cached_per_catalogue(_MAX_CACHED)
+def cached_card(catalogue: Catalogue, item_id: ItemId) -> Card:
+    """Return the card of an item."""
+    return catalogue.card(item_id)
+
+
+@cached_per_catalogue(_MAX_CACHED)
+def cached_facts(catalogue: Catalogue, item_id: ItemId, texts: Texts) -> tuple[str, ...]:
+    """Return the line of facts of an item."""
+    return fact_line(cached_card(catalogue, item_id), texts)
+
+
+def fact_line(card: Card, texts: Texts) -> tuple[str, ...]:
+    """Return the facts under a title: a few values, the kind and the place first, and the date."""
+    values = [
+        texts.tag(Tag(name, value))
+        for name in sorted(card.facts, key=_fact_rank)
+        for value in card.facts[name]
+    ]
+    facts = tuple(dict.fromkeys(values))[:N_FACTS]
+    return (*facts, texts.date(card.date)) if card.date else facts
+
+
+def _fact_rank(feature: str) -> int:
+    words = feature.casefold().replace("_", " ").replace("-", " ").split()
+    ranks = (rank for rank, names in enumerate(_FIRST_FACTS) if names.intersection(words))
+    return next(ranks, len(_FIRST_FACTS))
+
+
+def _reasons(
+    reasons: Iterable[AnyReason], personal: PersonalModel, texts: Texts
+) -> list[ReasonRow]:
+    names = tag_names(personal.catalogue, texts)
+    rows = []
+    start = 0.0
+    for reason in reasons:
+        row: TagRow | ViewedRow
+        matters_more = False
+        if isinstance(reason, Reason):
+            matters_more = reason.matters_more
+            name = names[personal.catalogue.tag_index[reason.tag]]
+            presses = personal.presses.get(reason.tag, 0)
+            row = TagRow(reason.tag, name.text, name.full, reason.affinity, presses)
+        else:
+            row = ViewedRow(reason.item_id, reason.title or str(reason.item_id))
+        rows.append(ReasonRow(row, reason.share, round(start, 1), matters_more))
+        start += 100 * abs(reason.share)
+    return rows

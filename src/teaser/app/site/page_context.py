@@ -1,0 +1,118 @@
+"""What every page needs: the visitor, their state, the model, and the action just done."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from fastapi import Request, Response
+from numpy.typing import NDArray
+
+from teaser.app.actions import DEAF, LIMIT, decide
+from teaser.app.dependencies import catalogue_of, services_of
+from teaser.app.i18n.texts import Texts
+from teaser.app.people.events import Event, State, fold
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.filters import N_CARDS
+from teaser.app.site.list_changes import (
+    ActionSummary,
+    compare,
+    describe_action,
+    describe_effect,
+)
+from teaser.app.site.rendering import render
+from teaser.app.site.visitor import Visitor, visitor_of
+from teaser.errors import TeaserError
+from teaser.explain import Recommendation
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """The visitor, their state, and the catalogue that answers this request.
+
+    `event` is the action that led to the page, if there was one, and `before` the state before it.
+    """
+
+    visitor: Visitor
+    catalogue: Catalogue
+    state: State
+    before: State
+    event: Event | None
+
+    @property
+    def texts(self) -> Texts:
+        """The texts in the visitor's language."""
+        return self.visitor.texts
+
+    @cached_property
+    def personal(self) -> PersonalModel:
+        """The model with the visitor's state."""
+        return PersonalModel(self.catalogue, self.state)
+
+    def summary(
+        self,
+        after: list[Recommendation] | None = None,
+        *,
+        k: int = N_CARDS,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> ActionSummary | None:
+        """Return what the last action did to the list; None without an action.
+
+        `after` is the list after the action, if the page has computed it already.
+        """
+        if self.event is None:
+            return None
+        earlier = PersonalModel(self.catalogue, self.before)
+        items = self.catalogue.model.items_
+        old = [items[i] for i in earlier.rank(k=k, allowed=allowed).tolist()]
+        if after is None:
+            new = [items[i] for i in self.personal.rank(k=k, allowed=allowed).tolist()]
+        else:
+            new = [entry.item_id for entry in after]
+        change = compare(old, new)
+        action = describe_action(self.event, self.before, self.catalogue, self.texts)
+        if self.event.kind == "press" and np.array_equal(
+            earlier.profile.values, self.personal.profile.values
+        ):
+            is_stored = self.before.n_events != self.state.n_events
+            return ActionSummary(action, self.texts(LIMIT), change, is_stored)
+        if self.event.kind == "press" and self.personal.profile.tags_weight == 0:
+            return ActionSummary(action, self.texts(DEAF), change)
+        return ActionSummary(action, describe_effect(change, self.texts), change)
+
+    def render(self, request: Request, template: str, **values: Any) -> Response:
+        """Return a page in the visitor's language, with the buttons for their state."""
+        return render(request, self.visitor, template, state=self.state, **values)
+
+
+def page_context_of(request: Request) -> PageContext:
+    """Return the context of a request for a page.
+
+    `did` in its address is the number of events after the action that led to it; `far` holds
+    presses that changed nothing and were not stored.
+    """
+    visitor, catalogue = visitor_of(request), catalogue_of(request)
+    if visitor.person_id is None:
+        return PageContext(visitor, catalogue, State(), State(), None)
+    stored = services_of(request).store.events(visitor.person_id)
+    events = [Event(e.kind, e.data) for e in stored]
+    state = fold(events)
+    unstored = _unstored_press(request.query_params.get("far"), catalogue, state)
+    if unstored:
+        return PageContext(visitor, catalogue, state, state, unstored)
+    if not events or request.query_params.get("did") != str(len(events)):
+        return PageContext(visitor, catalogue, state, State(), None)
+    return PageContext(visitor, catalogue, state, fold(events[:-1]), events[-1])
+
+
+def _unstored_press(text: str | None, catalogue: Catalogue, state: State) -> Event | None:
+    """Return the presses in an address, if it is true that they would change nothing."""
+    try:
+        presses = json.loads(text or "")
+        event = Event("press", {"presses": dict(presses)})
+        is_unstored = bool(presses) and decide(state, event, catalogue) is None
+    except (ValueError, TypeError, RecursionError, TeaserError):
+        return None
+    return event if is_unstored else None

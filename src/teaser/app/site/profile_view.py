@@ -1,0 +1,247 @@
+"""What pages show of a profile: features with their tags, statements, certainty."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teaser.app.i18n.texts import LANGUAGES, Texts
+from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.data.tagging.tag import Tag
+from teaser.guide import statements, undo_presses
+from teaser.model.base import top_k
+from teaser.profile import MAX_PRESSES, POPULARITY
+
+SHOWN_TAGS = 4
+OPEN_FEATURES = 3
+INLINE_TAGS = 12
+N_STATEMENTS = 3
+_NO_PLACES = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class TagRow:
+    """A tag with its affinity, its presses, and a bar that ends at -1 and 1."""
+
+    tag: Tag
+    text: str
+    label: str
+    affinity: float
+    presses: int
+
+    @property
+    def length(self) -> float:
+        """The length of the bar in percent."""
+        return round(100 * min(1.0, abs(self.affinity)), 1)
+
+    @property
+    def side(self) -> str:
+        """The direction of the bar: `up`, `down` or empty."""
+        return "up" if self.affinity > 0 else "down" if self.affinity < 0 else ""
+
+    @property
+    def can_rise(self) -> bool:
+        """Whether + moves the affinity; see `teaser.app.actions`."""
+        return self.presses < MAX_PRESSES and (self.affinity < 1 or self.presses < 0)
+
+    @property
+    def can_fall(self) -> bool:
+        """Whether - moves the affinity."""
+        return self.presses > -MAX_PRESSES and (self.affinity > -1 or self.presses > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureView:
+    """A feature: its impact, its most influential tags, and the other tags if they are few."""
+
+    name: str
+    label: str
+    impact: float
+    rows: list[TagRow]
+    more: list[TagRow]
+    n_more: int
+    is_open: bool
+
+    @property
+    def length(self) -> float:
+        """The length of the impact's bar in percent."""
+        return round(100 * self.impact, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class StatementView:
+    """A sentence about a person's taste, and the presses that take it back."""
+
+    leaning: int
+    labels: list[str]
+    presses: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileView:
+    """The profile panel of a page."""
+
+    statements: list[StatementView]
+    features: list[FeatureView]
+    certainty: str
+    n_presses: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagName:
+    """The names of a tag: in forms, on screen, and on screen where the feature is not shown.
+
+    `full` includes the feature if another feature has a tag of the same value.
+    """
+
+    text: str
+    label: str
+    full: str
+
+
+@cached_per_catalogue(len(LANGUAGES))
+def tag_names(catalogue: Catalogue, texts: Texts) -> list[TagName]:
+    """Return the names of every tag of the model."""
+    counts = Counter(tag.value for tag in catalogue.model.tags_)
+    names = []
+    for tag in catalogue.model.tags_:
+        label = texts.tag(tag)
+        full = label if counts[tag.value] < 2 else f"{label} ({texts.feature(tag.feature)})"
+        names.append(TagName(str(tag), label, full))
+    return names
+
+
+def tag_label(tag: Tag, catalogue: Catalogue, texts: Texts) -> str:
+    """Return a tag's value, with its feature where another feature has the same value."""
+    place = catalogue.tag_index.get(tag)
+    return texts.tag(tag) if place is None else tag_names(catalogue, texts)[place].full
+
+
+def tag_row(tag: Tag, affinity: float, personal: PersonalModel, texts: Texts) -> TagRow:
+    """Return the row of one tag."""
+    name = tag_names(personal.catalogue, texts)[personal.catalogue.tag_index[tag]]
+    return TagRow(tag, name.text, name.label, affinity, personal.presses.get(tag, 0))
+
+
+def profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool = True) -> ProfileView:
+    """Return the profile, the feature of most impact first.
+
+    `is_own=False` is for a profile that somebody else shared.
+    """
+    impacts = personal.profile.impacts
+    pressed = {tag.feature for tag in personal.presses}
+    names = sorted(_places(personal.catalogue), key=lambda name: -impacts.get(name, 0.0))
+    features = [
+        _feature_view(name, personal, texts, is_open=place < OPEN_FEATURES or name in pressed)
+        for place, name in enumerate(names)
+    ]
+    return ProfileView(
+        statements=_statements(personal, texts),
+        features=features,
+        certainty=describe_certainty(personal, texts, is_own=is_own),
+        n_presses=sum(map(abs, personal.presses.values())),
+    )
+
+
+def feature_rows(personal: PersonalModel, feature: str, texts: Texts) -> list[TagRow]:
+    """Return all tags of a feature, the most influential first; ties by number of items."""
+    places = _places(personal.catalogue)[feature].tolist()
+    return _rows(_by_influence(personal, places), personal, texts)
+
+
+def describe_certainty(personal: PersonalModel, texts: Texts, *, is_own: bool = True) -> str:
+    """Describe how certain the profile is and what it is based on; facts only to its owner."""
+    if personal.is_new and is_own:
+        return texts("I know nothing about you yet, so I show what many people like.")
+    if personal.is_new:
+        return texts("Nothing is known of this person yet; the list is what many people like.")
+    certainty = personal.profile.certainty
+    if certainty < 0.35:
+        sure = texts("Not sure at all")
+    elif certainty < 0.5:
+        sure = texts("A first guess")
+    elif certainty < 0.7:
+        sure = texts("Getting an idea")
+    else:
+        sure = texts("Fairly sure")
+    seen = texts.count("{n} item seen", "{n} items seen", len(personal.history))
+    n_presses = sum(map(abs, personal.presses.values()))
+    pressed = texts.count("{n} press", "{n} presses", n_presses)
+    if not personal.about or not is_own:
+        return texts("{sure}: {seen}, {pressed}.", sure=sure, seen=seen, pressed=pressed)
+    known = texts.count("{n} fact about you", "{n} facts about you", len(personal.about))
+    return texts(
+        "{sure}: {seen}, {pressed}, {known}.", sure=sure, seen=seen, pressed=pressed, known=known
+    )
+
+
+def _feature_view(
+    name: str, personal: PersonalModel, texts: Texts, *, is_open: bool
+) -> FeatureView:
+    places = _places(personal.catalogue)[name]
+    index = personal.catalogue.tag_index
+    is_short = len(places) <= SHOWN_TAGS + INLINE_TAGS
+    ordered = _by_influence(personal, places.tolist()) if is_short else _leading(personal, places)
+    first = ordered[:SHOWN_TAGS]
+    pressed = {index[tag] for tag in personal.presses if tag.feature == name}.difference(first)
+    common = [j for j in places.tolist() if j in pressed] if pressed else []
+    shown = first + _by_influence(personal, common)
+    rest = [j for j in ordered if j not in shown] if is_short else []
+    return FeatureView(
+        name=name,
+        label=texts.feature(name),
+        impact=personal.profile.impacts.get(name, 0.0),
+        rows=_rows(shown, personal, texts),
+        more=_rows(rest, personal, texts),
+        n_more=len(places) - len(shown),
+        is_open=is_open,
+    )
+
+
+def _by_influence(personal: PersonalModel, places: list[int]) -> list[int]:
+    """Return tags by the size of their affinity; the order of ties is kept."""
+    size = dict(zip(places, np.abs(personal.profile.values[places]).tolist(), strict=True))
+    return sorted(places, key=size.__getitem__, reverse=True)
+
+
+def _leading(personal: PersonalModel, places: NDArray[Any]) -> list[int]:
+    """Return the first tags of `_by_influence` without sorting the rest."""
+    size = np.abs(personal.profile.values[places])
+    found: list[int] = places[top_k(size, SHOWN_TAGS, exclude=_NO_PLACES, tie=size)].tolist()
+    return found
+
+
+def _rows(places: list[int], personal: PersonalModel, texts: Texts) -> list[TagRow]:
+    names, tags = tag_names(personal.catalogue, texts), personal.catalogue.model.tags_
+    affinities = personal.profile.values[places].tolist()
+    presses = personal.presses
+    return [
+        TagRow(tags[j], names[j].text, names[j].label, affinity, presses.get(tags[j], 0))
+        for j, affinity in zip(places, affinities, strict=True)
+    ]
+
+
+@cached_per_catalogue(1)
+def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
+    """Return the positions of the tags of each feature, the most common first."""
+    index = catalogue.tag_index
+    common = {**catalogue.features, POPULARITY.feature: [POPULARITY]}
+    names = dict.fromkeys(tag.feature for tag in catalogue.model.tags_)
+    return {name: np.array([index[tag] for tag in common[name]]) for name in names}
+
+
+def _statements(personal: PersonalModel, texts: Texts) -> list[StatementView]:
+    found = []
+    for statement in statements(personal.profile, limit=N_STATEMENTS):
+        presses = undo_presses(statement, personal.learned, personal.presses)
+        found.append(
+            StatementView(
+                leaning=statement.leaning,
+                labels=[tag_label(tag, personal.catalogue, texts) for tag in statement.tags],
+                presses={str(tag): steps for tag, steps in presses.items()},
+            )
+        )
+    return found

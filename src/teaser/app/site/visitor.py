@@ -1,0 +1,68 @@
+"""The visitor behind a request: person, language, theme, and whether they skipped the start."""
+
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from teaser.app.dependencies import Services, services_of
+from teaser.app.http.identity import holder_of, new_token
+from teaser.app.i18n.texts import Texts, choose_language, texts_in
+
+LANGUAGE = "teaser_language"
+THEME = "teaser_theme"
+SKIPPED = "teaser_skipped"
+THEMES = ("auto", "light", "dark")
+FRAGMENT = "x-teaser-fragment"
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """What the headers of a request say about its sender.
+
+    Attributes
+    ----------
+    person_id
+        The person who holds the token in the cookie; None for a new visitor.
+    texts
+        The texts in the visitor's language.
+    theme
+        `auto`, `light` or `dark`.
+    has_skipped
+        Whether the visitor skipped the quick start.
+    wants_fragment
+        Whether the page's script asks for the parts that it replaces.
+    token
+        The token in the cookie, if it belongs to a person or this server signed it.
+    """
+
+    person_id: str | None
+    texts: Texts
+    theme: str
+    has_skipped: bool
+    wants_fragment: bool
+    token: str | None = None
+
+
+def visitor_of(request: Request, *, with_person: bool = True) -> Visitor:
+    """Return the visitor who made a request; `with_person=False` spares the query to the store."""
+    cookies = request.cookies
+    store = services_of(request).store
+    token, person_id = holder_of(cookies, store) if with_person else (None, None)
+    theme = cookies.get(THEME, "auto")
+    language = choose_language(cookies.get(LANGUAGE), request.headers.get("accept-language"))
+    return Visitor(
+        person_id=person_id,
+        texts=texts_in(language),
+        theme=theme if theme in THEMES else "auto",
+        has_skipped=SKIPPED in cookies,
+        wants_fragment=FRAGMENT in request.headers,
+        token=token,
+    )
+
+
+def ensure_person(visitor: Visitor, services: Services) -> tuple[str, str | None]:
+    """Return the visitor's person, created if needed, and then also the token for the cookie."""
+    if visitor.person_id is not None:
+        return visitor.person_id, None
+    token = visitor.token or new_token(services.store.signing_key)
+    return services.store.create_person(token=token)

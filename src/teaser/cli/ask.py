@@ -1,0 +1,177 @@
+"""The commands that ask a saved model: profile, recommend, explain, info."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+from rich.markup import escape
+
+from teaser import artifact
+from teaser.cli import output
+from teaser.cli.options import (
+    About,
+    AsJson,
+    Balance,
+    Folder,
+    History,
+    ModelFolder,
+    Press,
+    Scale,
+    read_history,
+    read_presses,
+    refuse_unused,
+)
+from teaser.cli.output import out, print_json
+from teaser.data.dataset import Dataset
+from teaser.data.tagging.tag import Tag
+from teaser.errors import ParameterError
+from teaser.model import load
+from teaser.model.teaser import Teaser
+from teaser.profile import Steering
+
+commands = typer.Typer()
+
+
+@commands.command()
+def profile(
+    model: ModelFolder,
+    *,
+    history: History = None,
+    press: Press = None,
+    about: About = None,
+    top: Annotated[int, typer.Option(min=1, help="Number of tags of each feature.")] = 4,
+    scale: Scale = "robust",
+    as_json: AsJson = False,
+) -> None:
+    """Show the profile of a person: impacts of features, affinities with tags."""
+    fitted = load(model, Teaser)
+    seen, presses = read_history(fitted.items_, history), read_presses(press)
+    found = fitted.profile(seen, presses, about=about, steering=Steering(scale=scale))
+    if as_json:
+        print_json(output.as_profile(found))
+        return
+    out.print(output.draw_profile(found, per_feature=top))
+
+
+@commands.command()
+def recommend(
+    model: ModelFolder,
+    *,
+    history: History = None,
+    press: Press = None,
+    about: About = None,
+    k: Annotated[int, typer.Option("--k", "-k", help="Number of items.")] = 10,
+    exclude_history: Annotated[
+        bool,
+        typer.Option(
+            "--exclude-history/--include-history", help="Whether to leave out viewed items."
+        ),
+    ] = True,
+    negative: Annotated[bool, typer.Option(help="Whether to show reasons against too.")] = True,
+    scale: Scale = "robust",
+    balance: Balance = 0.5,
+    as_json: AsJson = False,
+) -> None:
+    """List the best items for a person, each with its signed reasons."""
+    fitted = load(model, Teaser)
+    found = fitted.recommend(
+        read_history(fitted.items_, history),
+        read_presses(press),
+        k=k,
+        exclude_history=exclude_history,
+        negative_reasons=negative,
+        about=about,
+        steering=Steering(scale=scale, balance=balance),
+    )
+    if as_json:
+        print_json([output.as_recommendation(r) for r in found])
+        return
+    out.print(output.draw_recommendations(found))
+
+
+@commands.command()
+def explain(
+    model: ModelFolder,
+    item: Annotated[str | None, typer.Argument(help="The item to explain.")] = None,
+    *,
+    tag: Annotated[
+        str | None, typer.Option(help="Explain the affinity with this tag (feature=value) instead.")
+    ] = None,
+    history: History = None,
+    press: Press = None,
+    about: About = None,
+    scale: Scale = "robust",
+    balance: Balance = 0.5,
+    as_json: AsJson = False,
+) -> None:
+    """Show every part of an item's score, or with --tag the origins of an affinity."""
+    if (item is None) == (tag is None):
+        raise ParameterError("Name either an item or --tag: one of them is explained.")
+    fitted = load(model, Teaser)
+    seen = read_history(fitted.items_, history)
+    if tag is not None:
+        refuse_unused("--tag: presses do not change the origins of an affinity", press=press)
+        _explain_tag(fitted, tag, seen, about, as_json=as_json)
+        return
+    steering = Steering(scale=scale, balance=balance)
+    found = fitted.explain(str(item), seen, read_presses(press), about=about, steering=steering)
+    if as_json:
+        print_json(output.as_explanation(found))
+        return
+    out.print(f"[bold]{escape(found.title or str(found.item_id))}[/]", highlight=False)
+    out.print(output.draw_explanation(found))
+    for sentence in found.sentences()[:5]:
+        out.print(f"  {sentence}", highlight=False, markup=False)
+
+
+def _explain_tag(
+    model: Teaser, tag: str, history: list[str], about: list[str] | None, *, as_json: bool
+) -> None:
+    origins = model.origins(tag, history, about=about)
+    if as_json:
+        print_json([output.as_origin(name, part) for name, part in origins.items()])
+        return
+    out.print(output.draw_origins(origins, output.origin_titles(model, origins)))
+
+
+@commands.command()
+def info(
+    folder: Folder,
+    *,
+    find: Annotated[
+        str | None, typer.Option(help="List items and tags whose name contains this text.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Describe a saved folder; with --find, look up items and tags by name."""
+    if artifact.read_manifest(folder)["kind"] == "dataset":
+        data = Dataset.load(folder)
+        content, items, tags, rules = data.describe(), data.table, data.tags, data.rules
+    else:
+        model = load(folder)
+        content, items, tags, rules = model.describe(), model.table_, model.tags_, model.rules_
+    if find is not None:
+        content = _find_names(find, items, tags, rules.roles.get("title"))
+    if as_json:
+        print_json(content)
+        return
+    for line in output.draw_content(content):
+        out.print(line, soft_wrap=True)
+
+
+def _find_names(
+    text: str, items: pl.DataFrame, tags: Sequence[Tag], title: str | None
+) -> dict[str, Any]:
+    """Return the items and tags whose id, title or name contains a text, in any case."""
+    names = items.to_series(0).cast(str).to_list()
+    titles = items[title].cast(str).fill_null("").to_list() if title else [""] * len(names)
+    wanted = text.casefold()
+    return {
+        "items": {
+            name: shown
+            for name, shown in zip(names, titles, strict=True)
+            if wanted in f"{name} {shown}".casefold()
+        },
+        "tags": [str(tag) for tag in tags if wanted in str(tag).casefold()],
+    }

@@ -1,1 +1,0 @@
-"""Material and machinery of the generated catalogue of events."""

@@ -1,0 +1,149 @@
+"""Generates the events and the choices of users as tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+
+import polars as pl
+
+from teaser.data.dataset import Dataset
+from teaser.data.events.crowd import choose_events
+from teaser.data.events.event import Event, compose_events
+from teaser.data.tagging.rule_set import Category, ListOf, Rules
+from teaser.errors import ParameterError
+
+CATEGORY_COLUMNS = (
+    "type",
+    "theme",
+    "audience",
+    "region",
+    "town",
+    "day",
+    "setting",
+    "price_band",
+)
+LIST_SEPARATOR = "|"
+RULES = Rules(
+    (*map(Category, CATEGORY_COLUMNS), ListOf("labels", separator=LIST_SEPARATOR)),
+    {name: name for name in ("title", "picture", "description", "date")},
+)
+# The choices lie up to 120 days before the first event, and the last event about a year after it.
+_EARLIEST, _LATEST = date(1900, 1, 1), date(9000, 1, 1)
+
+
+@dataclass(frozen=True)
+class GeneratedEvents:
+    """Events and the choices of users.
+
+    Attributes
+    ----------
+    interactions : frame with ``user_id``, ``item_id`` and ``day``, one row a choice, each pair once
+    items : frame with one row an event. ``CATEGORY_COLUMNS`` hold one value a row; ``labels``
+        holds several, separated by ``LIST_SEPARATOR``, or "" for none. The other columns are to
+        be shown: ``item_id, title, description, latitude, longitude, price, venue, date,
+        end_date, picture`` (an SVG)
+    """
+
+    interactions: pl.DataFrame
+    items: pl.DataFrame
+
+
+def generate(
+    *, seed: int = 0, n_events: int = 2400, n_users: int = 9000, start: date | None = None
+) -> GeneratedEvents:
+    """Generate events and choices; the same seed, sizes and start give the same frames.
+
+    Towns are real, events and users are not. A user chooses by taste, distance from home, price,
+    language and the event's popularity, with noise. Users who share a taste or a neighbourhood
+    therefore choose alike.
+
+    Parameters
+    ----------
+    seed : 0 or more
+    n_events, n_users : how many of each, at least 1
+    start : the first day of the year in which the events take place; today by default
+    """
+    for name, value, least in (
+        ("seed", seed, 0),
+        ("n_events", n_events, 1),
+        ("n_users", n_users, 1),
+    ):
+        if value < least:
+            raise ParameterError(
+                f"{name} must be at least {least}, found {value}. Give a larger one."
+            )
+    events = compose_events(n_events, seed, _first_day(start))
+    user_index, event_index, days = choose_events(events, n_users, seed)
+    item_ids = _name_all("e", n_events)
+    interactions = pl.DataFrame(
+        {
+            "user_id": _name_all("p", n_users).gather(user_index),
+            "item_id": item_ids.gather(event_index),
+            "day": days,
+        }
+    )
+    return GeneratedEvents(interactions=interactions, items=_items(item_ids, events))
+
+
+def dataset(
+    *,
+    seed: int = 0,
+    n_events: int = 2400,
+    n_users: int = 9000,
+    start: date | None = None,
+    rules: Rules | str | Path | None = None,
+) -> Dataset:
+    """Generate events, and make a data set of them by ``RULES`` or by other tag rules."""
+    made = generate(seed=seed, n_events=n_events, n_users=n_users, start=start)
+    return Dataset.from_tables(
+        made.interactions, made.items, rules=RULES if rules is None else rules
+    )
+
+
+def _first_day(start: date | None) -> date:
+    if start is None:
+        return date.today()
+    if not isinstance(start, date):
+        raise ParameterError(
+            f"start must be a date, found {start!r}. Give one such as datetime.date(2026, 1, 1)."
+        )
+    day = start.date() if isinstance(start, datetime) else start
+    if not _EARLIEST <= day <= _LATEST:
+        raise ParameterError(
+            f"start must lie between {_EARLIEST} and {_LATEST}, found {day}. Give another date."
+        )
+    return day
+
+
+def _name_all(letter: str, count: int) -> pl.Series:
+    width = max(4, len(str(count)))
+    return pl.Series([f"{letter}{number:0{width}d}" for number in range(1, count + 1)])
+
+
+def _items(item_ids: pl.Series, events: list[Event]) -> pl.DataFrame:
+    occasions = [event.occasion for event in events]
+    return pl.DataFrame(
+        {
+            "item_id": item_ids,
+            "title": [event.title for event in events],
+            "description": [event.description for event in events],
+            "type": [occasion.offer.type for occasion in occasions],
+            "theme": [occasion.offer.theme for occasion in occasions],
+            "audience": [occasion.audience for occasion in occasions],
+            "region": [occasion.town.region for occasion in occasions],
+            "town": [occasion.town.name for occasion in occasions],
+            "latitude": [occasion.town.latitude for occasion in occasions],
+            "longitude": [occasion.town.longitude for occasion in occasions],
+            "day": [occasion.day for occasion in occasions],
+            "setting": [occasion.kind.setting for occasion in occasions],
+            "price": [occasion.price for occasion in occasions],
+            "price_band": [occasion.price_band for occasion in occasions],
+            "labels": [LIST_SEPARATOR.join(event.labels) for event in events],
+            "venue": [occasion.venue for occasion in occasions],
+            "date": [occasion.start for occasion in occasions],
+            "end_date": [occasion.end for occasion in occasions],
+            "picture": [event.picture for event in events],
+        }
+    )

@@ -1,0 +1,360 @@
+"""Persons over the API: what they do is stored, told apart, undone, exported and deleted."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app.conftest import API, TestClient, error_of, new_person
+
+from teaser import Teaser
+
+HISTORY = ["i0", "i2", "i4"]
+GHENT = {"tag": "town=Ghent", "steps": 3}
+
+
+class TestPeople:
+    def test_a_whole_course(self, client: TestClient, model: Teaser) -> None:
+        person = new_person(client)
+        for item_id in HISTORY:
+            client.post(f"{person}/views", json={"item_id": item_id})
+        client.post(f"{person}/presses", json=GHENT)
+        client.post(f"{person}/hidden", json={"item_id": "i6"})
+        state = client.get(person).json()
+        assert state == {
+            "person_id": person.split("/")[-1],
+            "history": HISTORY,
+            "presses": [GHENT],
+            "hidden": ["i6"],
+            "variety": 0.0,
+            "balance": 0.5,
+            "about": [],
+            "can_undo": True,
+            "can_redo": False,
+            "n_events": 5,
+            "unknown_items": [],
+            "unknown_tags": [],
+            "unknown_about": [],
+            "note": None,
+        }
+        found = client.get(f"{person}/recommendations", params={"k": 39}).json()["recommendations"]
+        expected = [r.item_id for r in model.recommend(HISTORY, {"town=Ghent": 3}, k=39)]
+        expected.remove("i6")
+        assert [r["item_id"] for r in found] == expected
+
+    def test_lists_and_profiles_equal_the_stateless_ones(self, client: TestClient) -> None:
+        person = new_person(client)
+        client.post(f"{person}/views", json={"item_id": "i3"})
+        client.post(f"{person}/presses", json=GHENT)
+        taste = {"history": ["i3"], "presses": [GHENT]}
+        options: dict[str, Any] = {
+            "k": 7,
+            "only_tags": ["type=film", "type=concert"],
+            "negative_reasons": False,
+            "variety": 0.4,
+            "scale": "paper",
+        }
+        with_state = client.get(f"{person}/recommendations", params=options).json()
+        assert with_state == client.post(f"{API}/recommend", json={**taste, **options}).json()
+        options = {"top": 1, "features": ["town", "type"], "scale": "paper"}
+        with_state = client.get(f"{person}/profile", params=options).json()
+        assert with_state == client.post(f"{API}/profile", json={**taste, **options}).json()
+
+    def test_reasons_and_origins_equal_the_stateless_ones(self, client: TestClient) -> None:
+        person = new_person(client)
+        for item_id in HISTORY:
+            client.post(f"{person}/views", json={"item_id": item_id})
+        client.post(f"{person}/presses", json=GHENT)
+        taste = {"history": HISTORY, "presses": [GHENT]}
+        for scale in ("robust", "paper"):
+            query = {"item_id": "i7", "scale": scale}
+            found = client.get(f"{person}/explanation", params=query).json()
+            assert found == client.post(f"{API}/explain", json={**taste, **query}).json()
+            assert sum(r["contribution"] for r in found["reasons"]) == pytest.approx(found["score"])
+            query = {"tag": "town=Ghent", "scale": scale}
+            found = client.get(f"{person}/origins", params=query).json()
+            assert found == client.post(f"{API}/origins", json={**taste, **query}).json()
+            assert {o["item_id"] for o in found["origins"]} <= set(HISTORY)
+        hidden = client.post(f"{person}/hidden", json={"item_id": "i7"})
+        assert hidden.status_code == 200
+        assert client.get(f"{person}/explanation?item_id=i7").status_code == 200
+
+    def test_wrong_questions_about_reasons_are_refused(self, client: TestClient) -> None:
+        person = new_person(client)
+        for path, status in (
+            ("explanation?item_id=j7", 404),
+            ("explanation", 422),
+            ("explanation?item_id=", 422),
+            ("explanation?item_id=i7&scale=huge", 422),
+            ("explanation?item_id=i7&more=1", 422),
+            ("origins?tag=town%3DGent", 404),
+            ("origins", 422),
+            ("origins?tag=Ghent", 404),
+        ):
+            error_of(client.get(f"{person}/{path}"), status)
+
+    def test_links_are_made_listed_and_ended_one_by_one(self, client: TestClient) -> None:
+        person = new_person(client)
+        client.post(f"{person}/views", json={"item_id": "i0"})
+        answer = client.post(f"{person}/shares")
+        assert answer.status_code == 201
+        first, second = answer.json(), client.post(f"{person}/shares").json()
+        assert first["place"] == 1
+        assert re.search(r"\bEvent 0\b", client.get(first["path"]).text)
+        listed = client.get(f"{person}/shares").json()["shares"]
+        assert [link["share_id"] for link in listed] == [first["share_id"], second["share_id"]]
+        assert first["path"].removeprefix("/s/") not in json.dumps(listed)
+        assert client.delete(f"{person}/shares/{first['share_id']}").status_code == 204
+        assert client.get(first["path"]).status_code == 404
+        assert client.get(second["path"]).status_code == 200
+        assert len(client.get(f"{person}/shares").json()["shares"]) == 1
+        said = error_of(client.delete(f"{person}/shares/{first['share_id']}"), 404)
+        assert said["code"] == "unknown_share"
+
+    def test_nobody_ends_or_sees_the_links_of_another(self, client: TestClient) -> None:
+        person, other = new_person(client), new_person(client)
+        made = client.post(f"{person}/shares").json()
+        error_of(client.delete(f"{other}/shares/{made['share_id']}"), 404)
+        assert client.get(f"{other}/shares").json() == {"shares": []}
+        assert client.get(made["path"]).status_code == 200
+        for wrong in ("x", "%25" * 16, "0" * 15 + "_", "G" * 16):
+            assert client.delete(f"{person}/shares/{wrong}").status_code in (404, 422)
+        assert len(client.get(f"{person}/shares").json()["shares"]) == 1
+
+    def test_views_can_be_removed_and_hiding_taken_back(self, client: TestClient) -> None:
+        person = new_person(client)
+        for item_id in HISTORY:
+            client.post(f"{person}/views", json={"item_id": item_id})
+        assert client.delete(f"{person}/views?item_id=i2").json()["history"] == ["i0", "i4"]
+        assert client.post(f"{person}/hidden", json={"item_id": "i2"}).json()["hidden"] == ["i2"]
+        assert client.delete(f"{person}/hidden?item_id=i2").json()["hidden"] == []
+        for path in ("views?item_id=i2", "hidden?item_id=i2", "views?item_id=none"):
+            said = error_of(client.delete(f"{person}/{path}"), 404)
+            assert said["code"] == "unknown_name"
+            assert repr(path.partition("=")[2]) in said["message"]
+
+    def test_variety_is_kept_and_used(self, client: TestClient) -> None:
+        person = new_person(client)
+        client.post(f"{person}/views", json={"item_id": "i0"})
+        plain = client.get(f"{person}/recommendations").json()
+        assert client.put(f"{person}/variety", json={"variety": 0.8}).json()["variety"] == 0.8
+        varied = client.get(f"{person}/recommendations").json()
+        assert varied != plain
+        asked = {"variety": 0}
+        assert client.get(f"{person}/recommendations", params=asked).json() == plain
+        error_of(client.put(f"{person}/variety", json={"variety": 2}), 422)
+
+    def test_undo_redo_and_reset(self, client: TestClient) -> None:
+        person = new_person(client)
+        client.post(f"{person}/views", json={"item_id": "i0"})
+        pressed = client.post(f"{person}/presses", json=GHENT).json()
+        undone = client.post(f"{person}/undo").json()
+        assert undone["presses"] == []
+        assert undone["can_redo"] is True
+        redone = client.post(f"{person}/redo").json()
+        assert {**redone, "n_events": 0} == {**pressed, "n_events": 0}
+        cleared = client.post(f"{person}/reset").json()
+        assert (cleared["history"], cleared["presses"]) == ([], [])
+        restored = client.post(f"{person}/undo").json()
+        assert (restored["history"], restored["presses"]) == (["i0"], [GHENT])
+
+    def test_there_is_an_end_to_undo_and_redo(self, client: TestClient) -> None:
+        person = new_person(client)
+        assert "nothing to undo" in error_of(client.post(f"{person}/undo"), 422)["message"]
+        assert "nothing to redo" in error_of(client.post(f"{person}/redo"), 422)["message"]
+
+    def test_presses_stay_within_their_range(self, client: TestClient) -> None:
+        person = new_person(client)
+        assert client.post(f"{person}/presses", json={"tag": "type=film"}).json()["presses"] == [
+            {"tag": "type=film", "steps": 1}
+        ]
+        for steps in (5, 6, -7, 0, 1.5, True, "1"):
+            asked = {"tag": "type=film", "steps": steps}
+            error_of(client.post(f"{person}/presses", json=asked), 422)
+        assert client.get(person).json()["n_events"] == 1
+        full = client.post(f"{person}/presses", json={"tag": "type=film", "steps": 4}).json()
+        once_more = client.post(f"{person}/presses", json={"tag": "type=film"}).json()
+        assert once_more == {**full, "note": "type=film: that is as far as it goes."}
+
+    def test_a_press_that_moves_nothing_is_not_kept(
+        self, client: TestClient, model: Teaser
+    ) -> None:
+        viewed, tag = next(
+            (i, str(t))
+            for i in model.items_
+            for t, a in model.profile([i]).affinities.items()
+            if a > 1
+        )
+        person = new_person(client)
+        before = client.post(f"{person}/views", json={"item_id": viewed}).json()
+        answer = client.post(f"{person}/presses", json={"tag": tag, "steps": 1})
+        assert answer.status_code == 200
+        assert answer.json() == {**before, "note": f"{tag}: that is as far as it goes."}
+        after = client.post(f"{person}/presses", json={"tag": tag, "steps": -1}).json()
+        assert (after["presses"], after["note"]) == ([{"tag": tag, "steps": -1}], None)
+        assert after["n_events"] == 2
+
+    def test_writes_that_name_the_unknown_are_refused(self, client: TestClient) -> None:
+        person = new_person(client)
+        for path, asked, closest in (
+            ("views", {"item_id": "j1"}, "i1"),
+            ("hidden", {"item_id": "j1"}, "i1"),
+            ("presses", {"tag": "town=Gent", "steps": 1}, "town=Ghent"),
+        ):
+            said = error_of(client.post(f"{person}/{path}", json=asked), 404)
+            assert f"Closest: {closest}" in said["message"]
+        assert client.get(person).json()["n_events"] == 0
+
+    def test_tags_are_kept_as_the_model_writes_them(self, client: TestClient) -> None:
+        person = new_person(client)
+        client.post(f"{person}/presses", json={"tag": " town = Ghent ", "steps": 1})
+        after = client.post(f"{person}/presses", json={"tag": "town=Ghent", "steps": 1}).json()
+        assert after["presses"] == [{"tag": "town=Ghent", "steps": 2}]
+
+    def test_an_export_holds_everything_with_its_time(self, client: TestClient) -> None:
+        person = new_person(client)
+        start = datetime.now(UTC)
+        client.post(f"{person}/views", json={"item_id": "i0"})
+        client.post(f"{person}/presses", json=GHENT)
+        client.put(f"{person}/variety", json={"variety": 0.5})
+        client.post(f"{person}/undo")
+        client.post(f"{person}/shares")
+        found = client.get(f"{person}/export").json()
+        assert found["person_id"] == person.split("/")[-1]
+        assert found["state"] == client.get(person).json()
+        assert found["shares"] == client.get(f"{person}/shares").json()["shares"]
+        assert len(found["shares"]) == 1
+        events = found["events"]
+        times = [datetime.fromisoformat(event.pop("at")) for event in events]
+        assert times == sorted(times)
+        assert start <= times[0] <= times[-1] <= datetime.now(UTC)
+        nothing: dict[str, Any] = {"item_id": None, "presses": [], "variety": None}
+        nothing |= {"balance": None, "about": None}
+        assert events == [
+            {**nothing, "place": 1, "kind": "view", "item_id": "i0"},
+            {**nothing, "place": 2, "kind": "press", "presses": [GHENT]},
+            {**nothing, "place": 3, "kind": "vary", "variety": 0.5},
+            {**nothing, "place": 4, "kind": "undo"},
+        ]
+
+    def test_a_deleted_person_is_unknown_everywhere(self, client: TestClient) -> None:
+        person = new_person(client)
+        client.post(f"{person}/views", json={"item_id": "i0"})
+        gone = client.delete(person)
+        assert (gone.status_code, gone.content) == (204, b"")
+        answers = [
+            client.get(person),
+            client.delete(person),
+            client.post(f"{person}/views", json={"item_id": "i0"}),
+            client.delete(f"{person}/views?item_id=i0"),
+            client.post(f"{person}/presses", json=GHENT),
+            client.post(f"{person}/hidden", json={"item_id": "i0"}),
+            client.delete(f"{person}/hidden?item_id=i0"),
+            client.put(f"{person}/variety", json={"variety": 0.5}),
+            client.put(f"{person}/balance", json={"balance": 0.5}),
+            client.put(f"{person}/about", json={"about": []}),
+            *(client.post(f"{person}/{act}") for act in ("undo", "redo", "reset")),
+            *(client.get(f"{person}/{p}") for p in ("recommendations", "profile", "export")),
+        ]
+        assert {error_of(answer, 404)["code"] for answer in answers} == {"unknown_person"}
+
+    def test_nobody_reads_or_changes_another(self, client: TestClient) -> None:
+        mine, other = new_person(client), new_person(client)
+        client.post(f"{mine}/views", json={"item_id": "i0"})
+        assert client.get(other).json()["history"] == []
+        client.post(f"{other}/reset")
+        assert client.get(mine).json()["history"] == ["i0"]
+        error_of(client.get(mine[:-1] + ("A" if mine[-1] != "A" else "B")), 404)
+        for wrong in ("x", "%27%20OR%201=1", "a" * 44, "%00" * 43, "*" * 43):
+            error_of(client.get(f"{API}/people/{wrong}"), 422)
+
+    def test_people_at_once_on_one_state_lose_nothing(
+        self, serve: Callable[..., TestClient], database_url: str
+    ) -> None:
+        client = serve(database_url=database_url)
+        person = new_person(client)
+
+        def view(number: int) -> int:
+            asked = {"item_id": f"i{number}"}
+            return int(client.post(f"{person}/views", json=asked).status_code)
+
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(view, range(40))) == [200] * 40
+        state = client.get(person).json()
+        assert sorted(state["history"]) == sorted(f"i{number}" for number in range(40))
+
+    def test_what_is_kept_has_an_end(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(max_events=2)
+        person = new_person(client)
+        for item_id in ("i0", "i1"):
+            client.post(f"{person}/views", json={"item_id": item_id})
+        said = error_of(client.post(f"{person}/undo"), 422)
+        assert "2 actions are stored" in said["message"]
+
+    def test_wrong_queries_are_422(self, client: TestClient) -> None:
+        person = new_person(client)
+        queries: list[tuple[str, dict[str, Any]]] = [
+            ("recommendations", {"k": 0}),
+            ("recommendations", {"k": 501}),
+            ("recommendations", {"variety": 2}),
+            ("recommendations", {"balance": -0.1}),
+            ("explanation", {"balance": "much", "item_id": "i1"}),
+            ("recommendations", {"first_date": "soon"}),
+            ("recommendations", {"kk": 5}),
+            ("profile", {"top": 0}),
+            ("profile", {"scale": "huge"}),
+        ]
+        for path, query in queries:
+            said = error_of(client.get(f"{person}/{path}", params=query), 422)
+            assert said["message"].startswith(f"query.{next(iter(query))}")
+
+
+class TestNewModel:
+    """State is keyed by names, so it survives another model."""
+
+    @pytest.fixture
+    def folder(self, model_folder: Path, tmp_path: Path) -> Path:
+        return Path(shutil.copytree(model_folder, tmp_path / "served"))
+
+    def replace_by_events(self, folder: Path, events_folder: Path) -> None:
+        shutil.rmtree(folder)
+        shutil.copytree(events_folder, folder)
+
+    def test_unknown_names_are_kept_and_play_no_part(
+        self,
+        serve: Callable[..., TestClient],
+        folder: Path,
+        model_folder: Path,
+        events_folder: Path,
+    ) -> None:
+        client = serve(model=folder)
+        person = new_person(client)
+        for item_id in ("i0", "i2"):
+            client.post(f"{person}/views", json={"item_id": item_id})
+        client.post(f"{person}/hidden", json={"item_id": "i3"})
+        before = client.post(f"{person}/presses", json=GHENT).json()
+        client.post(f"{person}/presses", json={"tag": "labels=late", "steps": -2})
+        list_before = client.get(f"{person}/recommendations").json()
+
+        self.replace_by_events(folder, events_folder)
+        assert client.post(f"{API}/admin/reload").json()["items"] == 200
+        state = client.get(person).json()
+        assert state["history"] == before["history"]
+        assert state["unknown_items"] == ["i0", "i2", "i3"]
+        assert state["unknown_tags"] == ["labels=late"]
+        cold = {"presses": [GHENT]}
+        expected = client.post(f"{API}/recommend", json=cold).json()
+        assert client.get(f"{person}/recommendations").json() == expected
+        assert client.get(f"{person}/profile").status_code == 200
+        assert client.delete(f"{person}/views?item_id=i0").json()["history"] == ["i2"]
+        client.post(f"{person}/undo")
+
+        shutil.rmtree(folder)
+        shutil.copytree(model_folder, folder)
+        client.post(f"{API}/admin/reload")
+        assert client.get(f"{person}/recommendations").json() == list_before

@@ -1,0 +1,51 @@
+"""Both kinds of reason as JSON: examples that are valid, and nothing lost from the library."""
+
+import pytest
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from teaser import Tag, Teaser
+from teaser.app.api import reason_responses as reason
+from teaser.explain import Reason, ViewedReason
+from teaser.profile import Steering
+
+KINDS = [reason.Named, reason.Reason, reason.ViewedReason]
+Any_: TypeAdapter[object] = TypeAdapter(reason.AnyReason)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda t: t.__name__)
+def test_examples_are_valid_and_whole(kind: type[BaseModel]) -> None:
+    schema = kind.model_json_schema(mode="serialization")
+    assert set(schema["required"]) == set(schema["properties"])
+    (example,) = schema["examples"]
+    assert kind.model_validate(example).model_dump(mode="json") == example
+
+
+def test_the_kind_tells_which_it_is() -> None:
+    assert isinstance(Any_.validate_python(reason.REASON), reason.Reason)
+    assert isinstance(Any_.validate_python(reason.VIEWED), reason.ViewedReason)
+    with pytest.raises(ValidationError, match="kind"):
+        Any_.validate_python({**reason.VIEWED, "kind": "guess"})
+
+
+def test_a_tag_keeps_its_parts() -> None:
+    tag = Tag("town", "Liège=Luik")
+    assert reason.named(tag) == {"tag": str(tag), "feature": "town", "value": "Liège=Luik"}
+
+
+@pytest.mark.parametrize("balance", [0.0, 0.3, 0.5, 1.0])
+def test_reasons_keep_their_numbers(remainder_model: Teaser, balance: float) -> None:
+    steering = Steering(balance=balance)
+    why = remainder_model.explain("i5", ["i0", "i2", "i3"], steering=steering)
+    made = reason.reasons_of(why.reasons)
+    assert sum(r.contribution for r in made) == pytest.approx(why.score, abs=1e-9)
+    assert sum(abs(r.share) for r in made) == pytest.approx(1)
+    for one, own in zip(made, why.reasons, strict=True):
+        assert (one.contribution, one.share) == (own.contribution, own.share)
+        if isinstance(own, Reason):
+            assert isinstance(one, reason.Reason)
+            assert (one.tag, one.affinity, one.weight) == (str(own.tag), own.affinity, own.weight)
+        else:
+            assert isinstance(own, ViewedReason)
+            assert isinstance(one, reason.ViewedReason)
+            assert (one.item_id, one.title) == (own.item_id, own.title)
+    assert any(r.kind == "viewed" for r in made) == (balance > 0)

@@ -1,0 +1,126 @@
+"""The served model is replaced while requests go on; damage to its folder changes nothing."""
+
+import gc
+import os
+import shutil
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from app.conftest import TestClient, services_of
+
+from teaser import Teaser
+from teaser.app.serving.model_holder import ModelHolder
+from teaser.errors import ArtifactError
+
+
+@pytest.fixture
+def folder(model_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(model_folder, tmp_path / "served"))
+
+
+def test_a_new_model_is_taken_up_and_the_old_one_stays_usable(folder: Path, model: Teaser) -> None:
+    holder = ModelHolder(folder)
+    old = holder.current
+    assert not holder.refresh()
+    assert holder.current is old
+    model.save(folder)
+    (folder / "manifest.json").touch()
+    assert holder.refresh()
+    assert holder.current is not old
+    assert old.model.recommend(["i1"]) == holder.current.model.recommend(["i1"])
+
+
+def test_a_damaged_model_is_not_taken_up(folder: Path) -> None:
+    holder = ModelHolder(folder)
+    old = holder.current
+    (folder / "manifest.json").write_text("{}")
+    assert not holder.refresh()
+    with pytest.raises(ArtifactError):
+        holder.refresh(force=True)
+    assert holder.current is old
+
+
+def test_a_folder_that_vanishes_changes_nothing_and_is_said(
+    folder: Path, model: Teaser, caplog: pytest.LogCaptureFixture
+) -> None:
+    holder = ModelHolder(folder)
+    assert holder.load_error is None
+    shutil.rmtree(folder)
+    for _ in range(3):
+        assert not holder.refresh()
+    assert holder.load_error is not None
+    assert len(caplog.records) == 1  # once, not every second
+    assert holder.current.model.recommend(["i1"])
+    model.save(folder)
+    assert holder.refresh()
+    assert holder.load_error is None
+
+
+def test_a_process_that_begins_anew_goes_on_with_what_the_others_serve(
+    folder: Path, tmp_path: Path, model: Teaser
+) -> None:
+    room = tmp_path / "room"
+    ModelHolder(folder, room=room)
+    (folder / "manifest.json").write_text("{}")
+    with pytest.raises(ArtifactError):
+        ModelHolder(folder)
+    late = ModelHolder(folder, room=room)
+    assert late.load_error is not None
+    assert late.current.model.recommend(["i1"]) == model.recommend(["i1"])
+    shutil.rmtree(folder)
+    model.save(folder)
+    assert late.refresh()
+    assert late.load_error is None
+
+
+@pytest.mark.parametrize("has_room", [True, False], ids=["shared", "own"])
+@pytest.mark.parametrize("harm", ["cut", "overwritten", "missing"])
+def test_files_harmed_in_place_are_noticed_and_so_is_the_cure(
+    folder: Path, tmp_path: Path, has_room: bool, harm: str
+) -> None:
+    holder = ModelHolder(folder, room=tmp_path / "room" if has_room else None)
+    old = holder.current
+    (file,) = folder.glob("*.safetensors")
+    content, times = file.read_bytes(), file.stat()
+    if harm == "missing":
+        file.unlink()
+    else:
+        file.write_bytes(content[:10] if harm == "cut" else bytes(len(content)))
+    assert not holder.refresh()
+    assert holder.load_error is not None
+    assert file.name in holder.load_error
+    assert holder.current is old
+    assert not holder.refresh()
+    file.write_bytes(content)
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # as a careful copy does
+    assert holder.refresh()
+    assert holder.load_error is None
+    assert holder.current.model.recommend(["i1"]) == old.model.recommend(["i1"])
+    assert not holder.refresh()
+
+
+def test_a_process_that_begins_anew_sees_the_harm_too(folder: Path, tmp_path: Path) -> None:
+    room = tmp_path / "room"
+    ModelHolder(folder, room=room)
+    (file,) = folder.glob("*.safetensors")
+    os.truncate(file, 10)
+    assert ModelHolder(folder, room=room).load_error is not None
+
+
+def test_a_model_that_was_replaced_is_freed_after_pages_were_shown_from_it(
+    serve: Callable[..., TestClient], folder: Path, model: Teaser
+) -> None:
+    client = serve(model=folder)
+    holder = services_of(client).holder
+    old = weakref.ref(holder.current)
+    pages = ("/", "/?only=type%3Dfilm", "/search?q=event", "/suggest?q=event", "/item/i1")
+    for path in pages:
+        assert client.get(path).status_code == 200
+    model.save(folder)
+    assert holder.refresh()
+    gc.collect()
+    assert old() is None
+    for path in pages:
+        assert client.get(path).status_code == 200

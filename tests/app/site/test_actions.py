@@ -1,0 +1,132 @@
+"""The form of the site: what each field asks for, and tabs that press at once."""
+
+import html
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from app.conftest import TestClient, services_of
+
+from teaser.app.people.events import Event
+from teaser.app.site.actions import ActionForm
+from teaser.errors import ParameterError
+
+OWN = {"origin": "http://testserver"}
+FRAGMENT = {"x-teaser-fragment": "1"}
+
+
+@pytest.fixture
+def visitor(client: TestClient) -> TestClient:
+    """A browser that sends forms from our own pages."""
+    client.headers.update(OWN)
+    return client
+
+
+def test_each_button_asks_for_one_action() -> None:
+    for form, event in (
+        (ActionForm(press="+1 town=Ghent"), Event("press", {"presses": {"town=Ghent": 1}})),
+        (ActionForm(presses='{"a=b": -2}'), Event("press", {"presses": {"a=b": -2}})),
+        (ActionForm(view="17"), Event("view", {"item": "17"})),
+        (ActionForm(remove="i1"), Event("remove", {"item": "i1"})),
+        (ActionForm(hide="i1"), Event("hide", {"item": "i1"})),
+        (ActionForm(unhide="i1"), Event("unhide", {"item": "i1"})),
+        (ActionForm(vary="0.5"), Event("vary", {"variety": 0.5})),
+        (ActionForm(balance="1"), Event("balance", {"balance": 1})),
+        (ActionForm(tell="1", about=["a=b", ""]), Event("about", {"about": ["a=b", ""]})),
+        (ActionForm(undo="1"), Event("undo")),
+        (ActionForm(redo="1"), Event("redo")),
+        (ActionForm(reset="1"), Event("reset")),
+    ):
+        assert form.event() == event
+
+
+def test_a_form_that_cannot_be_read_is_refused() -> None:
+    for form in (
+        ActionForm(),
+        ActionForm(about=["a=b"]),
+        ActionForm(press="many a=b"),
+        ActionForm(presses="[1]"),
+        ActionForm(presses="{"),
+        ActionForm(presses="[" * 20_000),
+        ActionForm(vary="much"),
+    ):
+        with pytest.raises(ParameterError):
+            form.event()
+
+
+def test_a_refused_form_makes_no_person(client: TestClient) -> None:
+    client.get("/")
+    for fields in ({}, {"press": "many type=film"}):
+        assert client.post("/act", data=fields, headers=OWN).status_code == 422
+    assert services_of(client).store.find_person(client.cookies["teaser"]) is None
+
+
+class TestForms:
+    def test_answer_by_redirect_to_the_page_they_were_on(self, visitor: TestClient) -> None:
+        fields = {"press": "+1 type=film", "back": "/item/i3?x=1"}
+        response = visitor.post("/act", data=fields, follow_redirects=False)
+        assert response.status_code == 303
+        assert response.headers["location"] == "/item/i3?x=1&did=1#told"
+
+    @pytest.mark.parametrize(
+        "back", ["//evil.example/", "https://evil.example/", "/\\evil.example", "javascript:x", ""]
+    )
+    def test_never_send_anybody_elsewhere(self, visitor: TestClient, back: str) -> None:
+        fields = {"press": "+1 type=film", "back": back}
+        response = visitor.post("/act", data=fields, follow_redirects=False)
+        assert response.headers["location"] == "/?did=1#told"
+
+    def test_answer_the_script_with_parts_only(self, visitor: TestClient) -> None:
+        fields = {"press": "+1 type=film", "back": "/?only=type%3Dfilm"}
+        response = visitor.post("/act", data=fields, headers=FRAGMENT, follow_redirects=False)
+        assert response.status_code == 200
+        assert "<html" not in response.text
+        assert 'id="main"' in response.text
+        assert 'id="actions"' in response.text
+        assert re.search(r"data-told>\s*<p>\s*\+ on <b>film</b>", response.text)
+        assert 'value="/?only=type%3Dfilm"' in response.text
+
+    def test_refuse_what_is_not_possible(self, visitor: TestClient) -> None:
+        for fields, status, fact in (
+            ({"view": "nothing"}, 404, "'nothing'"),
+            ({"press": "+1 type=opera"}, 404, "type=opera"),
+            ({"press": "0.5 type=film"}, 422, "0.5"),
+            ({"press": "+9 type=film"}, 422, "+9"),
+            ({"press": "+1 film"}, 404, "'film'"),
+            ({"presses": '{"type=film": "x"}'}, 422, "'x'"),
+            ({"remove": "i1"}, 404, "'i1'"),
+            ({"unhide": "i1"}, 404, "'i1'"),
+            ({"vary": "7"}, 422, "7"),
+            ({"undo": "1"}, 422, "undo"),
+            ({"redo": "1"}, 422, "redo"),
+        ):
+            response = visitor.post("/act", data=fields)
+            assert response.status_code == status
+            assert fact in html.unescape(response.text)
+            assert "<h1>" in response.text
+
+    def test_names_are_escaped(self, visitor: TestClient) -> None:
+        response = visitor.post("/act", data={"view": "<script>alert(1)</script>"})
+        assert response.status_code == 404
+        assert "<script>alert" not in response.text
+
+
+def test_tabs_that_press_at_once_at_the_limit_meet_no_error(
+    serve: Callable[..., TestClient], database_url: str
+) -> None:
+    client = serve(database_url=database_url)
+    client.headers.update(OWN)
+    client.post("/act", data={"press": "+3 type=film"})
+    for _ in range(6):
+
+        def press(_: int) -> int:
+            fields = {"press": "+1 type=film"}
+            return int(client.post("/act", data=fields, follow_redirects=False).status_code)
+
+        with ThreadPoolExecutor(6) as pool:
+            assert list(pool.map(press, range(6))) == [303] * 6
+        store = services_of(client).store
+        person = store.find_person(client.cookies["teaser"]) or ""
+        assert store.state(person).presses == {"type=film": 5}
+        client.post("/act", data={"press": "-2 type=film"})

@@ -1,0 +1,100 @@
+"""The cards on a page equal what the model recommends."""
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from app.site.conftest import personal_of
+
+from teaser import Dataset, LearnedDecoder, Teaser
+from teaser.app.i18n.texts import texts_in
+from teaser.app.serving.catalogue import Card, Catalogue
+from teaser.app.serving.model_holder import ModelHolder
+from teaser.app.site.card_view import (
+    ReasonRow,
+    ViewedRow,
+    cached_card,
+    cached_facts,
+    card_views,
+    fact_line,
+    plain_card,
+)
+from teaser.explain import Reason
+
+EN = texts_in("en")
+
+
+def test_cards_carry_match_reasons_and_moves(catalogue: Catalogue, model: Teaser) -> None:
+    seen = personal_of(catalogue, "i1")
+    found = model.recommend(["i1"], k=3)
+    cards = card_views(seen, found, EN, {found[0].item_id: 2})
+    assert [c.card.item_id for c in cards] == [r.item_id for r in found]
+    assert [c.moved for c in cards] == [2, None, None]
+    for card, entry in zip(cards, found, strict=True):
+        assert card.match == entry.match
+        assert [r.share for r in card.reasons] == [r.share for r in entry.reasons]
+        ends = [r.start + 100 * abs(r.share) for r in card.reasons]
+        starts = [r.start for r in card.reasons[1:]]
+        assert starts == pytest.approx(ends[:-1], abs=0.1)
+
+
+def test_a_tag_that_matters_more_to_an_item_is_marked_on_its_card(dataset: Dataset) -> None:
+    learned = Teaser(l2_weights=5.0, l2_encoder=5.0, decoder=LearnedDecoder(l2=0.3), tol=1e-5).fit(
+        dataset
+    )
+    seen = personal_of(Catalogue(learned), "i1", "i4")
+    found = learned.recommend(["i1", "i4"], k=20)
+    marks = [r.matters_more for c in card_views(seen, found, EN, {}) for r in c.reasons]
+    assert marks == [
+        isinstance(r, Reason) and r.matters_more for entry in found for r in entry.reasons
+    ]
+    assert any(marks)
+    assert not all(marks)
+
+
+def test_cards_are_remembered_for_one_catalogue(catalogue: Catalogue, model: Teaser) -> None:
+    assert cached_card(catalogue, "i1") is cached_card(catalogue, "i1")
+    assert cached_card(Catalogue(model), "i1") is not cached_card(catalogue, "i1")
+    assert plain_card(catalogue, "i1", EN).card == catalogue.card("i1")
+
+
+def test_facts_are_few_and_once(catalogue: Catalogue) -> None:
+    card = catalogue.card("i7")
+    said = fact_line(card, EN)
+    assert said[:2] == (card.facts["type"][0], card.facts["town"][0])
+    assert len(said) == len(set(said)) <= 4
+
+
+def test_facts_say_what_where_and_how_dear_first() -> None:
+    given = {"theme": ("Jazz",), "region": ("Hainaut",), "price_band": ("free",)}
+    given |= {"town": ("Mouscron",), "type": ("Concert",)}
+    card = Card("e1", "Jazz", None, None, date(2026, 9, 19), False, given)
+    assert fact_line(card, EN) == ("Concert", "Mouscron", "free", "Jazz", "Sat 19 Sep 2026")
+    films = replace(card, facts={"director": ("A",), "genres": ("Drama", "War")}, date=None)
+    assert fact_line(films, EN) == ("Drama", "War", "A")
+
+
+def test_somebody_new_is_shown_no_match(catalogue: Catalogue) -> None:
+    for seen, is_shown in ((personal_of(catalogue), False), (personal_of(catalogue, film=1), True)):
+        for card in card_views(seen, seen.recommend(k=3), EN):
+            assert (card.match is not None) == bool(card.reasons) == is_shown
+
+
+def test_facts_are_remembered_by_language(events_folder: Path) -> None:
+    catalogue = ModelHolder(events_folder).current
+    item = catalogue.model.items_[0]
+    for language in ("en", "nl", "fr"):
+        texts = texts_in(language)
+        wanted = fact_line(catalogue.card(item), texts)
+        assert cached_facts(catalogue, item, texts) == wanted
+        assert cached_facts(catalogue, item, texts) is cached_facts(catalogue, item, texts)
+    assert len({cached_facts(catalogue, item, texts_in(code)) for code in ("en", "nl", "fr")}) == 3
+
+
+def test_sides_and_widths_in_the_strip() -> None:
+    row = ViewedRow("i1", "Event 1")
+    assert (ReasonRow(row, 0.25, 0).side, ReasonRow(row, -0.25, 0).side) == ("up", "down")
+    assert ReasonRow(row, -0.25, 0).width == 24.3
+    assert ReasonRow(row, 0.001, 0).width == 0.3
+    assert ReasonRow(row, 0.25, 0).is_viewed

@@ -1,0 +1,113 @@
+"""Errors have one shape and one status by class, for programs and for visitors."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app.conftest import API, Postgres, TestClient, error_of, new_person, services_of
+
+from teaser.app.error_handlers import status_of
+from teaser.errors import (
+    ArtifactError,
+    ForeignOriginError,
+    NotInHistoryError,
+    ParameterError,
+    PressRangeError,
+    StoreError,
+    UnknownItemError,
+    UnknownPersonError,
+    UnknownShareError,
+)
+
+GHENT = {"tag": "town=Ghent", "steps": 3}
+
+
+class TestResponses:
+    def test_other_paths_and_methods_have_the_one_shape(self, client: TestClient) -> None:
+        assert error_of(client.get(f"{API}/nothing"), 404)["code"] == "not_found"
+        assert error_of(client.get(f"{API}/recommend"), 405)["code"] == "method_not_allowed"
+        assert error_of(client.get("/api/"), 404)
+
+    def test_a_database_that_is_down_is_503_and_the_rest_goes_on(
+        self, serve: Callable[..., TestClient], new_postgres: Callable[[], Postgres]
+    ) -> None:
+        server = new_postgres()
+        client = serve(database_url=server.emptied())
+        person = new_person(client)
+        client.post(f"{person}/views", json={"item_id": "i0"})
+        server.stop()
+        for _ in range(2):
+            said = error_of(client.post(f"{person}/presses", json=GHENT), 503)
+            assert said["code"] == "unavailable"
+            assert str(server.folder) not in said["message"]
+            assert client.post(f"{API}/recommend", json={}).status_code == 200
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/healthz").status_code == 200
+        server.start()
+        assert client.post(f"{person}/presses", json=GHENT).json()["history"] == ["i0"]
+        assert client.get("/readyz").status_code == 200
+
+    def test_a_read_only_database_is_503(
+        self, serve: Callable[..., TestClient], tmp_path: Path
+    ) -> None:
+        file = tmp_path / "people.db"
+        person = new_person(serve(database_url=f"sqlite:///{file}"))
+        fixed = serve(database_url=f"sqlite:///{file}")
+        services = services_of(fixed)
+        with services.store._engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA query_only=ON")
+        error_of(fixed.post(f"{person}/views", json={"item_id": "i0"}), 503)
+        assert fixed.post(f"{API}/recommend", json={}).status_code == 200
+
+
+def test_errors_have_one_shape(client: Any) -> None:
+    for path, status in (("/api/v1/nowhere", 404), ("/api/v1/items?item_id=zz", 404)):
+        answer = client.get(path)
+        assert answer.status_code == status
+        assert set(answer.json()) == {"error"}
+        assert set(answer.json()["error"]) == {"code", "message"}
+    page = client.get("/nowhere")
+    assert page.status_code == 404
+    assert page.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (UnknownPersonError(), 404),
+        (UnknownItemError("i99"), 404),
+        (UnknownShareError(), 404),
+        (NotInHistoryError("i1"), 404),
+        (ForeignOriginError(), 403),
+        (PressRangeError("type=film", 6, 5), 422),
+        (ParameterError(), 422),
+        (StoreError(), 503),
+        (ArtifactError(), 503),
+        (ValueError(), 500),
+    ],
+)
+def test_each_error_has_its_status(error: Exception, status: int) -> None:
+    assert status_of(error)[0] == status
+
+
+def test_broken_headers_and_forms_are_refused_and_nothing_is_stored(client: Any) -> None:
+    own = {"Origin": "http://testserver"}
+    press = {"press": "+1 type=film"}
+    assert client.post("/act", data=press, headers={"Origin": "http://["}).status_code == 403
+    deep = {"presses": "[" * 20_000}
+    assert client.post("/act", data=deep, headers=own).status_code == 422
+    assert client.post("/act", data={"press": "0 type=film"}, headers=own).status_code == 422
+    answer = client.post("/act", data={**press, "back": "//["}, headers=own, follow_redirects=False)
+    assert answer.status_code == 303
+
+
+@pytest.mark.parametrize(
+    "kind", ["multipart/form-data; boundary=x", "multipart/form-data", "multipart/form-data; a"]
+)
+def test_a_broken_form_is_called_a_form(client: Any, kind: str) -> None:
+    headers = {"Origin": "http://testserver", "content-type": kind}
+    answer = client.post("/act", content=b"--y\r\nbroken", headers=headers)
+    assert answer.status_code == 400
+    assert "not a form" in answer.text
+    assert "JSON" not in answer.text

@@ -1,0 +1,165 @@
+"""profile, recommend, explain and info: what they print, and how they refuse."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import refused, said
+
+import teaser
+
+
+def test_a_profile_is_drawn(shop: Path) -> None:
+    text = said("profile", shop / "model", "-i", "i2", "-i", "i6", "--press", "town=Liège:+2")
+    assert "Ghent" in text
+    assert "+2" in text
+    assert "2 items seen, 2 presses" in text
+
+
+def test_a_profile_is_json(shop: Path) -> None:
+    found = json.loads(
+        said("profile", shop / "model", "-i", "i2,i6", "--press", "town=Liège", "--json")
+    )
+    library = teaser.load(shop / "model").profile(["i2", "i6"], {"town=Liège": 1})
+    assert found["history"] == ["i2", "i6"]
+    assert found["affinities"] == {str(t): a for t, a in library.affinities.items()}
+    assert found["impacts"] == library.impacts
+
+
+def test_a_list_has_signed_reasons(shop: Path) -> None:
+    text = said("recommend", shop / "model", "--history", "i2,i6", "-k", 30)
+    assert "Event" in text
+    assert "+" in text
+    assert "-" in text
+
+
+def test_a_list_is_json(shop: Path) -> None:
+    words = ("-i", "i2", "--k", 3, "-p", "type=film:-2", "--scale", "paper", "--json")
+    found = json.loads(said("recommend", shop / "model", *words))
+    library = teaser.load(shop / "model").recommend(
+        ["i2"], {"type=film": -2}, k=3, steering=teaser.Steering(scale="paper")
+    )
+    assert [r["item_id"] for r in found] == [r.item_id for r in library]
+    assert found[0]["reasons"][0]["share"] == library[0].reasons[0].share
+    assert found[0]["reasons"][0]["sentence"] == library[0].reasons[0].sentence()
+
+
+def test_viewed_items_and_reasons_against_are_options(shop: Path) -> None:
+    words = ("recommend", shop / "model", "-i", "i2", "-k", 100, "--json")
+    assert len(json.loads(said(*words))) == 39
+    every = json.loads(said(*words, "--include-history", "--no-negative"))
+    assert len(every) == 40
+    assert all(reason["share"] > 0 for r in every for reason in r["reasons"])
+
+
+def test_an_explanation_adds_up(shop: Path) -> None:
+    text = said("explain", shop / "model", "i4", "-i", "i2")
+    assert "because of your affinity of" in text
+    assert "score" in text
+    found = json.loads(said("explain", shop / "model", "i4", "-i", "i2", "--json"))
+    assert sum(r["contribution"] for r in found["reasons"]) == pytest.approx(found["score"])
+
+
+def test_the_origin_of_an_affinity(shop: Path) -> None:
+    text = said("explain", shop / "model", "--tag", "town=Ghent", "-i", "i2,i6")
+    assert "Event 6" in text
+    found = json.loads(
+        said("explain", shop / "model", "--tag", "town=Ghent", "-i", "i2,i6", "--json")
+    )
+    assert {row["item_id"] for row in found} == {"i2", "i6"}
+
+
+def test_one_thing_is_explained_at_a_time(shop: Path) -> None:
+    assert "either an item or --tag" in refused("explain", shop / "model", "-i", "i2")
+    assert "either" in refused("explain", shop / "model", "i4", "--tag", "town=Ghent")
+    words = ("--tag", "town=Ghent", "--press", "town=Ghent")
+    assert "--press has no meaning" in refused("explain", shop / "model", *words)
+
+
+def test_info_finds_items_and_tags(shop: Path) -> None:
+    assert "Teaser" in said("info", shop / "model")
+    assert "dataset" in said("info", shop / "data")
+    found = json.loads(said("info", shop / "model", "--find", "event 12", "--json"))
+    assert found == {"items": {"i12": "Event 12"}, "tags": []}
+
+
+def test_bad_questions_are_one_sentence(shop: Path) -> None:
+    for words, part in (
+        (("-i", "i2,zz"), "'zz'"),
+        (("-i", "i2", "-p", "town=Gent:+1"), "Closest: town=Ghent"),
+        (("-i", "i2", "-p", "town=Ghent:+7"), "7"),
+        (("-i", "i2", "-p", "Ghent"), "feature=value"),
+        (("-i", "i2", "-k", "0"), "k must be"),
+        (("-i", "i2", "--scale", "big"), "scale must be"),
+        (("-i", "i2", "--balance", "2"), "balance must be"),
+    ):
+        assert part in refused("recommend", shop / "model", *words)
+
+
+def test_no_model_is_one_sentence(shop: Path, tmp_path: Path) -> None:
+    assert "does not exist" in refused("recommend", tmp_path / "none")
+    assert "not a model" in refused("recommend", shop / "data")
+    assert "not a data set" in refused("fit", shop / "model", "--out", tmp_path / "m")
+
+
+def test_a_profile_comes_from_features_alone(club: Path) -> None:
+    words = ["profile", club / "model", "--about", "camp=music"]
+    found = json.loads(said(*words, "--json"))
+    assert found["about"] == ["camp=music"]
+    assert found["certainty"] == pytest.approx(0.4)
+    assert found["affinities"]["type=concert"] > 0
+    assert "0 items seen, 0 presses, 1 facts about the person" in said(*words)
+    assert "facts" not in said("profile", club / "model")
+
+
+def test_lists_follow_features(club: Path) -> None:
+    films = {}
+    for camp in ("music", "cinema"):
+        words = ["recommend", club / "model", "--about", f"camp={camp}", "-k", 8, "--json"]
+        films[camp] = sum(int(r["item_id"][1:]) % 2 for r in json.loads(said(*words)))
+    assert films["music"] < 4 < films["cinema"]
+
+
+def test_an_explanation_with_facts_adds_up(club: Path) -> None:
+    words = ["explain", club / "model", "i2", "-i", "i4", "--about", "camp=music"]
+    found = json.loads(said(*words, "--json"))
+    assert sum(found["contributions"].values()) == pytest.approx(found["score"])
+    without = json.loads(said(*words[:-2], "--json"))
+    assert found["score"] != pytest.approx(without["score"])
+
+
+def test_origins_name_features(club: Path) -> None:
+    words = ["explain", club / "model", "--tag", "type=concert", "-i", "i4"]
+    text = said(*words, "--about", "camp=music")
+    assert "your camp: music" in text
+    assert "Event 4  i4" in text
+    parts = json.loads(said(*words, "--about", "camp=music", "--json"))
+    assert [set(p) for p in parts] == [{"item_id", "part"}, {"about", "part"}]
+    assert parts[1]["about"] == "camp=music"
+    assert f"{sum(p['part'] for p in parts):+.5f}" in text
+
+
+def test_unknown_features_are_one_sentence(club: Path) -> None:
+    text = refused("recommend", club / "model", "--about", "camp=musik")
+    assert "Unknown tag camp=musik. Closest: camp=music" in text
+
+
+def test_both_kinds_of_reasons_are_printed(both: Path) -> None:
+    assert "% viewed Event 1" in said("recommend", both, "-i", "i1,i5")
+    text = said("explain", both, "i3", "-i", "i1,i5")
+    assert "Viewed" in text
+    assert "% because you viewed Event" in text
+
+
+def test_json_adds_up_at_every_place_of_the_dial(both: Path) -> None:
+    for balance in (0, 0.3, 0.5, 1):
+        found = json.loads(
+            said("explain", both, "i3", "-i", "i1,i5", "--balance", balance, "--json")
+        )
+        tags, viewed = found["contributions"], found.get("viewed", {})
+        total = sum(tags.values()) + sum(viewed.values())
+        assert total == pytest.approx(found["score"])
+        assert bool(viewed) == (balance > 0)
+        assert any(tags.values()) == (balance < 1)
+    (first, *_) = json.loads(said("recommend", both, "-i", "i1", "--balance", 1, "--json"))
+    assert all(reason["item_id"] == "i1" for reason in first["reasons"])

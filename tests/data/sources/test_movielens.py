@@ -1,0 +1,302 @@
+"""MovieLens in its official layouts, and the real copies."""
+
+import gzip
+import logging
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from source_files import (
+    EXTRAS_DAT,
+    MOVIES_DAT,
+    RATINGS_CSV,
+    RATINGS_DAT,
+    TAGS_CSV,
+    features,
+    read_real,
+    write,
+)
+
+from teaser.data.dataset import Dataset
+from teaser.data.sources import (
+    read_movielens,
+    read_movielens_1m,
+)
+from teaser.data.tagging.one_hot import build_tags
+from teaser.data.tagging.rule_set import ListOf, Rules
+from teaser.data.tagging.tag import Tag
+from teaser.errors import TableError
+
+
+class TestMovieLens1M:
+    def test_official_layout(self, ml_1m: Path) -> None:
+        source = read_movielens_1m(ml_1m)
+        assert_frame_equal(
+            source.interactions,
+            pl.DataFrame(
+                {
+                    "userId": [1, 1, 2],
+                    "movieId": [10, 11, 10],
+                    "rating": [5, 3, 4],
+                    "timestamp": [978300760, 978302109, 978301968],
+                }
+            ),
+        )
+        assert_frame_equal(
+            source.items,
+            pl.DataFrame(
+                {
+                    "movieId": [10, 11],
+                    "title": ["The Lantern", "Café of Rain (Le Café de la pluie)"],
+                    "year": [1995, 1971],
+                    "genres": [["Animation", "Children's"], ["Drama"]],
+                }
+            ),
+        )
+        assert (source.user, source.item, source.positive) == ("userId", "movieId", "rating >= 4")
+        assert features(source.rules) == {"genre": 3, "year": 3}
+
+    def test_users_in_words(self, ml_1m: Path) -> None:
+        users = read_movielens_1m(ml_1m).users
+        assert users is not None
+        assert_frame_equal(
+            users,
+            pl.DataFrame(
+                {
+                    "userId": [1, 2],
+                    "gender": ["female", "male"],
+                    "age": ["under 18", "56 and over"],
+                    "occupation": ["K-12 student", "self-employed"],
+                    "zip": ["48067", "70072-1234"],
+                }
+            ),
+        )
+
+    def test_users_are_optional(self, ml_1m: Path) -> None:
+        (ml_1m / "users.dat").unlink()
+        assert read_movielens_1m(ml_1m).users is None
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+    def test_either_encoding(self, ml_1m: Path, encoding: str) -> None:
+        (ml_1m / "movies.dat").write_bytes(MOVIES_DAT.encode(encoding))
+        assert read_movielens_1m(ml_1m).items["title"][1] == "Café of Rain (Le Café de la pluie)"
+
+    def test_latin_1_control_characters_end_no_line(self, ml_1m: Path) -> None:
+        (ml_1m / "movies.dat").write_bytes(b"10::A\x85B\xe9 (1990)::Drama\r\n11::C (1991)::War\r\n")
+        items = read_movielens_1m(ml_1m).items
+        assert items["title"].to_list() == ["A\x85Bé", "C"]
+        assert items["genres"].to_list() == [["Drama"], ["War"]]
+
+    def test_csv_ratings(self, ml_1m: Path) -> None:
+        (ml_1m / "ratings.dat").unlink()
+        write(ml_1m, ratings__csv="userId,movieId,rating\n1,10,5\n2,11,3\n")
+        assert read_movielens_1m(ml_1m).interactions.rows() == [(1, 10, 5.0), (2, 11, 3.0)]
+
+    def test_extra_information(self, ml_1m: Path) -> None:
+        write(ml_1m, movies_extrainfos__dat=EXTRAS_DAT)
+        source = read_movielens_1m(ml_1m)
+        first, second = source.items.rows(named=True)
+        assert first == {
+            "movieId": 10,
+            "title": "The Lantern",
+            "year": 1995,
+            "genres": ["Animation", "Family"],
+            "certificate": "PG",
+            "release_date": date(1995, 11, 22),
+            "directors": ["Ann Ox", "Bo Ey"],
+            "writers": ["Ann Ox", "Cy Du", "Di Em"],
+            "actors": ["Ed Fa", "Gil Ho"],
+            "plot": "A boy: he says:: hello.",
+            "poster": "https://pictures.example/10.jpg",
+        }
+        assert second["year"] == 1970
+        assert second["genres"] == ["Drama"]
+        missing = ("release_date", "directors", "writers", "actors", "plot", "poster")
+        assert [second[column] for column in missing] == [None] * 6
+        assert source.rules.roles == {"title": "title", "description": "plot", "picture": "poster"}
+        credited = {"director": 3, "writer": 3, "actor": 3}
+        assert features(source.rules) == {"genre": 3, "year": 3, "certificate": 3, **credited}
+
+    def test_lost_accents_are_taken_from_the_extra_title(self, ml_1m: Path) -> None:
+        write(
+            ml_1m,
+            movies__dat=MOVIES_DAT.replace("é", "\ufffd").replace("Lantern, The", "Lamp, The"),
+            movies_extrainfos__dat=EXTRAS_DAT.replace("11::N/A", "11::Café of Rain"),
+        )
+        assert read_movielens_1m(ml_1m).items["title"].to_list() == ["The Lamp", "Café of Rain"]
+
+    def test_few_bad_lines_are_counted_and_named(
+        self, ml_1m: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        write(ml_1m, ratings__dat=RATINGS_DAT * 100 + "\n7::8\n" + RATINGS_DAT)
+        with caplog.at_level(logging.WARNING, logger="teaser"):
+            source = read_movielens_1m(ml_1m)
+        assert source.interactions.height == 303
+        assert "1 of 304 lines" in caplog.text
+        assert "line 302" in caplog.text
+
+    def test_many_bad_lines_are_refused(self, ml_1m: Path) -> None:
+        write(ml_1m, ratings__dat=RATINGS_DAT + "7::8\n")
+        with pytest.raises(
+            TableError, match=r"1 of 4 lines of .*ratings\.dat .*: line 4\. At most 1%"
+        ):
+            read_movielens_1m(ml_1m)
+
+    def test_ids_that_are_no_numbers_are_refused_later_not_lost(self, ml_1m: Path) -> None:
+        write(ml_1m, ratings__dat=RATINGS_DAT.replace("::3::", "::three::"))
+        source = read_movielens_1m(ml_1m)
+        assert source.interactions["rating"].to_list() == ["5", "three", "4"]
+        assert source.interactions["userId"].to_list() == [1, 1, 2]
+
+    def test_missing_file_says_what_is_there(self, ml_1m: Path) -> None:
+        (ml_1m / "movies.dat").unlink()
+        with pytest.raises(
+            TableError, match=r"looked for movies\.dat .*Found: ratings\.dat, users\.dat"
+        ):
+            read_movielens_1m(ml_1m)
+
+    def test_empty_file(self, ml_1m: Path) -> None:
+        write(ml_1m, movies__dat="\n")
+        with pytest.raises(TableError, match=r"movies\.dat is empty"):
+            read_movielens_1m(ml_1m)
+
+
+class TestMovieLens:
+    def test_tables(self, movielens: Path) -> None:
+        source = read_movielens(movielens)
+        assert source.interactions.columns == ["userId", "movieId", "rating", "timestamp"]
+        assert source.interactions["rating"].to_list() == [4.0, 2.5, 5.0]
+        site = "https://www.imdb.com/title/"
+        assert_frame_equal(
+            source.items,
+            pl.DataFrame(
+                {
+                    "movieId": [1, 2, 3],
+                    "title": ["The Lantern (La Lanterne)", "Night Office", "Nameless"],
+                    "year": [1995, 2006, None],
+                    "genres": [["Adventure", "Animation"], ["Drama"], None],
+                    "tags": [["fun", "a|b, c"], ["dark"], None],
+                    "link": [f"{site}tt0114709/", f"{site}tt10048342/", f"{site}tt0000003/"],
+                }
+            ),
+        )
+        assert features(source.rules) == {"genre": 3, "year": 3, "tag": 3}
+        assert source.rules.roles == {"title": "title", "link": "link"}
+
+    def test_titles(self, movielens: Path) -> None:
+        titles = {
+            "Matrix, The (1999)": "The Matrix",
+            "Affair, An (1999) ": "An Affair",
+            "Avventura, L' (Adventure, The) (1960)": "L'Avventura (The Adventure)",
+            "Guard (a.k.a. Watch, The) (Garde, La) (1994)": "Guard (a.k.a. The Watch) (La Garde)",
+            "Wonderful, Horrible Life, The (1993)": "The Wonderful, Horrible Life",
+            "Girl, Interrupted (1999)": "Girl, Interrupted",
+            "Associate, The (L'Associe)(1982)": "The Associate (L'Associe)",
+            "Show (2011– )": "Show",
+            "1984": "1984",
+        }
+        rows = "".join(f'{i},"{raw}",Drama\n' for i, raw in enumerate(titles))
+        write(movielens, movies__csv=f"movieId,title,genres\n{rows}")
+        assert read_movielens(movielens).items["title"].to_list() == list(titles.values())
+
+    def test_tags_and_links_are_optional(self, movielens: Path) -> None:
+        (movielens / "tags.csv").unlink()
+        (movielens / "links.csv").unlink()
+        source = read_movielens(movielens)
+        assert source.items.columns == ["movieId", "title", "year", "genres"]
+        assert features(source.rules) == {"genre": 3, "year": 3}
+
+    def test_rows_without_a_tag_are_counted(
+        self, movielens: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        write(movielens, tags__csv=TAGS_CSV + "3,1,,5\n3,1,  ,5\n")
+        with caplog.at_level(logging.WARNING, logger="teaser"):
+            tags = read_movielens(movielens).items["tags"].to_list()
+        assert tags == [["fun", "a|b, c"], ["dark"], None]
+        assert "2 rows" in caplog.text
+
+    def test_gzipped_tables(self, movielens: Path) -> None:
+        plain = read_movielens(movielens)
+        for path in list(movielens.iterdir()):
+            path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+            path.unlink()
+        zipped = read_movielens(movielens)
+        assert_frame_equal(zipped.items, plain.items)
+        assert_frame_equal(zipped.interactions, plain.interactions)
+
+    def test_an_odd_cell_is_refused_and_named_by_the_data_set(self, movielens: Path) -> None:
+        write(movielens, ratings__csv=RATINGS_CSV + "3,1,many,8\n")
+        source = read_movielens(movielens)
+        rules = Rules((ListOf("genres", feature="genre"),))
+        made = Dataset.from_tables(
+            source.interactions,
+            source.items,
+            user="userId",
+            item="movieId",
+            rules=rules,
+            positive="rating >= 4",
+        )
+        assert [str(r) for r in made.report.refused] == [
+            "1 rows refused, rating is not a number: row 4 ('many')"
+        ]
+        assert made.report.interactions == 2
+
+    def test_missing_column(self, movielens: Path) -> None:
+        write(movielens, ratings__csv="user,movieId,rating\n1,1,4\n")
+        with pytest.raises(TableError, match=r"'userId', needed for the ratings .*Closest: user"):
+            read_movielens(movielens)
+
+    def test_empty_and_header_only(self, movielens: Path) -> None:
+        write(movielens, ratings__csv="")
+        with pytest.raises(TableError, match="is empty"):
+            read_movielens(movielens)
+        write(movielens, ratings__csv="userId,movieId,rating\n")
+        with pytest.raises(TableError, match="no rows"):
+            read_movielens(movielens)
+
+    def test_no_folder(self, tmp_path: Path) -> None:
+        with pytest.raises(TableError, match="does not exist"):
+            read_movielens(tmp_path / "nowhere")
+        (tmp_path / "file").write_text("x")
+        with pytest.raises(TableError, match="is a file, not a folder"):
+            read_movielens(tmp_path / "file")
+
+
+def test_the_real_movielens_1m() -> None:
+    source = read_real("ml-1m", read_movielens_1m)
+    ratings = source.interactions
+    assert ratings.height == 1_000_209
+    assert (ratings["userId"].n_unique(), ratings["movieId"].n_unique()) == (6_040, 3_706)
+    assert source.users is not None
+    assert source.users.height == 6_040
+    assert source.users["age"].n_unique() == 7
+    assert source.users["occupation"].n_unique() == 21
+    assert source.items.height == 3_881
+    assert not source.items["title"].str.contains("\ufffd").any()
+    assert source.items["year"].null_count() == 0
+    credited = source.items["writers"].explode().drop_nulls()
+    assert not credited.str.contains(r"[()]|^N/A$").any()
+    # The figures of the experiments are over the movies that somebody liked.
+    liked = ratings.filter(pl.col("rating") >= 4).select("movieId")
+    table = build_tags(source.items.join(liked, on="movieId", how="semi"), source.rules.tags)
+    assert dict(table.report.tags) == {
+        "genre": 23,
+        "year": 74,
+        "certificate": 6,
+        "director": 411,
+        "writer": 676,
+        "actor": 1_304,
+    }
+    assert Tag("director", "Alfred Hitchcock") in table.tags
+
+
+def test_the_real_movielens_latest_small() -> None:
+    source = read_real("ml-latest-small", read_movielens)
+    ratings = source.interactions
+    assert ratings.height == 100_836
+    assert (ratings["userId"].n_unique(), ratings["movieId"].n_unique()) == (610, 9_724)
+    tags = build_tags(source.items, source.rules.tags)
+    assert dict(tags.report.tags) == {"genre": 19, "year": 97, "tag": 324}
+    assert source.items["link"].null_count() == 0

@@ -1,0 +1,55 @@
+"""Sparse matrices: built from positions, read-only, packed and unpacked."""
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from teaser.data.sparse_matrix import binary_matrix, fixed, pack, unpack
+from teaser.errors import ArtifactError
+
+MATRIX = binary_matrix(pl.Series([0, 2, 0]), pl.Series([3, 1, 0]), (3, 4))
+
+
+def test_ones_are_at_the_positions() -> None:
+    wanted = np.zeros((3, 4))
+    wanted[[0, 2, 0], [3, 1, 0]] = 1
+    np.testing.assert_array_equal(MATRIX.toarray(), wanted)
+    assert MATRIX.dtype == np.float32
+    assert MATRIX.has_sorted_indices
+
+
+def test_a_fixed_matrix_takes_no_entries_old_or_new() -> None:
+    matrix = fixed(MATRIX.copy())
+    before = matrix.toarray()
+    for row in range(3):
+        with pytest.raises(ValueError, match="read-only"):
+            matrix[row, 0] = 7
+    with pytest.raises(ValueError, match="read-only"):
+        matrix.setdiag(1)
+    with pytest.raises(ValueError, match="read-only"):
+        matrix *= 2
+    np.testing.assert_array_equal(matrix.toarray(), before)
+    copy = matrix.copy()
+    copy[0, 0] = 5
+    assert copy[0, 0] == 5
+
+
+def test_ones_are_not_stored_and_other_values_are() -> None:
+    assert pack("X", MATRIX).keys() == {"X.indices", "X.indptr"}
+    for matrix in (MATRIX, MATRIX * 2):
+        found = unpack("W", pack("W", matrix), (3, 4))
+        np.testing.assert_array_equal(found.toarray(), matrix.toarray())
+
+
+def test_what_is_not_complete_is_refused() -> None:
+    for name in ("X.indices", "X.indptr"):
+        parts = {key: part for key, part in pack("X", MATRIX).items() if key != name}
+        with pytest.raises(ArtifactError, match="matrix X"):
+            unpack("X", parts, (3, 4))
+    with pytest.raises(ArtifactError, match="matrix X"):
+        unpack("X", pack("X", MATRIX), (3, 2))
+
+
+def test_an_empty_matrix_is_packed_too() -> None:
+    assert unpack("E", pack("E", sp.csr_array((0, 2))), (0, 2)).shape == (0, 2)
