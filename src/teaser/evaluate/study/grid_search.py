@@ -117,47 +117,27 @@ class _Trials:
 
     def remaining(self, grid: list[dict[str, Any]], total: int) -> Iterator[dict[str, Any]]:
         """Yield the cells that are not done yet."""
-        if self.sampler == "grid":
-            finished = {_key(trial.parameters) for trial in self.all()}
-            yield from (cell for cell in grid if _key(cell) not in finished)
-            return
         while len(done := {_key(t.parameters): t.value for t in self.all()}) < total:
-            self._asked = self.study.ask(self.space)
-            known = done.get(_key(self._asked.params))
-            for _ in range(_REPEATS):
-                if known is None:
-                    break
-                # The sampler asks for a finished cell again: give it the value without a fit.
-                self._tell(known, {})
-                self._asked = self.study.ask(self.space)
-                known = done.get(_key(self._asked.params))
-            else:
+            if self.sampler == "grid" or not self._sample(done):
                 self.study.enqueue_trial(next(c for c in grid if _key(c) not in done))
                 self._asked = self.study.ask(self.space)
             yield dict(self._asked.params)
 
     def add(self, trial: Trial) -> None:
-        """Store a finished trial."""
-        from optuna.trial import create_trial
+        """Store the trial of the last remaining cell."""
+        self._asked.set_user_attr("seconds", trial.seconds)
+        self._asked.set_user_attr("iterations", trial.iterations)
+        self.study.tell(self._asked, trial.value)
 
-        facts = {"seconds": trial.seconds, "iterations": trial.iterations}
-        if self._asked is not None:
-            self._tell(trial.value, facts)
-            return
-        self.study.add_trial(
-            create_trial(
-                params=dict(trial.parameters),
-                distributions=self.space,
-                value=trial.value,
-                user_attrs=facts,
-            )
-        )
-
-    def _tell(self, value: float, facts: Mapping[str, Any]) -> None:
-        for name, fact in facts.items():
-            self._asked.set_user_attr(name, fact)
-        self.study.tell(self._asked, value)
-        self._asked = None
+    def _sample(self, done: Mapping[str, float]) -> bool:
+        """Ask the sampler for a cell that is not done; False if it only repeats itself."""
+        for _ in range(_REPEATS):
+            self._asked = self.study.ask(self.space)
+            value = done.get(_key(self._asked.params))
+            if value is None:
+                return True
+            self.study.tell(self._asked, value)
+        return False
 
 
 @contextmanager

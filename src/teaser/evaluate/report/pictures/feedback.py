@@ -6,7 +6,7 @@ from typing import Any
 from teaser.evaluate.metrics import Difference
 from teaser.evaluate.report.pictures import drawing
 from teaser.evaluate.report.tables.number import METRIC_TITLES, format_presses, format_signed
-from teaser.evaluate.report.tables.reported import ReportedStudy
+from teaser.evaluate.report.tables.reported import ReportedStudy, one_step
 from teaser.evaluate.study.results import TARGET, ModelResult, Scenario
 
 _TITLE = METRIC_TITLES[TARGET]
@@ -63,7 +63,7 @@ def draw_gain(study: ReportedStudy) -> drawing.Picture | None:
 def _gains(study: ReportedStudy) -> list[tuple[ModelResult, Scenario, Difference]]:
     found = [
         (model, scenario, study.results.simulation(model.name, scenario))
-        for scenario in study.scenarios_by_scale()
+        for scenario in one_step([study])
         for model in study.models
     ]
     return [

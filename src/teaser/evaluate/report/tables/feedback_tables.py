@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from teaser.evaluate.report.tables.number import (
     METRIC_TITLES,
@@ -10,7 +11,12 @@ from teaser.evaluate.report.tables.number import (
     format_signed,
 )
 from teaser.evaluate.report.tables.paper import METRICS, SCALE, STRENGTH
-from teaser.evaluate.report.tables.reported import ReportedStudy, model_labels, paper_notes
+from teaser.evaluate.report.tables.reported import (
+    ReportedStudy,
+    model_labels,
+    one_step,
+    paper_notes,
+)
 from teaser.evaluate.report.tables.table import (
     BETTER,
     NONE,
@@ -39,7 +45,7 @@ def feedback_table(studies: Sequence[ReportedStudy]) -> Table | None:
     if not studies:
         return None
     rows = _block_of_rows("no simulation", studies, _static_cells)
-    for scenario in _scenarios(studies):
+    for scenario in sorted(one_step(studies), key=_paper_order):
         rows += _block_of_rows(_heading(scenario), studies, _simulated_cells(scenario))
     columns = (*(METRIC_TITLES[m] for m in METRICS), "change in %")
     return Table(
@@ -130,15 +136,9 @@ def _change_cell(simulated: SimulationResult | None) -> Cell:
     return Cell(format_signed(change.mean), error=interval, mark=mark_of(change))
 
 
-def _scenarios(studies: Sequence[ReportedStudy]) -> list[Scenario]:
-    """Return the simulated feedback of the second table: every scale, but one step of each."""
-    first: dict[tuple[int, int, str], Scenario] = {}
-    for scenario in (s for study in studies for s in study.scenarios_by_scale()):
-        first.setdefault((scenario.n_tags, scenario.strength, scenario.scale), scenario)
-    return sorted(
-        first.values(),
-        key=lambda s: (s.strength < 0, s.scale == SCALE, abs(s.strength), s.n_tags, s.scale),
-    )
+def _paper_order(scenario: Scenario) -> tuple[Any, ...]:
+    s = scenario
+    return s.strength < 0, s.scale == SCALE, abs(s.strength), s.n_tags, s.scale
 
 
 def _heading(scenario: Scenario) -> str:

@@ -87,13 +87,6 @@ class ReportedStudy:
         figure = self.paper.figure(row, metric, n_tags) if self.paper and row else None
         return "" if figure is None else format_value(figure)
 
-    def scenarios_by_scale(self) -> list[Scenario]:
-        """Return the simulated feedback with one step of each scale, the default if it was run."""
-        first: dict[tuple[int, int, str], Scenario] = {}
-        for scenario in self.results.scenarios:
-            first.setdefault((scenario.n_tags, scenario.strength, scenario.scale), scenario)
-        return list(first.values())
-
 
 def read_studies(sources: Sequence[Source]) -> list[ReportedStudy]:
     """Read the results of several studies.
@@ -127,6 +120,14 @@ def read_studies(sources: Sequence[Source]) -> list[ReportedStudy]:
     if not studies:
         raise ParameterError("A report needs the results of at least one study.")
     return [ReportedStudy(study, dials.get(study.key)) for study in studies]
+
+
+def one_step(studies: Sequence[ReportedStudy]) -> list[Scenario]:
+    """Return the simulated feedback of studies with one step of each scale, the default first."""
+    first: dict[tuple[int, int, str], Scenario] = {}
+    for scenario in (s for study in studies for s in study.results.scenarios):
+        first.setdefault((scenario.n_tags, scenario.strength, scenario.scale), scenario)
+    return list(first.values())
 
 
 def model_labels(studies: Sequence[ReportedStudy], *, interactive: bool) -> list[str]:
