@@ -39,7 +39,15 @@ from difflib import get_close_matches
 
 
 class TeaserError(Exception):
-    """Base of every error that this package raises on purpose."""
+    """Base of every error that this package raises on purpose.
+
+    A class that sets `message` makes its message from it and from its attributes.
+    """
+
+    message = ""
+
+    def __str__(self) -> str:
+        return self.message.format(**vars(self)) if self.message else super().__str__()
 
 
 class DataError(TeaserError, ValueError):
@@ -71,15 +79,11 @@ class PressRangeError(ParameterError):
         The most presses on one tag, in either direction.
     """
 
+    message = "{presses:+d} presses on {tag} are out of range; -{limit} to {limit} are possible."
+
     def __init__(self, tag: object, presses: int, limit: int) -> None:
         super().__init__(tag, presses, limit)
         self.tag, self.presses, self.limit = tag, presses, limit
-
-    def __str__(self) -> str:
-        return (
-            f"{self.presses:+d} presses on {self.tag} are out of range; "
-            f"{-self.limit} to {self.limit} are possible."
-        )
 
 
 class ActionError(ParameterError):
@@ -89,62 +93,56 @@ class ActionError(ParameterError):
 class NothingToUndoError(ActionError):
     """No action is left to undo."""
 
-    def __str__(self) -> str:
-        return "There is nothing to undo."
+    message = "There is nothing to undo."
 
 
 class NothingToRedoError(ActionError):
     """No action was undone last."""
 
-    def __str__(self) -> str:
-        return "There is nothing to redo."
+    message = "There is nothing to redo."
 
 
 class NotInHistoryError(ActionError):
     """An item cannot be removed from a history that does not hold it: `item_id`."""
 
+    message = "The item {item_id!r} is not in the history, so it cannot be removed."
+
     def __init__(self, item_id: object) -> None:
         super().__init__(item_id)
         self.item_id = item_id
-
-    def __str__(self) -> str:
-        return f"The item {self.item_id!r} is not in the history, so it cannot be removed."
 
 
 class NotHiddenError(ActionError):
     """An item cannot be shown again that is not hidden: `item_id`."""
 
+    message = "The item {item_id!r} is not hidden, so it cannot be shown again."
+
     def __init__(self, item_id: object) -> None:
         super().__init__(item_id)
         self.item_id = item_id
-
-    def __str__(self) -> str:
-        return f"The item {self.item_id!r} is not hidden, so it cannot be shown again."
 
 
 class ActionLimitError(ActionError):
     """A person has as many stored actions as are allowed: `limit`."""
 
+    message = (
+        "{limit:,} actions are stored for this person, which is the most. "
+        "Delete the person to begin again."
+    )
+
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self.limit = limit
-
-    def __str__(self) -> str:
-        return (
-            f"{self.limit:,} actions are stored for this person, which is the most. "
-            "Delete the person to begin again."
-        )
 
 
 class ShareLimitError(ActionError):
     """A person has as many links in use as are allowed: `limit`."""
 
+    message = "{limit:,} links are in use, which is the most. End one of them first."
+
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self.limit = limit
-
-    def __str__(self) -> str:
-        return f"{self.limit:,} links are in use, which is the most. End one of them first."
 
 
 class UnknownNameError(TeaserError, LookupError):
@@ -164,15 +162,14 @@ class UnknownItemError(UnknownNameError):
         How many items there are.
     """
 
+    message = "Unknown item {item_id!r}; the catalogue has {n_items:,} items."
+
     def __init__(self, item_id: object, closest: Iterable[str] = (), n_items: int = 0) -> None:
         self.item_id, self.closest, self.n_items = item_id, tuple(closest), n_items
         super().__init__(item_id, self.closest, n_items)
 
     def __str__(self) -> str:
-        return (
-            f"Unknown item {self.item_id!r}; the catalogue has {self.n_items:,} items."
-            f"{_sentence(self.closest)}"
-        )
+        return super().__str__() + _sentence(self.closest)
 
 
 class UnknownTagError(UnknownNameError):
@@ -186,44 +183,45 @@ class UnknownTagError(UnknownNameError):
         The tags that resemble it most.
     """
 
+    message = "Unknown tag {tag}."
+
     def __init__(self, tag: object, closest: Iterable[str] = ()) -> None:
         self.tag, self.closest = tag, tuple(closest)
         super().__init__(tag, self.closest)
 
     def __str__(self) -> str:
-        return f"Unknown tag {self.tag}.{_sentence(self.closest)}"
+        return super().__str__() + _sentence(self.closest)
 
 
 class MalformedTagError(UnknownTagError):
     """A text that is not written as `feature=value`: `tag`."""
 
-    def __str__(self) -> str:
-        return f"{self.tag!r} is not a tag. Write it as feature=value."
+    message = "{tag!r} is not a tag. Write it as feature=value."
 
 
 class UnknownFeatureError(UnknownNameError):
     """A feature of which the model has no tag: `feature`, and the `closest` features."""
+
+    message = "Unknown feature {feature!r}."
 
     def __init__(self, feature: str, closest: Iterable[str] = ()) -> None:
         self.feature, self.closest = feature, tuple(closest)
         super().__init__(feature, self.closest)
 
     def __str__(self) -> str:
-        return f"Unknown feature {self.feature!r}.{_sentence(self.closest)}"
+        return super().__str__() + _sentence(self.closest)
 
 
 class UnknownPersonError(UnknownNameError):
     """No person has this id."""
 
-    def __str__(self) -> str:
-        return "There is no such person. Was it deleted?"
+    message = "There is no such person. Was it deleted?"
 
 
 class UnknownShareError(UnknownNameError):
     """No link in use has this token or id."""
 
-    def __str__(self) -> str:
-        return "There is no such link. Perhaps its owner ended it."
+    message = "There is no such link. Perhaps its owner ended it."
 
 
 class NotFittedError(TeaserError, AttributeError):
@@ -253,8 +251,7 @@ class StoreError(TeaserError):
 class ForeignOriginError(TeaserError):
     """A form was sent from another site, or does not say from where it was sent."""
 
-    def __str__(self) -> str:
-        return "This form was sent from another site, so nothing was changed."
+    message = "This form was sent from another site, so nothing was changed."
 
 
 class ConvergenceWarning(UserWarning):
