@@ -6,7 +6,7 @@ import pytest
 from app.conftest import TestClient
 
 from teaser import Tag, Teaser
-from teaser.app.api.guide import MOST_PICKS
+from teaser.app.api.requests import MAX_PICKS
 from teaser.guide import quick_picks, say, smallest_presses, statements
 
 API = "/api/v1"
@@ -68,7 +68,7 @@ class TestPicks:
         assert found[0]["title"] == f"Event {str(wanted[0])[1:]}"
         assert len(post(client, "picks")["picks"]) == 6
 
-    @pytest.mark.parametrize("asked", [{"k": 0}, {"k": MOST_PICKS + 1}, {"history": []}])
+    @pytest.mark.parametrize("asked", [{"k": 0}, {"k": MAX_PICKS + 1}, {"history": []}])
     def test_odd_requests_are_refused(self, client: TestClient, asked: dict[str, Any]) -> None:
         assert client.post(f"{API}/picks", json=asked).status_code == 422
 

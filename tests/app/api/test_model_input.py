@@ -11,7 +11,7 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.errors import ParameterError, UnknownTagError
 
-HISTORY = ["i0", "i2", "i4"]
+HISTORY: list[int | str] = ["i0", "i2", "i4"]
 PRESSES = [requests.Press(tag="town=Ghent", steps=3)]
 
 

@@ -5,6 +5,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from teaser import Tag, Teaser
 from teaser.app.api import reason_responses as reason
+from teaser.app.api.examples import example_of
 from teaser.explain import Reason, ViewedReason
 from teaser.profile import Steering
 
@@ -21,10 +22,10 @@ def test_examples_are_valid_and_whole(kind: type[BaseModel]) -> None:
 
 
 def test_the_kind_tells_which_it_is() -> None:
-    assert isinstance(Any_.validate_python(reason.REASON), reason.Reason)
-    assert isinstance(Any_.validate_python(reason.VIEWED), reason.ViewedReason)
+    assert isinstance(Any_.validate_python(example_of(reason.Reason)), reason.Reason)
+    assert isinstance(Any_.validate_python(example_of(reason.ViewedReason)), reason.ViewedReason)
     with pytest.raises(ValidationError, match="kind"):
-        Any_.validate_python({**reason.VIEWED, "kind": "guess"})
+        Any_.validate_python({**example_of(reason.ViewedReason), "kind": "guess"})
 
 
 def test_a_tag_keeps_its_parts() -> None:

@@ -3,54 +3,21 @@
 from datetime import datetime
 from typing import Self
 
-from pydantic import BaseModel
-
-from teaser.app.api.requests import ItemId, Press, Share, example
+from teaser.app.api.examples import Schema
+from teaser.app.api.requests import ItemId, Press, Share
 from teaser.app.people.events import Event, Kind, State, fold, told_about
 from teaser.app.people.store import Store, StoredEvent, StoredShare
 from teaser.app.serving.catalogue import Catalogue
 from teaser.data.tagging.tag import Tag
 
-_ID = "x1Ck0b0s0mA6jH5nQ2yq5QJm3n8cQ0W7rT9uVxYzAbE"
-_TIME = "2026-05-01T12:00:00Z"
-_PERSON = {
-    "person_id": _ID,
-    "history": ["e0001", "e0002"],
-    "presses": [{"tag": "town=Ghent", "steps": 3}],
-    "hidden": [],
-    "variety": 0.0,
-    "balance": 0.5,
-    "about": [],
-    "can_undo": True,
-    "can_redo": False,
-    "n_events": 3,
-    "unknown_items": [],
-    "unknown_tags": [],
-    "unknown_about": [],
-    "note": None,
-}
-_LINK = {"share_id": "0f3a5b7c9d1e2f40", "place": 3, "created_at": _TIME}
-_EVENT = {
-    "place": 1,
-    "at": _TIME,
-    "kind": "view",
-    "item_id": "e0001",
-    "presses": [],
-    "variety": None,
-    "balance": None,
-    "about": None,
-}
 
-
-class Person(BaseModel):
+class Person(Schema):
     """The state of a person.
 
     `unknown_items`, `unknown_tags` and `unknown_about` are the names in it that the present model
     does not have; they are stored and have no effect until a model has them. `note` says why an
     action was not stored.
     """
-
-    model_config = example(**_PERSON)
 
     person_id: str
     history: list[ItemId]
@@ -91,13 +58,11 @@ class Person(BaseModel):
         )
 
 
-class Link(BaseModel):
+class Link(Schema):
     """A link that shows a person's state, read-only, as it was after `place` actions.
 
     `share_id` is the name by which the link is ended; its path is returned only when it is made.
     """
-
-    model_config = example(**_LINK)
 
     share_id: str
     place: int
@@ -112,32 +77,24 @@ class Link(BaseModel):
 class NewLink(Link):
     """A new link: the site shows the state at `path`."""
 
-    model_config = example(**_LINK, path="/s/Xz0kq5QJm3n8cQ0W7rT9uVxYzAbEx1Ck0b0s0mA6jH5")
-
     path: str
 
 
-class Links(BaseModel):
+class Links(Schema):
     """The links of a person that are in use, the oldest first."""
-
-    model_config = example(shares=[_LINK])
 
     shares: list[Link]
 
 
-class Steps(BaseModel):
+class Steps(Schema):
     """The steps of one press on a tag; steps that took back earlier presses are included."""
-
-    model_config = example(tag="town=Ghent", steps=3)
 
     tag: str
     steps: int
 
 
-class ExportedEvent(BaseModel):
+class ExportedEvent(Schema):
     """One action, with its place among the person's actions and its time."""
-
-    model_config = example(**_EVENT)
 
     place: int
     at: datetime
@@ -163,10 +120,8 @@ class ExportedEvent(BaseModel):
         )
 
 
-class Export(BaseModel):
+class Export(Schema):
     """All that is stored for a person: the state, links in use, and every action in order."""
-
-    model_config = example(person_id=_ID, state=_PERSON, shares=[_LINK], events=[_EVENT])
 
     person_id: str
     state: Person

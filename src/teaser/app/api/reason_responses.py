@@ -3,35 +3,17 @@
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from teaser import explain as why
-from teaser.app.api.requests import ItemId, example
+from teaser.app.api.examples import Schema, example_of
+from teaser.app.api.requests import ItemId
 from teaser.data.tagging.tag import Tag
 
-NAMED = {"tag": "type=Concert", "feature": "type", "value": "Concert"}
-REASON = {
-    "kind": "tag",
-    **NAMED,
-    "contribution": 0.6,
-    "share": 0.75,
-    "affinity": 0.6,
-    "weight": 1.0,
-}
-VIEWED = {
-    "kind": "viewed",
-    "item_id": "e0001",
-    "title": "Jazz by night",
-    "contribution": 0.2,
-    "share": 0.25,
-}
 
-
-class Named(BaseModel):
+class Named(Schema):
     """A tag: its text, and its feature and value."""
-
-    model_config = example(**NAMED)
 
     tag: str
     feature: str
@@ -44,8 +26,6 @@ class Reason(Named):
     The contributions of all tags and viewed items sum to the score. `share` is signed, and the
     absolute shares sum to 1. `weight` is the weight of the tag for the item.
     """
-
-    model_config = example(**REASON)
 
     kind: Literal["tag"]
     contribution: float
@@ -66,13 +46,11 @@ class Reason(Named):
         )
 
 
-class ViewedReason(BaseModel):
+class ViewedReason(Schema):
     """The contribution of one viewed item to the score of an item, beside the tags.
 
     Only models with a remainder have such reasons.
     """
-
-    model_config = example(**VIEWED)
 
     kind: Literal["viewed"]
     item_id: ItemId
@@ -100,7 +78,7 @@ AnyReason = TypeAliasType(
         Field(
             discriminator="kind",
             description="A tag or a viewed item, as `kind` says.",
-            examples=[REASON, VIEWED],
+            examples=[example_of(Reason), example_of(ViewedReason)],
         ),
     ],
 )

@@ -6,11 +6,13 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from typing_extensions import TypeAliasType
 
+from teaser.app.api.examples import add_example
 from teaser.app.people.events import AS_FITTED
 from teaser.data.tagging.tag import Tag
 from teaser.profile import MAX_PRESSES, check_press
 
 MAX_K = 500
+MAX_PICKS = 50
 MAX_HISTORY = 1_000
 MAX_TAGS = 200
 MAX_TEXT = 200
@@ -86,36 +88,21 @@ AboutTags = Annotated[
 ]
 
 
-class _Request(BaseModel):
+class StrictSchema(BaseModel):
     """A request; a misspelt field is refused instead of ignored."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=add_example)
 
 
-def example(**values: Any) -> ConfigDict:
-    """Return a model configuration with one example for the API's document."""
-    return ConfigDict(json_schema_extra={"examples": [values]})
-
-
-_TASTE = {
-    "history": ["e0001", "e0002", "e0003"],
-    "presses": [{"tag": "town=Ghent", "steps": 3}],
-}
-
-
-class Press(_Request):
+class Press(StrictSchema):
     """Net presses on one tag: + is positive, - is negative."""
-
-    model_config = example(tag="town=Ghent", steps=3)
 
     tag: TagText
     steps: Steps
 
 
-class NewPress(_Request):
+class NewPress(StrictSchema):
     """Press + (positive) or - (negative) on a tag, `steps` times."""
-
-    model_config = example(tag="town=Ghent", steps=1)
 
     tag: TagText
     steps: Annotated[
@@ -123,42 +110,32 @@ class NewPress(_Request):
     ] = 1
 
 
-class ItemChoice(_Request):
+class ItemChoice(StrictSchema):
     """One item."""
-
-    model_config = example(item_id="e0001")
 
     item_id: ItemId
 
 
-class Variety(_Request):
+class Variety(StrictSchema):
     """How much lists are varied: 0 is the plain ranking, 1 the most variety."""
-
-    model_config = example(variety=0.3)
 
     variety: Share
 
 
-class NewBalance(_Request):
+class NewBalance(StrictSchema):
     """How much tags count, and how much viewed items do beside them."""
-
-    model_config = example(balance=0.3)
 
     balance: Balance
 
 
-class About(_Request):
+class About(StrictSchema):
     """Facts about a person, which replace those given before; an empty list removes them."""
-
-    model_config = example(about=[])
 
     about: AboutTags
 
 
-class Taste(_Request):
+class Taste(StrictSchema):
     """What a person viewed and pressed, and facts about them."""
-
-    model_config = example(**_TASTE)
 
     history: Annotated[list[ItemId], Field(max_length=MAX_HISTORY)] = []
     presses: Annotated[
@@ -178,7 +155,7 @@ class Taste(_Request):
         return net
 
 
-class ListOptions(_Request):
+class ListOptions(StrictSchema):
     """Options of a list."""
 
     k: K = 20
@@ -200,10 +177,6 @@ class ListOptions(_Request):
 class RecommendRequest(Taste, ListOptions):
     """A list for a history and presses."""
 
-    model_config = example(
-        **_TASTE, k=5, variety=0.3, balance=0.4, only_tags=["town=Ghent", "town=Bruges"]
-    )
-
     variety: Share = 0.0
 
 
@@ -215,7 +188,7 @@ class PersonListOptions(ListOptions):
     balance: OwnBalance = None
 
 
-class ProfileOptions(_Request):
+class ProfileOptions(StrictSchema):
     """Options of a profile."""
 
     top: Annotated[K, Field(description="Tags of each feature, at most.")] = 10
@@ -235,10 +208,8 @@ class PersonProfileOptions(ProfileOptions):
 class ProfileRequest(Taste, ProfileOptions):
     """The profile for a history and presses."""
 
-    model_config = example(**_TASTE, top=3, features=["type", "town"])
 
-
-class ItemOptions(_Request):
+class ItemOptions(StrictSchema):
     """An item, in the query: in a path, an id such as '..' would be resolved."""
 
     item_id: Annotated[
@@ -259,7 +230,7 @@ class PersonExplainOptions(ItemOptions):
     balance: OwnBalance = None
 
 
-class PersonOriginsOptions(_Request):
+class PersonOriginsOptions(StrictSchema):
     """Where the affinity of a person with one tag comes from."""
 
     tag: TagText
@@ -269,30 +240,39 @@ class PersonOriginsOptions(_Request):
 class ExplainRequest(Taste):
     """The whole score of one item for a history and presses."""
 
-    model_config = example(**_TASTE, item_id="e0004")
-
     item_id: ItemId
 
 
 class OriginsRequest(Taste):
     """Where the affinity with one tag comes from."""
 
-    model_config = example(**_TASTE, tag="type=Concert")
-
     tag: TagText
 
 
-class SimilarRequest(_Request):
+class SimilarRequest(StrictSchema):
     """Items that resemble one."""
-
-    model_config = example(item_id="e0001", k=5)
 
     item_id: ItemId
     k: K = 10
 
 
-class SearchOptions(_Request):
+class SearchOptions(StrictSchema):
     """Words to search for in names."""
 
     q: Annotated[str, Field(min_length=1, max_length=MAX_TEXT, examples=["ghent"])]
     k: Annotated[K, Field(description="How many items, and how many tags, at most.")] = 20
+
+
+class LiftRequest(Taste):
+    """The item that should rise, and how far."""
+
+    item_id: ItemId
+    k: Annotated[K, Field(description="The item should be among the first k.")] = 10
+
+
+class PicksRequest(StrictSchema):
+    """The items picked so far, and the items shown beside them."""
+
+    picks: Annotated[list[ItemId], Field(max_length=MAX_HISTORY)] = []
+    shown: Annotated[list[ItemId], Field(max_length=MAX_HISTORY)] = []
+    k: Annotated[K, Field(le=MAX_PICKS)] = 6

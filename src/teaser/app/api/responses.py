@@ -3,68 +3,36 @@
 from datetime import date as day
 from typing import Any, Self
 
-from pydantic import BaseModel
-
 from teaser import explain as why
 from teaser import profile as who
+from teaser.app.api.examples import Schema
 from teaser.app.api.reason_responses import (
-    NAMED,
-    REASON,
-    VIEWED,
     AnyReason,
     Named,
     named,
     reasons_of,
 )
-from teaser.app.api.requests import ItemId, ProfileOptions, Share, example
+from teaser.app.api.requests import ItemId, ProfileOptions, Share
 from teaser.app.serving.catalogue import Card as CatalogueCard
 from teaser.errors import UnknownFeatureError, closest_names
 from teaser.guide.similarity import Similar
 
-_ERROR = {"code": "unknown_name", "message": "Unknown tag town=Gent. Closest: town=Ghent."}
-_ENTRY = {"item_id": "e0004", "title": "Jazz at the quay", "score": 0.8, "match": 0.9}
-_AFFINITY = {
-    "tag": "town=Ghent",
-    "feature": "town",
-    "value": "Ghent",
-    "affinity": 0.7,
-    "presses": 3,
-}
-_FEATURE = {"feature": "town", "impact": 0.4, "tags": [_AFFINITY]}
-_ORIGIN = {"item_id": "e0001", "title": "Jazz at the quay", "part": 0.02}
-_FACT = {"tag": "age=25-34", "feature": "age", "value": "25-34", "part": 0.01}
-_SHARED = {**NAMED, "share": 0.8}
-_SIMILAR = {
-    "item_id": "e0007",
-    "title": "Jazz in the park",
-    "similarity": 0.6,
-    "shared": [_SHARED],
-}
-_FOUND_ITEM = {"item_id": "e0001", "title": "Jazz at the quay"}
-_FOUND_TAG = {"tag": "town=Ghent", "feature": "town", "value": "Ghent", "n_items": 210}
 
-
-class Error(BaseModel):
+class Error(Schema):
     """An error: a code for programs, a sentence for people."""
-
-    model_config = example(**_ERROR)
 
     code: str
     message: str
 
 
-class ErrorAnswer(BaseModel):
+class ErrorAnswer(Schema):
     """The shape of every error."""
-
-    model_config = example(error=_ERROR)
 
     error: Error
 
 
-class Recommendation(BaseModel):
+class Recommendation(Schema):
     """One entry of a list. `match` is the score relative to the highest of all items, 0 to 1."""
-
-    model_config = example(**_ENTRY, reasons=[REASON, VIEWED])
 
     item_id: ItemId
     title: str | None
@@ -78,10 +46,8 @@ class Recommendation(BaseModel):
         return cls(**_entry(found))
 
 
-class Recommendations(BaseModel):
+class Recommendations(Schema):
     """A list, the best first."""
-
-    model_config = example(recommendations=[{**_ENTRY, "reasons": [REASON, VIEWED]}])
 
     recommendations: list[Recommendation]
 
@@ -93,10 +59,6 @@ class Explanation(Recommendation):
     `from_tags` and `from_viewed` sum to `score`; `tag_share` is the share of the tags in the sum
     of all absolute contributions.
     """
-
-    model_config = example(
-        **_ENTRY, reasons=[REASON, VIEWED], from_tags=0.6, from_viewed=0.2, tag_share=0.75
-    )
 
     from_tags: float
     from_viewed: float
@@ -126,30 +88,24 @@ def _entry(found: why.Recommendation | why.Explanation) -> dict[str, Any]:
 class Affinity(Named):
     """The affinity with a tag, and the net presses that it includes."""
 
-    model_config = example(**_AFFINITY)
-
     affinity: float
     presses: int
 
 
-class FeatureProfile(BaseModel):
+class FeatureProfile(Schema):
     """One feature: its share of impact on the scores, and its tags, the strongest first."""
-
-    model_config = example(**_FEATURE)
 
     feature: str
     impact: Share
     tags: list[Affinity]
 
 
-class Profile(BaseModel):
+class Profile(Schema):
     """The profile of a person; the impacts of all features sum to 1.
 
     `tags_weight` is the weight of tags in scores: 1 unless a balance lowers it. `about` are the
     facts about the person that were used.
     """
-
-    model_config = example(certainty=0.8, tags_weight=1.0, about=[], features=[_FEATURE])
 
     certainty: Share
     tags_weight: Share
@@ -185,10 +141,8 @@ class Profile(BaseModel):
         )
 
 
-class Origin(BaseModel):
+class Origin(Schema):
     """What one item of the history adds to the raw score of a tag."""
-
-    model_config = example(**_ORIGIN)
 
     item_id: ItemId
     title: str | None
@@ -197,8 +151,6 @@ class Origin(BaseModel):
 
 class AboutOrigin(Named):
     """What one fact about the person adds to the raw score of a tag."""
-
-    model_config = example(**_FACT)
 
     part: float
 
@@ -209,8 +161,6 @@ class Origins(Named):
     `origins` are items of the history, `about` facts about the person.
     """
 
-    model_config = example(**NAMED, affinity=0.6, raw=0.03, origins=[_ORIGIN], about=[_FACT])
-
     affinity: float
     raw: float
     origins: list[Origin]
@@ -220,15 +170,11 @@ class Origins(Named):
 class SharedTag(Named):
     """A tag that two items share, and its share of their similarity."""
 
-    model_config = example(**_SHARED)
-
     share: Share
 
 
-class SimilarItem(BaseModel):
+class SimilarItem(Schema):
     """An item that is similar to another: 0 is no tag in common, 1 the same tags."""
-
-    model_config = example(**_SIMILAR)
 
     item_id: ItemId
     title: str | None
@@ -246,26 +192,14 @@ class SimilarItem(BaseModel):
         )
 
 
-class SimilarItems(BaseModel):
+class SimilarItems(Schema):
     """Items that are similar to one, the most similar first."""
-
-    model_config = example(similar=[_SIMILAR])
 
     similar: list[SimilarItem]
 
 
-class Card(BaseModel):
+class Card(Schema):
     """The data of an item; what the data do not have is null. `facts`: tag values by feature."""
-
-    model_config = example(
-        item_id="e0001",
-        title="Jazz at the quay",
-        description="An evening by the water.",
-        link=None,
-        date="2026-05-01",
-        has_picture=True,
-        facts={"type": ["Concert"], "town": ["Ghent"]},
-    )
 
     item_id: ItemId
     title: str
@@ -281,10 +215,8 @@ class Card(BaseModel):
         return cls.model_validate(card, from_attributes=True)
 
 
-class FoundItem(BaseModel):
+class FoundItem(Schema):
     """An item and its title."""
-
-    model_config = example(**_FOUND_ITEM)
 
     item_id: ItemId
     title: str
@@ -293,49 +225,30 @@ class FoundItem(BaseModel):
 class FoundTag(Named):
     """A tag, and how many items have it."""
 
-    model_config = example(**_FOUND_TAG)
-
     n_items: int
 
 
-class Found(BaseModel):
+class Found(Schema):
     """Items and tags whose names contain every word, the best matches first."""
-
-    model_config = example(items=[_FOUND_ITEM], tags=[_FOUND_TAG])
 
     items: list[FoundItem]
     tags: list[FoundTag]
 
 
-class Remainder(BaseModel):
+class Remainder(Schema):
     """The size of the remainder: how many items it has, and how many entries are stored."""
-
-    model_config = example(items=2400, entries=5757600, sparse=False)
 
     items: int
     entries: int
     sparse: bool
 
 
-class Model(BaseModel):
+class Model(Schema):
     """The model that is served. `tags`: their number, by feature; `roles`: the column of each role.
 
     `user_tags`: the facts about a person that can be given, by feature; `remainder`: null if the
     model has none.
     """
-
-    model_config = example(
-        kind="Teaser",
-        items=2400,
-        tags={"type": 16, "town": 101, "popularity": 1},
-        user_tags={"age": ["18-24", "25-34"]},
-        parameters={"l2_weights": 200.0, "l2_encoder": 500.0},
-        iterations=4,
-        residual=0.0003,
-        converged=True,
-        remainder={"items": 2400, "entries": 5757600, "sparse": False},
-        roles={"title": "title", "date": "date"},
-    )
 
     kind: str
     items: int
