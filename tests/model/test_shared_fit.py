@@ -14,6 +14,7 @@ from teaser.model.extensions import remainder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.gram.operator import DenseGram
 from teaser.model.shared_fit import SharedFits, make_model
+from teaser.model.solver import inverse
 from teaser.model.solver.system import System
 
 EXACT: dict[str, Any] = {"tol": 1e-8, "dtype": "float64"}
@@ -65,7 +66,7 @@ def test_one_inverse_serves_all_penalties_on_the_encoder(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inverted: list[float] = []
-    invert = remainder.invert_gram
+    invert = inverse.invert_gram
 
     def counted(gram: Any, ridge: float, **named: Any) -> Any:
         inverted.append(ridge)
