@@ -259,7 +259,7 @@ def with_remainder(seed: int) -> Teaser:
     model = random_model(seed)
     R = np.random.default_rng(seed + 100).normal(size=(14, 14)).astype(np.float32)
     np.fill_diagonal(R, 0)
-    model.remainder_ = R
+    model._remainder = R
     return model
 
 

@@ -1,5 +1,6 @@
 """The models, and how to read one back from its folder."""
 
+from teaser.model.base import Model
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.edlae import EDLAE
 from teaser.model.baselines.itemknn import ItemKNN
@@ -7,6 +8,7 @@ from teaser.model.baselines.popularity import Popularity
 from teaser.model.baselines.product import Product
 from teaser.model.baselines.wmf import WMF, WMFS
 from teaser.model.registry import KINDS, load
+from teaser.model.tagged import TaggedModel
 from teaser.model.teaser import Teaser
 
 __all__ = [
@@ -16,8 +18,10 @@ __all__ = [
     "WMF",
     "WMFS",
     "ItemKNN",
+    "Model",
     "Popularity",
     "Product",
+    "TaggedModel",
     "Teaser",
     "load",
 ]

@@ -31,6 +31,8 @@ class EncoderModel(TaggedModel, abstract=True):
     encoder_: Encoder
     device: str
 
+    _on_device: tuple[Encoder, sp.csr_array, DeviceScorer] | None = None
+
     def encode(self, rows: sp.csr_array) -> Array:
         """Return p, the encoder rows of each history summed (users x tags), in double precision.
 
@@ -61,10 +63,8 @@ class EncoderModel(TaggedModel, abstract=True):
 
     def _scorer(self) -> DeviceScorer:
         """Return encoder and decoder on the GPU, moved there once."""
-        kept = self.__dict__.get("_on_device")
+        kept = self._on_device
         if kept is None or kept[0] is not self.encoder_ or kept[1] is not self.decoder_:
             scorer = DeviceScorer(self.encoder_, self.decoder_, self.remainder_)
-            kept = (self.encoder_, self.decoder_, scorer)
-            self._on_device = kept
-        scorer_kept: DeviceScorer = kept[2]
-        return scorer_kept
+            kept = self._on_device = (self.encoder_, self.decoder_, scorer)
+        return kept[2]

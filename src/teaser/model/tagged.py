@@ -41,19 +41,11 @@ class TaggedModel(Model, abstract=True):
     """A model whose scores are affinities with tags, summed over the tags of an item.
 
     A subclass defines `fit`, which calls `keep_items`, and `encode` with `encode_parts`.
-
-    Attributes
-    ----------
-    user_rows_
-        What was learned of the tags of users; None without.
-    remainder_
-        R, items x items: what viewing one item adds to the score of another; None without.
     """
 
-    user_rows_: UserRows | None = None
-    remainder_: RemainderMatrix = None
-
     _tag_table: TagTable | None = None
+    _user_rows: UserRows | None = None
+    _remainder: RemainderMatrix = None
 
     @abstractmethod
     def encode(self, rows: sp.csr_array) -> Array:
@@ -84,6 +76,16 @@ class TaggedModel(Model, abstract=True):
     def rules_(self) -> Rules:
         """The rules that made the tags, for further items."""
         return self.tag_table_.rules
+
+    @property
+    def user_rows_(self) -> UserRows | None:
+        """What was learned of the tags of users, or None."""
+        return self._user_rows
+
+    @property
+    def remainder_(self) -> RemainderMatrix:
+        """R, items x items: what viewing one item adds to the score of another, or None."""
+        return self._remainder
 
     @property
     def user_tags_(self) -> tuple[Tag, ...]:

@@ -12,6 +12,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
+from teaser.model.checks import check_flag
 from teaser.model.encoder import EncoderModel
 from teaser.model.extensions.learned_decoder import (
     LearnedDecoder,
@@ -44,7 +45,6 @@ from teaser.model.extensions.sparse_encoder import (
     unpack_encoder,
 )
 from teaser.model.extensions.user_features import (
-    UserRows,
     learn_user_rows,
     learned_features,
     match_rows,
@@ -143,7 +143,6 @@ class Teaser(EncoderModel):
     iterations_: int
     residual_: float
     converged_: bool
-    user_rows_: UserRows | None
 
     def __init__(
         self,
@@ -224,10 +223,10 @@ class Teaser(EncoderModel):
                 solution, weights = self._solve(system, dataset, begin, callback)
             self.keep_items(dataset, weights)
             self.encoder_ = solution.encoder[: dataset.n_items]
-            self.user_rows_ = learn_user_rows(
+            self._user_rows = learn_user_rows(
                 user_features, dataset, solution.encoder, system, self
             )
-            self.remainder_ = remainder
+            self._remainder = remainder
             self.iterations_ = solution.iterations
             self.residual_ = solution.residual
             self.converged_ = solution.converged
@@ -311,8 +310,8 @@ class Teaser(EncoderModel):
         arrays, fit = content.arrays, content.settings["fit"]
         self.encoder_ = unpack_encoder(arrays, len(self.tags_))
         n_learned, width = self.encoder_.shape
-        self.remainder_ = unpack_remainder(arrays, n_learned)
-        self.user_rows_ = unpack_user_rows(arrays, content.tables, width)
+        self._remainder = unpack_remainder(arrays, n_learned)
+        self._user_rows = unpack_user_rows(arrays, content.tables, width)
         self.iterations_ = fit["iterations"]
         self.residual_ = fit["residual"]
         self.converged_ = fit["converged"]
@@ -376,10 +375,7 @@ class Teaser(EncoderModel):
         settings = self.parameters()
         for name in OPTIONS:
             check_options(name, settings.pop(name))
-        if not isinstance(settings.pop("user_features"), bool):
-            raise ParameterError(
-                f"user_features must be True or False, found {self.user_features!r}."
-            )
+        check_flag("user_features", settings.pop("user_features"))
         check_settings(**settings)
         if self.remainder is not None:
             others = [name for name in ("decoder", "sparse") if getattr(self, name) is not None]

@@ -45,7 +45,7 @@ def test_without_a_gpu_the_error_says_what_to_do(dataset: Dataset) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"device": "gpu"}, "one of cpu, cuda, found 'gpu'"),
+        ({"device": "gpu"}, "'cpu' or 'cuda', found 'gpu'"),
         ({"device": "cuda", "solver": "admm"}, "conjugate gradients alone"),
         ({"device": "cuda", "gram": np.eye(3)}, "Gram of its own"),
     ],

@@ -124,7 +124,7 @@ def test_what_can_be_asked_of_such_a_data_set(shop: Path) -> None:
         (("--memory-limit", "lots"), "such as 2GB"),
         (("--memory-limit", "400kB"), "--parts"),
         (("--memory-limit", "1kB"), "solver's own arrays"),
-        (("--gram", "wooden", "--scheduler", "a"), "gram must be one of"),
+        (("--gram", "wooden", "--scheduler", "a"), "gram must be"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_leaves_no_model(
@@ -179,7 +179,7 @@ def test_the_gram_is_held_as_it_was_asked(tmp_path: Path) -> None:
     with placed(parted, "sparse", dtype="float64", memory_limit="1GB") as gram:
         assert isinstance(gram, StreamedGram)
         assert Teaser(gram=gram, dtype="float64").fit(parted).converged_
-    with pytest.raises(ParameterError, match="gram must be one of"), placed(parted, "wooden"):
+    with pytest.raises(ParameterError, match="gram must be"), placed(parted, "wooden"):
         pass
     with reached(None, None) as nobody:
         assert nobody is None

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
 from teaser.errors import NotFittedError, ParameterError
-from teaser.explain import AnyReason, Explanation, Recommendation
+from teaser.explain import Explanation, Recommendation
 from teaser.model.base import Model
-from teaser.model.extensions.user_features import About, ManyAbout
+from teaser.model.extensions.remainder import RemainderMatrix
+from teaser.model.extensions.user_features import About, ManyAbout, UserRows
 from teaser.model.item_table import History, ItemTable
 from teaser.model.registry import find_kind
 from teaser.model.tag_table import TagTable
 from teaser.model.tagged import TaggedModel
-from teaser.model.user_state import Scored, UserState, UserStates
-from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
+from teaser.model.user_state import Scored, UserState
+from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 
 Array = NDArray[Any]
 M = TypeVar("M", bound=Model)
@@ -141,6 +141,7 @@ class Product(TaggedModel):
     @property
     def item_table_(self) -> ItemTable:
         """The items of both parts."""
+        self._check_parts_fitted()
         return self.parts[0].item_table_
 
     @property
@@ -149,31 +150,26 @@ class Product(TaggedModel):
         return self.parts[0].tag_table_
 
     @property
-    def user_tags_(self) -> tuple[Tag, ...]:
-        """The tags of users that the model with tags has learned from."""
-        return self.parts[0].user_tags_
+    def user_rows_(self) -> UserRows | None:
+        """What the model with tags learned of the tags of users, or None."""
+        return self.parts[0].user_rows_
 
     @property
-    def user_encoder_(self) -> Array | None:
-        """What each tag of users adds to a history (tags of users x tags), or None."""
-        return self.parts[0].user_encoder_
+    def remainder_(self) -> RemainderMatrix:
+        """What viewing one item adds to the score of another, or None."""
+        return self.parts[0].remainder_
 
-    @property
-    def has_remainder(self) -> bool:
-        """Whether viewed items are reasons of their own, beside the tags."""
-        return self.parts[0].has_remainder
+    def encode(self, rows: sp.csr_array) -> Array:
+        """Return the raw tag scores p of histories (users x tags)."""
+        return self.parts[0].encode(rows)
+
+    def encode_parts(self, positions: Sequence[int], column: int) -> Array:
+        """Return what each item of a history adds to the raw score of one tag."""
+        return self.parts[0].encode_parts(positions, column)
 
     def check_fitted(self) -> None:
         """Raise unless both parts are fitted, and to the same items."""
-        self._check_parts()
-        for part in self.parts:
-            try:
-                part.check_fitted()
-            except NotFittedError as error:
-                raise NotFittedError(
-                    f"This Product is not fitted yet: {type(part).__name__} is not. "
-                    "Call fit(dataset) first, or give two models that are fitted."
-                ) from error
+        self._check_parts_fitted()
         ours, theirs = (part.items_ for part in self.parts)
         if ours is not theirs and ours != theirs:
             raise ParameterError(
@@ -195,62 +191,6 @@ class Product(TaggedModel):
         tagged, other = self.parts
         explained = tagged.score_batch(rows, presses, about=about, steering=steering)
         return multiply(explained, other.score_batch(rows))
-
-    def profile(
-        self,
-        history: History,
-        presses: PressesLike | None = None,
-        *,
-        about: About | None = None,
-        steering: Steering = DEFAULT_STEERING,
-    ) -> Profile:
-        """Return the affinities of a user by the model with tags."""
-        self.check_fitted()
-        return self.parts[0].profile(history, presses, about=about, steering=steering)
-
-    def origins(
-        self, tag: Tag | str, history: History, about: About | None = None
-    ) -> dict[Any, float]:
-        """Return what each item of the history adds to the raw score of a tag."""
-        self.check_fitted()
-        return self.parts[0].origins(tag, history, about)
-
-    def encode(self, rows: sp.csr_array) -> Array:
-        """Return the raw tag scores p of histories (users x tags)."""
-        return self.parts[0].encode(rows)
-
-    def encode_parts(self, positions: Sequence[int], column: int) -> Array:
-        """Return what each item of a history adds to the raw score of one tag."""
-        return self.parts[0].encode_parts(positions, column)
-
-    def viewed_scores(self, profile: Profile) -> Array:
-        """Return the part of `scores` that comes from viewed items."""
-        return self.parts[0].viewed_scores(profile)
-
-    def decode_viewed(self, rows: sp.csr_array) -> Array:
-        """Return what histories add to every item by the remainder (users x items), unweighted."""
-        return self.parts[0].decode_viewed(rows)
-
-    def user_states(
-        self,
-        rows: sp.csr_array,
-        presses: Sequence[PressesLike | None] | None = None,
-        *,
-        steering: Steering = DEFAULT_STEERING,
-        about: ManyAbout | None = None,
-    ) -> UserStates:
-        """Return users as the model with tags scores them."""
-        return self.parts[0].user_states(rows, presses, steering=steering, about=about)
-
-    def score_state(self, state: UserState) -> Array:
-        """Return the score of every item for one user by the model with tags."""
-        return self.parts[0].score_state(state)
-
-    def reasons(
-        self, item_index: int, state: UserState, *, min_share: float = 0.0
-    ) -> tuple[AnyReason, ...]:
-        """Return the reasons for the part of an item's score that comes from tags."""
-        return self.parts[0].reasons(item_index, state, min_share=min_share)
 
     def explain(
         self,
@@ -346,6 +286,17 @@ class Product(TaggedModel):
                 "A Product is of a model with tags and another model, found a "
                 f"{type(self.tagged).__name__} and a {type(self.other).__name__}."
             )
+
+    def _check_parts_fitted(self) -> None:
+        self._check_parts()
+        for part in self.parts:
+            try:
+                part.check_fitted()
+            except NotFittedError as error:
+                raise NotFittedError(
+                    f"This Product is not fitted yet: {type(part).__name__} is not. "
+                    "Call fit(dataset) first, or give two models that are fitted."
+                ) from error
 
 
 # The names of the parts in a saved folder.

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError
+from teaser.model.checks import check_choice
 from teaser.model.gram.cost import FitSize, check_memory, choose_gram
 from teaser.model.gram.gpu import build_device_gram
 from teaser.model.gram.operator import ContentGram, DenseGram, Gram, SparseGram
@@ -64,8 +65,7 @@ def check_dense_settings(gram: Any, dtype: Any) -> None:
     """Raise `ParameterError` for a Gram or a type that makes no sense, before any work is done."""
     if gram is None or (isinstance(gram, str) and gram != "auto"):
         raise ParameterError(f"gram must be 'auto', an array or an operator, found {gram!r}.")
-    if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
+    check_choice("dtype", dtype, DTYPES)
 
 
 def dense_gram(X: sp.csr_array, gram: Any, dtype: str) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError
+from teaser.model.checks import check_choice
 from teaser.model.gram.build import DTYPES, GRAMS
 from teaser.model.gram.cost import FitSize
 from teaser.model.gram.dask_cluster import Cluster
@@ -69,10 +70,8 @@ def placed(
     memory_limit
         Of a fit on this machine, in bytes or such as `"2GB"`.
     """
-    if gram not in GRAMS:
-        raise ParameterError(f"gram must be one of {', '.join(GRAMS)}, found {gram!r}.")
-    if dtype not in DTYPES:
-        raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
+    check_choice("gram", gram, GRAMS)
+    check_choice("dtype", dtype, DTYPES)
     X, elsewhere = dataset.X, scheduler is not None or n_workers is not None
     limit = None if memory_limit is None else as_bytes(memory_limit)
     if not isinstance(X, Interactions):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
-from teaser.model.checks import check_count, check_number, check_rng
+from teaser.model.checks import check_choice, check_count, check_number, check_rng
 from teaser.model.gram.build import DEVICES, DTYPES, GRAMS, build_gram
 from teaser.model.gram.cost import FitSize
 from teaser.model.gram.gpu import to_host
@@ -136,10 +136,8 @@ def check_settings(
         check_number("content_weight", content_weight)
     check_count("max_iter", max_iter)
     check_rng(rng)
-    if solver not in SOLVERS:
-        raise ParameterError(f"solver must be one of {', '.join(SOLVERS)}, found {solver!r}.")
-    if device not in DEVICES:
-        raise ParameterError(f"device must be one of {', '.join(DEVICES)}, found {device!r}.")
+    check_choice("solver", solver, SOLVERS)
+    check_choice("device", device, DEVICES)
     if device == "cuda" and (solver != "cg" or not isinstance(gram, str)):
         raise ParameterError(
             "On a GPU there are conjugate gradients alone, with a Gram of its own: leave solver "
