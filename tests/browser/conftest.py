@@ -1,6 +1,5 @@
 """The real server on loopback and a real Chromium in front of it."""
 
-import shutil
 import socket
 import threading
 import time
@@ -12,14 +11,13 @@ from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from chromium import open_chromium
+from playwright.sync_api import Browser, Page
 
 from teaser import Teaser
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
 from teaser.data import events
-
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
 @contextmanager
@@ -50,14 +48,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    assert path, "Chromium is needed: apt-get install chromium"
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
-        )
+    with open_chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture

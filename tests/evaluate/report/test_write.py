@@ -1,33 +1,26 @@
 """A report on disk and in a browser."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, sync_playwright
+from chromium import open_chromium
+from playwright.sync_api import Browser
 from reports import Content, reported
 
 from teaser.errors import DataError
 from teaser.evaluate.report.write import tables_text, write_report, write_tables
 
 RESULTS = Path(__file__).resolve().parents[3] / "experiments" / "results"
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    assert path, "Chromium is needed: apt-get install chromium"
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
-        )
+    with open_chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
