@@ -9,7 +9,7 @@ import numpy as np
 from fastapi import Request, Response
 from numpy.typing import NDArray
 
-from teaser.app.actions import TAGS_OFF, LIMIT, decide
+from teaser.app.actions import LIMIT, TAGS_OFF, decide
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.i18n.texts import Texts
 from teaser.app.people.events import Event, State, fold
