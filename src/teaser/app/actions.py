@@ -18,7 +18,7 @@ from teaser.profile import MAX_PRESSES, check_press
 from teaser.profile import press as moved
 
 LIMIT = "that is as far as it goes."
-DEAF = (
+TAGS_OFF = (
     "Only people like you count now, so no press moves the list. "
     "Move the slider towards your tags first."
 )

@@ -36,14 +36,7 @@ class Reason(Named):
     @classmethod
     def of(cls, reason: why.Reason) -> Self:
         """Return a reason of the library."""
-        return cls(
-            kind="tag",
-            **named(reason.tag),
-            contribution=reason.contribution,
-            share=reason.share,
-            affinity=reason.affinity,
-            weight=reason.weight,
-        )
+        return cls(kind="tag", **{**vars(reason), **named(reason.tag)})
 
 
 class ViewedReason(Schema):
@@ -61,13 +54,7 @@ class ViewedReason(Schema):
     @classmethod
     def of(cls, reason: why.ViewedReason) -> Self:
         """Return a reason of the library."""
-        return cls(
-            kind="viewed",
-            item_id=reason.item_id,
-            title=reason.title,
-            contribution=reason.contribution,
-            share=reason.share,
-        )
+        return cls(kind="viewed", **vars(reason))
 
 
 # A named union, so that generated clients have one type for it.

@@ -9,7 +9,7 @@ import numpy as np
 from fastapi import Request, Response
 from numpy.typing import NDArray
 
-from teaser.app.actions import DEAF, LIMIT, decide
+from teaser.app.actions import LIMIT, TAGS_OFF, decide
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.i18n.texts import Texts
 from teaser.app.people.events import Event, State, fold
@@ -79,7 +79,7 @@ class PageContext:
             is_stored = self.before.n_events != self.state.n_events
             return ActionSummary(action, self.texts(LIMIT), change, is_stored)
         if self.event.kind == "press" and self.personal.profile.tags_weight == 0:
-            return ActionSummary(action, self.texts(DEAF), change)
+            return ActionSummary(action, self.texts(TAGS_OFF), change)
         return ActionSummary(action, describe_effect(change, self.texts), change)
 
     def render(self, request: Request, template: str, **values: Any) -> Response:
