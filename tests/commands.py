@@ -4,11 +4,15 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
+from teaser.cli import output
 from teaser.cli.main import app
+
+# A console takes its width from the environment at import, and pytest's workers set one.
+output.out.width = output.err.width = 160
 
 
 def run(*words: Any) -> Result:
-    return CliRunner().invoke(app, [str(w) for w in words], env={"COLUMNS": "160"})
+    return CliRunner().invoke(app, [str(w) for w in words])
 
 
 def said(*words: Any) -> str:

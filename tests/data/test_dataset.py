@@ -296,7 +296,7 @@ class TestSavedBefore:
     """A folder that version 0.1 wrote: 60 events, 200 users, tags of three columns."""
 
     def test_it_loads(self) -> None:
-        found = Dataset.load(ROOT / "tests" / "saved" / "data")
+        found = Dataset.load(ROOT / "tests" / "data" / "saved" / "events")
         assert (found.n_users, found.n_items, found.n_tags) == (200, 60, 73)
         assert found.X.nnz == found.report.interactions == 2864
         assert dict(found.tag_report.tags) == {"type": 16, "town": 45, "labels": 12}
@@ -305,7 +305,7 @@ class TestSavedBefore:
         assert np.diff(found.S.indptr).min() >= 2
 
     def test_it_is_saved_again_as_it_was(self, tmp_path: Path) -> None:
-        before = ROOT / "tests" / "saved" / "data"
+        before = ROOT / "tests" / "data" / "saved" / "events"
         Dataset.load(before).save(tmp_path / "d")
         old, new = artifact.read(before), artifact.read(tmp_path / "d")
         assert new.settings == old.settings

@@ -263,7 +263,7 @@ def _user_features(model: Model, fold: Fold) -> sp.csr_array | None:
         return None
     if fold.user_features.shape[1] != len(learned):
         raise ParameterError(
-            f"{type(model).__name__} knows {len(learned):,} tags of users and the fold "
+            f"{type(model).__name__} knows {len(learned):,} user tags and the fold "
             f"{fold.user_features.shape[1]:,}. Fit it to the training part of the same split."
         )
     return fold.user_features

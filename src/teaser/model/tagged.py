@@ -79,7 +79,7 @@ class TaggedModel(Model, abstract=True):
 
     @property
     def user_rows_(self) -> UserRows | None:
-        """What was learned of the tags of users, or None."""
+        """What was learned of the user tags, or None."""
         return self._user_rows
 
     @property
@@ -89,12 +89,12 @@ class TaggedModel(Model, abstract=True):
 
     @property
     def user_tags_(self) -> tuple[Tag, ...]:
-        """The tags of users that the model has learned from; none unless the data have them."""
+        """The user tags that the model has learned from; none unless the data have them."""
         return () if self.user_rows_ is None else self.user_rows_.tags
 
     @property
     def user_encoder_(self) -> Array | None:
-        """What each tag of users adds to a history (tags of users x tags), or None."""
+        """What each user tag adds to a history (user tags x tags), or None."""
         return None if self.user_rows_ is None else self.user_rows_.encoder
 
     @property

@@ -485,7 +485,7 @@ class TestEvaluation:
         other = type(parts.test)(
             parts.test.history, parts.test.held_out, parts.test.users, sp.csr_array((20, 5))
         )
-        with pytest.raises(ParameterError, match="2 tags of people and the fold 5"):
+        with pytest.raises(ParameterError, match="2 user tags and the fold 5"):
             evaluate(model, other)
 
 

@@ -92,7 +92,7 @@ def test_products_are_those_of_the_whole_matrix(
 def test_columns_in_several_blocks(
     cluster: Cluster, parted: Dataset, local: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("teaser.model.streamed._BLOCK_BYTES", 1)
+    monkeypatch.setattr("teaser.model.gram.partitioned._BLOCK_BYTES", 1)
     assert len(list(column_blocks(150, 40, F64))) == 3
     M = np.random.default_rng(1).standard_normal((40, 150))
     found = DaskGram(parted.X, cluster, F64).apply(M)

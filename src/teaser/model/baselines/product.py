@@ -151,7 +151,7 @@ class Product(TaggedModel):
 
     @property
     def user_rows_(self) -> UserRows | None:
-        """What the model with tags learned of the tags of users, or None."""
+        """What the model with tags learned of the user tags, or None."""
         return self.parts[0].user_rows_
 
     @property
