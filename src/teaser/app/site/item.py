@@ -80,7 +80,7 @@ def lift(request: Request, item_id: str) -> Response:
         card=card,
         lift=found,
         presses={str(tag): steps for tag, steps in found.presses.items()} if found else {},
-        k=RANK,
+        rank=RANK,
         filters=filters,
         item_path=_address("item", card.item_id, filters),
         is_seen=card.item_id in personal.history,
