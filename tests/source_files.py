@@ -12,7 +12,7 @@ import pytest
 from teaser.data.sources.source import READERS, Source, detect
 from teaser.data.tagging.rule_set import Rules
 
-REAL = Path(os.environ.get("TEASER_DATA") or Path(__file__).parents[4] / "shared" / "data")
+REAL = Path(os.environ.get("TEASER_DATA") or Path(__file__).parents[2] / "shared" / "data")
 RATINGS_DAT = "1::10::5::978300760\n1::11::3::978302109\n2::10::4::978301968\n"
 MOVIES_DAT = (
     "10::Lantern, The (1995)::Animation|Children's\n"
