@@ -12,7 +12,6 @@ from oracles import exact_encoder
 
 import teaser
 from teaser import Category, Dataset, Tag, Teaser, artifact
-from teaser.data.sources.source import read_source
 from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleError, UnknownTagError
 from teaser.model.gram.operator import DenseGram
 from teaser.model.solver.system import System
@@ -294,14 +293,9 @@ def test_a_file_whose_parts_do_not_fit_is_refused(model: Teaser, tmp_path: Path)
             teaser.load(tmp_path / "m")
 
 
-def test_movielens_converges_within_twelve_iterations(shared_data: Path) -> None:
-    source = read_source("ml-1m", shared_data / "ml-1m")
-    dataset = Dataset.from_tables(
-        source.interactions, source.items, user=source.user, item=source.item,
-        rules=source.rules, positive=source.positive,
-    )  # fmt: skip
-    assert 2_300 <= dataset.n_tags <= 2_700
-    model = Teaser(tol=1e-3).fit(dataset)
+def test_movielens_converges_within_eight_iterations(films: Dataset) -> None:
+    assert 2_300 <= films.n_tags <= 2_700
+    model = Teaser(tol=1e-3).fit(films)
     assert model.converged_
     assert model.iterations_ <= 8
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,11 +14,9 @@ from oracles import exact_encoder, objective, random_problem
 
 import teaser
 from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Tag, Teaser
-from teaser.data.sources.source import read_source
-from teaser.data.split import split
+from teaser.data.split import Split
 from teaser.errors import ParameterError
 from teaser.evaluate import evaluate
-from teaser.evaluate.study.data import with_common_tags
 from teaser.model.extensions import learned_decoder as decoder
 from teaser.model.extensions.learned_decoder import (
     learn_decoder,
@@ -285,20 +282,10 @@ def test_the_estimate_counts_all_rounds(dataset: Dataset) -> None:
     )
 
 
-def test_weights_help_where_tags_are_coarse(shared_data: Path) -> None:
-    found = read_source("ml-1m", shared_data / "ml-1m")
-    films = Dataset.from_tables(
-        found.interactions.filter(pl.col(found.user).cast(pl.Int64) < 2500),
-        found.items,
-        user=found.user,
-        item=found.item,
-        rules=found.rules,
-        positive="rating >= 4",
-    )
-    parts = split(with_common_tags(films, 8), n_validation=0, n_test=500, rng=0)
+def test_weights_help_where_tags_are_coarse(few_films: Split) -> None:
     ways: list[dict[str, Any]] = [{}, {"decoder": LearnedDecoder()}]
     fixed, learned = (
-        evaluate(Teaser(**how).fit(parts.training), parts.test, metrics=["ndcg@100"])
+        evaluate(Teaser(**how).fit(few_films.training), few_films.test, metrics=["ndcg@100"])
         for how in ways
     )
     gain = learned.summary()["ndcg@100"].mean / fixed.summary()["ndcg@100"].mean

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -16,11 +15,9 @@ from oracles import exact_encoder, half_gradient, objective, random_problem
 import teaser
 from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Teaser
 from teaser.artifact import read, write
-from teaser.data.sources.source import read_source
-from teaser.data.split import split
+from teaser.data.split import Split
 from teaser.errors import ArtifactError, ConvergenceWarning, ParameterError
 from teaser.evaluate import evaluate
-from teaser.evaluate.study.data import with_common_tags
 from teaser.model.extensions.sparse_encoder import (
     SupportEquation,
     as_dense,
@@ -314,25 +311,15 @@ def test_all_entries_are_the_dense_solution(dataset: Dataset) -> None:
     assert_allclose(whole.encoder_.toarray(), Teaser(**settings).fit(dataset).encoder_, atol=1e-8)
 
 
-def test_a_twentieth_of_the_entries_says_nearly_all(shared_data: Path) -> None:
-    found = read_source("ml-1m", shared_data / "ml-1m")
-    films = Dataset.from_tables(
-        found.interactions.filter(pl.col(found.user).cast(pl.Int64) < 2500),
-        found.items,
-        user=found.user,
-        item=found.item,
-        rules=found.rules,
-        positive="rating >= 4",
-    )
-    parts = split(with_common_tags(films, 8), n_validation=0, n_test=500, rng=0)
-    dense = Teaser().fit(parts.training)
-    thin = Teaser(sparse=SparseEncoder(density=0.05)).fit(parts.training)
+def test_a_twentieth_of_the_entries_says_nearly_all(few_films: Split) -> None:
+    dense = Teaser().fit(few_films.training)
+    thin = Teaser(sparse=SparseEncoder(density=0.05)).fit(few_films.training)
     cut = copy.copy(dense)
-    equation = EncoderEquation(dense.prepare(parts.training), 200.0, 500.0)
+    equation = EncoderEquation(dense.prepare(few_films.training), 200.0, 500.0)
     kept = support(saliency(equation, dense.encoder_), 0.05)
     cut.encoder_ = dense.encoder_ * kept.toarray()
     whole, again, once = (
-        evaluate(model, parts.test, metrics=["ndcg@100"]).summary()["ndcg@100"].mean
+        evaluate(model, few_films.test, metrics=["ndcg@100"]).summary()["ndcg@100"].mean
         for model in (dense, thin, cut)
     )
     assert again > 0.97 * whole
