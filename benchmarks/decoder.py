@@ -1,6 +1,6 @@
 """Measure what learned weights of tags are worth: MovieLens 1M with tags that 8 films carry.
 
-Fixed and learned weights at the default penalties and at those that are best on validation people,
+Fixed and learned weights at the default penalties and at those that are best on validation parts,
 each tested on 1,000 others; nDCG@100 with paired bootstrap intervals against fixed weights.
 """
 
@@ -26,7 +26,7 @@ def common(dataset: Dataset, least: int) -> Dataset:
     return replace(dataset, S=dataset.S[:, kept], tags=tuple(dataset.tags[j] for j in kept))
 
 
-def learnt(l1: float, l2: float, penalty: float | None) -> Teaser:
+def learned_model(l1: float, l2: float, penalty: float | None) -> Teaser:
     how: dict[str, Any] = {} if penalty is None else {"decoder": LearnedDecoder(l2=penalty)}
     return Teaser(l2_weights=l1, l2_encoder=l2, **how)
 
@@ -34,20 +34,20 @@ def learnt(l1: float, l2: float, penalty: float | None) -> Teaser:
 def main() -> None:
     dataset, said, suffix = read_films(parse_films(__doc__).parse_args())
     dataset = common(dataset, 8)
-    people = split(dataset, n_validation=750, n_test=1000, rng=0)
+    parts = split(dataset, n_validation=750, n_test=1000, rng=0)
     fixed: dict[str, Evaluation] = {}
     rows: list[dict[str, Any]] = []
     for penalty in PENALTIES:
-        fitted = {cell: learnt(*cell, penalty).fit(people.training) for cell in CELLS}
+        fitted = {cell: learned_model(*cell, penalty).fit(parts.training) for cell in CELLS}
         reached = {
-            cell: evaluate(model, people.validation, metrics=[METRIC]).summary()[METRIC].mean
+            cell: evaluate(model, parts.validation, metrics=[METRIC]).summary()[METRIC].mean
             for cell, model in fitted.items()
         }
         best = max(reached, key=reached.__getitem__)
-        default = learnt(200.0, 500.0, penalty).fit(people.training)
+        default = learned_model(200.0, 500.0, penalty).fit(parts.training)
         row: dict[str, Any] = {"decoder.l2": "fixed" if penalty is None else penalty}
         for name, model in (("default", default), ("best", fitted[best])):
-            found = evaluate(model, people.test, metrics=[METRIC])
+            found = evaluate(model, parts.test, metrics=[METRIC])
             base = fixed.setdefault(name, found)
             change = compare(base, found, rng=0)[METRIC]
             row |= {

@@ -1,4 +1,4 @@
-"""Measure what a sparse encoder loses: nDCG@100 of 1,000 people, paired against the dense one.
+"""Measure what a sparse encoder loses: nDCG@100 of 1,000 users, paired against the dense one.
 
 MovieLens 1M where it is found, else generated; default penalties.
 """
@@ -20,14 +20,14 @@ DENSITIES = (None, 0.1, 0.05, 0.02)
 
 def main() -> None:
     dataset, said, suffix = read_films(parse_films(__doc__).parse_args())
-    people = split(dataset, n_validation=0, n_test=1000, rng=0)
+    parts = split(dataset, n_validation=0, n_test=1000, rng=0)
     warm_up()
     rows: list[dict[str, Any]] = []
     dense: Evaluation | None = None
     for density in DENSITIES:
         model = Teaser(sparse=None if density is None else SparseEncoder(density=density))
-        _, took = clocked(partial(model.fit, people.training))
-        found = evaluate(model, people.test, metrics=[METRIC])
+        _, took = clocked(partial(model.fit, parts.training))
+        found = evaluate(model, parts.test, metrics=[METRIC])
         dense = dense or found
         change = compare(dense, found, rng=0)[METRIC]
         value = found.summary()[METRIC].mean

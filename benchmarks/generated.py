@@ -1,4 +1,4 @@
-"""Catalogues of a named size, made up so that tags matter to what people choose."""
+"""Catalogues of a named size, made up so that tags matter to what users choose."""
 
 import math
 from itertools import pairwise
@@ -83,7 +83,7 @@ def _tags(n_items: int, n_tags: int, rng: np.random.Generator) -> sp.csr_array:
 def _interactions(
     S: sp.csr_array, n_users: int, n_interactions: int, rng: np.random.Generator
 ) -> sp.csr_array:
-    """Return X (users x items), a camp of people at a time."""
+    """Return X (users x items), one group of users at a time."""
     n_items, n_tags = S.shape
     popularity = 1.0 / (1 + rng.permutation(n_items)) ** 0.8
     lengths = 1 + rng.geometric(1 / max(1.0, n_interactions / n_users - 1), n_users)

@@ -23,7 +23,9 @@ from teaser.model.tag_table import TagTable, decoder
 from teaser.profile import POPULARITY
 
 
-def put_together(n_items: int, n_tags: int, encoder: Path, people: np.ndarray[Any, Any]) -> Teaser:
+def put_together(
+    n_items: int, n_tags: int, encoder: Path, histories: np.ndarray[Any, Any]
+) -> Teaser:
     rng = np.random.default_rng(0)
     places = np.sort(rng.integers(0, n_tags, (n_items, 10)), axis=1)
     indptr = np.arange(0, 10 * n_items + 1, 10)
@@ -39,7 +41,9 @@ def put_together(n_items: int, n_tags: int, encoder: Path, people: np.ndarray[An
     model._item_table = ItemTable(Ids(range(n_items)), metadata, counted, "title")
     model._tag_table = TagTable(tags, decoder(S, counted), rules)
     model.encoder_ = np.memmap(encoder, np.float32, "w+", shape=(n_items, n_tags + 1))
-    model.encoder_[np.unique(people)] = rng.standard_normal((len(np.unique(people)), n_tags + 1))
+    model.encoder_[np.unique(histories)] = rng.standard_normal(
+        (len(np.unique(histories)), n_tags + 1)
+    )
     model.iterations_, model.residual_, model.converged_ = 0, 0.0, True
     return model
 
@@ -52,16 +56,18 @@ def main() -> None:
     chosen = parser.parse_args()
     n_items = 50_000 if chosen.quick else chosen.items
     rng = np.random.default_rng(1)
-    people = rng.integers(0, n_items, (50, 20))
+    histories = rng.integers(0, n_items, (50, 20))
     with tempfile.TemporaryDirectory() as scratch:
-        model = put_together(n_items, chosen.tags, Path(scratch) / "encoder", people)
+        model = put_together(n_items, chosen.tags, Path(scratch) / "encoder", histories)
         tag = model.tags_[5]
         asks: dict[str, Callable[[int], object]] = {
-            "recommend 20 with reasons": lambda i: model.recommend(people[i].tolist()),
-            "the same after three presses": lambda i: model.recommend(people[i].tolist(), {tag: 3}),
-            "explain one item": lambda i: model.explain(7, people[i].tolist()),
+            "recommend 20 with reasons": lambda i: model.recommend(histories[i].tolist()),
+            "the same after three presses": lambda i: model.recommend(
+                histories[i].tolist(), {tag: 3}
+            ),
+            "explain one item": lambda i: model.explain(7, histories[i].tolist()),
         }
-        rows = [{"what": what, **times(ask, len(people))} for what, ask in asks.items()]
+        rows = [{"what": what, **times(ask, len(histories))} for what, ask in asks.items()]
         name = "million-quick" if chosen.quick else "million"
         report(
             name,

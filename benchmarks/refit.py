@@ -1,6 +1,6 @@
 """Measure what a nightly refit costs when a hundredth of the interactions are new.
 
-The cold fit counts the Gram and begins at zero; the refit counts only the people who did
+The cold fit counts the Gram and begins at zero; the refit counts only the users who did
 something, and begins at yesterday's encoder. MovieLens 1M where it is found, else generated.
 """
 
@@ -20,7 +20,7 @@ TOLERANCES = (Teaser().tol, 3e-4, 1e-4)
 
 
 def yesterday(dataset: Dataset, share: float) -> sp.csr_array:
-    """Return all but a share of the interactions, of a share of the people."""
+    """Return all but a share of the interactions, of a share of the users."""
     rng = np.random.default_rng(0)
     X = sp.coo_array(dataset.X)
     is_active = rng.random(dataset.n_users) < 10 * share

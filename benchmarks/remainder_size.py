@@ -1,6 +1,6 @@
 """Measure what is lost when only the largest entries of a remainder are kept.
 
-MovieLens 1M where it is found, else generated; nDCG@100 of 1,000 people who were not learnt from,
+MovieLens 1M where it is found, else generated; nDCG@100 of 1,000 users outside the training set,
 with the paired difference from keeping all.
 """
 
@@ -20,7 +20,7 @@ L2_WEIGHTS, L2_ENCODER, L2_REMAINDER = 300.0, 1000.0, 300.0
 
 def main() -> None:
     dataset, said, suffix = read_films(parse_films(__doc__).parse_args())
-    people = split(dataset, n_validation=0, n_test=1000, rng=0)
+    parts = split(dataset, n_validation=0, n_test=1000, rng=0)
     rows: list[dict[str, Any]] = []
     whole = None
     for share in SHARES:
@@ -28,8 +28,8 @@ def main() -> None:
             l2_weights=L2_WEIGHTS,
             l2_encoder=L2_ENCODER,
             remainder=Remainder(l2=L2_REMAINDER, share=share),
-        ).fit(people.training)
-        found = evaluate(model, people.test, metrics=[METRIC], name=f"{share:g}")
+        ).fit(parts.training)
+        found = evaluate(model, parts.test, metrics=[METRIC], name=f"{share:g}")
         whole = whole or found
         change = compare(whole, found, rng=0)[METRIC]
         rows.append(

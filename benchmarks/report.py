@@ -1,4 +1,4 @@
-"""How a benchmark says what it measured: a table for people, json for later."""
+"""How a benchmark says what it measured: a table for readers, json for later."""
 
 import json
 import os

@@ -25,7 +25,7 @@ def main() -> None:
     )
     model = Teaser(tol=1e-2).fit(dataset)
     rng = np.random.default_rng(0)
-    people = [rng.choice(chosen.items, 20, replace=False).tolist() for _ in range(200)]
+    histories = [rng.choice(chosen.items, 20, replace=False).tolist() for _ in range(200)]
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "model"
@@ -34,15 +34,15 @@ def main() -> None:
         loaded = teaser.load(folder)
         tag = loaded.tags_[0]
         asks: dict[str, Callable[[int], object]] = {
-            "recommend 20 with reasons": lambda i: loaded.recommend(people[i]),
-            "recommend 20 after three presses": lambda i: loaded.recommend(people[i], {tag: 3}),
-            "profile": lambda i: loaded.profile(people[i]).affinities,
-            "explain one item": lambda i: loaded.explain(7, people[i]),
+            "recommend 20 with reasons": lambda i: loaded.recommend(histories[i]),
+            "recommend 20 after three presses": lambda i: loaded.recommend(histories[i], {tag: 3}),
+            "profile": lambda i: loaded.profile(histories[i]).affinities,
+            "explain one item": lambda i: loaded.explain(7, histories[i]),
         }
-        rows += [{"what": what, **times(ask, len(people))} for what, ask in asks.items()]
+        rows += [{"what": what, **times(ask, len(histories))} for what, ask in asks.items()]
         start = time.perf_counter()
-        loaded.recommend_batch(people)
-        each = 1000 * (time.perf_counter() - start) / len(people)
+        loaded.recommend_batch(histories)
+        each = 1000 * (time.perf_counter() - start) / len(histories)
         rows.append({"what": "recommend 20, in a batch of 200", "median ms": each, "p95 ms": each})
         size = sum(f.stat().st_size for f in folder.iterdir())
     report("serving", rows, items=dataset.n_items, tags=dataset.n_tags, file_mb=size / 1e6)

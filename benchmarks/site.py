@@ -1,4 +1,4 @@
-"""Measure press-and-refresh on the site: real HTTP on loopback, 32 people, one worker."""
+"""Measure press-and-refresh on the site: real HTTP on loopback, 32 visitors, one worker."""
 
 import argparse
 import http.client
@@ -60,18 +60,18 @@ class Person:
 
 @dataclass(frozen=True)
 class Load:
-    """What people do: each looks at a few items, and presses a few tags of their own in turn."""
+    """What visitors do: each looks at a few items, and presses a few tags of their own in turn."""
 
     items: list[Any]
     tags: list[str]
-    people: int
+    visitors: int
     presses: int
     views: int = 3
     own_tags: int = 6
 
 
 def drive(port: int, load: Load, pause: float, ready: threading.Barrier) -> list[float]:
-    """Let people who have arrived press, with a mean pause between presses; return all times."""
+    """Let visitors who have arrived press, with a mean pause between presses; return all times."""
     times: list[float] = []
 
     def person(number: int) -> None:
@@ -88,7 +88,7 @@ def drive(port: int, load: Load, pause: float, ready: threading.Barrier) -> list
             steps = 1 if i // load.own_tags % 2 == 0 else -1
             times.append(somebody.press(tags[i % load.own_tags], steps))
 
-    threads = [threading.Thread(target=person, args=(n,)) for n in range(load.people)]
+    threads = [threading.Thread(target=person, args=(n,)) for n in range(load.visitors)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -96,13 +96,13 @@ def drive(port: int, load: Load, pause: float, ready: threading.Barrier) -> list
     return times
 
 
-def measure(dataset: Dataset, what: str, *, people: int, presses: int) -> list[dict[str, Any]]:
+def measure(dataset: Dataset, what: str, *, visitors: int, presses: int) -> list[dict[str, Any]]:
     """Serve a model of the data set in a process of its own, and drive it."""
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         model = Teaser(tol=1e-2).fit(dataset)
         model.save(Path(scratch) / "model")
-        load = Load(list(model.items_[:300]), [str(t) for t in model.tags_[:64]], people, presses)
+        load = Load(list(model.items_[:300]), [str(t) for t in model.tags_[:64]], visitors, presses)
         port = free_port("127.0.0.1")
         server = subprocess.Popen(
             [sys.executable, "-m", "teaser", "serve", f"{scratch}/model", "--port", str(port)],
@@ -122,13 +122,13 @@ def row(pid: int, port: int, load: Load, pause: float) -> dict[str, Any]:
     """Drive the server once; its own time for a press says more on a machine that is shared."""
     begun: list[tuple[float, float]] = []
     ready = threading.Barrier(
-        load.people, action=lambda: begun.append((processor_time(pid), time.perf_counter()))
+        load.visitors, action=lambda: begun.append((processor_time(pid), time.perf_counter()))
     )
     times = 1000 * np.array(drive(port, load, pause, ready))
     used, took = processor_time(pid) - begun[0][0], time.perf_counter() - begun[0][1]
     return {
         "pause s": pause,
-        "people": load.people,
+        "visitors": load.visitors,
         "presses": len(times),
         "median ms": float(np.median(times)),
         "p99 ms": float(np.percentile(times, 99)),
@@ -159,15 +159,15 @@ def wait_for(port: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--people", type=int, default=32)
+    parser.add_argument("--visitors", type=int, default=32)
     parser.add_argument("--presses", type=int, default=20, help="of each person")
     parser.add_argument("--large", action="store_true", help="also 20,000 items x 3,500 tags")
     chosen = parser.parse_args()
     small = events.dataset()
-    rows = measure(small, "2,400 events", people=chosen.people, presses=chosen.presses)
+    rows = measure(small, "2,400 events", visitors=chosen.visitors, presses=chosen.presses)
     if chosen.large:
         large = generated(n_users=20_000, n_items=20_000, n_tags=3_500, n_interactions=200_000)
-        rows += measure(large, "20,000 x 3,500", people=chosen.people, presses=chosen.presses)
+        rows += measure(large, "20,000 x 3,500", visitors=chosen.visitors, presses=chosen.presses)
     report("site", rows, workers=1)
 
 

@@ -1,11 +1,11 @@
-"""Measure what features of people are worth: without history, with a short one, with all of it.
+"""Measure what user features are worth: without history, with a short one, with all of it.
 
-MovieLens 1M knows age, gender and occupation. The people tested are not learnt from. Of each, some
-items are shown, drawn at random, and all others are to be found; nDCG@100, with paired bootstrap
-intervals of the differences. The penalties are the defaults: nothing is chosen on these people.
+MovieLens 1M has age, gender and occupation. Test users are not in the training set. The model sees
+some items of each test user, drawn at random, and must find the others; nDCG@100, with paired
+bootstrap intervals of the differences. The penalties are the defaults.
 
-The control is a model in which everybody has one and the same feature: it has a profile to begin
-from too, but one that tells no two people apart.
+The control is a model in which every user has the same feature. It has a starting profile too, but
+one that does not distinguish users.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def measured(model: Any, fold: Fold, name: str, **how: Any) -> Evaluation:
 
 
 def anybody(user_features: UserFeatures) -> UserFeatures:
-    """Return people of whom one thing is known, the same of all."""
+    """Return user features with one tag that every user has."""
     tags = (Tag("person", "anybody"),)
     return replace(user_features, F=sp.csr_array(np.ones((user_features.F.shape[0], 1))), tags=tags)
 
@@ -65,7 +65,7 @@ def row(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of MovieLens 1M with users.dat")
-    parser.add_argument("--test", type=int, default=1500, help="people to test on")
+    parser.add_argument("--test", type=int, default=1500, help="number of test users")
     parser.add_argument("--rng", type=int, default=0, help="seed of split and histories")
     chosen = parser.parse_args()
     dataset = movielens(chosen.data or shared_folder() / "ml-1m", user_features=True)

@@ -1,4 +1,4 @@
-"""Take the pictures of this folder anew: `take.py ADDRESS`, of what `make demo` serves."""
+"""Take the pictures of this folder again: `take.py ADDRESS`, as `make demo` prints it."""
 
 import shutil
 import sys

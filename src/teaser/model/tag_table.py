@@ -1,4 +1,4 @@
-"""The tags of a fitted model's items: the decoder, what its columns stand for, and the rules."""
+"""The tags of a fitted model's items: the decoder, the names of its columns, and the rules."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property

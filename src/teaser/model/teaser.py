@@ -123,7 +123,7 @@ class Teaser(EncoderModel):
     decoder_
         D, items x tags, popularity in the last column; weights where they were learned.
     tags_, items_
-        What the columns and rows stand for.
+        The tags of the columns and the item ids of the rows.
     popularity_
         Item count / highest count.
     remainder_
@@ -132,7 +132,7 @@ class Teaser(EncoderModel):
     user_tags_, user_encoder_
         The user features, and what each adds to a history; () and None without.
     iterations_, residual_, converged_
-        How the solver fared.
+        The iterations, the final residual, and whether it reached `tol`.
 
     References
     ----------

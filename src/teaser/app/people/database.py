@@ -190,7 +190,7 @@ class _File:
         if _size(self.log) > 0 and _size(self.path) == 0:
             raise sqlite3.OperationalError(
                 f"{self.path.name} is missing or empty, and {self.log.name} holds what was done "
-                f"last. Bring the file back, or move {self.log.name} away to begin anew"
+                f"last. Bring the file back, or move {self.log.name} away to start empty"
             )
 
 

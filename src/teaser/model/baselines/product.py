@@ -128,7 +128,7 @@ class Product(TaggedModel):
         self.other = other
 
     def fit(self, dataset: Dataset) -> Self:
-        """Learn both parts anew."""
+        """Fit both parts."""
         self._check_parts()
         self._fitted = (_unfitted(self.tagged).fit(dataset), _unfitted(self.other).fit(dataset))
         return self

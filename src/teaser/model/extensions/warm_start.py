@@ -27,7 +27,7 @@ def match_encoder(
     encoder
         Items x tags; returned as it is where nothing changes.
     items, tags
-        What its rows and columns stand for.
+        The names of its rows and columns.
     """
     rows = {item_id: place for place, item_id in enumerate(items)}
     columns = {tag: place for place, tag in enumerate(tags)}

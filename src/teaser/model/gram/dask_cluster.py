@@ -148,7 +148,7 @@ class Cluster:
     def send(self, content: Any) -> Any:
         """Bring something to a worker, once there is one; the others fetch it from each other.
 
-        Not sent to all of them from here: Dask waits for ever if one dies meanwhile.
+        Not sent to all of them from here: Dask hangs if a worker dies meanwhile.
         """
         self._wait_for_a_worker(self.patience)
         with self.answering():
@@ -276,7 +276,7 @@ def _seconds(timeout: float | None) -> float:
 
 
 def _knock(address: str, timeout: float) -> None:
-    """Raise unless a scheduler answers; a client waits for ever for one that says nothing."""
+    """Raise unless a scheduler answers; a client would wait without end."""
     core = importlib.import_module("distributed.core")
 
     async def ask() -> None:

@@ -55,7 +55,7 @@ def conjugate_gradients(
     """Solve an equation for an encoder by preconditioned conjugate gradients.
 
     The residual follows from a recurrence. Where rounding may have moved it by more than a
-    hundredth, it is computed anew at the end; if it is still above the tolerance then, the search
+    hundredth, it is recomputed at the end; if it is still above the tolerance then, the search
     goes on from there for as long as that helps. Where rounding allows no smaller residual, it
     stops before `max_iter`.
 
@@ -145,7 +145,7 @@ class _Descent:
         self.iterations += 1
 
     def refresh(self) -> None:
-        """Compute the residual anew where rounding may have moved it by more than a hundredth."""
+        """Recompute the residual where rounding may have moved it by more than a hundredth."""
         rounding = 10 * np.finfo(self.R.dtype).eps * self.moved
         if rounding > 0.01 * self.residual * self.goal:
             self.R = self.equation.right_hand_side()
