@@ -76,8 +76,8 @@ def main() -> None:
         interactions=int(dataset.X.nnz),
         gpu=cupy().cuda.runtime.getDeviceProperties(0)["name"].decode(),
         whole_fit_seconds=whole_s,
-        scoring_2000_people_gpu_seconds=there_s,
-        scoring_2000_people_cpu_seconds=here_s,
+        scoring_2000_users_gpu_seconds=there_s,
+        scoring_2000_users_cpu_seconds=here_s,
         scores_apart=apart,
     )
 

@@ -79,11 +79,11 @@ def main() -> None:
     rng = np.random.default_rng(chosen.rng + 1)
     rows = [row(n, parts.test.shortened(n, rng=rng), popular, plain, control, known) for n in SHOWN]
     report(
-        "people",
+        "user_features",
         rows,
         data="MovieLens 1M, rating >= 4",
         metric=METRIC,
-        learnt_from=parts.training.n_users,
+        training_users=parts.training.n_users,
         tested_on=parts.test.n_users,
         items=dataset.n_items,
         tags=dataset.n_tags,
