@@ -36,7 +36,7 @@ def measured(model: Any, fold: Fold, name: str, **how: Any) -> Evaluation:
 def anybody(user_features: UserFeatures) -> UserFeatures:
     """Return user features with one tag that every user has."""
     tags = (Tag("person", "anybody"),)
-    return replace(user_features, F=sp.csr_array(np.ones((user_features.F.shape[0], 1))), tags=tags)
+    return replace(user_features, Q=sp.csr_array(np.ones((user_features.Q.shape[0], 1))), tags=tags)
 
 
 def row(

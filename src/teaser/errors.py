@@ -162,7 +162,7 @@ class UnknownItemError(UnknownNameError):
         How many items there are.
     """
 
-    message = "Unknown item {item_id!r}; the catalogue has {n_items:,} items."
+    message = "Unknown item {item_id!r}; the model has {n_items:,} items."
 
     def __init__(self, item_id: object, closest: Iterable[str] = (), n_items: int = 0) -> None:
         self.item_id, self.closest, self.n_items = item_id, tuple(closest), n_items

@@ -378,22 +378,22 @@ class TestUserFeatures:
     def test_it_has_features_of_its_users(self, known: Dataset) -> None:
         assert list(map(str, known.user_tags)) == ["camp=c0", "camp=c1", "camp=c2"]
         wanted = [[int(str(u)[1:]) % 3 == j for j in range(3)] for u in known.users]
-        assert known.F is not None
-        assert_array_equal(known.F.toarray(), wanted)
+        assert known.Q is not None
+        assert_array_equal(known.Q.toarray(), wanted)
         assert known.describe()["user_tags"] == {"camp": 3}
         assert any("310 rows of users: 300" in line for line in known.lines())
 
     def test_without_a_table_of_users_there_are_none(self, dataset: Dataset) -> None:
-        assert dataset.F is None
+        assert dataset.Q is None
         assert dataset.user_tags == ()
         assert dataset.describe()["user_tags"] == {}
 
     def test_saved_and_loaded_it_knows_the_same(self, known: Dataset, tmp_path: Path) -> None:
         known.save(tmp_path / "d")
         loaded = Dataset.load(tmp_path / "d")
-        assert known.F is not None
-        assert loaded.F is not None
-        assert_array_equal(loaded.F.toarray(), known.F.toarray())
+        assert known.Q is not None
+        assert loaded.Q is not None
+        assert_array_equal(loaded.Q.toarray(), known.Q.toarray())
         assert loaded.user_tags == known.user_tags
         assert loaded.lines() == known.lines()
         assert loaded.user_features is not None
@@ -428,7 +428,7 @@ class TestUserFeatures:
         rows = np.array([7, 2, 30])
         few = known.at(rows)
         assert few.users == [known.users[i] for i in rows.tolist()]
-        assert known.F is not None
-        assert few.F is not None
-        assert_array_equal(few.F.toarray(), known.F.toarray()[rows])
+        assert known.Q is not None
+        assert few.Q is not None
+        assert_array_equal(few.Q.toarray(), known.Q.toarray()[rows])
         assert_array_equal(few.X.toarray(), known.X.toarray()[rows])

@@ -210,10 +210,10 @@ class TestUserFeatures:
     def test_features_go_with_their_users(self, known: Dataset) -> None:
         parts = split(known, n_validation=20, n_test=30, rng=0)
         position = {user: i for i, user in enumerate(known.users)}
-        assert known.F is not None
-        every = known.F.toarray()
+        assert known.Q is not None
+        every = known.Q.toarray()
         for features, users in (
-            (parts.training.F, parts.training.users),
+            (parts.training.Q, parts.training.users),
             (parts.validation.user_features, parts.validation.users),
             (parts.test.user_features, parts.test.users),
         ):

@@ -136,7 +136,7 @@ def test_batches_hold_everyone_once_within_memory(n_users: int, n_items: int, me
 
 def test_values_are_those_of_the_lists(parts: Split, fitted: Teaser) -> None:
     found = evaluate(fitted, parts.test, training=parts.training)
-    assert set(found.values) | set(found.catalogue) == set(ALL_METRICS)
+    assert set(found.values) | set(found.item_metrics) == set(ALL_METRICS)
     assert found.lists.shape == (60, 100)
     expected = per_user(
         [Metric.parse(m) for m in ALL_METRICS], found.lists, parts.test.held_out, parts.training

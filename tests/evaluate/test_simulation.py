@@ -137,8 +137,8 @@ def test_it_is_the_evaluation_of_its_presses(parts: Split, fitted: Teaser) -> No
     for metric, values in found.evaluation.values.items():
         expected = np.mean([each.values[metric] for each in again], axis=0)
         assert_allclose(values, expected, rtol=1e-12)
-    cover = [each.catalogue["coverage@20"].mean for each in again]
-    assert found.evaluation.catalogue["coverage@20"].mean == pytest.approx(np.mean(cover))
+    cover = [each.item_metrics["coverage@20"].mean for each in again]
+    assert found.evaluation.item_metrics["coverage@20"].mean == pytest.approx(np.mean(cover))
     assert found.evaluation.lists.shape == (240, 100)
     assert found.evaluation.model == "ours"
 

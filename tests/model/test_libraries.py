@@ -97,7 +97,7 @@ def test_itemknn_is_that_of_implicit(movies: Dataset, k: int) -> None:
     theirs = cosine(movies, min(k, movies.n_items) + 1)  # an item is its own nearest
     wanted = theirs.similarity.toarray()
     np.fill_diagonal(wanted, 0.0)
-    found = ItemKNN(k=k).fit(movies).similarity_.toarray()
+    found = ItemKNN(neighbours=k).fit(movies).similarity_.toarray()
     settled = np.flatnonzero(~tied(movies, k))
     assert len(settled) > 0.3 * movies.n_items
     assert_allclose(found[settled], wanted[settled], atol=1e-5)
@@ -107,7 +107,9 @@ def test_itemknn_is_that_of_implicit(movies: Dataset, k: int) -> None:
 
 def tied(movies: Dataset, k: int) -> Any:
     """Return which items have a neighbour left out that is as near as the last one taken."""
-    every = np.sort(ItemKNN(k=movies.n_items).fit(movies).similarity_.toarray(), axis=1)[:, ::-1]
+    every = np.sort(ItemKNN(neighbours=movies.n_items).fit(movies).similarity_.toarray(), axis=1)[
+        :, ::-1
+    ]
     if k >= movies.n_items:
         return np.zeros(movies.n_items, dtype=bool)
     # An item that is nowhere nearer to itself than to others may be missing from its own list.
@@ -116,7 +118,7 @@ def tied(movies: Dataset, k: int) -> Any:
 
 def test_people_are_recommended_what_implicit_recommends(movies: Dataset) -> None:
     theirs = cosine(movies, movies.n_items)
-    model = ItemKNN(k=movies.n_items).fit(movies)
+    model = ItemKNN(neighbours=movies.n_items).fit(movies)
     X = csr(movies.X)
     for person in (3, 70, 400):
         _, wanted = theirs.recommend(person, X[person], N=20, filter_already_liked_items=True)

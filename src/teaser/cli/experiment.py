@@ -76,7 +76,7 @@ def tune(
     from teaser.evaluate.study.plan import Study
 
     plan = Study.read(study)
-    given = {"k": remainder_l2, "l1": l2_weights, "l2": l2_encoder}
+    given = {"remainder_l2": remainder_l2, "l2_weights": l2_weights, "l2_encoder": l2_encoder}
     grid = replace(plan.dial, **{name: tuple(v) for name, v in given.items() if v})
     place = folder or study.parent / "results"
     with _bars() as progress:
@@ -160,15 +160,14 @@ def _show_models(results: "StudyResults") -> None:
 def _show_dial(dial: "DialResults") -> None:
     title = f"{dial.title}: the dial, {dial.users:,} validation users"
     table = Table(title=title, title_justify="left")
-    for name in ("model", "k", "l1", "l2", dial.metric, "from tags", "fit"):
+    penalties = ("remainder.l2", "l2_weights", "l2_encoder")
+    for name in ("model", *penalties, dial.metric, "from tags", "fit"):
         table.add_column(name, justify="left" if name == "model" else "right")
     for each in sorted(dial.settings, key=lambda s: (-s.tag_share, -s.value)):
         given = each.parameters
-        names = ("remainder.l2", "l2_weights", "l2_encoder")
-        names = ("", "l2_weights", "") if each.kind == "EASE" else names
         table.add_row(
             each.kind,
-            *(f"{given[name]:g}" if name in given else "" for name in names),
+            *(f"{given[name]:g}" if name in given else "" for name in penalties),
             f"{each.value:.4f} ± {each.error:.4f}",
             f"{100 * each.tag_share:.0f} %",
             f"{each.seconds:.1f} s",

@@ -70,9 +70,9 @@ class Dataset:
     def __post_init__(self) -> None:
         for name in ("S",) if isinstance(self.X, Interactions) else ("X", "S"):
             object.__setattr__(self, name, fixed(getattr(self, name)))
-        if self.user_features is not None and self.user_features.F.shape[0] != self.n_users:
+        if self.user_features is not None and self.user_features.Q.shape[0] != self.n_users:
             raise DataError(
-                f"There are {self.n_users:,} users and {self.user_features.F.shape[0]:,} rows of "
+                f"There are {self.n_users:,} users and {self.user_features.Q.shape[0]:,} rows of "
                 "user features. Select both: user_features=dataset.user_features.at(rows)."
             )
 
@@ -196,13 +196,13 @@ class Dataset:
         return len(self.tags)
 
     @property
-    def F(self) -> sp.csr_array | None:  # noqa: N802, a matrix keeps its letter as X and S do
+    def Q(self) -> sp.csr_array | None:  # noqa: N802, a matrix keeps its letter as X and S do
         """Which user has which user tag (users x user tags), binary, or None."""
-        return None if self.user_features is None else self.user_features.F
+        return None if self.user_features is None else self.user_features.Q
 
     @property
     def user_tags(self) -> tuple[Tag, ...]:
-        """The user tags, in the order of the columns of F; empty without user features."""
+        """The user tags, in the order of the columns of Q; empty without user features."""
         return () if self.user_features is None else self.user_features.tags
 
     @cached_property
@@ -276,7 +276,7 @@ class Dataset:
             tables["users"] = pl.DataFrame({"user": self.users[:]})
         if self.user_features is not None:
             settings["people"] = self.user_features.settings()
-            arrays |= pack("F", self.user_features.F)
+            arrays |= pack("F", self.user_features.Q)  # the name of earlier versions
             tables["people_tags"] = tag_frame(self.user_tags)
         artifact.write(folder, kind="dataset", settings=settings, arrays=arrays, tables=tables)
 
@@ -321,5 +321,5 @@ class Dataset:
 
 def _user_features(content: artifact.Content, n_users: int) -> UserFeatures:
     tags = tags_from(content.tables["people_tags"])
-    F = unpack("F", content.arrays, (n_users, len(tags)))
-    return UserFeatures.of(content.settings["people"], F, tags)
+    Q = unpack("F", content.arrays, (n_users, len(tags)))
+    return UserFeatures.of(content.settings["people"], Q, tags)

@@ -177,7 +177,7 @@ def _fold(dataset: Dataset, rows: Array, share: float, rng: np.random.Generator)
         history=history,
         held_out=held_out,
         users=Ids(dataset.users[i] for i in rows.tolist()),
-        user_features=None if dataset.F is None else dataset.F[rows],
+        user_features=None if dataset.Q is None else dataset.Q[rows],
     )
 
 

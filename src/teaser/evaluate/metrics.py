@@ -219,7 +219,7 @@ def tail_items(counts: Array, *, head: float = HEAD) -> Array:
 
 
 def coverage(lists: Array, n_items: int) -> Summary:
-    """Return the share of the catalogue that is in at least one list.
+    """Return the share of all items that is in at least one list.
 
     It belongs to the lists of all users together and grows with their number. Its error is that
     of the jackknife, which leaves each user out in turn.
@@ -236,7 +236,7 @@ def coverage(lists: Array, n_items: int) -> Summary:
 def per_user(
     metrics: Iterable[Metric], lists: Array, held_out: sp.csr_array, training: Dataset | None
 ) -> dict[str, Array]:
-    """Return the values of each user by metric; those of the catalogue are left out.
+    """Return the values of each user by metric; those over items are left out.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class Evaluation:
         The users, in the order of the values.
     values
         Each user's value by metric; NaN where it is not defined.
-    catalogue
+    item_metrics
         Metrics of all lists together, such as coverage.
     lists
         Positions of the recommended items, best first (users x longest k), -1 after the end of
@@ -67,12 +67,12 @@ class Evaluation:
     model: str
     users: Ids = field(repr=False)
     values: Mapping[str, Array] = field(repr=False)
-    catalogue: Mapping[str, Summary] = field(repr=False)
+    item_metrics: Mapping[str, Summary] = field(repr=False)
     lists: Array = field(repr=False)
 
     def summary(self) -> dict[str, Summary]:
         """Return mean, standard error and number of users by metric."""
-        return {name: summarise(v) for name, v in self.values.items()} | dict(self.catalogue)
+        return {name: summarise(v) for name, v in self.values.items()} | dict(self.item_metrics)
 
 
 def evaluate(
@@ -91,7 +91,7 @@ def evaluate(
     """Recommend to the users of a fold, and compare the lists with what they chose.
 
     The items of a history are left out of its list. Equal scores are ordered by the model's
-    `popularity_` where it has one, then by place in the catalogue, as in `recommend`.
+    `popularity_` where it has one, then by position, as in `recommend`.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def evaluate(
         model=type(model).__name__ if name is None else name,
         users=fold.users,
         values=per_user(wanted, lists, fold.held_out, training),
-        catalogue={
+        item_metrics={
             str(metric): coverage(lists[:, : metric.k], fold.n_items)
             for metric in wanted
             if metric.kind in OF_CATALOGUE
@@ -149,7 +149,7 @@ def compare(
 ) -> dict[str, Difference]:
     """Return by metric how much better b is than a, with a paired bootstrap interval.
 
-    Both must be of the same users. Metrics of the catalogue are not means over users and are
+    Both must be of the same users. Metrics over items are not means over users and are
     left out; for the parameters see `metrics.paired_bootstrap`.
     """
     if a.users != b.users:

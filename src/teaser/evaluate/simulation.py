@@ -178,7 +178,7 @@ def draw_presses(
 def average(rounds: Sequence[Evaluation]) -> Evaluation:
     """Return the mean of evaluations of the same users, user by user.
 
-    The error of a metric of the catalogue is the mean of theirs: more draws are not more users.
+    The error of a metric over items is the mean of theirs: more draws are not more users.
     """
     one = rounds[0]
     return Evaluation(
@@ -187,13 +187,13 @@ def average(rounds: Sequence[Evaluation]) -> Evaluation:
         values={
             name: np.mean([each.values[name] for each in rounds], axis=0) for name in one.values
         },
-        catalogue={
+        item_metrics={
             name: Summary(
-                float(np.mean([each.catalogue[name].mean for each in rounds])),
-                float(np.mean([each.catalogue[name].error for each in rounds])),
+                float(np.mean([each.item_metrics[name].mean for each in rounds])),
+                float(np.mean([each.item_metrics[name].error for each in rounds])),
                 summary.n,
             )
-            for name, summary in one.catalogue.items()
+            for name, summary in one.item_metrics.items()
         },
         lists=np.concatenate([each.lists for each in rounds]),
     )

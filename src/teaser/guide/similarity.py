@@ -39,7 +39,7 @@ def similar(model: TaggedModel, item_id: ItemId, *, k: int = 10) -> list[Similar
     """Return the k items most similar to one by their tags, popularity left out.
 
     The similarity is the cosine of the angle between rows of tags weighted by their rarity.
-    Ties are ordered by popularity, then by place in the catalogue. Items that share nothing are
+    Ties are ordered by popularity, then by position. Items that share nothing are
     left out, so an item without tags has none.
     """
     model.check_fitted()

@@ -30,6 +30,7 @@ Array = NDArray[Any]
 RENAMED: Mapping[str, Mapping[str, str]] = {
     "EASE": {"l2": "l2_weights"},
     "EDLAE": {"l2": "l2_weights"},
+    "ItemKNN": {"k": "neighbours"},
     "WMF": {"iterations": "max_iter"},
 }
 

@@ -84,7 +84,7 @@ class SharedFits:
             return False
         if model.ridge is not None:
             return True
-        if training.F is not None and model.user_features:  # its Gram is of user features too
+        if training.Q is not None and model.user_features:  # its Gram is of user features too
             return False
         chosen = choose_gram(training.X, training.n_tags + 1, np.dtype(model.dtype))
         return model.gram == "dense" or chosen == "dense"

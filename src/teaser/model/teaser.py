@@ -190,7 +190,7 @@ class Teaser(EncoderModel):
         Parameters
         ----------
         start
-            A fitted model to begin from: of nearby penalties, or of the same catalogue before
+            A fitted model to begin from: of nearby penalties, or of the same items before
             today's interactions. Items and tags are matched by name. The result is the same to
             within `tol`, and takes fewer iterations.
         system

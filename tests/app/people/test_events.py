@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.app.people.events import KINDS, Event, Fold, State, check, fold
+from teaser.app.people.events import KINDS, Event, State, StateFold, check, fold
 from teaser.errors import (
     MalformedTagError,
     NotHiddenError,
@@ -133,7 +133,7 @@ def test_an_event_added_to_a_fold_gives_what_folding_all_gives(
     course: list[Event], act: Event
 ) -> None:
     for event in (act, Event("undo"), Event("redo")):
-        folded = Fold(course)
+        folded = StateFold(course)
         before = folded.state
         folded.add(event)
         assert before == fold(course)

@@ -41,7 +41,7 @@ class TestUserTags:
             "age=old", "age=young", "hobbies=chess", "hobbies=tea",
         ]  # fmt: skip
         wanted = [[1, 0, 0, 0], [0, 1, 0, 1], [0, 1, 1, 1], [0, 0, 0, 0]]
-        assert_array_equal(features.F.toarray(), wanted)
+        assert_array_equal(features.Q.toarray(), wanted)
 
     def test_who_is_not_known_and_who_chose_nothing_is_counted_and_named(self) -> None:
         report = features_of().report
@@ -57,7 +57,7 @@ class TestUserTags:
             [TABLE, TABLE.filter(pl.col("user_id") == "a").with_columns(age=pl.lit("young"))]
         )
         features = features_of(twice)
-        assert features.F.toarray()[0].tolist() == [1, 0, 0, 0]
+        assert features.Q.toarray()[0].tolist() == [1, 0, 0, 0]
         (refusal,) = features.report.refused
         assert (refusal.count, refusal.examples) == (1, ("row 5 ('a')",))
         assert "users: 1 rows refused, the user is described twice" in "\n".join(
@@ -73,7 +73,7 @@ class TestUserTags:
         features = describe_user_features(
             table, pl.Series(["2", "1"]), "user_id", [Category("age")]
         )
-        assert_array_equal(features.F.toarray(), [[0, 1], [1, 0]])
+        assert_array_equal(features.Q.toarray(), [[0, 1], [1, 0]])
 
     def test_values_of_those_who_chose_nothing_make_no_tag(self) -> None:
         table = TABLE.with_columns(age=pl.Series(["young", "old", "ancient", "young"]))
@@ -92,9 +92,9 @@ class TestUserTags:
     def test_the_matrix_cannot_be_changed(self) -> None:
         features = features_of()
         with pytest.raises(ValueError, match="read-only"):
-            features.F[0, 0] = 0
+            features.Q[0, 0] = 0
         with pytest.raises(ValueError, match="read-only"):
-            features.F.data[0] = 0
+            features.Q.data[0] = 0
 
     def test_columns_and_tags_must_be_as_many(self) -> None:
         with pytest.raises(DataError, match="1 user tags and 2 columns"):
@@ -162,6 +162,6 @@ class TestMovieLens:
         users = found.users["userId"].cast(pl.Int64)
         features = describe_user_features(found.users, users, "userId", found.user_rules)
         assert features.report.tags.tags == {"age": 7, "gender": 2, "occupation": 21}
-        assert (np.diff(features.F.indptr) == 3).all()
+        assert (np.diff(features.Q.indptr) == 3).all()
         males = [str(t) for t in features.tags].index("gender=male")
-        assert features.F.toarray()[:, males].sum() == 4331
+        assert features.Q.toarray()[:, males].sum() == 4331

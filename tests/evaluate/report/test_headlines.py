@@ -90,6 +90,6 @@ def test_lists_are_told_by_their_own_figures(content: Content) -> None:
     covered = {n: f"{100 * v['coverage@20']['mean']:.0f} %" for n, v in values.items()}
     rare = {n: f"{100 * v['long_tail@20']['mean']:.0f} %" for n, v in values.items()}
     sentence = said(content, "The first 20")
-    assert f"reach {covered['teaser']} of the catalogue with TEASER" in sentence
+    assert f"reach {covered['teaser']} of the items with TEASER" in sentence
     assert f"and {covered['ease']} with EASE" in sentence
     assert f"{rare['teaser']} and {rare['ease']} of them" in sentence

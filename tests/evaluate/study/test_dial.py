@@ -47,7 +47,7 @@ def parts(dataset: Dataset) -> Split:
 
 @pytest.fixture(scope="module")
 def dial(parts: Split) -> list[DialSetting]:
-    grid = DialPlan(k=(5.0, 50.0), l1=(5.0, 20.0), l2=(5.0, 50.0))
+    grid = DialPlan(remainder_l2=(5.0, 50.0), l2_weights=(5.0, 20.0), l2_encoder=(5.0, 50.0))
     return measure_dial(SharedFits(parts.training), parts.validation, grid, metric="ndcg@20")
 
 
@@ -86,7 +86,11 @@ def test_the_ends_have_all_and_nothing_from_tags(parts: Split) -> None:
 
 
 def test_every_point_is_what_a_fit_alone_gives(dial: list[DialSetting], parts: Split) -> None:
-    assert len(dial) == DialPlan(k=(5.0, 50.0), l1=(5.0, 20.0), l2=(5.0, 50.0)).size == 16
+    assert (
+        len(dial)
+        == DialPlan(remainder_l2=(5.0, 50.0), l2_weights=(5.0, 20.0), l2_encoder=(5.0, 50.0)).size
+        == 16
+    )
     kinds = [s.kind for s in dial]
     assert (kinds.count("TEASER"), kinds.count("remainder"), kinds.count("EASE")) == (4, 8, 4)
     for setting in dial:
@@ -113,7 +117,7 @@ def test_dearer_remainders_leave_more_to_tags(dial: list[DialSetting]) -> None:
 
 
 def test_equal_ridges_are_one_ease(parts: Split) -> None:
-    grid = DialPlan(k=(10.0, 20.0), l1=(10.0, 20.0), l2=(5.0,))
+    grid = DialPlan(remainder_l2=(10.0, 20.0), l2_weights=(10.0, 20.0), l2_encoder=(5.0,))
     told: list[tuple[int, int, str]] = []
     found = measure_dial(
         SharedFits(parts.training), parts.validation, grid, callback=lambda *said: told.append(said)
@@ -155,13 +159,15 @@ def test_a_senseless_grid_is_refused() -> None:
 
 
 def test_a_quick_grid_is_a_part_of_the_whole() -> None:
-    assert DialPlan().thinned() == DialPlan(k=(300.0, 10000.0), l1=(200.0,), l2=(1000.0,))
+    assert DialPlan().thinned() == DialPlan(
+        remainder_l2=(300.0, 10000.0), l2_weights=(200.0,), l2_encoder=(1000.0,)
+    )
 
 
 def test_the_dial_of_a_study_is_measured_on_its_validation_users(
     study: Path, tmp_path: Path
 ) -> None:
-    grid = DialPlan(k=(30.0, 300.0), l1=(20.0,), l2=(50.0,))
+    grid = DialPlan(remainder_l2=(30.0, 300.0), l2_weights=(20.0,), l2_encoder=(50.0,))
     stages: list[str] = []
     found = dial_study(
         Study.read(study), data=tmp_path, out=tmp_path / "out", grid=grid,

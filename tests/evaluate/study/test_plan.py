@@ -25,7 +25,7 @@ test = 0.1
 tags = [1]
 
 [dial]
-k = [7, 70]
+remainder_l2 = [7, 70]
 
 [models.EASE]
 kind = "EASE"
@@ -61,7 +61,7 @@ def test_a_study_is_read_as_it_stands(tmp_path: Path) -> None:
     assert study.simulate is not None
     assert study.simulate.tags == (1,)
     assert study.simulate.scales == ("robust", "paper")
-    assert study.dial == DialPlan(k=(7, 70))
+    assert study.dial == DialPlan(remainder_l2=(7, 70))
     assert study.search.metric == "ndcg@100"
 
 
@@ -97,9 +97,17 @@ def test_a_slip_is_named_with_the_file(tmp_path: Path) -> None:
         ('"TEASER", "EASE"]', '"TEASER"]\ngrid = { a = [1] }', "cannot have a grid"),
         ("[split]", "[spilt]", "no entry 'spilt'.*split"),
         ("tags = [1]", "scales = ['robst']", "'robst'.*robust"),
-        ("k = [7, 70]", "k = [7, -70]", "k must be numbers above 0, found -70"),
-        ("k = [7, 70]", "k = []", "at least one k"),
-        ("k = [7, 70]", "k = 7", "dial.k must be a list, found 7"),
+        (
+            "remainder_l2 = [7, 70]",
+            "remainder_l2 = [7, -70]",
+            "remainder_l2 must be numbers above 0, found -70",
+        ),
+        ("remainder_l2 = [7, 70]", "remainder_l2 = []", "at least one remainder_l2"),
+        (
+            "remainder_l2 = [7, 70]",
+            "remainder_l2 = 7",
+            r"dial.remainder_l2 must be a list, found 7",
+        ),
         ("cells = 3", "cell = 3", "no entry 'cell'.*cells"),
         ("[simulate]", "[search]\nmetric = 'ndgc@100'\n[simulate]", "'ndgc@100'"),
         ("[simulate]", "[search]\nsampler = 'best'\n[simulate]", "sampler.*'best'"),
@@ -121,7 +129,7 @@ def test_parameters_of_option_objects_have_dotted_names(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"There is no study .*gone\.toml"):
+    with pytest.raises(ParameterError, match=r"gone\.toml cannot be read"):
         Study.read(tmp_path / "gone.toml")
 
 

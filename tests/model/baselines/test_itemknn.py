@@ -13,13 +13,13 @@ from teaser import Dataset
 from teaser.errors import ParameterError
 from teaser.model import ItemKNN
 from teaser.model.baselines import itemknn
-from teaser.model.baselines.itemknn import neighbours
+from teaser.model.baselines.itemknn import nearest_neighbours
 from teaser.testing import ModelContract
 
 
 class TestItemKNN(ModelContract):
     def make(self) -> ItemKNN:
-        return ItemKNN(k=6)
+        return ItemKNN(neighbours=6)
 
 
 def slow(X: np.ndarray, k: int) -> np.ndarray:
@@ -36,7 +36,7 @@ def slow(X: np.ndarray, k: int) -> np.ndarray:
 
 
 def fast(X: np.ndarray, k: int) -> np.ndarray:
-    found = neighbours(sp.csr_array(X), X.sum(axis=0).astype(np.int64), k)
+    found = nearest_neighbours(sp.csr_array(X), X.sum(axis=0).astype(np.int64), k)
     return np.asarray(found.toarray())
 
 
@@ -58,24 +58,24 @@ def test_neighbours_are_those_of_the_slow_way(seed: int, k: int, density: float)
 def test_blocks_of_items_make_no_difference(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = neighbours(dataset.X, dataset.item_counts, 5).toarray()
+    whole = nearest_neighbours(dataset.X, dataset.item_counts, 5).toarray()
     monkeypatch.setattr(itemknn, "_CELLS", 3 * dataset.n_items)
-    assert_array_equal(neighbours(dataset.X, dataset.item_counts, 5).toarray(), whole)
+    assert_array_equal(nearest_neighbours(dataset.X, dataset.item_counts, 5).toarray(), whole)
 
 
 def test_scores_are_sums_over_the_history(dataset: Dataset) -> None:
     X = dataset.X.toarray().astype(float)
-    model = ItemKNN(k=7).fit(dataset)
+    model = ItemKNN(neighbours=7).fit(dataset)
     assert_allclose(model.score_batch(X), X @ slow(X, 7), atol=1e-12)
 
 
 def test_more_neighbours_than_items_are_all_of_them(dataset: Dataset) -> None:
     X = dataset.X.toarray().astype(float)
-    assert_array_equal(ItemKNN(k=10_000).fit(dataset).similarity_.toarray(), slow(X, 40))
+    assert_array_equal(ItemKNN(neighbours=10_000).fit(dataset).similarity_.toarray(), slow(X, 40))
 
 
 def test_the_number_of_neighbours_is_checked_at_fit(dataset: Dataset) -> None:
     wrong: tuple[Any, ...] = (0, 2.0, "all", None)
     for k in wrong:
-        with pytest.raises(ParameterError, match="k must be a whole number"):
-            ItemKNN(k=k).fit(dataset)
+        with pytest.raises(ParameterError, match="neighbours must be a whole number"):
+            ItemKNN(neighbours=k).fit(dataset)

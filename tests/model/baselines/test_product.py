@@ -25,7 +25,7 @@ class TestProduct(TaggedModelContract):
 
 class TestProductOfOthers(TaggedModelContract):
     def make(self) -> Product:
-        return Product(WMFS(l2=2.0, alpha=5.0), ItemKNN(k=30))
+        return Product(WMFS(l2=2.0, alpha=5.0), ItemKNN(neighbours=30))
 
 
 @pytest.fixture(scope="module")

@@ -186,9 +186,9 @@ def test_the_remainder_may_take_the_place_of_the_inverse() -> None:
         RemainderEquation(system, 5.0, 3.0), Limits(tol=1e-10, max_iter=100)
     ).encoder
     before = C.copy()
-    beside = remainder_weights(system, E, k=5.0)
+    beside = remainder_weights(system, E, kappa=5.0)
     assert_array_equal(C, before)
-    inside = remainder_weights(system, E, k=5.0, overwrite=True)
+    inside = remainder_weights(system, E, kappa=5.0, overwrite=True)
     assert inside is C
     assert_array_equal(inside, beside)
 

@@ -136,8 +136,8 @@ class TestEquation:
         assert_allclose(found, wanted, atol=1e-8)
 
     def test_a_model_solves_it(self, known: Dataset, fitted: Teaser) -> None:
-        assert known.F is not None
-        X, Q = known.X.toarray().astype(float), known.F.toarray().astype(float)
+        assert known.Q is not None
+        X, Q = known.X.toarray().astype(float), known.Q.toarray().astype(float)
         D = fitted.decoder_.toarray()
         assert fitted.user_encoder_ is not None
         both = np.vstack([fitted.encoder_, fitted.user_encoder_])
@@ -254,7 +254,7 @@ class TestFit:
         assert known.user_features is not None
         tags = (Tag("camp", "music"), Tag("camp", "theatre"))
         other = known.user_features.__class__(
-            known.user_features.F, tags, known.user_features.rules, known.user_features.report
+            known.user_features.Q, tags, known.user_features.rules, known.user_features.report
         )
         found = match_rows(fitted, fitted.encoder_, known, other)
         assert_array_equal(found[: known.n_items], fitted.encoder_)

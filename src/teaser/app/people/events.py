@@ -132,7 +132,7 @@ class _Values:
         return _Values() if kind == "reset" else self
 
 
-class Fold:
+class StateFold:
     """Events folded into a state; a further event is added without folding all of them again.
 
     Parameters
@@ -194,7 +194,7 @@ class Fold:
 
 def fold(events: Iterable[Event]) -> State:
     """Return the state that the events lead to."""
-    return Fold(events).state
+    return StateFold(events).state
 
 
 def check(state: State, event: Event) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam, delete, false, insert, select, upd
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.people.database import Database
-from teaser.app.people.events import Event, Fold, Kind, State, check, fold
+from teaser.app.people.events import Event, Kind, State, StateFold, check, fold
 from teaser.app.people.tables import api_key, person, setting, share
 from teaser.app.people.tables import event as events
 from teaser.errors import (
@@ -214,7 +214,7 @@ class Store:
                 with self._writing() as connection:
                     self._need(connection, person_id, lock=True)
                     found = connection.execute(_ACTIONS, {"person_id": person_id})
-                    folded = Fold(Event(*row) for row in found)
+                    folded = StateFold(Event(*row) for row in found)
                     before = folded.state
                     event = decision(before)
                     if event is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.data.events.event import Event
+from teaser.data.events.event import GeneratedEvent
 from teaser.data.events.material import read_table
 from teaser.data.events.town import distances_km, towns
 
@@ -16,7 +16,7 @@ _BLOCK = 1000
 
 
 def choose_events(
-    events: list[Event], n_users: int, seed: int
+    events: list[GeneratedEvent], n_users: int, seed: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.datetime64]]:
     """Draw who chose what, and when.
 
@@ -68,7 +68,7 @@ def choose_events(
     return user_index, event_index, day
 
 
-def _event_features(events: list[Event]) -> tuple[NDArray[np.float64], list[str]]:
+def _event_features(events: list[GeneratedEvent]) -> tuple[NDArray[np.float64], list[str]]:
     described = [
         (o.offer.type, o.offer.theme, o.audience, o.kind.setting, o.day)
         for o in (event.occasion for event in events)

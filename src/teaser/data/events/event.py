@@ -16,7 +16,7 @@ from teaser.data.events.wording import describe, draw_title, draw_words
 
 
 @dataclass(frozen=True)
-class Event:
+class GeneratedEvent:
     """An event as it is listed; ``appeal`` is the log of its popularity."""
 
     town_index: int
@@ -28,7 +28,7 @@ class Event:
     appeal: float
 
 
-def compose_events(n_events: int, seed: int, first: date) -> list[Event]:
+def compose_events(n_events: int, seed: int, first: date) -> list[GeneratedEvent]:
     """Compose events with distinct titles, in the year from ``first``."""
     taken: set[str] = set()
     rng = np.random.default_rng([seed, 1])
@@ -44,7 +44,7 @@ def compose_events(n_events: int, seed: int, first: date) -> list[Event]:
 
 def _compose(
     town_index: int, offer: Offer, first: date, taken: set[str], rng: np.random.Generator
-) -> Event:
+) -> GeneratedEvent:
     town = towns()[town_index]
     occasion = draw_occasion(offer, town, first, rng)
     words = draw_words(occasion, neighbours(town_index), rng)
@@ -54,7 +54,7 @@ def _compose(
     description = describe(occasion, labels, words, rng)
     picture = draw_picture(offer.type, offer.theme, rng)
     appeal = occasion.type.draw + occasion.kind.size + 0.1 * np.log(town.population / 50)
-    return Event(
+    return GeneratedEvent(
         town_index=town_index,
         occasion=occasion,
         title=title,

@@ -10,7 +10,7 @@ import polars as pl
 
 from teaser.data.dataset import Dataset
 from teaser.data.events.crowd import choose_events
-from teaser.data.events.event import Event, compose_events
+from teaser.data.events.event import GeneratedEvent, compose_events
 from teaser.data.tagging.rule_set import Category, ListOf, Rules
 from teaser.errors import ParameterError
 
@@ -122,7 +122,7 @@ def _name_all(letter: str, count: int) -> pl.Series:
     return pl.Series([f"{letter}{number:0{width}d}" for number in range(1, count + 1)])
 
 
-def _items(item_ids: pl.Series, events: list[Event]) -> pl.DataFrame:
+def _items(item_ids: pl.Series, events: list[GeneratedEvent]) -> pl.DataFrame:
     occasions = [event.occasion for event in events]
     return pl.DataFrame(
         {

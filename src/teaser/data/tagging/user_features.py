@@ -80,7 +80,7 @@ class UserFeatures:
 
     Attributes
     ----------
-    F
+    Q
         Which user has which user tag (users x user tags), binary.
     tags
         The user tags, in the order of the columns.
@@ -90,25 +90,25 @@ class UserFeatures:
         Counts of rows and tags that were kept and left out.
     """
 
-    F: sp.csr_array = field(repr=False)
+    Q: sp.csr_array = field(repr=False)
     tags: tuple[Tag, ...]
     rules: Rules = field(repr=False)
     report: UserFeatureReport = field(repr=False)
 
     def __post_init__(self) -> None:
-        if self.F.shape[1] != len(self.tags):
+        if self.Q.shape[1] != len(self.tags):
             raise DataError(
-                f"F needs a column for each user tag: found {len(self.tags):,} user tags and "
-                f"{self.F.shape[1]:,} columns."
+                f"Q needs a column for each user tag: found {len(self.tags):,} user tags and "
+                f"{self.Q.shape[1]:,} columns."
             )
-        object.__setattr__(self, "F", fixed(self.F))
+        object.__setattr__(self, "Q", fixed(self.Q))
 
     def at(self, rows: Any) -> "UserFeatures":
         """Return the features of some of the users, by their positions."""
-        return replace(self, F=sp.csr_array(self.F[rows]))
+        return replace(self, Q=sp.csr_array(self.Q[rows]))
 
     def settings(self) -> dict[str, Any]:
-        """Return everything but F and the tags as plain values."""
+        """Return everything but Q and the tags as plain values."""
         return {
             "rules": self.rules.as_dict(),
             "skipped": dict(self.rules.skipped),
@@ -116,11 +116,11 @@ class UserFeatures:
         }
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], F: sp.csr_array, tags: tuple[Tag, ...]) -> Self:
-        """Return the user features that `settings` described, with F and the tags."""
+    def of(cls, settings: Mapping[str, Any], Q: sp.csr_array, tags: tuple[Tag, ...]) -> Self:
+        """Return the user features that `settings` described, with Q and the tags."""
         rules = Rules.from_dict(settings["rules"], origin="the rules of users")
         report = UserFeatureReport.from_dict(settings["report"])
-        return cls(F, tags, replace(rules, skipped=settings["skipped"]), report)
+        return cls(Q, tags, replace(rules, skipped=settings["skipped"]), report)
 
 
 def describe_user_features(
@@ -133,7 +133,7 @@ def describe_user_features(
     raw
         One row a user, with a column of ids.
     users
-        The users that have interactions, in the order of the rows of F.
+        The users that have interactions, in the order of the rows of Q.
     user
         The column of the ids.
     rules

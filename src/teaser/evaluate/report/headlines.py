@@ -95,7 +95,7 @@ def _percent(change: Difference | None) -> str:
 
 
 def _lists(study: ReportedStudy, *models: ModelResult | None) -> str:
-    """Return how far into the catalogue the lists of TEASER reach, beside those of EASE."""
+    """Return how many of the items the lists of TEASER reach, beside those of EASE."""
     found = [(m, m.value("coverage@20"), m.value("long_tail@20")) for m in models if m]
     shares = [
         (study.labels[model.name], f"{100 * reach.mean:.0f} %", f"{100 * tail.mean:.0f} %")
@@ -106,7 +106,7 @@ def _lists(study: ReportedStudy, *models: ModelResult | None) -> str:
         return ""
     (name, reach, tail), (other, other_reach, other_tail) = shares
     return (
-        f"The first 20 recommendations of all users together reach {reach} of the catalogue "
+        f"The first 20 recommendations of all users together reach {reach} of the items "
         f"with {name} and {other_reach} with {other}; {tail} and {other_tail} of them are "
         "from the long tail."
     )

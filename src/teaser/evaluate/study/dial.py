@@ -177,16 +177,16 @@ def dial_study(
 
 
 def _settings(grid: DialPlan) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield kind and parameters of each fit; fits with the same ridge l1 + k are neighbours."""
-    cells = [(l1, l2) for l1 in grid.l1 for l2 in grid.l2]
-    yield from (("TEASER", {"l2_weights": l1, "l2_encoder": l2}) for l1, l2 in cells)
+    """Yield kind and parameters of each fit; fits with the same ridge are neighbours."""
+    for l1, l2 in product(grid.l2_weights, grid.l2_encoder):
+        yield "TEASER", {"l2_weights": l1, "l2_encoder": l2}
     ridges: set[float] = set()
-    for l1, k in product(grid.l1, grid.k):
-        for l2 in grid.l2:
-            yield "remainder", {"l2_weights": l1, "l2_encoder": l2, "remainder.l2": k}
-        if l1 + k not in ridges:
-            ridges.add(l1 + k)
-            yield "EASE", {"l2_weights": l1 + k}
+    for l1, kappa in product(grid.l2_weights, grid.remainder_l2):
+        for l2 in grid.l2_encoder:
+            yield "remainder", {"l2_weights": l1, "l2_encoder": l2, "remainder.l2": kappa}
+        if l1 + kappa not in ridges:
+            ridges.add(l1 + kappa)
+            yield "EASE", {"l2_weights": l1 + kappa}
 
 
 def _fixed_parameters(study: Study) -> dict[str, Any]:

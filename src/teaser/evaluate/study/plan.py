@@ -85,11 +85,11 @@ class SimulationPlan:
 
 @dataclass(frozen=True)
 class DialPlan:
-    """The penalties of the dial: on the remainder (k), the weights (l1) and the encoder (l2)."""
+    """The penalties of the dial: on the remainder, the weights and the encoder."""
 
-    k: tuple[float, ...] = (300.0, 1000.0, 3000.0, 10000.0)
-    l1: tuple[float, ...] = (50.0, 200.0)
-    l2: tuple[float, ...] = (300.0, 1000.0, 3000.0)
+    remainder_l2: tuple[float, ...] = (300.0, 1000.0, 3000.0, 10000.0)
+    l2_weights: tuple[float, ...] = (50.0, 200.0)
+    l2_encoder: tuple[float, ...] = (300.0, 1000.0, 3000.0)
 
     def __post_init__(self) -> None:
         for name, values in asdict(self).items():
@@ -101,15 +101,16 @@ class DialPlan:
 
     @property
     def size(self) -> int:
-        """The number of fits: with a remainder, TEASER, and EASE of each ridge l1 + k."""
-        ridges = {l1 + k for l1 in self.l1 for k in self.k}
-        return (len(self.k) + 1) * len(self.l1) * len(self.l2) + len(ridges)
+        """The number of fits: with a remainder, TEASER, and EASE of each sum of two penalties."""
+        ridges = {a + b for a in self.l2_weights for b in self.remainder_l2}
+        cells = len(self.l2_weights) * len(self.l2_encoder)
+        return (len(self.remainder_l2) + 1) * cells + len(ridges)
 
     def thinned(self) -> "DialPlan":
-        """Return fewer penalties, for a quick run: the ends of k, one l1, and one l2."""
-        middle = len(self.l2) // 2
-        ends = self.k[:: max(1, len(self.k) - 1)]
-        return DialPlan(k=ends, l1=self.l1[-1:], l2=self.l2[middle : middle + 1])
+        """Return fewer penalties, for a quick run: the extreme remainders, one of the others."""
+        middle = len(self.l2_encoder) // 2
+        ends = self.remainder_l2[:: max(1, len(self.remainder_l2) - 1)]
+        return DialPlan(ends, self.l2_weights[-1:], self.l2_encoder[middle : middle + 1])
 
 
 @dataclass(frozen=True)
@@ -162,8 +163,8 @@ class Study:
         path = Path(path)
         try:
             given = tomllib.loads(path.read_bytes().decode("utf-8"))
-        except FileNotFoundError as error:
-            raise ParameterError(f"There is no study {path}.") from error
+        except OSError as error:
+            raise ParameterError(f"The study {path} cannot be read: {error.strerror}.") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ParameterError(f"{path} is not a TOML file: {error}.") from error
         try:
@@ -227,6 +228,11 @@ def _check(study: Study) -> None:
                 raise ParameterError(
                     f"{where} is made of {part!r}, which is not above it.{closest(part, above)}"
                 )
+        if (plan.kind == "Product") != (len(plan.parts) == 2):
+            raise ParameterError(
+                f"{where} needs two parts if and only if its kind is Product; found the kind "
+                f"{plan.kind} and {len(plan.parts)} parts."
+            )
         if plan.parts and plan.grid:
             raise ParameterError(
                 f"{where} takes the best parameters of its parts; it cannot have a grid."

@@ -17,14 +17,14 @@ Array = NDArray[Any]
 
 
 class ItemKNN(Model):
-    """Nearest neighbours: each item of a history adds its similarity to its k neighbours' scores.
+    """Nearest neighbours: each item of a history adds its similarity to its neighbours' scores.
 
     The similarity of two items is the cosine of their columns of X: the number of users who chose
     both / the root of the product of the numbers who chose each.
 
     Parameters
     ----------
-    k
+    neighbours
         How many neighbours an item has, not counting itself. Ties are broken by popularity, then
         by position.
 
@@ -40,14 +40,14 @@ class ItemKNN(Model):
 
     similarity_: sp.csr_array
 
-    def __init__(self, *, k: int = 200) -> None:
-        self.k = k
+    def __init__(self, *, neighbours: int = 200) -> None:
+        self.neighbours = neighbours
 
     def fit(self, dataset: Dataset) -> Self:
         """Find the neighbours of every item."""
-        check_count("k", self.k)
+        check_count("neighbours", self.neighbours)
         check_dataset(dataset)
-        similarity = neighbours(dataset.X, dataset.item_counts, int(self.k))
+        similarity = nearest_neighbours(dataset.X, dataset.item_counts, int(self.neighbours))
         self.keep_items(dataset)
         self.similarity_ = similarity
         return self
@@ -73,7 +73,7 @@ class ItemKNN(Model):
 _CELLS = 2**22
 
 
-def neighbours(X: sp.csr_array, counts: Array, k: int) -> sp.csr_array:
+def nearest_neighbours(X: sp.csr_array, counts: Array, k: int) -> sp.csr_array:
     """Return the cosines of each item with the k items most like it (items x items, sparse)."""
     X = sp.csr_array(X, dtype=np.float64)
     Xt = X.T.tocsr()

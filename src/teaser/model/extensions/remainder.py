@@ -2,7 +2,7 @@
 
 With W = P(E D') + R, R an items x items matrix with a zero diagonal,
 
-    f(E, R) = |X - X W|^2 + l1 |W|^2 + l2 |E|^2 + k |R|^2
+    f(E, R) = |X - X W|^2 + l1 |W|^2 + l2 |E|^2 + kappa |R|^2
 
 is minimised by an equation in E alone and a closed form for R. See docs/users/model.md.
 """
@@ -47,7 +47,7 @@ class Remainder:
     Parameters
     ----------
     l2
-        k, the penalty on R: smaller nears EASE, larger TEASER without a remainder.
+        kappa, the penalty on R: smaller nears EASE, larger TEASER without a remainder.
     share
         Below 1, R is kept sparse: of each row the largest entries that carry this share of its
         sum of squares.
@@ -62,7 +62,7 @@ class Remainder:
         check_share("remainder.share", self.share)
 
     def check_precision(self, l1: float, X: Any, dtype: str) -> None:
-        """Raise `ParameterError` where k is so large that rounding decides what is left of R."""
+        """Raise `ParameterError` where kappa is so large that rounding decides R."""
         count = X.nnz / X.shape[1]
         if dtype == "float32" and self.l2 > _LARGEST_K * (l1 + count):
             raise ParameterError(
@@ -78,7 +78,7 @@ class Remainder:
 
 @dataclass(frozen=True, eq=False)
 class Inverse(System):
-    """The system of C = (G + ridge I)^-1 in the place of G; shared where l1 + k is the ridge.
+    """The system of C = (G + ridge I)^-1 in the place of G; shared where l1 + kappa is the ridge.
 
     `U` and `mu` are eigenpairs of G.
     """
@@ -96,15 +96,15 @@ class Inverse(System):
 class RemainderEquation:
     """The equation for the encoder once the best remainder is put in; the unknowns are F = E V.
 
-    With C = (G + (l1 + k) I)^-1, d = diag(C), W = P(E D') and v = diag(C W) it is
+    With C = (G + (l1 + kappa) I)^-1, d = diag(C), W = P(E D') and v = diag(C W) it is
 
-        k (W - k C W + k C dM(v / d)) D + l2 E = k (I - C dM(1 / d)) D
+        kappa (W - kappa C W + kappa C dM(v / d)) D + l2 E = kappa (I - C dM(1 / d)) D
 
     The system is one of C in the place of G.
     """
 
     system: Inverse
-    k: float
+    kappa: float
     l2: float
 
     def operator(self, F: Array) -> Array:
@@ -115,20 +115,20 @@ class RemainderEquation:
         v = rowdot(out, DV) - d * beta
         # C W D V = C F diag(eta) - C dM(beta) D V, from which C dM(v / d) D V is taken too.
         removed = system.gram.apply(system.scaled(beta + v / d))
-        k = self.k
+        kappa = self.kappa
         for rows in chunks(F):
             part = out[rows]
-            part *= -k * k * eta
-            part += (k * k) * (removed[rows] @ system.V)
-            part += F[rows] * (k * eta + self.l2)
-            part -= (k * beta[rows])[:, None] * DV[rows]
+            part *= -kappa * kappa * eta
+            part += (kappa * kappa) * (removed[rows] @ system.V)
+            part += F[rows] * (kappa * eta + self.l2)
+            part -= (kappa * beta[rows])[:, None] * DV[rows]
         return out
 
     def right_hand_side(self) -> Array:
-        """Return k B0 D V, where B0 is EASE with the ridge l1 + k."""
+        """Return kappa B0 D V, where B0 is EASE with the ridge l1 + kappa."""
         system = self.system
         spread = system.gram.apply(system.scaled(1 / system.g))
-        return np.asarray(self.k * (system.DV - spread @ system.V), like=system.g)
+        return np.asarray(self.kappa * (system.DV - spread @ system.V), like=system.g)
 
     def unknowns(self, encoder: Array) -> Array:
         """Return F = E V."""
@@ -139,14 +139,14 @@ class RemainderEquation:
         return self.system.rotate_back(F)
 
     def preconditioner(self) -> Callable[[Array], Array]:
-        """Return that of TEASER for k (I - k C) in the place of the Gram.
+        """Return that of TEASER for kappa (I - kappa C) in the place of the Gram.
 
         It has the Gram's eigenvectors. What most of the diagonal gives along them anyway is taken
         out of the eigenvalues.
         """
-        system, k = self.system, self.k
-        diagonal = np.maximum(k * (1 - k * system.g), 0.0).astype(system.g.dtype)
-        leading = k * (1 - k / (system.mu + system.ridge)) - np.median(diagonal)
+        system, kappa = self.system, self.kappa
+        diagonal = np.maximum(kappa * (1 - kappa * system.g), 0.0).astype(system.g.dtype)
+        leading = kappa * (1 - kappa / (system.mu + system.ridge)) - np.median(diagonal)
         alike = replace(system, g=diagonal, mu=np.maximum(leading, 0.0))
         return Preconditioner.build(alike, l1=0.0, l2=self.l2).apply
 
@@ -171,7 +171,7 @@ def prepare_inverse(
     D
         The decoder, in the type to compute in.
     l1
-        The penalty on weights; the ridge of the inverse is l1 + k.
+        The penalty on weights; the ridge of the inverse is l1 + kappa.
     keep
         Whether the inverse stays in memory beside the remainder.
     content
@@ -218,25 +218,25 @@ def fit_remainder(
     Parameters
     ----------
     system
-        One whose ridge is l1 + k.
+        One whose ridge is l1 + kappa.
     l2
         The penalty on the encoder.
     overwrite
         Whether the system's memory may be used for the remainder.
     """
-    k, share = float(options.l2), float(options.share)
-    found = conjugate_gradients(RemainderEquation(system, k, l2), limits, start)
-    R = to_host(remainder_weights(system, found.encoder, k=k, overwrite=overwrite))
+    kappa, share = float(options.l2), float(options.share)
+    found = conjugate_gradients(RemainderEquation(system, kappa, l2), limits, start)
+    R = to_host(remainder_weights(system, found.encoder, kappa=kappa, overwrite=overwrite))
     solution = replace(found, encoder=to_host(found.encoder))
     return solution, R if share == 1 else keep_largest(R, share)
 
 
 def remainder_weights(
-    system: Inverse, encoder: Array, *, k: float, overwrite: bool = False
+    system: Inverse, encoder: Array, *, kappa: float, overwrite: bool = False
 ) -> Array:
     """Return R (items x items), the best remainder of an encoder, with a zero diagonal.
 
-        R = -(E - k C E) D' - C dM(1 / d + k beta + k v / d)    off the diagonal
+        R = -(E - kappa C E) D' - C dM(1 / d + kappa beta + kappa v / d)    off the diagonal
 
     The array of C is left as it is unless `overwrite` says that R may take its place.
     """
@@ -245,8 +245,8 @@ def remainder_weights(
     CE = system.gram.apply(E)
     beta = _diagonal(E, system)
     v = _diagonal(CE, system) - d * beta
-    R = np.multiply(C, -(1 / d + k * beta + k * v / d), out=C if overwrite else None)
-    rest = E - k * CE
+    R = np.multiply(C, -(1 / d + kappa * beta + kappa * v / d), out=C if overwrite else None)
+    rest = E - kappa * CE
     Dt = system.D.T.tocsr()
     for rows in blocks(R):
         R[rows] -= rest[rows] @ Dt

@@ -113,7 +113,7 @@ def learn_user_rows(
     if features is None:
         return None
     alone = learn_alone(
-        features.F,
+        features.Q,
         dataset.X,
         decoder(dataset.S, popularity(dataset)),
         basis=(to_host(system.V), to_host(system.eta)),
@@ -154,7 +154,7 @@ def stack_interactions(dataset: Dataset, features: UserFeatures | None) -> Any:
     """Return [X Q], or X without user features."""
     if features is None:
         return dataset.X
-    return sp.csr_array(sp.hstack([dataset.X, features.F], format="csr"))
+    return sp.csr_array(sp.hstack([dataset.X, features.Q], format="csr"))
 
 
 def pad_rows(matrix: sp.csr_array, features: UserFeatures | None) -> sp.csr_array:

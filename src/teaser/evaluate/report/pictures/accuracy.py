@@ -69,7 +69,7 @@ def draw_tail(study: ReportedStudy) -> drawing.Picture | None:
         [0, end], [0, end], color=drawing.SOFT, linewidth=0.9, label="all items equally"
     )
     axes.set(xlim=(0, end), ylim=(0, 102))
-    axes.set_xlabel("most popular items, % of the catalogue")
+    axes.set_xlabel("most popular items, % of all items")
     axes.set_ylabel("% of recommendations")
     drawing.simplify(axes)
     drawing.legend_below(figure, lines, columns=3)
@@ -81,7 +81,7 @@ def draw_tail(study: ReportedStudy) -> drawing.Picture | None:
         name=f"{study.key}-tail",
         title="The long tail",
         caption="Share of all recommendations (the first 20 of each user) that the most popular "
-        "items take. The nearer to the thin line, the more of the catalogue is shown.",
+        "items take. The nearer to the thin line, the more items are shown.",
         alt=f"Share of recommendations that go to the most popular tenth of the items: {shares}.",
     )
 

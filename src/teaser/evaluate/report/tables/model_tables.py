@@ -60,7 +60,7 @@ def beyond_table(studies: Sequence[ReportedStudy]) -> Table:
     return Table(
         name="beyond",
         caption="Properties of the lists, and accuracy by the plain denominators. Coverage: share "
-        "of the catalogue that is in any user's first 20. Diversity: mean distance in tags between "
+        "of all items that is in any user's first 20. Diversity: mean distance in tags between "
         "two items of a list, from 0 to 1. Long tail: share of a list outside the most popular "
         "items that together make half of all choices. Uncapped: divided by all held-out items, "
         "not by at most k of them as Liang et al. (2018) do, and as the first table does.",
