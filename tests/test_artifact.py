@@ -564,7 +564,7 @@ class TestCompany:
 def test_a_folder_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     artifact.write(folder, kind="dataset", settings={}, arrays=ARRAYS, tables=TABLES)
-    with pytest.raises(ArtifactError, match="holds a dataset, which a Teaser would replace"):
+    with pytest.raises(ArtifactError, match="holds a data set, which a Teaser would replace"):
         artifact.write(folder, kind="Teaser", settings={}, arrays=ARRAYS, tables=TABLES)
     assert artifact.read(folder).kind == "dataset"
 

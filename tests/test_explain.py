@@ -151,6 +151,10 @@ def test_a_reason_is_said_in_a_sentence() -> None:
             Reason(Tag("type", "film"), 0.0, 0.05, 0.004),
             "5 % because of your affinity of 0.004 with film",
         ),
+        (
+            Reason(Tag("type", "film"), -0.001, -0.004, -0.1),
+            "under 1 % against it because of your affinity of -0.1 with film",
+        ),
     ]
     for reason, said in cases:
         assert reason.sentence() == said
@@ -221,3 +225,13 @@ def test_the_share_of_tags_is_of_all_parts() -> None:
 
 def test_a_small_share_of_a_viewed_item_is_said_so() -> None:
     assert ViewedReason("i", 0.001, 0.001, "A").sentence() == "under 1 % because you viewed A"
+    against = ViewedReason("i", -0.001, -0.001, "A")
+    assert against.sentence() == "under 1 % against it because you viewed A"
+
+
+def test_a_reason_that_adds_nothing_is_not_said() -> None:
+    tags = (Tag("a", "x"), Tag("a", "y"))
+    reasons = all_reasons(np.array([0.4, 0.0]), np.array([0, 1]), np.ones(2), tags)
+    found = Explanation("i", 0.4, 1.0, by_tag(reasons), reasons)
+    assert len(found.reasons) == 2
+    assert found.sentences() == ["100 % because of your affinity of 0.4 with x"]

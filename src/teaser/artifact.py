@@ -108,8 +108,8 @@ def check_target(folder: str | Path, kind: str) -> None:
         )
     if manifest.get("kind") != kind:
         raise ArtifactError(
-            f"{folder} holds a {manifest.get('kind')}, which a {kind} would replace; nothing was "
-            "written. Name another folder."
+            f"{folder} holds a {_said(manifest.get('kind'))}, which a {_said(kind)} would replace; "
+            "nothing was written. Name another folder."
         )
 
 
@@ -164,6 +164,10 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     if manifest.get("checksum") != _manifest_checksum(manifest):
         raise _changed(path)
     return manifest
+
+
+def _said(kind: object) -> object:
+    return "data set" if kind == "dataset" else kind
 
 
 def _write(

@@ -289,6 +289,11 @@ def install_command(extra: str) -> str:
     return f"pip install 'teaser-recommender[{extra}]'"
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun, in the singular for one: "1 row", "2,000 rows"."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 _MANY = 5_000
 
 

@@ -50,11 +50,10 @@ class Reason:
 
     def sentence(self) -> str:
         """Return the reason as a sentence."""
-        percent = round(100 * self.share)
         more = ", which matters more here" if self.matters_more else ""
         return (
-            f"{percent or 'under 1'} % because of your affinity of {affinity_text(self.affinity)} "
-            f"with {self.tag.value}{more}"
+            f"{share_text(self.share)} because of your affinity of "
+            f"{affinity_text(self.affinity)} with {self.tag.value}{more}"
         )
 
 
@@ -67,7 +66,8 @@ class ViewedReason:
     item_id, title
         The item that was viewed.
     contribution
-        The contributions of all tags and viewed items sum to the score.
+        What viewing the item adds, from `viewed_parts` of `teaser.model.extensions.remainder`. The
+        contributions of all tags and viewed items sum to the score.
     share
         contribution / the sum of all absolute contributions to the scored item; signed.
     """
@@ -79,9 +79,8 @@ class ViewedReason:
 
     def sentence(self) -> str:
         """Return the reason as a sentence."""
-        percent = round(100 * self.share)
         named = self.item_id if self.title is None else self.title
-        return f"{percent or 'under 1'} % because you viewed {named}"
+        return f"{share_text(self.share)} because you viewed {named}"
 
 
 AnyReason = Reason | ViewedReason
@@ -138,8 +137,8 @@ class Explanation:
         return tags / total if total > 0 else 1.0
 
     def sentences(self) -> list[str]:
-        """Return every reason as a sentence."""
-        return [reason.sentence() for reason in self.reasons]
+        """Return every reason that adds or takes something as a sentence."""
+        return [reason.sentence() for reason in self.reasons if reason.contribution != 0]
 
 
 def all_reasons(
@@ -240,3 +239,10 @@ def sum_impacts(
 def affinity_text(value: float) -> str:
     """Return an affinity with one digit after the point, or one significant digit if tiny."""
     return f"{value:.1f}" if abs(value) >= 0.095 or value == 0 else f"{value:.1g}"
+
+
+def share_text(share: float) -> str:
+    """Return a signed share in percent; one that rounds to zero is said to be small."""
+    percent = round(100 * share)
+    small = "under 1 % against it" if share < 0 else "under 1 %"
+    return f"{percent} %" if percent else small

@@ -81,6 +81,11 @@ def test_info_finds_items_and_tags(shop: Path) -> None:
     assert "dataset" in said("info", shop / "data")
     found = json.loads(said("info", shop / "model", "--find", "event 12", "--json"))
     assert found == {"items": {"i12": "Event 12"}, "tags": []}
+    assert said("info", shop / "model", "--find", "zzz").strip() == (
+        "Nothing found: no item and no tag contains 'zzz'."
+    )
+    nothing = json.loads(said("info", shop / "data", "--find", "zzz", "--json"))
+    assert nothing == {"items": {}, "tags": []}
 
 
 def test_bad_questions_are_one_sentence(shop: Path) -> None:
@@ -108,7 +113,7 @@ def test_a_profile_comes_from_features_alone(club: Path) -> None:
     assert found["about"] == ["camp=music"]
     assert found["certainty"] == pytest.approx(0.4)
     assert found["affinities"]["type=concert"] > 0
-    assert "0 items seen, 0 presses, 1 facts about the person" in said(*words)
+    assert "0 items seen, 0 presses, 1 fact about the person" in said(*words)
     assert "facts" not in said("profile", club / "model")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import said
+from commands import refused, said
 
 from teaser import Dataset, Tag, Teaser, load
 from teaser.cli.demo import TOWN, choose_person, choose_tag
@@ -103,3 +103,9 @@ def test_the_demonstration_shows_profile_list_and_presses(tmp_path: Path) -> Non
     for part in ("What the model learned", "What it recommends", "Three presses of +", "goes from"):
         assert part in text
     assert load(tmp_path / "m").recommend([], k=1)
+
+
+def test_a_demonstration_on_the_site_refuses_a_folder(tmp_path: Path) -> None:
+    text = refused("demo", "--port", "0", "--out", tmp_path / "m")
+    assert "--out has no meaning for a demo with --port" in text
+    assert not (tmp_path / "m").exists()

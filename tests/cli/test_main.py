@@ -34,7 +34,7 @@ def test_the_help_lists_every_command() -> None:
 
 
 def test_a_result_of_another_kind_is_not_replaced(shop: Path) -> None:
-    assert "holds a dataset" in refused("fit", shop / "data", "--out", shop / "data")
+    assert "holds a data set" in refused("fit", shop / "data", "--out", shop / "data")
     tables = (shop / "ratings.csv", shop / "items.parquet")
     assert "holds a Teaser" in refused("prepare", *tables, "--out", shop / "model")
     assert teaser.Dataset.load(shop / "data").n_users

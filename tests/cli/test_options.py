@@ -104,7 +104,7 @@ def test_the_help_has_texts_defaults_and_panels() -> None:
     assert "Bring a dish to a table." in text
     assert "What the menu says, such as soup: long or short. [default: soup]" in text
     assert "Pours a sauce over it." in text
-    assert "How hot it is. [default: (3)]" in text
+    assert "How hot it is. Switches --sauce on. [default: 3]" in text
     assert "In grams." in text
     panels = [line.split("─ ")[1].split(" ─")[0] for line in text.splitlines() if "╭" in line]
     assert panels == ["Arguments", "Options", "Looks", "Extensions"]

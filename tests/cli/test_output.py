@@ -60,9 +60,7 @@ def test_a_list_shows_how_items_moved(model: Teaser) -> None:
 
 def test_a_change_is_counted(model: Teaser) -> None:
     a, b, c, d = model.recommend(["i2"], k=4)
-    assert (
-        describe_change([a, b, c], [c, a, d]) == "1 items rose, 1 are new on this list, 1 left it."
-    )
+    assert describe_change([a, b, c], [c, a, d]) == "1 item rose, 1 is new on this list, 1 left it."
     assert describe_change([a, b], [a, b]) == "0 items rose, 0 are new on this list, 0 left it."
 
 

@@ -62,6 +62,7 @@ def test_edited_rules_are_not_written_over(
         (2, {"source": "ml-1m"}, "Found 2 paths and --source ml-1m"),
         (3, {}, "Found 3 paths"),
         (0, {}, "Found 0 paths"),
+        (1, {}, "is one file. Name two files, interactions and items"),
     ],
 )
 def test_an_option_without_effect_is_refused(

@@ -106,10 +106,9 @@ class TestFromTables:
     def test_everything_left_out_is_told(self, dataset: Dataset) -> None:
         assert dataset.lines() == [
             "6 rows read: 3 interactions of 3 users with 3 items",
-            "1 rows not positive, 1 duplicates merged",
-            "1 rows refused, user_id is missing: row 6 (None)",
-            "items: 1 rows refused, the item is described twice, the first row is kept: "
-            "row 4 ('a')",
+            "1 row not positive, 1 duplicate merged",
+            "1 row refused, user_id is missing: row 6 (None)",
+            "items: 1 row refused, the item is described twice, the first row is kept: row 4 ('a')",
             "4 items: 1 without metadata, 1 not chosen",
             "5 tags: 2 genre, 3 year",
             "1 items have no tag",

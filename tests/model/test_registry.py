@@ -116,11 +116,17 @@ def test_a_folder_of_parts_that_do_not_fit_is_refused(dataset: Dataset, tmp_path
 def test_folders_that_earlier_versions_saved_still_answer(name: str, tmp_path: Path) -> None:
     if name.startswith("dataset"):
         data = Dataset.load(SAVED / name)
-        assert (data.n_users, data.n_items, data.user_tags != ()) == (80, 30, "users" in name)
+        data.save(tmp_path / "again")
+        for each in (data, Dataset.load(tmp_path / "again")):
+            assert (each.n_users, each.n_items, each.user_tags != ()) == (80, 30, "users" in name)
+        settings = artifact.read(tmp_path / "again").settings
+        assert ("people" in settings, "user_features" in settings) == (False, "users" in name)
         return
     wanted = json.loads((SAVED / "recommendations.json").read_text())[name]
     loaded = load(SAVED / name)
     loaded.save(tmp_path / "again")
+    settings = artifact.read(tmp_path / "again").settings
+    assert ("learnt" in settings, "n_learned" in settings) == (False, name == "wmfs")
     for model in (loaded, load(tmp_path / "again")):
         how: dict[str, Any] = {"about": ["age=old"]} if name == "user-features" else {}
         found = model.recommend(["i1", "i5", "i6"], k=5, **how)

@@ -254,7 +254,7 @@ class TestFile:
 
     def test_a_data_set_is_no_model(self, dataset: Dataset, tmp_path: Path) -> None:
         dataset.save(tmp_path / "d")
-        with pytest.raises(ArtifactError, match="holds a dataset, not a model"):
+        with pytest.raises(ArtifactError, match="holds a data set, not a model"):
             teaser.load(tmp_path / "d")
 
     @pytest.mark.parametrize("damage", ["cut", "edit", "remove", "manifest"])

@@ -107,7 +107,7 @@ def explain(
 ) -> None:
     """Show every part of an item's score, or with --tag the origins of an affinity."""
     if (item is None) == (tag is None):
-        raise ParameterError("Name either an item or --tag: one of them is explained.")
+        raise ParameterError("Give either an item or --tag, not both.")
     fitted = load(model, Teaser)
     seen = read_history(fitted.items_, history)
     if tag is not None:
@@ -155,6 +155,9 @@ def info(
         content = _find_names(find, items, tags, rules.roles.get("title"))
     if as_json:
         print_json(content)
+        return
+    if find is not None and not any(content.values()):
+        out.print(f"Nothing found: no item and no tag contains {find!r}.", markup=False)
         return
     for line in output.draw_content(content):
         out.print(line, soft_wrap=True)

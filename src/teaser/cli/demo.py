@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.rule import Rule as Line
 
-from teaser.cli.options import Seed
+from teaser.cli.options import Seed, refuse_unused
 from teaser.cli.output import (
     describe_change,
     draw_profile,
@@ -43,6 +43,7 @@ def demo(
 ) -> None:
     """Fit the generated events, and show a profile, a list, and what presses change."""
     if port is not None:
+        refuse_unused("a demo with --port, which saves no model", out=folder)
         serve_events(port=port, seed=seed)
         return
     with out.status("generating a year of events in Belgium"):

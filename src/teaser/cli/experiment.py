@@ -144,12 +144,14 @@ def _bars() -> Iterator["StudyProgress"]:
 
 
 def _show_models(results: "StudyResults") -> None:
+    from teaser.evaluate.metrics import METRIC_TITLES
+
     metrics = ("recall@20", "recall@100", "ndcg@100", "coverage@20", "diversity@20", "long_tail@20")
     users = results.split.test_users
     table = Table(title=f"{results.title}: {users:,} test users", title_justify="left")
     table.add_column("model")
     for metric in metrics:
-        table.add_column(metric, justify="right")
+        table.add_column(METRIC_TITLES[metric], justify="right")
     table.add_column("fit", justify="right")
     for model in results.models:
         values = [_format_summary(model.value(metric)) for metric in metrics]
@@ -158,10 +160,13 @@ def _show_models(results: "StudyResults") -> None:
 
 
 def _show_dial(dial: "DialResults") -> None:
+    from teaser.evaluate.metrics import METRIC_TITLES
+
+    metric = METRIC_TITLES.get(dial.metric, dial.metric)
     title = f"{dial.title}: the dial, {dial.users:,} validation users"
     table = Table(title=title, title_justify="left")
     penalties = ("remainder.l2", "l2_weights", "l2_encoder")
-    for name in ("model", *penalties, dial.metric, "from tags", "fit"):
+    for name in ("model", *penalties, metric, "from tags", "fit"):
         table.add_column(name, justify="left" if name == "model" else "right")
     for each in sorted(dial.settings, key=lambda s: (-s.tag_share, -s.value)):
         given = each.parameters

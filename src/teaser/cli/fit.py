@@ -21,7 +21,7 @@ from teaser.cli.options import (
 )
 from teaser.cli.output import err, fit_with_progress, out, print_json, print_lines, print_next
 from teaser.data.dataset import Dataset
-from teaser.errors import ResourceError
+from teaser.errors import ResourceError, counted
 from teaser.model import load
 from teaser.model.gram.open import placed
 from teaser.model.gram.partitioned import as_bytes
@@ -30,6 +30,7 @@ from teaser.model.teaser import Teaser
 commands = typer.Typer()
 
 
+# The options of a model are the parameters of Teaser's constructor: see `OptionsOf` in options.py.
 @commands.command()
 @expand_options
 def fit(
@@ -78,7 +79,8 @@ def fit(
     if as_json:
         print_json(model.describe())
         return
-    out.print(f"{model.iterations_} iterations, residual {model.residual_:.1e}", highlight=False)
+    found = f"{counted(model.iterations_, 'iteration')}, residual {model.residual_:.1e}"
+    out.print(found, highlight=False)
     print_next(f"teaser recommend {shlex.quote(str(folder))} --history ITEM")
 
 

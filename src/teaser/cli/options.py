@@ -26,7 +26,11 @@ History = Annotated[
 ]
 Press = Annotated[
     list[str] | None,
-    typer.Option("--press", "-p", help="Presses on a tag, as feature=value:+3; repeat."),
+    typer.Option(
+        "--press",
+        "-p",
+        help="Presses on a tag, as feature=value:+3; feature=value alone is +1; repeat.",
+    ),
 ]
 About = Annotated[
     list[str] | None,
@@ -154,12 +158,14 @@ def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Paramete
             yield _option(name, _plain_type(parameter), parameter.default, info)
             continue
         how = {"rich_help_panel": mark.panel(name) or "Extensions"}
-        switch = typer.Option(f"--{name.replace('_', '-')}", help=texts.get(name), **how)
+        flag = f"--{name.replace('_', '-')}"
+        switch = typer.Option(flag, help=texts.get(name), **how)
         yield _option(name, bool, False, switch)
         texts_of_entries = parameter_texts(extension)
         for entry, its in _parameters(extension).items():
-            # None tells that the entry was not given; the help shows its default.
-            how |= {"help": texts_of_entries.get(entry), "show_default": str(its.default)}
+            # None means that the entry was not given; the help shows its default.
+            default = f"[dim]{escape(f'[default: {its.default}]')}[/]"
+            how |= {"help": f"{texts_of_entries[entry]} Switches {flag} on. {default}"}
             yield _option(f"{name}_{entry}", _plain_type(its), None, typer.Option(**how))
 
 

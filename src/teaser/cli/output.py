@@ -16,6 +16,7 @@ from rich.text import Text
 
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag
+from teaser.errors import counted
 from teaser.explain import AnyReason, Explanation, Reason, Recommendation, ViewedReason
 from teaser.model.teaser import Teaser
 from teaser.profile import Profile
@@ -225,7 +226,8 @@ def describe_change(before: Sequence[Recommendation], after: Sequence[Recommenda
     old = [(ranks[r.item_id], place) for place, r in enumerate(after) if r.item_id in ranks]
     rose = sum(now < then for then, now in old)
     new = len(after) - len(old)
-    return f"{rose} items rose, {new} are new on this list, {len(before) - len(old)} left it."
+    verb, left = "is" if new == 1 else "are", len(before) - len(old)
+    return f"{counted(rose, 'item')} rose, {new} {verb} new on this list, {left} left it."
 
 
 def _signed_bar(value: float) -> Text:
@@ -286,5 +288,6 @@ def _describe_certainty(profile: Profile) -> str:
     certainty = profile.certainty
     words = "not sure yet" if certainty < 0.5 else "fairly sure" if certainty < 0.75 else "sure"
     seen, pressed = len(profile.history), sum(map(abs, profile.presses.values()))
-    facts = f", {len(profile.about)} facts about the person" if profile.about else ""
-    return f"{words}: certainty {certainty:.1f}, {seen} items seen, {pressed} presses{facts}"
+    facts = f", {counted(len(profile.about), 'fact')} about the person" if profile.about else ""
+    steps = "1 press" if pressed == 1 else f"{pressed} presses"
+    return f"{words}: certainty {certainty:.1f}, {counted(seen, 'item')} seen, {steps}{facts}"

@@ -233,6 +233,11 @@ def _read_source(path: Path, request: PrepareRequest) -> Dataset:
     """Read a public data set; its user features are used only if --users source is given."""
     refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
     request.allow_only("a public data set", "source", "imdb", "rules", "positive", *_OF_USERS)
+    if path.is_file():
+        raise ParameterError(
+            f"{path} is one file. Name two files, interactions and items; or the folder of a "
+            "public data set."
+        )
     name = request.source or "auto"
     if name == "auto":
         name = sources.detect(path)

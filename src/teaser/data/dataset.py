@@ -275,7 +275,7 @@ class Dataset:
             arrays |= pack("X", self.X)
             tables["users"] = pl.DataFrame({"user": self.users[:]})
         if self.user_features is not None:
-            settings["people"] = self.user_features.settings()
+            settings["user_features"] = self.user_features.settings()
             arrays |= pack("F", self.user_features.Q)  # the name of earlier versions
             tables["people_tags"] = tag_frame(self.user_tags)
         artifact.write(folder, kind="dataset", settings=settings, arrays=arrays, tables=tables)
@@ -315,11 +315,15 @@ class Dataset:
             tag_report=TagReport.from_dict(s["tag_report"]),
             items_without_metadata=s["items_without_metadata"],
             items_refused=Refusal.from_dicts(s["items_refused"]),
-            user_features=_user_features(content, len(users)) if "people" in s else None,
+            user_features=_user_features(content, len(users)),
         )
 
 
-def _user_features(content: artifact.Content, n_users: int) -> UserFeatures:
+def _user_features(content: artifact.Content, n_users: int) -> UserFeatures | None:
+    # Version 0.1.0 wrote "people".
+    settings = content.settings.get("user_features", content.settings.get("people"))
+    if settings is None:
+        return None
     tags = tags_from(content.tables["people_tags"])
     Q = unpack("F", content.arrays, (n_users, len(tags)))
-    return UserFeatures.of(content.settings["people"], Q, tags)
+    return UserFeatures.of(settings, Q, tags)

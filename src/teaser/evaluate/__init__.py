@@ -1,4 +1,4 @@
-"""EVALUATE: accuracy of models on users they were not fitted to, and the effect of presses."""
+"""Accuracy of models on users they were not fitted to, and the effect of presses."""
 
 from teaser.evaluate.metrics import Difference, Metric, Summary, paired_bootstrap
 from teaser.evaluate.protocol import (

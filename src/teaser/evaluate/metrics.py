@@ -20,6 +20,18 @@ ACCURACY = ("recall", "recall_uncapped", "ndcg", "ndcg_uncapped")
 OF_LISTS = ("diversity", "long_tail")
 OF_CATALOGUE = ("coverage",)
 HEAD = 0.5
+# What tables and pictures call the metrics, in the order of a report.
+METRIC_TITLES = {
+    "recall@20": "Recall@20",
+    "recall@100": "Recall@100",
+    "ndcg@100": "nDCG@100",
+    "recall_uncapped@20": "Recall@20, uncapped",
+    "recall_uncapped@100": "Recall@100, uncapped",
+    "ndcg_uncapped@100": "nDCG@100, uncapped",
+    "coverage@20": "coverage@20",
+    "diversity@20": "diversity@20",
+    "long_tail@20": "long tail@20",
+}
 
 _NAME = re.compile(r"([a-z_]+)@([1-9][0-9]{0,8})")
 _CHUNK = 1 << 22

@@ -53,9 +53,7 @@ def find_kind(content: Content, where: str | Path) -> type[Any]:
     if content.kind in KINDS:
         return KINDS[content.kind]
     if content.kind == "dataset":
-        raise ArtifactError(
-            f"{where} holds a dataset, not a model. Fit a model to a data set first."
-        )
+        raise ArtifactError(f"{where} holds a data set, not a model. Fit a model to it first.")
     module = content.settings.get("module", "that defines it")
     raise ArtifactError(
         f"{where} holds a {content.kind}, which is not a known kind of model "

@@ -89,8 +89,9 @@ class Teaser(EncoderModel):
         delta, how much sharing a tag counts beside being chosen together: X'X gains delta S S'.
         Helps where interactions are very sparse.
     remainder
-        `Remainder(l2=..., share=...)` adds item-to-item weights R to P(E D'), for what tags leave
-        unexplained. None, the default, learns tags alone.
+        `Remainder(l2=..., share=...)` adds item-to-item weights for what tags leave unexplained;
+        it cannot be combined with `decoder` or `sparse`. The weights are P(E D') + R then. None,
+        the default, learns tags alone.
     decoder
         `LearnedDecoder(l2=..., rounds=...)` learns how much each tag matters for each item. With
         None, the default, a tag counts 1 for every item that carries it.
@@ -196,7 +197,7 @@ class Teaser(EncoderModel):
         system
             What `prepare` returned for this data set, to share over several penalties.
         callback
-            Told the iteration and its relative residual.
+            Called with the iteration and its relative residual.
         """
         with explained_memory_error("The fit"):
             self._check_with(dataset)
@@ -259,7 +260,7 @@ class Teaser(EncoderModel):
         return self._prepare(dataset, keep=True)
 
     def _prepare(self, dataset: Dataset, *, keep: bool) -> System:
-        """Return what the fit needs; `keep` tells whether it is for further fits too."""
+        """Return what the fit needs; `keep`: whether further fits will reuse it."""
         kind = np.dtype(self.dtype)
         user_features = learned_features(self, dataset)
         D = pad_rows(decoder(dataset.S, popularity(dataset)).astype(kind), user_features)

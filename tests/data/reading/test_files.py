@@ -65,7 +65,7 @@ class TestCsv:
         _, report = check_interactions(frame, user="u", item="i")
         assert (report.rows, [str(r) for r in report.refused]) == (
             3,
-            ["1 rows refused, u is missing: row 2 (None)"],
+            ["1 row refused, u is missing: row 2 (None)"],
         )
 
     def test_quotes_hold_separators_line_breaks_and_quotes(self, write: Write) -> None:

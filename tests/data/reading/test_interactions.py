@@ -87,7 +87,7 @@ class TestInteractions:
         _, report = check_interactions(frame, user="u", item="i", positive="rating >= 4")
         assert [str(refusal) for refusal in report.refused] == [
             "2 rows refused, u is missing: row 2 (None), row 3 ('')",
-            "1 rows refused, i is missing: row 4 (None)",
+            "1 row refused, i is missing: row 4 (None)",
             "3 rows refused, rating is not a number: row 5 (None), row 6 (nan), row 7 (inf)",
         ]
 
@@ -100,9 +100,9 @@ class TestInteractions:
         frame = pl.DataFrame({"u": [1, 1, 1, None], "i": [1, 1, 2, 2], "rating": [5, 5, 1, 5]})
         _, report = check_interactions(frame, user="u", item="i", positive="rating >= 4")
         assert report.lines() == [
-            "4 rows read: 1 interactions of 1 users with 1 items",
-            "1 rows not positive, 1 duplicates merged",
-            "1 rows refused, u is missing: row 4 (None)",
+            "4 rows read: 1 interaction of 1 user with 1 item",
+            "1 row not positive, 1 duplicate merged",
+            "1 row refused, u is missing: row 4 (None)",
         ]
 
     @given(

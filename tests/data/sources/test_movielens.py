@@ -239,7 +239,7 @@ class TestMovieLens:
             positive="rating >= 4",
         )
         assert [str(r) for r in made.report.refused] == [
-            "1 rows refused, rating is not a number: row 4 ('many')"
+            "1 row refused, rating is not a number: row 4 ('many')"
         ]
         assert made.report.interactions == 2
 

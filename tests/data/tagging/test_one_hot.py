@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.tagging.one_hot import TagTable, build_tags, encode_tags
+from teaser.data.tagging.one_hot import OneHotTags, build_tags, encode_tags
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Text, Year
 from teaser.data.tagging.tag import Tag
 from teaser.errors import RuleError, TableError
@@ -22,7 +22,7 @@ ITEMS = pl.DataFrame(
 )
 
 
-def carried(table: TagTable) -> list[set[str]]:
+def carried(table: OneHotTags) -> list[set[str]]:
     """Return the tags of each item as text."""
     return [{str(table.tags[j]) for j in row.indices} for row in table.S]
 

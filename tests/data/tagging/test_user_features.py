@@ -60,7 +60,7 @@ class TestUserTags:
         assert features.Q.toarray()[0].tolist() == [1, 0, 0, 0]
         (refusal,) = features.report.refused
         assert (refusal.count, refusal.examples) == (1, ("row 5 ('a')",))
-        assert "users: 1 rows refused, the user is described twice" in "\n".join(
+        assert "users: 1 row refused, the user is described twice" in "\n".join(
             features.report.lines()
         )
 

@@ -28,7 +28,7 @@ def test_the_share_of_ease_is_that_of_the_json(content: Content) -> None:
     share = f"{100 * values['teaser'] / values['ease']:.0f} %"
     sentence = said(content, f"TEASER reaches {share} of EASE's nDCG@100")
     assert f"{values['teaser']:.3f} against {values['ease']:.3f} on 80 users" in sentence
-    assert said(content, "TEASER ⊙ EASE reaches")
+    assert said(content, "TEASER × EASE reaches")
     assert said(content, "TEASER reaches 98 %") == "" or share == "98 %"
 
 
@@ -54,10 +54,10 @@ def test_the_best_is_named_with_the_doubt(content: Content) -> None:
         set_value(content, name, 0.1 + 0.1 * place)
     set_gap(content, "teaser", "product", -0.1, -0.2, -0.05)
     assert said(content, "The most accurate") == (
-        "The most accurate of 5 models is TEASER (0.500), clearly before TEASER ⊙ EASE."
+        "The most accurate of 5 models is TEASER (0.500), clearly before TEASER × EASE."
     )
     set_gap(content, "teaser", "product", -0.1, -0.2, 0.05)
-    assert "but not clearly before TEASER ⊙ EASE" in said(content, "The most accurate")
+    assert "but not clearly before TEASER × EASE" in said(content, "The most accurate")
 
 
 def test_presses_are_told_with_intervals_on_both_scales(content: Content) -> None:

@@ -117,7 +117,7 @@ def test_what_the_figures_depend_on_is_told(content: Content, whole: str) -> Non
         assert (version if package == "teaser" else f"{package} {version}") in words
     found = dict(facts(reported(content)))
     assert found["seed"] == "0"
-    assert found["grid search"] == "grid, by ndcg@100"
+    assert found["grid search"] == "grid, by nDCG@100"
     assert found["users"].endswith("60 to choose parameters, 80 to test on")
     assert found["held out"] == "20 % of each history"
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from teaser.data.reading.files import EXAMPLES, need_columns, shown
 from teaser.data.reading.positive import Positive
-from teaser.errors import DataError, ParameterError, TableError
+from teaser.errors import DataError, ParameterError, TableError, counted
 
 _EXACT = 2**53  # float64 represents every smaller integer exactly
 
@@ -22,7 +22,7 @@ class Refusal:
     examples: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.count:,} rows refused, {self.reason}: {', '.join(self.examples)}"
+        return f"{counted(self.count, 'row')} refused, {self.reason}: {', '.join(self.examples)}"
 
     @classmethod
     def from_dicts(cls, raw: Iterable[Mapping[str, Any]]) -> tuple[Self, ...]:
@@ -53,9 +53,10 @@ class ReadReport:
     def lines(self) -> list[str]:
         """Return the report as sentences."""
         return [
-            f"{self.rows:,} rows read: {self.interactions:,} interactions of {self.users:,} users "
-            f"with {self.items:,} items",
-            f"{self.not_positive:,} rows not positive, {self.duplicates:,} duplicates merged",
+            f"{counted(self.rows, 'row')} read: {counted(self.interactions, 'interaction')} of "
+            f"{counted(self.users, 'user')} with {counted(self.items, 'item')}",
+            f"{counted(self.not_positive, 'row')} not positive, "
+            f"{counted(self.duplicates, 'duplicate')} merged",
             *(str(refusal) for refusal in self.refused),
         ]
 

@@ -12,7 +12,7 @@ import polars as pl
 from teaser.data.reading import files
 from teaser.data.reading.interactions import check_id_columns
 from teaser.data.reading.remote import MANIFEST
-from teaser.errors import DataError, ParameterError, TableError
+from teaser.errors import DataError, ParameterError, TableError, counted
 
 ROWS_PER_PART = 1_000_000
 _MOST_PARTS = 10_000
@@ -31,8 +31,8 @@ class Written:
     def lines(self) -> list[str]:
         """Return the counts as a sentence."""
         return [
-            f"{self.rows:,} rows in {self.parts:,} partitions by user, {self.largest:,} in the "
-            f"largest: {self.folder}"
+            f"{counted(self.rows, 'row')} in {counted(self.parts, 'partition')} by user, "
+            f"{self.largest:,} in the largest: {self.folder}"
         ]
 
 

@@ -71,7 +71,7 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 
 @dataclass(frozen=True)
-class TagTable:
+class OneHotTags:
     """The one-hot matrix of the items' tags, with its columns, rules and report."""
 
     S: sp.csr_array
@@ -80,7 +80,7 @@ class TagTable:
     report: TagReport
 
 
-def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> TagTable:
+def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> OneHotTags:
     """Turn the columns of `items` into tags by `rules`.
 
     The rules in the result are resolved: they contain what was learned from this table, such as
@@ -117,7 +117,7 @@ def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> TagTable:
             f"No tag is left: {'; '.join(report.lines())}. "
             "Lower min_items, widen the shares of text rules, or add rules for other columns."
         )
-    return TagTable(S, tags, resolved, report)
+    return OneHotTags(S, tags, resolved, report)
 
 
 def encode_tags(

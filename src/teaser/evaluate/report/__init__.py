@@ -1,4 +1,4 @@
-"""REPORT: results of studies as tables, pictures and a page."""
+"""Results of studies as tables, pictures and a page."""
 
 from teaser.evaluate.report.write import write_report, write_tables
 

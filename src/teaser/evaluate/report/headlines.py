@@ -1,7 +1,7 @@
 """The findings of a study in sentences that claim no more than the intervals allow."""
 
-from teaser.evaluate.metrics import Difference
-from teaser.evaluate.report.tables.number import METRIC_TITLES, format_signed, format_value
+from teaser.evaluate.metrics import METRIC_TITLES, Difference
+from teaser.evaluate.report.tables.number import format_signed, format_value
 from teaser.evaluate.report.tables.paper import STRENGTH
 from teaser.evaluate.report.tables.reported import ReportedStudy
 from teaser.evaluate.study.results import TARGET, ModelResult, Scenario

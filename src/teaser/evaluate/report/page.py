@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from teaser.errors import MissingPackageError
+from teaser.evaluate.metrics import METRIC_TITLES
 from teaser.evaluate.report.headlines import headlines
 from teaser.evaluate.report.pictures.drawing import Picture, variables
 from teaser.evaluate.report.tables.model_tables import comparison_tables, cost_table
@@ -64,7 +65,7 @@ def facts(study: ReportedStudy) -> tuple[tuple[str, str], ...]:
             f"parameters, {split.test_users:,} to test on",
         ),
         ("held out", f"{100 * split.held_out:.0f} % of each history"),
-        ("grid search", f"{search.sampler}, by {search.metric}"),
+        ("grid search", f"{search.sampler}, by {METRIC_TITLES.get(search.metric, search.metric)}"),
         ("seed", str(split.seed)),
         (
             "cost",

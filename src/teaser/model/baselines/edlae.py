@@ -1,4 +1,4 @@
-"""EDLAE: an autoencoder of low rank, or of full rank in closed form, without its diagonal."""
+"""EDLAE: an autoencoder of low rank, or of full rank in closed form, with a zero diagonal."""
 
 import warnings
 from collections.abc import Callable
@@ -35,15 +35,15 @@ class Factors:
 
 
 class EDLAE(Model):
-    """Emphasised denoising linear autoencoder: weights of low rank, their diagonal left out.
+    """Emphasised denoising linear autoencoder: weights of low rank, their diagonal zero.
 
     It minimises
 
         |X - X P(E D')|^2 + |L^(1/2) P(E D')|^2,
         L = l2_weights I + dropout / (1 - dropout) dM(X'X)
 
-    over E and D (items x rank), where P sets the diagonal to zero. TEASER is this model with
-    the decoder fixed to the tags.
+    over E and D (items x rank), where P sets the diagonal to zero and dM keeps only the
+    diagonal. TEASER is this model with the decoder fixed to the tags.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class EDLAE(Model):
         E and D, items x rank; of the closed form the weights P(E D') (items x items) and a
         decoder without columns.
     own_
-        diag(E D'), what is taken away again.
+        diag(E D'), subtracted from the scores.
     objective_
         The objective after each iteration; empty for the closed form.
     converged_
@@ -119,7 +119,7 @@ class EDLAE(Model):
         Parameters
         ----------
         callback
-            Told the iteration and the relative change of the objective.
+            Called with the iteration and the relative change of the objective.
         """
         self._check(dataset)
         rank = self._rank(dataset)
@@ -152,7 +152,7 @@ class EDLAE(Model):
         return scores
 
     def _rank(self, dataset: Dataset) -> int | None:
-        """Return the rank that is meant, or None where it is full."""
+        """Return the rank as a number, or None where it is full."""
         if self.rank is None or self.rank == "full":
             return None
         rank = dataset.n_tags + 1 if isinstance(self.rank, str) else int(self.rank)

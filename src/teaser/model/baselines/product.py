@@ -50,7 +50,7 @@ class Cover:
     alone: bool
 
     def sentence(self) -> str:
-        """Say it in plain words."""
+        """Return as a sentence which part of the score the reasons cover."""
         if self.alone:
             return (
                 f"The reasons cover the whole score: {self.other} knows nothing of this user yet."

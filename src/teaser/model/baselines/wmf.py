@@ -197,12 +197,14 @@ class WMFS(TaggedModel):
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
-        return super().pack() | Packed({"learnt": self.n_learned_})
+        return super().pack() | Packed({"n_learned": self.n_learned_})
 
     def unpack(self, content: Content) -> None:
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         super().unpack(content)
-        self.n_learned_ = content.settings["learnt"]
+        settings = content.settings
+        # Version 0.1.0 wrote "learnt".
+        self.n_learned_ = settings["n_learned" if "n_learned" in settings else "learnt"]
         if self.inverse_.shape != (len(self.tags_), len(self.tags_)):
             raise ValueError("its inverse does not fit its tags")
         if not 0 <= self.n_learned_ <= len(self.items_):

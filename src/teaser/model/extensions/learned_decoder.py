@@ -64,7 +64,7 @@ def learn_decoder(
     solve: Solve,
     start: Array | None = None,
 ) -> tuple[Solution, System, sp.csr_array]:
-    """Return an encoder and weights for it, the encoder being that of exactly these weights.
+    """Learn decoder weights and encoder in turn; the encoder is solved for the weights returned.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def with_tag_means(weights: sp.csr_array, rows: Array) -> sp.csr_array:
 
 
 def check_carriers(S: sp.csr_array) -> None:
-    """Raise `ParameterError` where no item carries a tag; tell of those that carry none.
+    """Raise `ParameterError` if no item has a tag; log how many items have none.
 
     Such items have popularity alone, whose weight is learned, and keep an empty row without it.
     """
@@ -176,7 +176,7 @@ def check_carriers(S: sp.csr_array) -> None:
 
 
 def more_rounds(expected: Estimate, *, rounds: int, is_sparse: bool) -> Estimate:
-    """Return what a fit takes that is made so many more times; its memory is the same.
+    """Return the estimate of a fit that is repeated so many more times; memory does not change.
 
     To find a sparse encoder takes about as long as two more dense ones.
     """

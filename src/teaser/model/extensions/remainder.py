@@ -47,7 +47,8 @@ class Remainder:
     Parameters
     ----------
     l2
-        kappa, the penalty on R: smaller nears EASE, larger TEASER without a remainder.
+        The penalty on R, kappa in the equations. A small one approaches EASE, a large one TEASER
+        without a remainder.
     share
         Below 1, R is kept sparse: of each row the largest entries that carry this share of its
         sum of squares.
@@ -72,7 +73,7 @@ class Remainder:
             )
 
     def kept_bytes(self, n_items: int, dtype: str) -> int:
-        """Return at most what a sparse R takes beside the array it is chosen from."""
+        """Return an upper bound on the bytes of a sparse R, besides the dense array."""
         return int(self.share * n_items**2 * (np.dtype(dtype).itemsize + 4)) * (self.share < 1)
 
 
@@ -96,7 +97,8 @@ class Inverse(System):
 class RemainderEquation:
     """The equation for the encoder once the best remainder is put in; the unknowns are F = E V.
 
-    With C = (G + (l1 + kappa) I)^-1, d = diag(C), W = P(E D') and v = diag(C W) it is
+    With C = (G + (l1 + kappa) I)^-1, d = diag(C), W = P(E D'), v = diag(C W) and dM(x) the
+    diagonal matrix of x it is
 
         kappa (W - kappa C W + kappa C dM(v / d)) D + l2 E = kappa (I - C dM(1 / d)) D
 

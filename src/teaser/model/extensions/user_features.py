@@ -228,7 +228,7 @@ def place_about(known: Any, rows: UserRows | None) -> list[int]:
     if wanted and rows is None:
         raise ParameterError(
             f"This model has no user features, so {wanted[0]} has no meaning. Fit it to a data "
-            "set made with users=, or leave the features out."
+            "set made with users= (--users of teaser prepare), or leave the features out."
         )
     return sorted({resolve_tag(tag, rows.index) for tag in wanted}) if rows is not None else []
 

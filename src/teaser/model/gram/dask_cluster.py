@@ -133,7 +133,7 @@ class Cluster:
             yield self.result(future)
 
     def source(self, part: Part) -> Any:
-        """Return what a task is given to read a part: an address, or the future of a table."""
+        """Return the argument from which a task reads a part: an address or a future."""
         if isinstance(part.source, str):
             return part.source
         table = self.client.compute(part.source)

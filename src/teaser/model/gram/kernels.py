@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 
 def compiled(function: Callable[..., None]) -> Callable[..., None]:
-    """Return the function compiled at its first use, and kept on disk where a place is found."""
+    """Compile a function at its first use; it is cached on disk if a writable folder exists."""
     try:
         return njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither this folder nor the user's own can be written to

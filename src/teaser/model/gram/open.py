@@ -1,4 +1,4 @@
-"""Hold G of interactions in partitions: on this machine or on a Dask cluster."""
+"""Make the Gram of partitioned interactions, on this machine or on a Dask cluster."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"((tcp|tls|ucx|wss?)://)?[^/]+:\d+/?|inproc://.+")
 
 @contextmanager
 def reached(scheduler: str | None, n_workers: int | None) -> Iterator[Cluster | None]:
-    """Open the cluster that was asked for, if any, for the time of the block.
+    """Open the requested cluster, if any, and close it at the end of the `with` block.
 
     Parameters
     ----------

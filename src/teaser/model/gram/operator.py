@@ -48,7 +48,10 @@ class Gram(Protocol):
 
 @runtime_checkable
 class PairGram(Gram, Protocol):
-    """A Gram for which a second dense product is cheaper than one of items x tags x tags."""
+    """A Gram that computes two dense products in one pass.
+
+    It is used where that is cheaper than an items x tags x tags product.
+    """
 
     def apply_pair(
         self, F: NDArray[Any], DV: NDArray[Any], eta: NDArray[Any], beta: NDArray[Any]
@@ -320,7 +323,7 @@ def _block_width(n_columns: int) -> int:
 
 
 def _band_height(itemsize: int) -> int:
-    """Return of how many users to hold the sums at once, so that they stay in the cache."""
+    """Return how many users to process at once, so that their sums fit in the cache."""
     return _BAND_BYTES // (_WIDEST * itemsize)
 
 

@@ -246,7 +246,7 @@ def read_bytes(X: Interactions) -> int:
 
 
 def _scratch_folder(owner: object, where: str | Path | None) -> Path:
-    """Make a folder that goes with its owner, or with the process."""
+    """Make a folder that is deleted with its owner or at exit."""
     folder = tempfile.mkdtemp(prefix="teaser-", dir=where)
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)

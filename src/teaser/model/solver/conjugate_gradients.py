@@ -105,7 +105,7 @@ class _Descent:
         self.residual = self.before = norm(R) / goal
 
     def begin(self, F: Array, *, is_guess: bool) -> None:
-        """Go to F from zero, where R is B."""
+        """Start at F; at F = 0 the residual R equals B."""
         if is_guess:
             self.far = dot(self.R, self.precondition(self.R)) * (_FAR * self.tol) ** 2
         if not bool(F.any()):
@@ -153,7 +153,10 @@ class _Descent:
             self.residual = norm(self.R) / self.goal
 
     def _restart(self) -> None:
-        """Begin at the present F; `moved` is how far R goes from here, and rounding grows with."""
+        """Restart at the current F.
+
+        `moved` sums the changes of R since then, which bounds the rounding error.
+        """
         self.residual = self.before = norm(self.R) / self.goal
         self.moved = self.goal
         self.P = self.Z = None

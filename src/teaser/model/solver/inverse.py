@@ -80,7 +80,7 @@ def _invert_whole(A: Array) -> Array | None:
 
 
 def _sweep(A: Array) -> Array | None:
-    """Return the same for large arrays, of which the threads of OpenBLAS' `potrf` lose hold.
+    """Invert a large array in blocks, because OpenBLAS' threaded `potrf` crashes on it.
 
     Blocks of rows and columns are swept one after the other: with P the inverse of the block on
     the diagonal, B the columns of the block and W = B P, the rest becomes A - W B', the columns W

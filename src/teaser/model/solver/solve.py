@@ -69,7 +69,7 @@ def solve(
     start
         An encoder (items x tags) near the solution, from which conjugate gradients begin.
     callback
-        Told the iteration and its relative residual.
+        Called with the iteration and its relative residual.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from teaser.evaluate.report.tables.number import MINUS
 from teaser.evaluate.report.tables.paper import COLUMNS, METRICS
 from teaser.evaluate.report.tables.table import BETTER, NONE, WORSE, Row, Table
 
-NAMES = {"TEASER": "teaser", "WMF-S": "wmf-s", "TEASER ⊙ EASE": "product"}
+NAMES = {"TEASER": "teaser", "WMF-S": "wmf-s", "TEASER × EASE": "product"}
 BLOCKS = {
     "one tag +3": (1, 3, "robust"),
     "two tags +3": (2, 3, "robust"),

@@ -14,7 +14,7 @@ from teaser.evaluate.report.tables.number import format_value
 from teaser.evaluate.report.tables.paper import COLUMNS, METRICS
 from teaser.evaluate.report.tables.table import BETTER, NONE, WORSE, Row, Table
 
-LABELS = {"EASE": "ease", "TEASER": "teaser", "WMF-S": "wmf-s", "TEASER ⊙ EASE": "product"}
+LABELS = {"EASE": "ease", "TEASER": "teaser", "WMF-S": "wmf-s", "TEASER × EASE": "product"}
 
 
 def model_of(content: Content, label: str) -> Content:
@@ -79,7 +79,7 @@ def test_models_are_in_two_groups_and_the_data_below(content: Content) -> None:
         "interactive models",
         "TEASER",
         "WMF-S",
-        "TEASER ⊙ EASE",
+        "TEASER × EASE",
         "data",
         "# users",
         "# items",
@@ -103,7 +103,7 @@ def test_the_papers_figures_stand_beside_ours_only_where_it_has_them(content: Co
     beside = {row.head: [cell.beside for cell in row.cells] for row in figure_rows(table)}
     publiq = COLUMNS["publiq"].static
     assert beside["EASE"] == [f"{f:.3f}" for f in publiq["EASE"]]
-    assert beside["TEASER ⊙ EASE"] == [f"{f:.3f}" for f in publiq["TEASER ⊙ EASE"]]
+    assert beside["TEASER × EASE"] == [f"{f:.3f}" for f in publiq["TEASER × EASE"]]
     assert beside["Popularity"] == ["", "", ""]
     assert any("paper's figures for Publiq" in note for note in table.notes)
     assert any(content["note"] in note for note in table.notes)
@@ -150,7 +150,7 @@ def test_parameters_and_cost(content: Content) -> None:
     assert rows["TEASER"][1] == "6"
     assert rows["TEASER"][4] == str(model_of(content, "TEASER")["fit"]["iterations"])
     assert rows["Popularity"][:2] == ["the defaults", NONE]
-    assert rows["TEASER ⊙ EASE"][0] == "those of its parts"
+    assert rows["TEASER × EASE"][0] == "those of its parts"
     took = model_of(content, "EASE")["scoring_seconds"]
     assert rows["EASE"][5] == f"{1000 * took / 80:.2f}"
 

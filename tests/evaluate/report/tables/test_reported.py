@@ -19,7 +19,7 @@ def test_models_are_in_the_order_and_spelling_of_the_paper(content: Content) -> 
         "Popularity",
         "TEASER",
         "WMF-S",
-        "TEASER ⊙ EASE",
+        "TEASER × EASE",
     ]
     assert [m.interactive for m in study.models] == [False, False, True, True, True]
 
@@ -34,7 +34,7 @@ def test_a_row_of_the_paper_stands_beside_one_model_only(content: Content) -> No
         "teaser": "TEASER",
         "Second": None,
         "wmf-s": "WMF-S",
-        "product": "TEASER ⊙ EASE",
+        "product": "TEASER × EASE",
     }
     assert study.labels["Second"] == "Second"
 
@@ -42,7 +42,7 @@ def test_a_row_of_the_paper_stands_beside_one_model_only(content: Content) -> No
 def test_a_product_of_other_parts_is_not_the_papers(content: Content) -> None:
     next(m for m in content["models"] if m["kind"] == "Product")["parts"] = ["wmf-s", "ease"]
     study = reported(content)
-    product = study.labelled("WMF-S ⊙ EASE")
+    product = study.labelled("WMF-S × EASE")
     assert product is not None
     assert product.name == "product"
     assert study.paper_name(product) is None

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from teaser.evaluate.metrics import Summary
+from teaser.evaluate.metrics import METRIC_TITLES, Summary
 from teaser.evaluate.report.pictures import drawing
-from teaser.evaluate.report.tables.number import METRIC_TITLES, format_value
+from teaser.evaluate.report.tables.number import format_value
 from teaser.evaluate.report.tables.paper import METRICS
 from teaser.evaluate.report.tables.reported import ReportedStudy
 from teaser.evaluate.study.results import TARGET, measured

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from teaser.evaluate.metrics import METRIC_TITLES
 from teaser.evaluate.report.pictures import drawing
-from teaser.evaluate.report.tables.number import METRIC_TITLES
 from teaser.evaluate.study.results import DialResults, DialSetting
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from teaser.evaluate.metrics import Difference
+from teaser.evaluate.metrics import METRIC_TITLES, Difference
 from teaser.evaluate.report.pictures import drawing
-from teaser.evaluate.report.tables.number import METRIC_TITLES, format_presses, format_signed
+from teaser.evaluate.report.tables.number import format_presses, format_signed
 from teaser.evaluate.report.tables.reported import ReportedStudy, one_step
 from teaser.evaluate.study.results import TARGET, ModelResult, Scenario
 

@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from teaser.evaluate.metrics import METRIC_TITLES
 from teaser.evaluate.report.pictures import drawing
-from teaser.evaluate.report.tables.number import METRIC_TITLES, format_parameter
+from teaser.evaluate.report.tables.number import format_parameter
 from teaser.evaluate.report.tables.reported import ReportedStudy
 from teaser.evaluate.study.results import Trial
 

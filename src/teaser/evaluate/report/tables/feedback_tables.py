@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from teaser.evaluate.metrics import METRIC_TITLES
 from teaser.evaluate.report.tables.number import (
-    METRIC_TITLES,
     MINUS,
     format_presses,
     format_signed,

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from teaser.evaluate.metrics import METRIC_TITLES
 from teaser.evaluate.report.tables.feedback_tables import feedback_table, steering_table
 from teaser.evaluate.report.tables.number import (
-    METRIC_TITLES,
     format_memory,
     format_parameter,
     format_seconds,

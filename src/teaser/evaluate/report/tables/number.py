@@ -3,17 +3,6 @@
 import math
 
 MINUS = "\N{MINUS SIGN}"
-METRIC_TITLES = {
-    "recall@20": "Recall@20",
-    "recall@100": "Recall@100",
-    "ndcg@100": "nDCG@100",
-    "recall_uncapped@20": "Recall@20, uncapped",
-    "recall_uncapped@100": "Recall@100, uncapped",
-    "ndcg_uncapped@100": "nDCG@100, uncapped",
-    "coverage@20": "coverage@20",
-    "diversity@20": "diversity@20",
-    "long_tail@20": "long tail@20",
-}
 
 
 def format_value(value: float) -> str:

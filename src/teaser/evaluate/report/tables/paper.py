@@ -13,7 +13,7 @@ SOURCE = (
 )
 METRICS = ("recall@20", "recall@100", "ndcg@100")
 STATIC = ("EASE", "EDLAE", "ItemKNN", "WMF")
-INTERACTIVE = ("TEASER", "WMF-S", "TEASER ⊙ EASE")
+INTERACTIVE = ("TEASER", "WMF-S", "TEASER × EASE")
 SCALE = "paper"
 STRENGTH = 3
 

@@ -65,7 +65,7 @@ class ReportedStudy:
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """How tables call each model, by its name in the study."""
+        """The label of each model in tables, by its name in the study."""
         labels: dict[str, str] = {}
         for model in self.results.models:
             labels[model.name] = _label(model, labels)
@@ -196,5 +196,5 @@ def _paper_row(model: ModelResult, models: Sequence[ModelResult]) -> str | None:
 def _label(model: ModelResult, known: Mapping[str, str]) -> str:
     """Return the paper's spelling of a name such as `teaser` or `product`; else the name."""
     if model.parts and _letters(model.name) in ("product", _letters("".join(model.parts))):
-        return " ⊙ ".join(known.get(part, part) for part in model.parts)
+        return " × ".join(known.get(part, part) for part in model.parts)
     return next((row for row in _ORDER if _letters(row) == _letters(model.name)), model.name)
