@@ -35,7 +35,7 @@ def test_settings_come_back_from_the_environment_as_they_were(
         rate=0,
         max_events=7,
         copies="/var/tmp",  # noqa: S108
-        room="/run/teaser",
+        shared_folder="/run/teaser",
     )
     for given in (settings, Settings(model=Path("m"))):
         for name, text in given.as_environment().items():

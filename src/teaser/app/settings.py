@@ -44,7 +44,7 @@ class Settings(BaseModel):
         The largest number of events stored for one person.
     copies
         The folder for private copies of the model; the system's temporary folder by default.
-    room
+    shared_folder
         A folder that all processes of one server share; `teaser serve --workers` makes its own.
 
     Raises
@@ -67,7 +67,7 @@ class Settings(BaseModel):
     rate: int = 1_200
     max_events: int = 10_000
     copies: str = ""
-    room: str = ""
+    shared_folder: str = ""
 
     def __init__(self, **given: Any) -> None:
         try:
