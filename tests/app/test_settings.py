@@ -169,3 +169,12 @@ def test_names_are_ours_or_not(given: dict[str, Any], header: str, is_own: bool)
 )
 def test_a_host_is_read(header: str, host: str | None) -> None:
     assert host_of(header) == host
+
+
+@pytest.mark.parametrize("name", ["shared_folder", "room"])
+def test_the_shared_folder_has_an_earlier_name(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TEASER_SHARED_FOLDER", "/elsewhere")
+    assert Settings.from_environment(model=tmp_path, **{name: ""}).shared_folder == ""
+    assert Settings.from_environment(model=tmp_path).shared_folder == "/elsewhere"

@@ -86,6 +86,8 @@ class Settings(BaseModel):
     @classmethod
     def from_environment(cls, **given: Any) -> "Settings":
         """Return the settings in the environment; arguments take precedence."""
+        if "room" in given:  # the earlier name of shared_folder
+            given["shared_folder"] = given.pop("room")
         return _EnvironmentSettings(**given)
 
     def as_environment(self) -> dict[str, str]:
