@@ -67,10 +67,10 @@ def steer(page: Page) -> None:
     for title in PICKS:
         page.goto(f"/search?q={title}")
         page.get_by_role("button", name=f"Look at {title}", exact=True).click()
-        page.locator("#told").wait_for()
+        page.locator("#notice").wait_for()
     page.goto("/")
     page.locator('[data-key="feature theme"] .tag:nth-child(4) .stepper button').last.click()
-    page.locator("#told").wait_for()
+    page.locator("#notice").wait_for()
     page.evaluate("scrollTo(0, 0)")
 
 

@@ -199,7 +199,7 @@ def remainder_folder(remainder_model: Teaser, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="session")
 def people_model(tables: tuple[pl.DataFrame, pl.DataFrame]) -> Teaser:
-    """A small model that learnt from facts about people: whoever likes films is mostly young."""
+    """A small model that learned from user features: whoever likes films is mostly young."""
     interactions, items = tables
     likes = interactions.group_by("user_id", maintain_order=True).agg(
         film=(pl.col("item_id").str.slice(1).cast(pl.Int64) % 2).mean() > 0.5

@@ -26,8 +26,8 @@ def listed(page: str) -> list[str]:
     return re.findall(r'<li class="card" data-card="([^"]+)"', page)
 
 
-def tell(client: TestClient, *facts: str) -> str:
-    answer = client.post("/act", data={"tell": "1", "about": list(facts)})
+def set_about(client: TestClient, *facts: str) -> str:
+    answer = client.post("/act", data={"set_about": "1", "about": list(facts)})
     assert answer.status_code == 200, answer.text
     return str(answer.text)
 
@@ -37,7 +37,7 @@ class TestSite:
         page = client.get("/").text
         form = page.split('id="about-you"')[1].split("</details>")[0]
         assert "About you (optional)" in form
-        assert "moves your affinities with tags" in form
+        assert "move your affinities with tags" in form
         assert form.count("I would rather not say") == form.count("<select") == 2
         assert "selected" not in form
 
@@ -45,7 +45,7 @@ class TestSite:
         self, client: TestClient, people_model: Teaser
     ) -> None:
         popular = listed(client.get("/").text)
-        page = tell(client, "age=young", "")
+        page = set_about(client, "age=young", "")
         assert listed(page) == [r.item_id for r in people_model.recommend([], about=YOUNG, k=12)]
         assert listed(page) != popular
         assert "About you: <b>young</b>" in page
@@ -58,13 +58,13 @@ class TestSite:
 
     def test_telling_nothing_forgets_it(self, client: TestClient) -> None:
         popular = listed(client.get("/").text)
-        tell(client, "age=young", "sex=F")
-        page = tell(client, "", "")
+        set_about(client, "age=young", "sex=F")
+        page = set_about(client, "", "")
         assert listed(page) == popular
-        assert "Nothing told about you any more" in page
+        assert "Removed the facts about you" in page
 
     def test_it_is_exported_and_deleted_and_not_shared(self, client: TestClient) -> None:
-        tell(client, "sex=F")
+        set_about(client, "sex=F")
         exported = client.get("/export").json()
         assert exported["state"]["about"] == ["sex=F"]
         assert exported["events"][0]["about"] == ["sex=F"]
@@ -79,10 +79,10 @@ class TestSite:
         assert "sex" not in str(left)
 
     def test_origins_name_it(self, client: TestClient, people_model: Teaser) -> None:
-        tell(client, "age=young", "sex=M")
+        set_about(client, "age=young", "sex=M")
         client.post("/act", data={"view": "i0"})
         page = html.unescape(client.get("/tag?tag=type=film").text)
-        assert "told about yourself" in page
+        assert "from the facts you gave" in page
         rows = re.findall(r"<li>(?:(?!</li>).)*</li>", page.split("Where it comes from")[1], re.S)
         raw = people_model.origins("type=film", ["i0"], ["age=young", "sex=M"])
         assert len(rows) == len(raw) == 3
@@ -97,7 +97,7 @@ class TestSite:
         )
 
     def test_the_pages_of_an_item_follow_it(self, client: TestClient, people_model: Teaser) -> None:
-        tell(client, "age=young")
+        set_about(client, "age=young")
         why = people_model.explain("i4", [], about=YOUNG)
         total = re.search(r"<tfoot>.*?<b>([^<]+)</b>", client.get("/item/i4").text, re.S)
         assert total
@@ -114,10 +114,12 @@ class TestSite:
     def test_unknown_facts_are_refused(
         self, client: TestClient, serve: Callable[..., TestClient]
     ) -> None:
-        assert client.post("/act", data={"tell": "1", "about": ["age=yong"]}).status_code == 404
+        assert (
+            client.post("/act", data={"set_about": "1", "about": ["age=yong"]}).status_code == 404
+        )
         plain = serve()
         plain.headers.update({"origin": "http://testserver"})
-        answer = plain.post("/act", data={"tell": "1", "about": ["age=young"]})
+        answer = plain.post("/act", data={"set_about": "1", "about": ["age=young"]})
         assert answer.status_code == 422
 
 

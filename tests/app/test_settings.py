@@ -35,7 +35,7 @@ def test_settings_come_back_from_the_environment_as_they_were(
         rate=0,
         max_events=7,
         copies="/var/tmp",  # noqa: S108
-        room="/run/teaser",
+        shared_folder="/run/teaser",
     )
     for given in (settings, Settings(model=Path("m"))):
         for name, text in given.as_environment().items():
@@ -169,3 +169,21 @@ def test_names_are_ours_or_not(given: dict[str, Any], header: str, is_own: bool)
 )
 def test_a_host_is_read(header: str, host: str | None) -> None:
     assert host_of(header) == host
+
+
+def test_arguments_take_precedence_over_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TEASER_SHARED_FOLDER", "/elsewhere")
+    assert Settings.from_environment(model=tmp_path, shared_folder="").shared_folder == ""
+    assert Settings.from_environment(model=tmp_path).shared_folder == "/elsewhere"
+
+
+def test_limits_below_their_least_value_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in (("MAX_BODY", "0"), ("RATE", "-5"), ("MAX_EVENTS", "0")):
+        monkeypatch.setenv(f"TEASER_{name}", value)
+        with pytest.raises(ParameterError, match=f"{name.lower()}.*{value}|{name}.*{value}"):
+            Settings.from_environment(model=tmp_path)
+        monkeypatch.delenv(f"TEASER_{name}")

@@ -36,33 +36,33 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def tell(page: Page, value: str) -> None:
+def set_about(page: Page, value: str) -> None:
     page.get_by_text("About you (optional)").click()
     page.locator("#about-you select").select_option(label=value)
-    page.get_by_role("button", name="Tell this").click()
+    page.get_by_role("button", name="Save").click()
 
 
 @pytest.mark.parametrize("has_script", [True, False])
 def test_a_fact_changes_the_list_and_can_be_taken_back(visit: Visit, has_script: bool) -> None:
     page = visit(java_script_enabled=has_script)
     popular = listed(page)
-    tell(page, "old")
-    expect(page.locator("#told")).to_contain_text("About you: old")
+    set_about(page, "old")
+    expect(page.locator("#notice")).to_contain_text("About you: old")
     old = listed(page)
     assert old != popular
     expect(page.locator(".certainty")).to_contain_text("1 fact about you")
-    page.locator("#told").get_by_role("button", name="Undo").click()
-    expect(page.locator("#told")).to_contain_text("Taken back: About you: old")
+    page.locator("#notice").get_by_role("button", name="Undo").click()
+    expect(page.locator("#notice")).to_contain_text("Taken back: About you: old")
     assert listed(page) == popular
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1320), ("dark", 390)])
 def test_axe_finds_nothing_and_nothing_is_too_wide(visit: Visit, scheme: str, width: int) -> None:
     page = visit(color_scheme=scheme, width=width)
-    tell(page, "young")
-    expect(page.locator("#told")).to_contain_text("About you: young")
+    set_about(page, "young")
+    expect(page.locator("#notice")).to_contain_text("About you: young")
     expect(page.get_by_role("combobox", name="Age", exact=True)).to_have_value("age=young")
-    check_axe(page, "told")
+    check_axe(page, "notice")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.goto("/tag?tag=type=Concert")
     expect(page.locator(".origins li")).to_have_count(1)

@@ -49,7 +49,7 @@ class TestTagDialog:
             expect(less).to_be_focused()
         expect(dialog.get_by_role("status")).to_contain_text(f"{MINUS} on {name}")
         expect(dialog).to_contain_text(f"{MINUS}0.40 from your presses")
-        expect(page.locator("#told")).to_contain_text(f"{MINUS} on {name}")
+        expect(page.locator("#notice")).to_contain_text(f"{MINUS} on {name}")
         dialog.get_by_role("button", name="Close").click()
         expect(dialog).to_have_count(0)
         focused = page.evaluate("document.activeElement.textContent")
@@ -270,7 +270,7 @@ def test_a_picture_that_fails_is_quietly_replaced(visit: Visit) -> None:
 def test_very_long_names_do_not_widen_a_page(visit: Visit, width: int) -> None:
     page = visit(width=width)
     pick(page)
-    names = ".tag-name, h1, h3, h3 a, .facts, .name a, .seen a, .crumb a, .fall th a, .told b"
+    names = ".tag-name, h1, h3, h3 a, .facts, .name a, .seen a, .crumb a, .fall th a, .notice b"
     item = listed(page)[0]
     paths = ["/", f"/item/{item}", "/search?q=jazz", "/tags?feature=town", "/tag?tag=theme=Jazz"]
     for path in paths:
@@ -296,7 +296,7 @@ def test_what_would_bring_it_up_knows_the_filters_of_the_list(visit: Visit) -> N
     expect(lift).to_contain_text("It is in the first 10 already: number 10.")
     expect(lift).to_contain_text("Counted in your list of Concert only.")
     page.locator(".fall").get_by_role("button", name=re.compile("^More of")).last.click()
-    expect(page.locator("#told")).to_be_visible()
+    expect(page.locator("#notice")).to_be_visible()
     expect(lift).to_contain_text("Counted in your list of Concert only.")
     page.get_by_role("link", name="To the recommendations").click()
     expect(page.locator(".chip").first).to_contain_text("Concert")

@@ -40,17 +40,17 @@ def test_the_slider_moves_the_list_and_its_reasons(visit: Visit) -> None:
     expect(slider).to_have_attribute("aria-valuetext", "both, as learned")
     slider.focus()
     slider.press("ArrowRight")
-    expect(page.locator("#told")).to_contain_text("Balance: tags 80")
+    expect(page.locator("#notice")).to_contain_text("Balance: tags 80")
     expect(slider).to_be_focused()
     expect(slider).to_have_attribute("aria-valuetext", page.locator(".balance .hint").inner_text())
     slider.press("End")
-    expect(page.locator("#told")).to_contain_text("Balance: people like me alone")
+    expect(page.locator("#notice")).to_contain_text("Balance: people like me alone")
     expect(page.locator("#live")).to_contain_text("Balance: people like me alone")
     expect(page.locator(".cards .stepper")).to_have_count(0)
     expect(page.locator(".cards .because").first).to_contain_text("because you viewed")
     people = listed(page)
     slider.press("Home")
-    expect(page.locator("#told")).to_contain_text("Balance: my tags alone")
+    expect(page.locator("#notice")).to_contain_text("Balance: my tags alone")
     expect(page.locator(".cards .because")).to_have_count(0)
     tags = listed(page)
     assert len({tuple(tags), tuple(before), tuple(people)}) == 3
@@ -74,7 +74,7 @@ def test_the_item_page_adds_up_and_a_view_can_be_removed_there(visit: Visit) -> 
     expect(rows).to_have_count(3)
     expect(page.locator("tr.viewed rect.viewed").first).to_be_attached()
     rows.first.get_by_role("button", name="Remove").click()
-    expect(page.locator("#told")).to_contain_text("Removed")
+    expect(page.locator("#notice")).to_contain_text("Removed")
     expect(rows).to_have_count(2)
 
 
@@ -86,7 +86,7 @@ def test_without_javascript(visit: Visit) -> None:
     slider.focus()
     slider.press("End")
     page.get_by_role("button", name=f"Apply ({NAME})").click()
-    expect(page.locator("#told")).to_contain_text("Balance: people like me alone")
+    expect(page.locator("#notice")).to_contain_text("Balance: people like me alone")
     assert listed(page) != before
 
 
@@ -98,7 +98,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(visit: Visit, scheme: str, wi
     slider = page.get_by_role("slider", name=NAME)
     slider.focus()
     slider.press("ArrowRight")
-    expect(page.locator("#told")).to_contain_text("Balance:")
+    expect(page.locator("#notice")).to_contain_text("Balance:")
     check_axe(page, "balanced")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     item = listed(page)[0]
@@ -108,7 +108,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(visit: Visit, scheme: str, wi
     page.goto("/")
     slider.focus()
     slider.press("End")
-    expect(page.locator("#told")).to_contain_text("people like me alone")
+    expect(page.locator("#notice")).to_contain_text("people like me alone")
     page.goto(f"/item/{item}")
     expect(page.locator("tr.nothing").first).to_be_attached()
     check_axe(page, "item without tags that count")

@@ -18,7 +18,7 @@ def test_a_press_at_the_limit_says_so_and_counts_for_nothing(visit: Visit) -> No
     expect(more).to_have_attribute("aria-disabled", "true")
     more.focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#told")).to_have_text("+ on Concert: that is as far as it goes.")
+    expect(page.locator("#notice")).to_have_text("+ on Concert: that is as far as it goes.")
     expect(page.locator("#live")).to_contain_text("as far as it goes")
     expect(more).to_be_focused()
     expect(page.locator(".certainty")).to_contain_text("5 presses")
@@ -35,7 +35,7 @@ def test_one_click_denies_a_sentence(visit: Visit) -> None:
     said = first.inner_text()
     page.locator('[data-key="deny 1"]').click()
     expect(page.locator(".statements p", has_text=said)).to_have_count(0)
-    page.locator('[data-key="told undo"]').click()
+    page.locator('[data-key="notice undo"]').click()
     expect(first).to_have_text(said)
 
 

@@ -19,7 +19,7 @@ def press_a_reason(page: Page) -> str:
     button = page.locator(more).first
     label = str(button.get_attribute("aria-label")).removeprefix("More of ")
     button.click()
-    expect(page.locator("#told")).to_contain_text(f"+ on {label}")
+    expect(page.locator("#notice")).to_contain_text(f"+ on {label}")
     return label
 
 
@@ -46,14 +46,14 @@ def test_from_the_first_visit_to_a_steered_list_and_back(visit: Visit) -> None:
     steered = listed(page)
     assert steered != personal
     assert page.url.endswith("/"), "the page was swapped, not loaded"
-    expect(page.locator("#told")).to_contain_text(f"{MINUS} on {name}")
+    expect(page.locator("#notice")).to_contain_text(f"{MINUS} on {name}")
     expect(page.locator("#live")).to_contain_text(f"{MINUS} on {name}")
     focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
     assert focused == f"Less of {name}"
 
     for _ in range(3):
         page.locator(".top").get_by_role("button", name="Undo").click()
-        expect(page.locator("#told")).to_contain_text("Taken back")
+        expect(page.locator("#notice")).to_contain_text("Taken back")
         expect(page.locator(".seen li")).to_have_count(3)
     expect(page.locator(".is-pressed")).to_have_count(0)
     assert listed(page) == personal
@@ -72,9 +72,9 @@ def test_arrows_and_the_sentence_agree(visit: Visit) -> None:
     rose = [i for i in after if i in before and before.index(i) > after.index(i)]
     expect(page.locator(".moved.rose")).to_have_count(len(rose))
     if rose:
-        expect(page.locator("#told")).to_contain_text(f"{len(rose)} rose")
-    page.locator("#told").get_by_role("button", name="Undo").click()
-    expect(page.locator("#told")).to_contain_text("Taken back: + on")
+        expect(page.locator("#notice")).to_contain_text(f"{len(rose)} rose")
+    page.locator("#notice").get_by_role("button", name="Undo").click()
+    expect(page.locator("#notice")).to_contain_text("Taken back: + on")
     assert listed(page) == before
 
 
@@ -99,9 +99,9 @@ def test_statements_can_be_denied_in_one_press(visit: Visit) -> None:
     pick(page)
     said = page.locator(".statements p").first.inner_text()
     page.get_by_role("button", name="not really").first.click()
-    expect(page.locator("#told")).to_contain_text(re.compile(rf"{MINUS}\d? on"))
-    page.locator("#told").get_by_role("button", name="Undo").click()
-    expect(page.locator("#told")).to_contain_text("Taken back")
+    expect(page.locator("#notice")).to_contain_text(re.compile(rf"{MINUS}\d? on"))
+    page.locator("#notice").get_by_role("button", name="Undo").click()
+    expect(page.locator("#notice")).to_contain_text("Taken back")
     expect(page.locator(".statements p").first).to_have_text(said)
 
 
@@ -115,7 +115,7 @@ def test_many_tags_are_found_by_search(visit: Visit) -> None:
     theme.get_by_role("searchbox").fill("jaz")
     expect(theme.locator("[data-loaded] .tag")).to_have_count(1)
     theme.locator("[data-loaded]").get_by_role("button", name="More of Jazz").click()
-    expect(page.locator("#told")).to_contain_text("+ on Jazz")
+    expect(page.locator("#notice")).to_contain_text("+ on Jazz")
 
 
 def test_variety_and_filters(visit: Visit) -> None:
@@ -125,7 +125,7 @@ def test_variety_and_filters(visit: Visit) -> None:
     slider = page.get_by_label("Variety")
     slider.focus()
     slider.press("End")
-    expect(page.locator("#told")).to_contain_text("Variety at 100")
+    expect(page.locator("#notice")).to_contain_text("Variety at 100")
     assert listed(page) != before
     page.locator(".filters summary").click()
     page.get_by_label("Type").select_option("Concert")
@@ -212,15 +212,15 @@ def test_without_javascript(visit: Visit) -> None:
     before = listed(page)
     label = press_a_reason(page)
     assert "did=4" in page.url
-    page.locator("#told").get_by_role("button", name="Undo").click()
-    expect(page.locator("#told")).to_contain_text(f"Taken back: + on {label}")
+    page.locator("#notice").get_by_role("button", name="Undo").click()
+    expect(page.locator("#notice")).to_contain_text(f"Taken back: + on {label}")
     assert listed(page) == before
     page.locator(".cards h3 a").first.click()
     page.get_by_role("link", name="Find the fewest presses").click()
     expect(page.get_by_text("It is in the first 10 already")).to_be_visible()
     page.goto("/")
     page.get_by_role("button", name="Apply").click()
-    expect(page.locator("#told")).to_contain_text("Variety at")
+    expect(page.locator("#notice")).to_contain_text("Variety at")
     page.locator(".menu summary").click()
     page.get_by_role("link", name="Tour").click()
     expect(page.get_by_text("Your profile, tag by tag")).to_be_visible()
@@ -275,7 +275,7 @@ def test_a_phone_can_do_it_all(visit: Visit) -> None:
     page = visit(width=390, height=844, has_touch=True, color_scheme="dark")
     pick(page)
     press_a_reason(page)
-    expect(page.locator("#told")).to_be_in_viewport()
+    expect(page.locator("#notice")).to_be_in_viewport()
     page.locator(".tabs").get_by_role("link", name="Tags").tap()
     expect(page.locator("#profile")).to_be_in_viewport()
 
@@ -292,7 +292,7 @@ def test_keys_are_enough(visit: Visit) -> None:
     button = page.get_by_role("button", name="More of Concert", exact=True)
     button.focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#told")).to_contain_text("+ on Concert")
+    expect(page.locator("#notice")).to_contain_text("+ on Concert")
     expect(button).to_be_focused()
 
 

@@ -65,9 +65,9 @@ def decide(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
         items = catalogue.model.items_
         return Event(kind, {"item": items[items.index_of(data.get("item"))]})
     if kind == "remove":
-        return Event(kind, {"item": _same(data.get("item"), state.history)})
+        return Event(kind, {"item": _stored_id(data.get("item"), state.history)})
     if kind == "unhide":
-        return Event(kind, {"item": _same(data.get("item"), state.hidden)})
+        return Event(kind, {"item": _stored_id(data.get("item"), state.hidden)})
     if kind == "about":
         return Event(kind, {"about": read_about(data["about"], catalogue)})
     if kind == "press":
@@ -85,8 +85,8 @@ def effective_presses(model: PersonalModel, presses: Mapping[Tag, int]) -> dict[
     """Return the presses that move an affinity, with the steps that this takes.
 
     An affinity stops at a bound, and items viewed since may have carried it there. Presses that
-    lie beyond the bound move nothing: further steps that way are left out, and steps back first
-    take those presses away.
+    would move nothing are dropped. Presses that must first undo presses beyond the bound are
+    extended by those.
     """
     index, learned = model.catalogue.tag_index, model.learned.values
     found = {}
@@ -113,6 +113,6 @@ def _moving_steps(affinity: float, now: int, steps: int, step: float) -> int:
     return end - now
 
 
-def _same(item: object, kept: Iterable[ItemId]) -> object:
-    """Return the item of a state that has the same text; the catalogue need not have it."""
+def _stored_id(item: object, kept: Iterable[ItemId]) -> object:
+    """Return the id in a state that has the same text; the catalogue need not have it."""
     return next((known for known in kept if str(known) == str(item)), item)

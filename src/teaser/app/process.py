@@ -16,7 +16,7 @@ from uvicorn.supervisors import Multiprocess
 from teaser._version import __version__
 from teaser.app.people.store import Store
 from teaser.app.server import create_app
-from teaser.app.serving.private_copy import load_private, shared_room
+from teaser.app.serving.private_copy import load_private, make_shared_folder
 from teaser.app.settings import Settings
 from teaser.artifact import read_manifest
 from teaser.data import events
@@ -60,10 +60,11 @@ def serve(
         ready(settings.host, settings.port)
         uvicorn.run(app, **_options(settings))
         return
-    with shared_room(Path(settings.copies) if settings.copies else None) as room:
-        _prepare(settings, room)
+    with make_shared_folder(Path(settings.copies) if settings.copies else None) as shared:
+        _prepare(settings, shared)
         ready(settings.host, settings.port)
-        os.environ.update(settings.model_copy(update={"room": str(room)}).as_environment())
+        of_workers = settings.model_copy(update={"shared_folder": str(shared)})
+        os.environ.update(of_workers.as_environment())
         config = uvicorn.Config(
             "teaser.app.server:create_app_from_environment",
             factory=True,
@@ -83,9 +84,9 @@ class _Workers(Multiprocess):
                 os.kill(process.pid, signal.SIGHUP)
 
 
-def _prepare(settings: Settings, room: Path) -> None:
+def _prepare(settings: Settings, shared_folder: Path) -> None:
     """Copy the model and migrate the database once, before the workers start."""
-    load_private(settings.model, room=room)
+    load_private(settings.model, shared_folder=shared_folder)
     store = Store(settings.database)
     store.migrate()
     store.close()
@@ -97,6 +98,8 @@ def _options(settings: Settings) -> dict[str, Any]:
         "port": settings.port,
         "log_level": "warning",
         "forwarded_allow_ips": settings.proxies,
+        # On a busy machine a healthy worker may take longer than the default of 5 seconds.
+        "timeout_worker_healthcheck": 30,
     }
 
 

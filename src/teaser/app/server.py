@@ -36,13 +36,13 @@ _THREADS = 4
 
 def create_app(settings: Settings) -> FastAPI:
     """Return the application: the model loaded, the database brought up to date."""
-    room = Path(settings.room) if settings.room else None
+    shared = Path(settings.shared_folder) if settings.shared_folder else None
     copies = Path(settings.copies) if settings.copies else None
-    holder = ModelHolder(settings.model, room=room, base=copies)
+    holder = ModelHolder(settings.model, shared_folder=shared, base=copies)
     store = Store(settings.database, max_events=settings.max_events)
-    if room is None:  # else the process that made the room has migrated for all workers
+    if shared is None:  # else the process that made it has migrated for all workers
         store.migrate()
-    metrics = Metrics(room and room / "metrics", is_stale=lambda: holder.load_error is not None)
+    metrics = Metrics(shared and shared / "metrics", is_stale=lambda: holder.load_error is not None)
     services = Services(settings, holder, store)
     app = FastAPI(
         title="TEASER",
@@ -61,7 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
     _add_monitoring(app, services, metrics)
     add_error_handlers(app)
     app.add_middleware(FirstCookie, store=store, settings=settings)
-    rate_limit = RateLimit(settings.rate, room and room / "rate_limit")
+    rate_limit = RateLimit(settings.rate, shared and shared / "rate_limit")
     app.add_middleware(
         Guard, settings=settings, rate_limit=rate_limit, metrics=metrics, refusal=refusal_of(app)
     )

@@ -44,7 +44,7 @@ class Settings(BaseModel):
         The largest number of events stored for one person.
     copies
         The folder for private copies of the model; the system's temporary folder by default.
-    room
+    shared_folder
         A folder that all processes of one server share; `teaser serve --workers` makes its own.
 
     Raises
@@ -63,11 +63,11 @@ class Settings(BaseModel):
     hosts: str = ""
     proxies: str = "127.0.0.1,::1"
     secure_cookies: bool = False
-    max_body: int = 65_536
-    rate: int = 1_200
-    max_events: int = 10_000
+    max_body: int = Field(65_536, ge=1)
+    rate: int = Field(1_200, ge=0)
+    max_events: int = Field(10_000, ge=1)
     copies: str = ""
-    room: str = ""
+    shared_folder: str = ""
 
     def __init__(self, **given: Any) -> None:
         try:

@@ -1,1 +1,1 @@
-"""The command line: one file a command; parse, call the library, print."""
+"""The command line: one file for each group of commands; parse, call the library, print."""

@@ -104,8 +104,10 @@ def simulate(
     step: Annotated[
         list[float] | None, typer.Option(help="How far one press moves; repeat.")
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Number of random draws of tags.")] = 3,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 1,
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="Number of random draws of tags.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the draws.")] = None,
 ) -> None:
     """Simulate presses by the test users of a study, and measure their lists."""
     from teaser.evaluate.study.plan import SimulationPlan, Study
@@ -115,7 +117,8 @@ def simulate(
     plan = whole.simulate or SimulationPlan()
     given: dict[str, Any] = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
     chosen: dict[str, Any] = {k: tuple(v) for k, v in given.items() if v}
-    plan = replace(plan, **chosen, draws=draws, seed=seed)
+    chosen |= {k: v for k, v in (("draws", draws), ("seed", seed)) if v is not None}
+    plan = replace(plan, **chosen)
     place = folder or study.parent / "results"
     with _bars() as progress:
         rows = simulate_study(whole, plan, data=data, out=place, quick=quick, progress=progress)

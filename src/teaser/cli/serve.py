@@ -46,7 +46,7 @@ def serve(
 ) -> None:
     """Serve the site and the API on a fitted model."""
     _check_packages()
-    from teaser.app import process as run
+    from teaser.app import process
     from teaser.app.settings import Settings
 
     names = {"hosts": ",".join(host_name)} if host_name else {}
@@ -54,24 +54,24 @@ def serve(
         model=model,
         database_url=database,
         host=host,
-        port=port or run.free_port(host),
+        port=port or process.free_port(host),
         keys=api_keys,
-        room="",
+        shared_folder="",
         **names,
     )
-    run.serve(settings, workers=workers, ready=_print_address)
+    process.serve(settings, workers=workers, ready=_print_address)
 
 
 def serve_events(*, port: int, seed: int) -> None:
     """Serve the site on the generated events; the first call fits them."""
     _check_packages()
-    from teaser.app import process as run
+    from teaser.app import process
     from teaser.app.settings import Settings
 
     with out.status("fitting the generated events"):
-        folder = run.demo_model(seed)
-    settings = Settings(model=folder, port=port or run.free_port("127.0.0.1"))
-    run.serve(settings, ready=_print_address)
+        folder = process.demo_model(seed)
+    settings = Settings(model=folder, port=port or process.free_port("127.0.0.1"))
+    process.serve(settings, ready=_print_address)
 
 
 @keys.command("create")

@@ -61,12 +61,12 @@ def test_a_folder_that_vanishes_changes_nothing_and_is_said(
 def test_a_process_that_begins_anew_goes_on_with_what_the_others_serve(
     folder: Path, tmp_path: Path, model: Teaser
 ) -> None:
-    room = tmp_path / "room"
-    ModelHolder(folder, room=room)
+    shared = tmp_path / "shared"
+    ModelHolder(folder, shared_folder=shared)
     (folder / "manifest.json").write_text("{}")
     with pytest.raises(ArtifactError):
         ModelHolder(folder)
-    late = ModelHolder(folder, room=room)
+    late = ModelHolder(folder, shared_folder=shared)
     assert late.load_error is not None
     assert late.current.model.recommend(["i1"]) == model.recommend(["i1"])
     shutil.rmtree(folder)
@@ -75,12 +75,12 @@ def test_a_process_that_begins_anew_goes_on_with_what_the_others_serve(
     assert late.load_error is None
 
 
-@pytest.mark.parametrize("has_room", [True, False], ids=["shared", "own"])
+@pytest.mark.parametrize("is_shared", [True, False], ids=["shared", "own"])
 @pytest.mark.parametrize("harm", ["cut", "overwritten", "missing"])
 def test_files_harmed_in_place_are_noticed_and_so_is_the_cure(
-    folder: Path, tmp_path: Path, has_room: bool, harm: str
+    folder: Path, tmp_path: Path, is_shared: bool, harm: str
 ) -> None:
-    holder = ModelHolder(folder, room=tmp_path / "room" if has_room else None)
+    holder = ModelHolder(folder, shared_folder=tmp_path / "shared" if is_shared else None)
     old = holder.current
     (file,) = folder.glob("*.safetensors")
     content, times = file.read_bytes(), file.stat()
@@ -102,11 +102,11 @@ def test_files_harmed_in_place_are_noticed_and_so_is_the_cure(
 
 
 def test_a_process_that_begins_anew_sees_the_harm_too(folder: Path, tmp_path: Path) -> None:
-    room = tmp_path / "room"
-    ModelHolder(folder, room=room)
+    shared = tmp_path / "shared"
+    ModelHolder(folder, shared_folder=shared)
     (file,) = folder.glob("*.safetensors")
     os.truncate(file, 10)
-    assert ModelHolder(folder, room=room).load_error is not None
+    assert ModelHolder(folder, shared_folder=shared).load_error is not None
 
 
 def test_a_model_that_was_replaced_is_freed_after_pages_were_shown_from_it(

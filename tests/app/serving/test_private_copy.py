@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from teaser import Dataset, Teaser, artifact
-from teaser.app.serving.private_copy import ROOM, load_kept, load_private, shared_room
+from teaser.app.serving.private_copy import PREFIX, load_kept, load_private, make_shared_folder
 from teaser.errors import ArtifactError
 
 
@@ -37,7 +37,7 @@ def mapped(part: str) -> set[str]:
 def test_a_folder_that_is_cut_changes_nothing(
     folder: Path, tmp_path: Path, model: Teaser, shared: bool
 ) -> None:
-    served = load_private(folder, room=tmp_path / "room" if shared else None)
+    served = load_private(folder, shared_folder=tmp_path / "shared" if shared else None)
     spoil(folder)
     np.testing.assert_array_equal(np.asarray(served.encoder_), model.encoder_)
     assert served.recommend(["i1"], k=5) == model.recommend(["i1"], k=5)
@@ -64,24 +64,24 @@ def test_a_copy_of_ones_own_leaves_nothing_behind(folder: Path, tmp_path: Path) 
     assert len(served.recommend(["i1"], k=5)) == 5
 
 
-def test_those_who_share_a_room_map_one_copy(folder: Path, tmp_path: Path) -> None:
-    room = tmp_path / "room"
-    one, two = (load_private(folder, room=room) for _ in range(2))
-    assert len(mapped(str(room))) == 1
-    assert len(list(room.glob("model-*"))) == 1
-    assert room.stat().st_mode & 0o077 == 0
+def test_those_who_share_a_folder_map_one_copy(folder: Path, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    one, two = (load_private(folder, shared_folder=shared) for _ in range(2))
+    assert len(mapped(str(shared))) == 1
+    assert len(list(shared.glob("model-*"))) == 1
+    assert shared.stat().st_mode & 0o077 == 0
     assert one.recommend(["i1"]) == two.recommend(["i1"])
 
 
 def test_a_new_model_takes_the_place_of_the_old_copy(
     folder: Path, tmp_path: Path, model: Teaser, dataset: Dataset
 ) -> None:
-    room = tmp_path / "room"
-    old = load_private(folder, room=room)
+    shared = tmp_path / "shared"
+    old = load_private(folder, shared_folder=shared)
     before = old.recommend(["i1"])
     Teaser(l2_weights=9.0, l2_encoder=5.0).fit(dataset).save(folder)
-    new = load_private(folder, room=room)
-    assert len(list(room.glob("model-*"))) == 1
+    new = load_private(folder, shared_folder=shared)
+    assert len(list(shared.glob("model-*"))) == 1
     assert old.recommend(["i1"]) == before
     assert new.recommend(["i1"]) != before
 
@@ -94,22 +94,22 @@ def test_what_cannot_be_steered_is_refused(dataset: Dataset, tmp_path: Path) -> 
 
 
 def test_a_copy_that_was_spoilt_is_made_again(folder: Path, tmp_path: Path, model: Teaser) -> None:
-    room = tmp_path / "room"
-    load_private(folder, room=room)
-    (copy,) = room.glob("model-*")
+    shared = tmp_path / "shared"
+    load_private(folder, shared_folder=shared)
+    (copy,) = shared.glob("model-*")
     spoil(copy)
-    assert load_private(folder, room=room).recommend(["i1"]) == model.recommend(["i1"])
+    assert load_private(folder, shared_folder=shared).recommend(["i1"]) == model.recommend(["i1"])
 
 
 def test_a_damaged_model_is_refused_and_the_kept_copy_stays(folder: Path, tmp_path: Path) -> None:
-    room = tmp_path / "room"
-    assert load_kept(room) is None
-    load_private(folder, room=room)
+    shared = tmp_path / "shared"
+    assert load_kept(shared) is None
+    load_private(folder, shared_folder=shared)
     spoil(folder)
     with pytest.raises(ArtifactError, match="served"):
-        load_private(folder, room=room)
-    assert [path.name[:6] for path in room.iterdir() if path.name != "lock"] == ["model-"]
-    kept = load_kept(room)
+        load_private(folder, shared_folder=shared)
+    assert [path.name[:6] for path in shared.iterdir() if path.name != "lock"] == ["model-"]
+    kept = load_kept(shared)
     assert kept is not None
     assert len(kept.recommend(["i1"], k=5)) == 5
 
@@ -118,45 +118,45 @@ def test_a_damaged_model_is_refused_and_the_kept_copy_stays(folder: Path, tmp_pa
 def test_a_full_disk_is_a_sentence_and_leaves_no_half(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
 ) -> None:
-    room = tmp_path / "room"
+    place = tmp_path / "place"
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("teaser.artifact._copy_checked", full)
-    room.mkdir()
-    place = {"room" if shared else "base": room}
-    with pytest.raises(ArtifactError, match=r"room: No space left .* TEASER_COPIES"):
-        load_private(folder, **place)
-    assert {path.name for path in room.iterdir()} <= {"lock"}
+    place.mkdir()
+    where = {"shared_folder" if shared else "base": place}
+    with pytest.raises(ArtifactError, match=r"place: No space left .* TEASER_COPIES"):
+        load_private(folder, **where)
+    assert {path.name for path in place.iterdir()} <= {"lock"}
 
 
 def test_a_place_that_is_none_is_a_sentence(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match=r"No such file.*TEASER_COPIES"):
         load_private(folder, base=tmp_path / "none")
-    with pytest.raises(ArtifactError, match="TEASER_COPIES"), shared_room(tmp_path / "none"):
+    with pytest.raises(ArtifactError, match="TEASER_COPIES"), make_shared_folder(tmp_path / "none"):
         pass
     (tmp_path / "file").touch()
     with pytest.raises(ArtifactError, match="TEASER_COPIES"):
-        load_private(folder, room=tmp_path / "file" / "room")
+        load_private(folder, shared_folder=tmp_path / "file" / "shared")
 
 
-class TestRoom:
+class TestSharedFolder:
     def test_it_is_private_and_goes_at_the_end(self, tmp_path: Path) -> None:
-        with shared_room(tmp_path) as room:
-            assert room.parent == tmp_path
-            assert room.stat().st_mode & 0o077 == 0
-            (room / "model-1").mkdir()
+        with make_shared_folder(tmp_path) as shared:
+            assert shared.parent == tmp_path
+            assert shared.stat().st_mode & 0o077 == 0
+            (shared / "model-1").mkdir()
         assert list(tmp_path.iterdir()) == []
 
     def test_those_of_the_dead_go_and_those_of_the_living_stay(self, tmp_path: Path) -> None:
-        dead = tmp_path / f"{ROOM}dead"
+        dead = tmp_path / f"{PREFIX}dead"
         (dead / "model-1").mkdir(parents=True)
         other = tmp_path / "teaser-other"
         other.mkdir()
-        with shared_room(tmp_path) as first:
+        with make_shared_folder(tmp_path) as first:
             assert not dead.exists()
-            with shared_room(tmp_path) as second:
+            with make_shared_folder(tmp_path) as second:
                 assert first.exists()
                 assert second != first
         assert other.exists()
@@ -166,8 +166,8 @@ class TestRoom:
         (precious / "inner").mkdir(parents=True)
         base = tmp_path / "base"
         base.mkdir()
-        (base / f"{ROOM}link").symlink_to(precious)
-        with shared_room(base):
+        (base / f"{PREFIX}link").symlink_to(precious)
+        with make_shared_folder(base):
             assert (precious / "inner").exists()
 
 
@@ -185,6 +185,6 @@ def test_a_model_replaced_while_it_is_copied_is_still_whole(
         real(*given)
 
     monkeypatch.setattr("teaser.artifact._copy_checked", replaced_meanwhile)
-    served = load_private(folder, room=tmp_path / "room")
+    served = load_private(folder, shared_folder=tmp_path / "shared")
     assert served.recommend(["i1"]) == newer.recommend(["i1"])
-    assert len(list((tmp_path / "room").glob("model-*"))) == 1
+    assert len(list((tmp_path / "shared").glob("model-*"))) == 1

@@ -33,7 +33,7 @@ def test_each_button_asks_for_one_action() -> None:
         (ActionForm(unhide="i1"), Event("unhide", {"item": "i1"})),
         (ActionForm(vary="0.5"), Event("vary", {"variety": 0.5})),
         (ActionForm(balance="1"), Event("balance", {"balance": 1})),
-        (ActionForm(tell="1", about=["a=b", ""]), Event("about", {"about": ["a=b", ""]})),
+        (ActionForm(set_about="1", about=["a=b", ""]), Event("about", {"about": ["a=b", ""]})),
         (ActionForm(undo="1"), Event("undo")),
         (ActionForm(redo="1"), Event("redo")),
         (ActionForm(reset="1"), Event("reset")),
@@ -67,7 +67,7 @@ class TestForms:
         fields = {"press": "+1 type=film", "back": "/item/i3?x=1"}
         response = visitor.post("/act", data=fields, follow_redirects=False)
         assert response.status_code == 303
-        assert response.headers["location"] == "/item/i3?x=1&did=1#told"
+        assert response.headers["location"] == "/item/i3?x=1&did=1#notice"
 
     @pytest.mark.parametrize(
         "back", ["//evil.example/", "https://evil.example/", "/\\evil.example", "javascript:x", ""]
@@ -75,7 +75,7 @@ class TestForms:
     def test_never_send_anybody_elsewhere(self, visitor: TestClient, back: str) -> None:
         fields = {"press": "+1 type=film", "back": back}
         response = visitor.post("/act", data=fields, follow_redirects=False)
-        assert response.headers["location"] == "/?did=1#told"
+        assert response.headers["location"] == "/?did=1#notice"
 
     def test_answer_the_script_with_parts_only(self, visitor: TestClient) -> None:
         fields = {"press": "+1 type=film", "back": "/?only=type%3Dfilm"}
@@ -84,7 +84,7 @@ class TestForms:
         assert "<html" not in response.text
         assert 'id="main"' in response.text
         assert 'id="actions"' in response.text
-        assert re.search(r"data-told>\s*<p>\s*\+ on <b>film</b>", response.text)
+        assert re.search(r"data-notice>\s*<p>\s*\+ on <b>film</b>", response.text)
         assert 'value="/?only=type%3Dfilm"' in response.text
 
     def test_refuse_what_is_not_possible(self, visitor: TestClient) -> None:

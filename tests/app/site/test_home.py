@@ -31,8 +31,8 @@ def seen(page: str) -> list[str]:
     return re.findall(r'data-card="seen ([^"]+)"', page)
 
 
-def told(page: str) -> str:
-    found = re.search(r"data-told>\s*<p>(.*?)</p>", page, re.S)
+def notice(page: str) -> str:
+    found = re.search(r"data-notice>\s*<p>(.*?)</p>", page, re.S)
     return text_of(found[1]) if found else ""
 
 
@@ -94,7 +94,7 @@ class TestActions:
         page = do(visitor, view=item)
         assert seen(page) == [item]
         assert item not in listed(page)
-        assert told(page).startswith("You looked at Event")
+        assert notice(page).startswith("You looked at Event")
 
     def test_the_latest_view_is_first(self, visitor: TestClient) -> None:
         do(visitor, view="i1")
@@ -115,7 +115,7 @@ class TestActions:
 
     def test_a_press_is_counted_and_told(self, visitor: TestClient) -> None:
         page = do(visitor, press="+1 type=film")
-        assert told(page).startswith("+ on film : ")
+        assert notice(page).startswith("+ on film : ")
         assert re.search(r'pressed </span>\+1</span><button[^>]*value="\+1 type=film"', page)
 
     def test_ranks_are_compared_with_those_before(self, visitor: TestClient) -> None:
@@ -136,8 +136,8 @@ class TestActions:
                     assert "moved" not in body
         came = len(set(after) - set(before))
         assert came > 0
-        assert f"{came} {'is' if came == 1 else 'are'} new on this page" in told(page)
-        assert f"{len(set(before) - set(after))} left it" in told(page)
+        assert f"{came} {'is' if came == 1 else 'are'} new on this page" in notice(page)
+        assert f"{len(set(before) - set(after))} left it" in notice(page)
 
     def test_undo_and_redo_restore_the_lists(self, visitor: TestClient) -> None:
         first = listed(visitor.get("/").text)
@@ -145,10 +145,10 @@ class TestActions:
         assert first != second
         page = do(visitor, undo="1")
         assert listed(page) == first
-        assert told(page).startswith("Taken back: + on Deinze")
+        assert notice(page).startswith("Taken back: + on Deinze")
         page = do(visitor, redo="1")
         assert listed(page) == second
-        assert told(page).startswith("Done again: + on Deinze")
+        assert notice(page).startswith("Done again: + on Deinze")
 
     def test_remove_hide_unhide_and_reset(self, visitor: TestClient) -> None:
         do(visitor, view="i1")
@@ -165,7 +165,7 @@ class TestActions:
 
     def test_several_presses_at_once(self, visitor: TestClient) -> None:
         page = do(visitor, presses='{"type=film": -1, "town=Ghent": 1}')
-        assert told(page).startswith("\N{MINUS SIGN} on film , + on Ghent")
+        assert notice(page).startswith("\N{MINUS SIGN} on film , + on Ghent")
 
     def test_variety_is_kept(self, visitor: TestClient, model: Teaser) -> None:
         page = do(visitor, vary="0.7")
@@ -179,15 +179,15 @@ class TestActions:
         assert button
         assert 'aria-disabled="true" title="that is as far as it goes."' in button[0]
         page = do(visitor, press="+1 type=film")
-        assert told(page) == "+ on film : that is as far as it goes."
-        assert 'data-key="told undo"' not in page
+        assert notice(page) == "+ on film : that is as far as it goes."
+        assert 'data-key="notice undo"' not in page
         assert len(events_of(visitor)) == 5
 
     def test_a_reload_tells_only_of_the_last_action(self, visitor: TestClient) -> None:
         do(visitor, press="+1 type=film")
-        assert told(visitor.get("/?did=1").text)
-        assert not told(visitor.get("/?did=7").text)
-        assert not told(visitor.get("/").text)
+        assert notice(visitor.get("/?did=1").text)
+        assert not notice(visitor.get("/?did=7").text)
+        assert not notice(visitor.get("/").text)
 
     def test_a_press_that_moves_nothing_says_so(self, visitor: TestClient, model: Teaser) -> None:
         viewed = next(
@@ -197,15 +197,15 @@ class TestActions:
         do(visitor, view=str(viewed))
         for back in ("/", f"/item/{viewed}"):
             page = do(visitor, press=f"+1 {top}", back=back)
-            assert "as far as it goes" in told(page)
+            assert "as far as it goes" in notice(page)
             assert "did=" not in page
         answer = visitor.post("/act", data={"press": f"+1 {top}"}, headers=FRAGMENT)
-        assert "as far as it goes" in told(answer.text)
+        assert "as far as it goes" in notice(answer.text)
         assert len(events_of(visitor)) == 1
         # The first press back moves it.
         learnt = model.profile([viewed]).affinities[top]
         page = do(visitor, press=f"-1 {top}")
-        assert "as far as it goes" not in told(page)
+        assert "as far as it goes" not in notice(page)
         assert events_of(visitor)[-1].data == {"presses": {str(top): -1}}
         assert f"+{learnt - 0.2:.2f}" in text_of(visitor.get(f"/tag?tag={top}").text)
 
@@ -214,7 +214,7 @@ class TestActions:
         for far in ('{"type=film": 1}', "{}", "[1]", "7", "x", '{"a=b": 1}', '{"type=film": "1"}'):
             response = visitor.get("/", params={"far": far})
             assert response.status_code == 200, far
-            assert not told(response.text)
+            assert not notice(response.text)
 
     def test_one_press_denies_a_statement_and_one_undo_takes_it_back(
         self, visitor: TestClient

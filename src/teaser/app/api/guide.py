@@ -48,7 +48,7 @@ class Pick(Schema):
 
 
 class Picks(Schema):
-    """Items to offer, the one that tells most first."""
+    """Items to offer, the most informative first."""
 
     picks: list[Pick]
 
@@ -94,7 +94,7 @@ def lift(request: Request, asked: LiftRequest) -> LiftAnswer:
 
 @router.post("/picks")
 def picks(request: Request, asked: PicksRequest) -> Picks:
-    """Return items to offer a new person, whose choice tells most about a taste."""
+    """Return items to offer a new person: those whose choice is most informative about a taste."""
     model = catalogue_of(request).model
     found = quick_picks(model, asked.picks, shown=asked.shown, k=asked.k)
     titles = [model.title(model.items_.index_of(item_id)) for item_id in found]

@@ -134,7 +134,7 @@ def balance(request: Request, person_id: PersonId, asked: requests.NewBalance) -
 
 
 @router.put("/{person_id}/about")
-def tell(request: Request, person_id: PersonId, asked: requests.About) -> Person:
+def set_about(request: Request, person_id: PersonId, asked: requests.About) -> Person:
     """Set the facts about the person, where the model has user features."""
     return _act(request, person_id, "about", about=asked.about)
 
@@ -159,7 +159,7 @@ def reset(request: Request, person_id: PersonId) -> Person:
 
 @router.post("/{person_id}/shares", status_code=201)
 def share(request: Request, person_id: PersonId) -> person_responses.NewLink:
-    """Make a link that shows the state of now, read-only; only this response contains it."""
+    """Make a link that shows the current state, read-only; only this response contains it."""
     token, made = store_of(request).make_share(person_id)
     link = person_responses.Link.of(made)
     return person_responses.NewLink(**link.model_dump(), path=f"/s/{token}")

@@ -5,7 +5,7 @@ from typing import Self
 
 from teaser.app.api.examples import Schema
 from teaser.app.api.requests import ItemId, Press, Share
-from teaser.app.people.events import Event, Kind, State, fold, told_about
+from teaser.app.people.events import Event, Kind, State, facts_of, fold
 from teaser.app.people.store import Store, StoredEvent, StoredShare
 from teaser.app.serving.catalogue import Catalogue
 from teaser.data.tagging.tag import Tag
@@ -38,7 +38,7 @@ class Person(Schema):
     def of(
         cls, person_id: str, state: State, catalogue: Catalogue, *, note: str | None = None
     ) -> Self:
-        """Return a state beside the present catalogue."""
+        """Return the response for a state; names that the catalogue lacks are listed as unknown."""
         items, tags = catalogue.model.items_, catalogue.tag_index
         return cls(
             person_id=person_id,
@@ -70,7 +70,7 @@ class Link(Schema):
 
     @classmethod
     def of(cls, share: StoredShare) -> Self:
-        """Return a share of the store."""
+        """Return the response for a stored share."""
         return cls.model_validate(share, from_attributes=True)
 
 
@@ -107,7 +107,7 @@ class ExportedEvent(Schema):
 
     @classmethod
     def of(cls, event: StoredEvent) -> Self:
-        """Return an event of the store."""
+        """Return the response for a stored event."""
         return cls(
             place=event.place,
             at=event.at,
@@ -116,7 +116,7 @@ class ExportedEvent(Schema):
             presses=[Steps(tag=t, steps=n) for t, n in event.data.get("presses", {}).items()],
             variety=event.data.get("variety"),
             balance=event.data.get("balance"),
-            about=told_about(event.data),
+            about=facts_of(event.data),
         )
 
 

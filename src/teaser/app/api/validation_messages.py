@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _MOST = 60
-_ID = "an item id must be a whole number of 64 bits or a text of 1 to 200 letters"
+_ID = "an item id must be a whole number of 64 bits or a text of 1 to 200 characters"
 _WHOLE, _NUMBER, _TEXT = "must be a whole number", "must be a number", "must be a text"
 _YES_OR_NO = "must be true or false"
 _DAY = "must be a day, written as 2026-05-01"
@@ -25,11 +25,11 @@ _BY_KIND: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "extra_forbidden": lambda c: "is not a known field; leave it out or correct its spelling",
     "greater_than_equal": lambda c: f"must be at least {c['ge']:g}",
     "less_than_equal": lambda c: f"must be at most {c['le']:g}",
-    "string_too_short": lambda c: f"must have at least {_count(c['min_length'], 'letter')}",
-    "string_too_long": lambda c: f"must have at most {_count(c['max_length'], 'letter')}",
+    "string_too_short": lambda c: f"must have at least {_count(c['min_length'], 'character')}",
+    "string_too_long": lambda c: f"must have at most {_count(c['max_length'], 'character')}",
     "too_long": lambda c: f"must have at most {_count(c['max_length'], 'entry')}",
     "literal_error": lambda c: f"must be {c['expected']}",
-    "string_pattern_mismatch": lambda c: "must be an id as POST /people gave it, of 43 letters",
+    "string_pattern_mismatch": lambda c: "must be an id as POST /people gave it, of 43 characters",
     "string_unicode": lambda c: "must be valid Unicode, without lone surrogates",
     "value_error": lambda c: str(c.get("error", "is not valid")),
 }

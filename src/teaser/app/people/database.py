@@ -140,12 +140,12 @@ class _File:
 
     def make(self) -> None:
         """Create the file, unless it exists."""
-        self._need_no_orphan()
+        self._refuse_orphaned_log()
         if not self.path.exists():
             self.path.touch(mode=0o600)
 
     def forget(self) -> None:
-        """Expect no log any more: the last connection checkpoints and deletes it."""
+        """Forget the known files: closing the last connection deletes the log."""
         self._known = (None, None)
 
     def is_held(self, info: Mapping[str, Any]) -> bool:
@@ -166,7 +166,7 @@ class _File:
                 f"{self.log.name} is not there, which holds what was done last. Bring it back; if "
                 "another program has put it into the file, start the server again"
             )
-        self._need_no_orphan()
+        self._refuse_orphaned_log()
         record.info[_FILE] = (found, None)
         return dialect.connect(f"{self.path.as_uri()}?mode=rw", **{**options, "uri": True})
 
@@ -184,7 +184,7 @@ class _File:
     def _now(self) -> _Pair:
         return _identity(self.path), _identity(self.log)
 
-    def _need_no_orphan(self) -> None:
+    def _refuse_orphaned_log(self) -> None:
         """Refuse an empty file that has a log: SQLite would delete the log."""
         # Look at the log first: in a new database it is the last to have content.
         if _size(self.log) > 0 and _size(self.path) == 0:

@@ -92,7 +92,7 @@ class State:
     n_events: int = 0
 
 
-def told_about(data: Mapping[str, Any]) -> Any:
+def facts_of(data: Mapping[str, Any]) -> Any:
     """Return the facts of an `about` event; earlier versions stored them under `people`."""
     return data.get("about", data.get("people"))
 
@@ -128,7 +128,7 @@ class _Values:
         elif kind == "balance":
             self.balance = float(data["balance"])
         elif kind == "about":
-            self.about = tuple(dict.fromkeys(told_about(data)))
+            self.about = tuple(dict.fromkeys(facts_of(data)))
         return _Values() if kind == "reset" else self
 
 
@@ -217,7 +217,7 @@ def check(state: State, event: Event) -> None:
         if kind == setting_kind and not 0 <= _number(data.get(name)) <= 1:
             raise ParameterError(f"{name} must be from 0 to 1, found {data.get(name)!r}.")
     if kind == "about":
-        _check_about(told_about(data))
+        _check_about(facts_of(data))
     if kind == "undo" and state.undoable is None:
         raise NothingToUndoError
     if kind == "redo" and state.redoable is None:
@@ -249,7 +249,9 @@ def _check_about(about: Any) -> None:
         raise ParameterError(f"about can hold at most {MAX_ABOUT} tags, found {len(about)}.")
     for text in about:
         if not isinstance(text, str) or len(text) > _LONGEST:
-            raise ParameterError(f"A tag is a text of at most {_LONGEST} letters, found {text!r}.")
+            raise ParameterError(
+                f"A tag is a text of at most {_LONGEST} characters, found {text!r}."
+            )
         Tag.parse(text)
 
 

@@ -134,7 +134,7 @@ class Store:
 
     @cached_property
     def without_site(self) -> Self:
-        """The same store without the persons of the site, who have a token."""
+        """A view of the store for the API: visitors of the site, who have a token, are hidden."""
         narrow = copy.copy(self)
         query = _PERSON.where(person.c.token_hash.is_(None))
         narrow._known = (query, query.with_for_update())
@@ -187,7 +187,7 @@ class Store:
             return found, self._read_shares(connection, person_id)
 
     def state(self, person_id: str, *, until: int | None = None) -> State:
-        """Return the state of now, or after the first `until` events."""
+        """Return the current state, or after the first `until` events."""
         return fold(Event(e.kind, e.data) for e in self.events(person_id, until=until))
 
     def decide(self, person_id: str, decision: Decision) -> Decided:
@@ -198,9 +198,9 @@ class Store:
         person_id
             Whose action it is.
         decision
-            Is given the state of now and returns the event to append, or None for none. No other
-            action of the person can happen between the two. It may be called again after a
-            conflict, so it must be a pure function.
+            Is given the current state and returns the event to append, or None to store nothing.
+            No other action of the person can happen between the two. It may be called again
+            after a conflict, so it must be a pure function.
 
         Raises
         ------
@@ -240,7 +240,7 @@ class Store:
             connection.execute(delete(person).where(person.c.id == person_id))
 
     def make_share(self, person_id: str) -> tuple[str, StoredShare]:
-        """Make a link to the state of now; return its token, which is not stored, and the share."""
+        """Make a link to the current state; return its token, not stored, and the share."""
         token = secrets.token_urlsafe(32)
         with self._writing() as connection:
             self._need(connection, person_id, lock=True)
@@ -283,7 +283,7 @@ class Store:
     def create_key(self, name: str) -> str:
         """Add an API key and return it; only its hash is stored."""
         if not name.strip() or len(name) > 100:
-            raise ParameterError("A key needs a name of 1 to 100 letters.")
+            raise ParameterError("A key needs a name of 1 to 100 characters.")
         key = "tk_" + secrets.token_urlsafe(32)
         row = {"key_hash": _hash(key), "name": name, "created_at": _now()}
         try:
@@ -294,7 +294,7 @@ class Store:
         return key
 
     def has_key(self, key: str) -> bool:
-        """Tell whether a key is known and not revoked."""
+        """Return whether a key is known and not revoked."""
         with self._reading() as connection:
             query = select(api_key.c.name).where(
                 api_key.c.key_hash == _hash(key), api_key.c.revoked_at.is_(None)

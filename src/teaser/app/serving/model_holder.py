@@ -22,7 +22,7 @@ class ModelHolder:
     ----------
     folder
         The model's folder.
-    room, base
+    shared_folder, base
         Where the copy is kept, see `load_private`.
 
     Attributes
@@ -33,10 +33,12 @@ class ModelHolder:
         Why the folder cannot be served as it is now; None if it is what is served.
     """
 
-    def __init__(self, folder: Path, *, room: Path | None = None, base: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, shared_folder: Path | None = None, base: Path | None = None
+    ) -> None:
         self.folder = folder
         self.load_error: str | None = None
-        self._room = room
+        self._shared = shared_folder
         self._base = base
         self._lock = threading.Lock()
         self._stamp = _stamp(folder)
@@ -44,7 +46,7 @@ class ModelHolder:
             self.current = self._load()
         except TeaserError as error:
             # A restarted worker continues with the copy that the other workers serve.
-            kept = load_kept(room) if room else None
+            kept = load_kept(shared_folder) if shared_folder else None
             if kept is None:
                 raise
             self._record(error)
@@ -71,10 +73,10 @@ class ModelHolder:
             return True
 
     def _load(self) -> Catalogue:
-        if self._room is not None:
-            # The copy in the room may be older than damage to the folder.
+        if self._shared is not None:
+            # The shared copy may be older than damage to the folder.
             artifact.verify(self.folder)
-        return Catalogue(load_private(self.folder, room=self._room, base=self._base))
+        return Catalogue(load_private(self.folder, shared_folder=self._shared, base=self._base))
 
     def _record(self, error: TeaserError) -> None:
         self.load_error = str(error)

@@ -19,24 +19,26 @@ from teaser.errors import ArtifactError
 from teaser.model import KINDS, load
 from teaser.model.teaser import Teaser
 
-ROOM = "teaser-room-"
+PREFIX = "teaser-shared-"
 _REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENOENT, errno.ENOTDIR)
 _COPY, _UNFINISHED, _LOCK = "model-", "copying-", "lock"
 
 
-def load_private(folder: Path, *, room: Path | None = None, base: Path | None = None) -> Teaser:
+def load_private(
+    folder: Path, *, shared_folder: Path | None = None, base: Path | None = None
+) -> Teaser:
     """Load a model from a copy that no other program writes to.
 
     Parameters
     ----------
     folder
         The model's folder.
-    room
+    shared_folder
         A folder that the processes of one server share. The first process that needs the copy
-        makes it there, and all map it. Without a room the copy belongs to this process, and its
+        makes it there, and all map it. Without it the copy belongs to this process, and its
         files are deleted as soon as they are mapped.
     base
-        Where a copy without a room is made; the system's temporary folder by default.
+        Where a copy that is not shared is made; the system's temporary folder by default.
 
     Raises
     ------
@@ -44,49 +46,49 @@ def load_private(folder: Path, *, room: Path | None = None, base: Path | None = 
         If the model is damaged, or the copy cannot be written.
     """
     _need_teaser(folder)
-    if room is not None:
-        with _locked(room):
-            return _load_shared(folder, room)
+    if shared_folder is not None:
+        with _locked(shared_folder):
+            return _load_shared(folder, shared_folder)
     with _disk_errors(base), tempfile.TemporaryDirectory(prefix="teaser-", dir=base) as own:
         artifact.copy(folder, Path(own) / "model")
         return load(Path(own) / "model", Teaser)
 
 
-def load_kept(room: Path) -> Teaser | None:
+def load_kept(shared_folder: Path) -> Teaser | None:
     """Load the copy that the processes of a server shared last; None if it is damaged."""
-    with suppress(ArtifactError), _locked(room):
-        copies = sorted(room.glob(_COPY + "*"), key=lambda path: path.stat().st_mtime)
+    with suppress(ArtifactError), _locked(shared_folder):
+        copies = sorted(shared_folder.glob(_COPY + "*"), key=lambda path: path.stat().st_mtime)
         return load(copies[-1], Teaser) if copies else None
     return None
 
 
 @contextmanager
-def shared_room(base: Path | None = None) -> Iterator[Path]:
+def make_shared_folder(base: Path | None = None) -> Iterator[Path]:
     """Make a folder for the processes of one server, and remove those of servers that died."""
     base = base or Path(tempfile.gettempdir())
     _remove_abandoned(base)
-    with _disk_errors(base), tempfile.TemporaryDirectory(prefix=ROOM, dir=base) as room:
-        # The lock shows other servers that the room is in use; it ends with this process.
-        directory = os.open(room, os.O_RDONLY)
+    with _disk_errors(base), tempfile.TemporaryDirectory(prefix=PREFIX, dir=base) as shared_folder:
+        # The lock shows other servers that the folder is in use; it ends with this process.
+        directory = os.open(shared_folder, os.O_RDONLY)
         fcntl.flock(directory, fcntl.LOCK_SH)
         try:
-            yield Path(room)
+            yield Path(shared_folder)
         finally:
             os.close(directory)
 
 
-def _load_shared(folder: Path, room: Path) -> Teaser:
-    """Load the copy in a room, made now if needed; delete older copies, which may stay mapped."""
-    target = _copy_path(room, folder)
+def _load_shared(folder: Path, shared_folder: Path) -> Teaser:
+    """Load the shared copy, made now if needed; delete older copies, which may stay mapped."""
+    target = _copy_path(shared_folder, folder)
     try:
         model = load(target, Teaser)
     except ArtifactError:
         shutil.rmtree(target, ignore_errors=True)
-        unfinished = room / f"{_UNFINISHED}{uuid4().hex}"
-        with _disk_errors(room):
+        unfinished = shared_folder / f"{_UNFINISHED}{uuid4().hex}"
+        with _disk_errors(shared_folder):
             artifact.copy(folder, unfinished)
             # The folder may hold a newer model by now, so the copy is named by its own checksum.
-            target = _copy_path(room, unfinished)
+            target = _copy_path(shared_folder, unfinished)
             shutil.rmtree(target, ignore_errors=True)
             unfinished.rename(target)
         try:
@@ -94,14 +96,14 @@ def _load_shared(folder: Path, room: Path) -> Teaser:
         except ArtifactError:
             shutil.rmtree(target, ignore_errors=True)
             raise
-    for path in room.iterdir():
+    for path in shared_folder.iterdir():
         if path.name.startswith((_COPY, _UNFINISHED)) and path != target:
             shutil.rmtree(path, ignore_errors=True)
     return model
 
 
-def _copy_path(room: Path, folder: Path) -> Path:
-    return room / (_COPY + str(artifact.read_manifest(folder)["checksum"])[:16])
+def _copy_path(shared_folder: Path, folder: Path) -> Path:
+    return shared_folder / (_COPY + str(artifact.read_manifest(folder)["checksum"])[:16])
 
 
 def _need_teaser(folder: Path) -> None:
@@ -124,30 +126,30 @@ def _disk_errors(place: Path | None) -> Iterator[None]:
             raise
         raise ArtifactError(
             f"No private copy of the model could be made in {place or tempfile.gettempdir()}: "
-            f"{reason.strerror}. Make room there, or set TEASER_COPIES to another folder."
+            f"{reason.strerror}. Free some space there, or set TEASER_COPIES to another folder."
         ) from error
 
 
 @contextmanager
-def _locked(room: Path) -> Iterator[None]:
-    """Let one process at a time work in a room."""
-    with _disk_errors(room):
-        room.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = (room / _LOCK).open("ab")
+def _locked(shared_folder: Path) -> Iterator[None]:
+    """Let one process at a time work in a shared folder."""
+    with _disk_errors(shared_folder):
+        shared_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = (shared_folder / _LOCK).open("ab")
     with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
 def _remove_abandoned(base: Path) -> None:
-    """Remove the rooms of servers that were killed: nobody holds a lock on them."""
-    for room in base.glob(ROOM + "*"):
+    """Remove the shared folders of servers that were killed: nobody holds a lock on them."""
+    for shared_folder in base.glob(PREFIX + "*"):
         with suppress(OSError):
-            if room.is_symlink() or room.stat().st_uid != os.geteuid():
+            if shared_folder.is_symlink() or shared_folder.stat().st_uid != os.geteuid():
                 continue
-            directory = os.open(room, os.O_RDONLY)
+            directory = os.open(shared_folder, os.O_RDONLY)
             try:
                 fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(room, ignore_errors=True)
+                shutil.rmtree(shared_folder, ignore_errors=True)
             finally:
                 os.close(directory)

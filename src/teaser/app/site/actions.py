@@ -35,8 +35,8 @@ class ActionForm(BaseModel):
         The id of an item.
     vary, balance
         A number from 0 to 1.
-    tell, about
-        Any text in `tell` sends the facts in `about`, each as `feature=value` or empty.
+    set_about, about
+        Any text in `set_about` sends the facts in `about`, each as `feature=value` or empty.
     undo, redo, reset
         Any text.
     back
@@ -51,7 +51,7 @@ class ActionForm(BaseModel):
     unhide: str = ""
     vary: str = ""
     balance: str = ""
-    tell: str = ""
+    set_about: str = ""
     about: list[str] = []
     undo: str = ""
     redo: str = ""
@@ -69,7 +69,7 @@ class ActionForm(BaseModel):
             return Event("vary", {"variety": _number(self.vary)})
         if self.balance:
             return Event("balance", {"balance": _number(self.balance)})
-        if self.tell:
+        if self.set_about:
             return Event("about", {"about": self.about})
         for kind in ("undo", "redo", "reset"):
             if getattr(self, kind):
@@ -108,7 +108,7 @@ def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
             result: dict[str, object] = {"did": done.after.n_events}
         else:
             result = {"far": json.dumps(asked.data["presses"])}
-        response = RedirectResponse(f"{page.path}?{query}{urlencode(result)}#told", 303)
+        response = RedirectResponse(f"{page.path}?{query}{urlencode(result)}#notice", 303)
     if token:
         remember(response, services.settings, TOKEN, token)
     return response

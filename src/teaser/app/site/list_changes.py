@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from teaser.app.i18n.texts import MINUS, Texts
-from teaser.app.people.events import Event, State, told_about
+from teaser.app.people.events import Event, State, facts_of
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.site.preferences import describe_balance
 from teaser.app.site.profile_view import tag_label
@@ -62,7 +62,7 @@ def compare(before: Sequence[ItemId], after: Sequence[ItemId]) -> ListChange:
 
 
 def describe_action(event: Event, before: State, catalogue: Catalogue, texts: Texts) -> Markup:
-    """Describe an action; the state before it tells what was undone or redone."""
+    """Describe an action; the state before it shows what was undone or redone."""
     if event.kind == "undo" and before.undoable:
         undone = describe_action(before.undoable, before, catalogue, texts)
         return texts.html("Taken back: {action}", action=undone)
@@ -115,9 +115,9 @@ def describe_effect(change: ListChange, texts: Texts) -> str:
 
 
 def _describe_about(event: Event, texts: Texts) -> Markup:
-    facts = [texts.tag(Tag.parse(text)) for text in told_about(event.data)]
+    facts = [texts.tag(Tag.parse(text)) for text in facts_of(event.data)]
     if not facts:
-        return texts.html("Nothing told about you any more")
+        return texts.html("Removed the facts about you")
     return texts.html("About you: {facts}", facts=_bold(texts.join(facts)))
 
 

@@ -108,7 +108,7 @@ def page_context_of(request: Request) -> PageContext:
 
 
 def _unstored_press(text: str | None, catalogue: Catalogue, state: State) -> Event | None:
-    """Return the presses in an address, if it is true that they would change nothing."""
+    """Return the presses named in the address, after checking that they change nothing."""
     try:
         presses = json.loads(text or "")
         event = Event("press", {"presses": dict(presses)})

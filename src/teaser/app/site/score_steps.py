@@ -37,7 +37,7 @@ class Step:
     running
         The sum of the rounded contributions so far.
     digits
-        The digits that the factors need for their product to equal what is shown.
+        How many digits to show, so that affinity * weight visibly gives the rounded contribution.
     start, length
         The bar, on a scale of 100 that all steps share.
     """
@@ -139,7 +139,7 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
 
 
 def _digits(part: _Part, tags_weight: float) -> int:
-    """Return the digits that the factors need for their product to equal the rounded step."""
+    """Return how many digits to show, so that the factors visibly give the rounded contribution."""
     row, weight, contribution = part
     if weight is None or isinstance(row, ViewedRow):
         return _DIGITS

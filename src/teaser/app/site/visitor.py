@@ -61,7 +61,7 @@ def visitor_of(request: Request, *, with_person: bool = True) -> Visitor:
 
 
 def ensure_person(visitor: Visitor, services: Services) -> tuple[str, str | None]:
-    """Return the visitor's person, created if needed, and then also the token for the cookie."""
+    """Return the visitor's person and, if it was just created, the token for the cookie."""
     if visitor.person_id is not None:
         return visitor.person_id, None
     token = visitor.token or new_token(services.store.signing_key)

@@ -24,8 +24,8 @@ async function send(body, keepsOrder) {
   say("");
   const fresh = new DOMParser().parseFromString(text, "text/html");
   await swap(fresh, keepsOrder);
-  const told = document.querySelector("[data-told] p");
-  document.getElementById("live").textContent = told ? told.textContent : "";
+  const notice = document.querySelector("[data-notice] p");
+  document.getElementById("live").textContent = notice ? notice.textContent : "";
 }
 
 function readTrouble(text) {
@@ -109,7 +109,7 @@ function settle(list, keys) {
 function refocus(key, at) {
   const same = find(key);
   if (!same || same.disabled) {
-    document.getElementById("told")?.focus({ preventScroll: true });
+    document.getElementById("notice")?.focus({ preventScroll: true });
     return;
   }
   same.focus({ preventScroll: true });

@@ -1,4 +1,4 @@
-"""People, their events, shares and API keys."""
+"""Persons, their events, shares and API keys."""
 
 import sqlalchemy as sa
 from alembic import op
