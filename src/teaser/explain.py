@@ -167,13 +167,16 @@ def all_reasons(
         Contributions of a smaller absolute share are left out.
     """
     a = affinities[positions]
+    # a_j D_ij, times the factor of the tags' part
     parts = scale * a * weights
     if viewed is not None:
         parts = np.concatenate([parts, viewed.parts])
     total = float(np.abs(parts).sum())
     shares = parts / total if total > 0 else np.zeros_like(parts)
     size = np.abs(shares)
+    # Below any min_share: viewed items that add nothing are no reasons, tags of the item are.
     size[len(a) :][parts[len(a) :] == 0] = -1.0
+    # Stable: equal shares stay in the order of the decoder's row.
     order = np.argsort(-size, kind="stable")
     found: list[AnyReason] = []
     for k in order[size[order] >= min_share].tolist():
@@ -228,6 +231,7 @@ def sum_impacts(
     features, numbers
         The features, and the number of each tag's feature, as `number_features` returns them.
     """
+    # |a_j| sum_i D_ij for each tag j
     parts = np.abs(affinities) * mass
     total = float(parts.sum())
     shares: Array = np.bincount(numbers, weights=parts, minlength=len(features))
@@ -238,6 +242,7 @@ def sum_impacts(
 
 def affinity_text(value: float) -> str:
     """Return an affinity with one digit after the point, or one significant digit if tiny."""
+    # Smaller values would read 0.1 or 0.0.
     return f"{value:.1f}" if abs(value) >= 0.095 or value == 0 else f"{value:.1g}"
 
 

@@ -75,6 +75,7 @@ class Steering:
     @property
     def tags_weight(self) -> float:
         """The factor of the tags' part of a score, in a model with a remainder."""
+        # Both factors are 1 at a balance of 0.5; towards either end, one of them falls to 0.
         return min(1.0, 2.0 * (1.0 - self.balance))
 
     @property
@@ -174,6 +175,7 @@ class Profile:
     def top(self, n: int = 10, *, feature: str | None = None) -> list[tuple[Tag, float]]:
         """Return the `n` tags of largest absolute affinity, of one feature if it is named."""
         chosen = [i for i, tag in enumerate(self.tags) if feature in (None, tag.feature)]
+        # Equal affinities are ordered by tag, whatever the order of the columns.
         chosen.sort(key=lambda i: (-abs(self.values[i]), self.tags[i]))
         return [(self.tags[i], float(self.values[i])) for i in chosen[:n]]
 
@@ -223,10 +225,12 @@ def scaled(
     for row, length in enumerate(lengths):
         factors[row] = certainty = steering.certainty(length)
         if length == 0:
+            # p = 0 without a history: popularity is all there is to recommend by.
             out[row, popularity] = steering.cold_popularity
             continue
         scale = _scale(raw[row], popularity, steering.scale)
         if scale > 0:
+            # a = c p / s
             out[row] = raw[row] / scale * certainty
             factors[row] = certainty / scale
     return out, factors
@@ -237,6 +241,7 @@ def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
     out = values.copy()
     for position, steps in presses.items():
         a = values[position]
+        # On the robust scale learned affinities may lie beyond 1: + must not lower them to 1.
         out[position] = min(max(a + step * steps, min(-1.0, a)), max(1.0, a))
     return out
 
@@ -246,6 +251,7 @@ def _scale(p: Array, popularity: int, kind: str) -> float:
     largest = float(size.max())
     if kind == "paper" or len(size) == 1:
         return largest
+    # Popularity, often the largest, and a few extreme tags would make all others small.
     scale = float(np.percentile(np.delete(size, popularity), 99))
     # If only popularity has a score, the percentile of the others is about zero.
     return scale if scale > 1e-9 * largest else largest

@@ -129,8 +129,10 @@ def hits(lists: Array, held_out: sp.csr_array) -> Array:
     if lists.shape[0] != n_users:
         raise ParameterError(f"There are {lists.shape[0]} lists and {n_users} held-out rows.")
     user = np.repeat(np.arange(n_users, dtype=np.int64), np.diff(held_out.indptr))
+    # One number for each pair of user and item, in 64 bits: users x items may exceed 2**31.
     wanted = user * n_items + held_out.indices
     listed = np.arange(n_users, dtype=np.int64)[:, None] * n_items + lists
+    # A place of -1 has the number of the last item of the user before.
     return np.isin(listed, wanted) & (lists >= 0)
 
 
@@ -163,7 +165,9 @@ def ndcg(hit: Array, n_held: Array, k: int, *, capped: bool = True) -> Array:
         out otherwise, so that 1 is out of reach where these are more than k.
     """
     longest = max(hit.shape[1], int(n_held.max(initial=0)))
+    # 1 / log2(r + 1) for the ranks r = 1, 2, ...
     gain = 1 / np.log2(np.arange(longest) + 2)
+    # ideal[n] is the gain of n hits in the first n places.
     ideal = np.concatenate([[0.0], np.cumsum(gain)])
     most = np.minimum(k, n_held) if capped else n_held
     seen = hit[:, :k]
@@ -187,6 +191,7 @@ def diversity(lists: Array, S: sp.csr_array) -> Array:
     """
     tags = sp.csr_array((np.ones(S.nnz), S.indices, S.indptr), shape=S.shape)
     carried = np.diff(tags.indptr)
+    # Rows of length 1: the product of two is c / sqrt(a b).
     tags.data /= np.sqrt(np.repeat(carried, carried))
     rows = as_rows(lists, S.shape[0])
     n = rows @ (carried > 0).astype(np.float64)
@@ -206,6 +211,7 @@ def long_tail(lists: Array, tail: Array) -> Array:
         Of `tail_items`: whether each item belongs to it.
     """
     there = lists >= 0
+    # A place of -1 reads the last item, so it is masked.
     return _ratio((tail[lists] & there).sum(axis=1), there.sum(axis=1))
 
 
@@ -226,6 +232,7 @@ def tail_items(counts: Array, *, head: float = HEAD) -> Array:
     falling = np.sort(counts)[::-1]
     made_up = np.cumsum(falling)
     last = int(np.searchsorted(made_up, head * made_up[-1])) if len(counts) else 0
+    # At least 1: items that no user chose are always in the tail.
     least = max(1, int(falling[last])) if len(counts) else 1
     return np.asarray(counts < least)
 
@@ -239,8 +246,10 @@ def coverage(lists: Array, n_items: int) -> Summary:
     rows = as_rows(lists, n_items)
     listed = np.bincount(rows.indices, minlength=n_items)
     share = float((listed > 0).sum() / n_items)
+    # Items that only one user has: without this user, coverage falls by their number.
     alone = np.bincount(_owner(rows), weights=listed[rows.indices] == 1, minlength=len(lists))
     n = len(lists)
+    # Jackknife: (n - 1) / n times the sum of squared deviations of the n left-out values.
     error = math.sqrt((n - 1) / n * float(((alone - alone.mean()) ** 2).sum())) / n_items
     return Summary(share, error if n > 1 else math.nan, n)
 
@@ -311,6 +320,7 @@ def paired_bootstrap(
     names = [name for name in a if name in b]
     if not names or any(a[name].shape != b[name].shape for name in names):
         raise ParameterError("Only values of the same metrics and users can be compared.")
+    # User by user: what makes a user easy or hard for both models cancels.
     gaps = np.stack([np.asarray(b[name], dtype=np.float64) - a[name] for name in names], axis=1)
     means = _resampled_means(gaps, as_generator(rng), int(n))
     edges = np.array([(1 - level) / 2, (1 + level) / 2])
@@ -337,6 +347,7 @@ def _resampled_means(gaps: Array, rng: np.random.Generator, n: int) -> Array:
     there = ~np.isnan(gaps)
     filled = np.where(there, gaps, 0.0)
     means = np.full((n, gaps.shape[1]), np.nan)
+    # 2**22 drawn positions at a time are 32 MB.
     step = max(1, _CHUNK // max(1, n_users))
     for start in range(0, n if n_users else 0, step):
         drawn = rng.integers(0, n_users, (min(step, n - start), n_users))

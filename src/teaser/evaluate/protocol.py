@@ -115,6 +115,7 @@ def evaluate(
         Gets the number of finished users, and that of all.
     """
     wanted = parse_metrics(metrics, training)
+    # One list serves all metrics: shorter lists are its beginning.
     longest = max(metric.k for metric in wanted)
     lists = recommend_lists(
         model,
@@ -211,8 +212,10 @@ def rank(scores: Array, k: int, *, exclude: sp.csr_array, tie: Array) -> Array:
     width = min(k, n_items)
     if width == 0 or len(values) == 0:
         return out
+    # Linear in the number of items; only the k best are sorted.
     best = np.argpartition(values, n_items - width, axis=1)[:, n_items - width :]
     found = np.take_along_axis(values, best, axis=1)
+    # lexsort decides by its last key first: score, then tie, then position.
     order = np.lexsort((best, -tie[best], -found), axis=1)
     out[:, :width] = np.take_along_axis(best, order, axis=1)
     # The partition picks at random among items that tie at the last place, and picks excluded
@@ -229,6 +232,7 @@ def rank(scores: Array, k: int, *, exclude: sp.csr_array, tie: Array) -> Array:
 
 def batches(n_users: int, n_items: int, memory: int) -> Iterator[slice]:
     """Yield slices of users whose arrays of scores fit in about so many bytes."""
+    # 8 bytes: scores in double precision, positions in 64 bits.
     size = max(1, int(memory) // (_ARRAYS * 8 * max(1, n_items)))
     for start in range(0, n_users, size):
         yield slice(start, min(start + size, n_users))

@@ -146,6 +146,7 @@ def unwanted_weights(model: TaggedModel, held_out: sp.csr_array, lists: Array) -
     seen = _counts(as_rows(lists, len(model.items_)), model)
     wanted = held_out.copy()
     wanted.data[:] = 1
+    # Counts of wanted tags cancel exactly, as whole numbers do in float64.
     return _tidy(seen - seen.multiply(wanted))
 
 
@@ -166,7 +167,9 @@ def draw_presses(
     user = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
     # The order of exponential times with these rates is that of weighted draws in sequence.
     time = rng.exponential(size=weights.nnz) / weights.data
+    # Every tag has its time whatever n_tags is, so that fewer tags are the first of more.
     order = np.lexsort((time, user))
+    # Sorted by user first, entries stay in their rows: n_tags of each are drawn.
     first = np.arange(weights.nnz) - weights.indptr[user] < n_tags
     presses: list[dict[Tag, int]] = [{} for _ in range(weights.shape[0])]
     chosen = order[first]
@@ -202,6 +205,7 @@ def average(rounds: Sequence[Evaluation]) -> Evaluation:
 def _counts(rows: sp.csr_array, model: TaggedModel) -> sp.csr_array:
     """Return how many items of each row carry each tag (rows x tags); popularity counts nothing."""
     carried = sp.csr_array(model.decoder_, copy=True)
+    # A learned weight counts as one: the item carries the tag.
     carried.data = (carried.data != 0).astype(np.float64)
     for column in np.flatnonzero([tag == POPULARITY for tag in model.tags_]).tolist():
         carried.data[carried.indices == column] = 0

@@ -199,6 +199,7 @@ def _case(
     rivals[barred] = rivals[[item, *seen]] = False
     popularity, own = model.popularity_, model.popularity_[item]
     later = np.arange(len(popularity)) >= item
+    # As in `top_k`: the more popular item first, then the earlier one.
     wins_tie = (popularity < own) | ((popularity == own) & later)
     wins_tie[item] = item not in seen and item not in barred
     return _Case(
@@ -216,6 +217,7 @@ def _case(
 
 def _search(case: _Case, k: int, max_presses: int) -> dict[int, int] | None:
     """Try one press, two, three, ...; add rivals until the full ranking confirms the answer."""
+    # Presses move only the part of tags, whose factor is zero here.
     if case.weight == 0:
         return None
     now = case.scores({})
@@ -277,7 +279,9 @@ class _Board:
 
     def __init__(self, case: _Case, rows: Array, now: Array, max_presses: int) -> None:
         tie = np.where(case.wins_tie[rows], -_MARGIN, _MARGIN)
+        # A full press on tag j moves a score by weight * step * D_ij: gaps are in such presses.
         gaps = (now[rows] - now[case.item]) / (case.weight * case.step) + tie
+        # D_ij - D_cj for the item i, rivals c and tags j (rivals x tags).
         gain = case.row - case.D[rows].toarray()
         self.popularity = gain.shape[1] - 1
         self.start: list[tuple[int, Array]] = [(0, gaps)]
@@ -286,6 +290,7 @@ class _Board:
             places = np.flatnonzero((sign * gain > 0).any(axis=0))
             for j, moves in zip(places.tolist(), case.moves(sign, places), strict=True):
                 reach = np.concatenate([[0.0], np.cumsum(moves / case.step)])
+                # Presses beyond the bound of the affinity move nothing and are left out.
                 n = min(max_presses, int(np.searchsorted(reach, reach[-1] - 1e-12)))
                 lever = _Lever(j, sign, sign * gain[:, j], reach[: n + 1])
                 if j == self.popularity:
@@ -306,6 +311,7 @@ class _Board:
         most = np.array([len(lever.reach) - 1 for lever in self.levers], dtype=int)
         self.strongest = float(W.max(initial=1.0))
         covers = np.array([(row >= W).all(axis=1) for row in W], dtype=bool).reshape(len(W), len(W))
+        # Above the diagonal only: of two equal levers, the earlier covers the later.
         covers = np.triu(covers, 1) & (self.whole > 0)[:, None]
         self.covered_by = [np.flatnonzero(column) for column in covers.T]
         binding = covers & (most <= self.whole[:, None])
@@ -316,6 +322,7 @@ class _Board:
         start = [(m, gaps) for m, gaps in self.start if abs(m) <= total]
         gaps = np.array([gaps for _, gaps in start])
         left = np.array([total - abs(m) for m, _ in start])
+        # 8 bits are enough: a tag takes at most 2 * MAX_PRESSES further presses.
         path = np.zeros((len(start), len(self.levers) + 1), dtype=np.int8)
         path[:, -1] = [m for m, _ in start]
         order = np.flatnonzero(self.price < total).tolist()
@@ -385,5 +392,6 @@ def _hopeful(gaps: Array, left: Array, k: int, reach: Array, supply: Array) -> A
     `reach` bounds the push on each rival, `supply` the push on all rivals together.
     """
     stuck = (gaps > reach).sum(axis=1) >= k
+    # k - 1 rivals may stay ahead: at the least, all but the k - 1 largest gaps must close.
     need = np.sort(np.maximum(gaps, 0), axis=1)[:, : gaps.shape[1] - k + 1].sum(axis=1)
     return np.asarray(~stuck & (need <= supply[left] + 1e-9))

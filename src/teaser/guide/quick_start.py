@@ -57,6 +57,7 @@ def quick_picks(
     known = order[~np.isin(order, before)][:n_known]
     worth = _likelihood(model, tastes, picked)
     rows = _directions(model, tastes)
+    # Cosines (tastes x candidates); opposite tastes count as unrelated.
     nearness = np.maximum(0, rows @ _directions(model, known).T)
     reached = np.maximum(0, rows @ _directions(model, before).T).max(axis=1, initial=0.0)
     return [model.items_[i] for i in known[_cover(worth, nearness, reached, k)].tolist()]
@@ -69,6 +70,7 @@ def _likelihood(model: TaggedModel, tastes: Array, picked: Sequence[ItemId]) -> 
         return np.asarray(worth)
     profile = model.profile(picked)
     values = profile.values.copy()
+    # Popularity is a factor of `worth` already.
     values[-1] = 0.0
     scores = model.scores(replace(profile, values=values))[tastes]
     spread = float(scores.std())
@@ -83,6 +85,7 @@ def _directions(model: TaggedModel, places: Sequence[int] | Array) -> Array:
         shape=(n, len(model.items_)),
     )
     carriers = np.bincount(model.decoder_.indices, minlength=len(model.tags_))
+    # Roots, since a product of two rows has the weight of a tag twice.
     rows = (model.encode(single)[:, :-1] * np.sqrt(carriers[:-1])).astype(np.float32)
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(length > 0, length, 1))
@@ -93,6 +96,7 @@ def _cover(worth: Array, nearness: Array, reached: Array, k: int) -> list[int]:
     free = np.ones(nearness.shape[1], dtype=bool)
     taken: list[int] = []
     for _ in range(min(k, len(free))):
+        # By how much each candidate raises sum_c w_c * max similarity of c.
         gain = worth @ np.maximum(0, nearness - reached[:, None])
         gain[~free] = -np.inf
         taken.append(int(np.argmax(gain)))

@@ -84,6 +84,7 @@ def _shared(
 ) -> tuple[tuple[Tag, float], ...]:
     row = slice(V.indptr[i], V.indptr[i + 1])
     places = V.indices[row]
+    # One term of the cosine for each tag of the item; tags that only one carries add 0.
     parts = V.data[row] * own[places]
     parts = parts / parts.sum()
     order = np.argsort(-parts, kind="stable")

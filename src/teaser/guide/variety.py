@@ -86,12 +86,14 @@ def spread(
     if variety == 0:
         return model.rank_items(scores, k=k, seen=seen, allowed=allowed)
     best = model.rank_items(scores, k=max(k, pool), seen=seen, allowed=allowed)
+    # Without a positive score every match is 0, and `tiny` avoids 0 / 0.
     match = np.maximum(0, scores[best]) / max(float(scores.max()), np.finfo(float).tiny)
     return np.asarray(best[_take(match, rarity_rows(model, best), float(variety), k)])
 
 
 def _take(match: Array, V: sp.csr_array, variety: float, k: int) -> Array:
     """Return the positions taken greedily; ties go to the first."""
+    # Rows of length 1, so these are cosines (pool x pool).
     likeness = (V @ V.T).toarray()
     overlap = np.zeros(len(match))
     free = np.ones(len(match), dtype=bool)
@@ -101,5 +103,6 @@ def _take(match: Array, V: sp.csr_array, variety: float, k: int) -> Array:
         worth[~free] = -np.inf
         taken.append(int(np.argmax(worth)))
         free[taken[-1]] = False
+        # The highest similarity to an item taken so far, kept up to date in O(pool) a step.
         overlap = np.maximum(overlap, likeness[taken[-1]])
     return np.array(taken, dtype=np.int64)

@@ -57,6 +57,7 @@ class EncoderModel(TaggedModel, abstract=True):
     def encode_parts(self, positions: Sequence[int], column: int) -> Array:
         """Return what each item of a history adds to the raw score of one tag."""
         n_learned = self.encoder_.shape[0]
+        # p_j = sum of E_ij over the history; items added after the fit have no row.
         return np.array(
             [float(self.encoder_[i, column]) if i < n_learned else 0.0 for i in positions]
         )
@@ -64,6 +65,7 @@ class EncoderModel(TaggedModel, abstract=True):
     def _scorer(self) -> DeviceScorer:
         """Return encoder and decoder on the GPU, moved there once."""
         kept = self._on_device
+        # A fit replaces both arrays and `add_items` the decoder, so identity is enough.
         if kept is None or kept[0] is not self.encoder_ or kept[1] is not self.decoder_:
             scorer = DeviceScorer(self.encoder_, self.decoder_, self.remainder_)
             kept = self._on_device = (self.encoder_, self.decoder_, scorer)

@@ -44,6 +44,7 @@ class SharedFits:
     def fit_ease(self, ridge: float) -> Model:
         """Return EASE of a penalty, from the shared inverse if that has the same ridge."""
         for (content_weight, dtype, *_), system in self._systems.items():
+            # With a content weight, the inverse is of X'X + delta S S' and not that of EASE.
             if isinstance(system, Inverse) and system.ridge == ridge and not content_weight:
                 model = EASE(l2_weights=ridge, dtype=dtype)
                 return model.fit(self.training, inverse=to_host(system.inverse))
@@ -56,6 +57,8 @@ class SharedFits:
         self._last.clear()
 
     def _fit_teaser(self, model: Teaser) -> Teaser:
+        # What a prepared system depends on. The penalties are not among it, except for the ridge
+        # of a remainder, which is part of the inverse.
         key = (
             model.content_weight,
             model.dtype,

@@ -315,7 +315,7 @@ class TaggedModel(Model, abstract=True):
 
     def decode(self, affinities: Array) -> Array:
         """Return the score of every item for affinities with tags (users x items)."""
-        return np.asarray((self.decoder_ @ affinities.T).T)
+        return np.asarray((self.decoder_ @ affinities.T).T)  # a D', D being the sparse factor
 
     def decode_viewed(self, rows: sp.csr_array) -> Array:
         """Return what histories add to every item by the remainder (users x items), unweighted."""
@@ -335,15 +335,15 @@ class TaggedModel(Model, abstract=True):
         """Return users as they are scored, given their histories (users x items)."""
         check_steered(presses, steering, rows.shape[0])
         known = place_many_about(about, self.user_rows_, rows.shape[0])
-        raw, lengths = self.encode(rows), np.diff(rows.indptr)
+        raw, lengths = self.encode(rows), np.diff(rows.indptr)  # p and h of each user
         if self.user_rows_ is not None and known is not None:
-            raw = raw + self.user_rows_.encode(known, lengths)
-            lengths = lengths + (np.diff(known.indptr) > 0)
+            raw = raw + self.user_rows_.encode(known, lengths)  # w N_f + (1 - w) E_f
+            lengths = lengths + (np.diff(known.indptr) > 0)  # one more item, for c but not for w
         values, factors = who.scaled(raw, lengths.tolist(), len(self.tags_) - 1, steering)
         for row, given in enumerate(presses or ()):
             placed = who.place_presses(given, self.tag_table_.index)
             if placed:
-                values[row] = who.press(values[row], placed, steering.step)
+                values[row] = who.press(values[row], placed, steering.step)  # a' = a + step n
         # A user of whose history the remainder knows nothing is scored by the tags alone.
         n_viewed = 0 if self.remainder_ is None else self.remainder_.shape[0]
         has_viewed = np.diff(rows[:, :n_viewed].indptr) > 0
@@ -351,12 +351,12 @@ class TaggedModel(Model, abstract=True):
             rows,
             values,
             np.where(has_viewed, steering.tags_weight, 1.0),
-            np.where(has_viewed, steering.viewed_weight * factors, 0.0),
+            np.where(has_viewed, steering.viewed_weight * factors, 0.0),  # factors: c / s
         )
 
     def score_state(self, state: UserState) -> Array:
         """Return the score of every item for one user, in double precision."""
-        scores = np.asarray(self.decoder_ @ state.values)
+        scores = np.asarray(self.decoder_ @ state.values)  # sum_j a_j D_ij for every item i
         if self.remainder_ is None:
             return scores
         return np.asarray(

@@ -80,6 +80,7 @@ class Scored:
     def match(self, item_index: int) -> float:
         """Return the item's score / the highest score, from 0 to 1."""
         score = float(self.scores[item_index])
+        # Without a positive score nothing matches.
         return max(0.0, score) / self.highest if self.highest > 0 else 0.0
 
 

@@ -71,6 +71,7 @@ class EASE(Model):
         check_room("EASE", dataset.n_items, self.dtype)
         if inverse is None:
             A = dense_gram(dataset.X, self.gram, self.dtype)
+            # X'X + l2_weights I, whose memory becomes C and then B.
             A.flat[:: len(A) + 1] += self.l2_weights
             weights = item_weights(invert(A))
         elif np.shape(inverse) != (dataset.n_items, dataset.n_items):
@@ -106,6 +107,7 @@ def _check_inverse(C: Array, X: Any, l2: float) -> None:
     """Raise `ParameterError` if this is the inverse of something else, by one of its rows."""
     counts = np.bincount(X.indices, minlength=X.shape[1])
     item = int(counts.argmax())
+    # Row i of C times column i of X'X + l2 I is 1: one product with X instead of an inverse.
     column = np.asarray(X.T @ X[:, [item]].toarray(), dtype=np.float64).ravel()
     column[item] += l2
     unit = float(np.asarray(C[item], dtype=np.float64) @ column)

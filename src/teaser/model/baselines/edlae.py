@@ -125,9 +125,11 @@ class EDLAE(Model):
         rank = self._rank(dataset)
         check_room("EDLAE", dataset.n_items, self.dtype, arrays=1 if rank is None else 2)
         G = dense_gram(dataset.X, self.gram, self.dtype)
+        # diag(L): the ridge of each item
         penalty = self.l2_weights + self.dropout / (1 - self.dropout) * G.diagonal()
         if rank is None:
             G.flat[:: len(G) + 1] += penalty
+            # B_ij = -C_ij / C_jj with C = (X'X + L)^-1, as for EASE.
             weights = item_weights(invert(G))
             found = Factors(weights, weights[:, :0], (), True)
         else:
@@ -216,20 +218,24 @@ def alternate(
     h_items = g_items + penalty
     D = _leading_subspace(G, rank, rng)
     inner = D.T @ D
+    # H = G + dM(penalty), inverted in place: the second items x items array.
     C = G.copy()
     C.flat[:: len(C) + 1] += penalty
     C = invert(C)
     weight = 1.0 / C.diagonal().astype(np.float64)
+    # diag(M) = b demands 1 - diag(C) penalty + diag(C) g = 0, so g = penalty - 1 / diag(C).
     b, g = np.zeros(len(G)), penalty - weight
     objective: list[float] = []
     change = np.inf
     for iteration in range(1, max_iter + 1):
+        # M = dM(b) + C (G + dM(g)) = dM(1 + b) + C dM(g - penalty)
         E = _encode(C, D, inner, 1 + b, g - penalty)
         HE, D, outer = _decode(G, E, penalty, b, g)
         inner = D.T @ D
         own, pull = _rowdot(E, D), _rowdot(HE, D)
         # tr G - 2 tr(GW) + tr(W'HW) with W = P(E D')
         fit = g_items.sum() - 2 * (pull - h_items * own).sum()
+        # tr(W'HW) = <D'D, E'HE> - 2 pull'own + h'own^2, which needs no items x items array.
         objective.append(float(fit + _sum(inner, outer) + ((h_items * own - 2 * pull) * own).sum()))
         if not np.isfinite(objective[-1]):
             raise SolverError("The objective of EDLAE is no longer finite. Raise l2_weights.")
@@ -239,6 +245,7 @@ def alternate(
             callback(iteration, change)
         if change <= tol:
             break
+        # Where the derivative by b is zero: diag(H) b = diag(H E D') - diag(G) - g.
         b = (pull - g_items - g) / h_items
         g = g + weight * (b - own)
     else:
@@ -256,6 +263,7 @@ def _encode(C: Array, D: Array, inner: Array, stay: Array, move: Array) -> Array
 def _decode(G: Array, E: Array, penalty: Array, b: Array, g: Array) -> tuple[Array, Array, Array]:
     """Return H E, D = M'H E (E'H E)^-1 and E'H E."""
     HE = G @ E
+    # M'H E = G E + g * E + b * (H E), where HE is G E until the penalty is added.
     right = HE + E * _column(g, E)
     HE += E * _column(penalty, E)
     right += HE * _column(b, E)
@@ -267,6 +275,7 @@ def _leading_subspace(G: Array, rank: int, rng: np.random.Generator) -> Array:
     """Return an orthonormal basis near the leading eigenvectors of G (items x rank)."""
     basis = rng.standard_normal((len(G), rank), dtype=G.dtype)
     for _ in range(2):
+        # Two rounds are enough for a start: the iterations move D themselves.
         basis = np.linalg.qr(G @ basis)[0]
     return basis
 

@@ -81,6 +81,7 @@ def nearest_neighbours(X: sp.csr_array, counts: Array, k: int) -> sp.csr_array:
     width = max(1, _CELLS // max(1, n_items))
     found: list[tuple[Array, Array]] = []
     for first in range(0, n_items, width):
+        # Rows of X'X: how many users chose both items.
         both = sp.csr_array(Xt[first : first + width] @ X)
         for row in range(both.shape[0]):
             part = slice(both.indptr[row], both.indptr[row + 1])
@@ -98,6 +99,7 @@ def _nearest(item: int, places: Array, both: Array, counts: Array, k: int) -> tu
     # One root of one product, so that equal counts give equal cosines to the last bit.
     cosines = both / np.sqrt(counts[places].astype(np.float64) * counts[item])
     if len(places) > k:
+        # All that tie with the k-th nearest are kept here, for popularity to decide.
         least = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
         near = np.flatnonzero(cosines >= least)
         order = np.lexsort((places[near], -counts[places[near]], -cosines[near]))

@@ -312,6 +312,7 @@ def multiply(explained: Array, unexplained: Array) -> Array:
         Scores, users x items.
     """
     positive = np.maximum(unexplained, 0.0)
+    # Without any positive score the second factor is 1, so that the first decides.
     known = positive.any(axis=1, keepdims=True)
     return np.asarray(np.maximum(explained, 0.0) * np.where(known, positive, 1.0))
 

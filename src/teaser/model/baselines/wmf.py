@@ -99,6 +99,7 @@ class WMF(Model):
     def _learn(self, X: sp.csr_array) -> Array:
         """Return the item factors that `implicit` finds."""
         als, threads = _need("implicit.cpu.als"), _need("threadpoolctl")
+        # implicit reads stored values as c_ui, and takes 1 where none is stored.
         weighted = sp.csr_matrix(X.astype(np.float32) * np.float32(1 + self.alpha))
         # implicit solves users in parallel; BLAS threads below that would compete for the cores.
         with threads.threadpool_limits(1, "blas"):
@@ -217,6 +218,7 @@ _CELLS = 2**25
 
 def ridge_inverse(Y: Any, l2: float) -> Array:
     """Return (Y'Y + l2 I)^-1 in double precision (factors x factors), Y dense or sparse."""
+    # The part of the normal equations that all users share.
     gram = Y.T @ Y
     A = np.array(gram.toarray() if sp.issparse(gram) else gram, dtype=np.float64, order="C")
     A.flat[:: len(A) + 1] += float(l2)
@@ -258,10 +260,12 @@ def fold_in(rows: sp.csr_array, Y: Any, inverse: Array, alpha: float) -> Array:
 def _one_user(Z: Array, own: Any, inverse: Array, alpha: float) -> Array:
     """Return K Y_h'(I + alpha Y_h K Y_h')^-1 1 for Z = Y_h K."""
     h, n_factors = Z.shape
+    # The smaller of two equations: h unknowns by Woodbury, or one for each factor.
     if h <= n_factors:
         return np.asarray(Z.T @ _in_history(Z, own, alpha, np.ones(h)))
     square = own.T @ own
     square = square.toarray() if sp.issparse(square) else square
+    # (K^-1 + alpha Y_h'Y_h) p = Y_h'1, both sides multiplied by K.
     left = np.eye(n_factors) + alpha * (inverse @ square)
     return np.asarray(np.linalg.solve(left, Z.sum(axis=0)))
 
@@ -272,6 +276,7 @@ def _in_history(Z: Array, own: Any, alpha: float, right: Array) -> Array:
         return right
     A = alpha * np.asarray(own @ Z.T)
     A.flat[:: len(A) + 1] += 1
+    # I + alpha Y_h K Y_h' is symmetric positive definite.
     return np.asarray(cho_solve(cho_factor(A, lower=True), right))
 
 

@@ -115,14 +115,17 @@ def update_decoder(
     """
     E = np.asarray(encoder, dtype=gram.dtype, like=gram.diagonal())
     GE = gram.apply(E)
+    # M = E'G E + l1 E'E, tags x tags: the only part that all items share.
     M = _inner(E, GE) + l1 * _inner(E, E)
     g = to_host(gram.diagonal()).astype(np.float64)
     owner = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+    # Only at the entries of S: an item needs no more than its own tags.
     e, h = (_entries(A, owner, S.indices) for A in (E, GE))
     target = h - g[owner] * e + l2_decoder * S.data
     weights = np.zeros(S.nnz)
     for items, places in _batches(S.indptr):
         tags, own, seen = S.indices[places], e[places], h[places]
+        # M_TT of each item, then -h e' - e h' + (g_i - l1) e e' + l2_decoder I.
         A = M[tags[:, :, None], tags[:, None, :]]
         cross = seen[:, :, None] * own[:, None, :]
         A -= cross
@@ -191,6 +194,7 @@ def _batches(indptr: Array) -> Iterator[tuple[Array, Array]]:
     sizes = np.diff(indptr)
     for size in np.unique(sizes[sizes > 0]).tolist():
         items = np.flatnonzero(sizes == size)
+        # A batch holds a tags x tags matrix for each item, in double precision: 64 MB.
         height = max(1, _CHUNK_BYTES // (8 * size * size))
         for first in range(0, len(items), height):
             some = items[first : first + height]

@@ -68,6 +68,7 @@ class UserRows:
         """Return what features add to the raw scores of users with histories of these lengths."""
         share = alone_share(lengths)[:, None]
         together = known.astype(np.float64)
+        # w N_f + (1 - w) E_f, summed over the tags f of each user (users x tags).
         return np.asarray(share * (together @ self.alone) + (1 - share) * (together @ self.encoder))
 
     def origins(self, known: Sequence[int], column: int, length: int) -> dict[Tag, float]:
@@ -145,7 +146,10 @@ def learn_alone(
     Q = known.astype(np.float64)
     V, eta = (np.asarray(part, dtype=np.float64) for part in basis)
     mu, U = np.linalg.eigh((Q.T @ Q).toarray())
+    # Q'X first: X D would be users x tags.
     right = ((Q.T @ X) @ D).toarray()
+    # With the eigenvectors of Q'Q on the left and of D'D on the right, both terms in N become
+    # products entry by entry: (mu_f + l1) eta_b + l2.
     found = (U.T @ right @ V) / ((mu[:, None] + l1) * eta + l2)
     return np.asarray(U @ found @ V.T)
 
@@ -162,6 +166,7 @@ def pad_rows(matrix: sp.csr_array, features: UserFeatures | None) -> sp.csr_arra
     if features is None:
         return matrix
     return sp.csr_array(
+        # Rows that begin where the last one ends are empty.
         (matrix.data, matrix.indices, np.pad(matrix.indptr, (0, len(features.tags)), mode="edge")),
         shape=(matrix.shape[0] + len(features.tags), matrix.shape[1]),
     )

@@ -36,6 +36,7 @@ def match_encoder(
     same = (np.arange(len(rows)), np.arange(len(columns)))
     if np.array_equal(from_rows, same[0]) and np.array_equal(from_columns, same[1]):
         return encoder
+    # A place of -1 reads the last row or column, which is set to zero after.
     out = encoder[np.ix_(from_rows, from_columns)]
     out[from_rows < 0] = 0
     out[:, from_columns < 0] = 0

@@ -92,6 +92,7 @@ def as_array(operator: Gram) -> Array:
         return operator.rows(0, n)
     G = np.empty((n, n), dtype=kind)
     for first in range(0, n, _BLOCK):
+        # G I, some columns of I at a time: all of I would be a second items x items array.
         unit = np.zeros((n, min(_BLOCK, n - first)), dtype=kind)
         unit[np.arange(unit.shape[1]) + first, np.arange(unit.shape[1])] = 1
         # G is symmetric: its columns are its rows.

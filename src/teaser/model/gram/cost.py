@@ -106,6 +106,7 @@ def estimate(X: Any, gram: Any, size: FitSize, *, tol: float) -> Estimate:
         choice = "dense"
     elif choice == "auto":
         choice = choose_gram(X, size.n_tags, size.dtype)
+    # Assumed: four iterations for each digit of the residual, and three times that for ADMM.
     iterations = max(4, math.ceil(-4 * math.log10(tol) - 2)) * (3 if size.solver == "admm" else 1)
     sparse_rate = _measured_sparse_rate(size.dtype.name, _round_up(int(X.shape[1])))
     work = _work(X, choice, size, iterations)
@@ -204,6 +205,7 @@ def explained_memory_error(what: str) -> Iterator[None]:
 def dense_rate(dtype: str) -> float:
     """Return this machine's operations a second in products of arrays, as measured."""
     square = np.random.default_rng(0).random((768, 768)).astype(dtype)
+    # A product of n x n arrays takes n^3 multiplications and as many additions.
     return 2 * 768**3 / _best_time(lambda: square @ square)
 
 
@@ -258,6 +260,7 @@ def memory_of_fit(X: Any, gram: str, size: FitSize) -> dict[str, int]:
     """Return the bytes at the peak, by part; of X only the shape and `nnz` are read."""
     n_items, n_tags, solver = int(X.shape[1]), size.n_tags, size.solver
     itemsize = size.dtype.itemsize
+    # X by user and by item; without numba, SparseGram also holds X with values of its dtype.
     copies = 3 if gram == "sparse" and kernels() is None else 2
     array = n_items * n_tags * itemsize
     memory = {
@@ -273,6 +276,7 @@ def memory_of_fit(X: Any, gram: str, size: FitSize) -> dict[str, int]:
         building = RANK**2 * (n_tags * itemsize // 2 + 3 * min(n_tags, 256) * 8)
         memory["preconditioner"] += max(0, building - 2 * array - min(array, _CHUNK))
     if gram == "dense":
+        # ADMM: G, its eigenvectors, and 2 n^2 of work space for LAPACK's syevd.
         memory["items x items"] = (4 if solver == "admm" else 1) * n_items**2 * itemsize
         memory["items x tags"] += array if solver == "cg" else 0
     else:
@@ -290,8 +294,10 @@ def _work(X: Any, gram: str, size: FitSize, iterations: int) -> dict[str, float]
     # An eigendecomposition of n x n takes about 22 n^3 operations, at half the speed in double.
     work = {"dense": 4 * basis + 22.0 * n_tags**3, "sparse": 0.0, "count": 0.0}
     if solver == "admm":
+        # Three products of U with items x tags an iteration.
         work["dense"] += 22.0 * n_items**3 + 6 * n_items**2 * n_tags * iterations
     if gram == "dense":
+        # G F, and an items x tags array times V.
         work["dense"] += (2 * n_items**2 * n_tags + basis) * iterations
         work["count"] = _pair_count(X)
     else:
@@ -329,6 +335,7 @@ def _measured_sparse_rate(dtype: str, n_items: int) -> float:
     X = sp.csr_array((np.ones(count), items, np.arange(0, count + 1, 20)), shape=(n_items, n_items))
     gram = SparseGram(X, np.dtype(dtype))
     block = rng.random((n_items, 128)).astype(dtype)
+    # X'(X M) reads each entry twice for a column of M.
     return 2 * count * 128 / _best_time(lambda: gram.apply(block))
 
 

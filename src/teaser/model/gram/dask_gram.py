@@ -75,6 +75,7 @@ class DaskGram:
         """Return G W and the diagonal of G F DV', as `PairGram` says."""
         out = np.empty_like(F)
         diagonal = np.zeros(self.n_items, dtype=np.float64)
+        # F and DV are both sent, so a block has half as many columns.
         for columns in column_blocks(out.shape[1], 2 * self.n_items, self.dtype):
             sent = (*(np.ascontiguousarray(A[:, columns]) for A in (F, DV)), eta[columns], beta)
             both = self._total(_apply_pair, sent)
@@ -120,6 +121,7 @@ class DaskGram:
         workers, parts = self.cluster.workers(), self.X.parts
         ids = self.cluster.send(self.X.ids)
         ends = np.cumsum([size.interactions for size in self.X.sizes])
+        # Equal shares of the interactions: a partition goes where its last one falls.
         share = (ends - 1) * len(workers) // max(1, ends[-1])
         grams = []
         for k, part in enumerate(parts):
@@ -154,11 +156,13 @@ def _apply(gram: SparseGram, box: _Box) -> Array:
 
 def _apply_pair(gram: SparseGram, box: _Box) -> Array:
     product, diagonal = gram.apply_pair(*box.content)
+    # The diagonal is one more column, so that one sum over partitions adds both.
     return np.column_stack([product, diagonal])
 
 
 def _count(gram: SparseGram, box: _Box) -> Array:
     first, last = box.content
+    # G is symmetric: counted rows, transposed, are its columns.
     return gram.rows(first, last).T
 
 

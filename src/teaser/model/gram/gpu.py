@@ -111,6 +111,7 @@ class DeviceGram:
             block[user[some] - first, indices[some]] = values[some]
             for left in range(0, n_items, width):
                 tile = slice(left, left + width)
+                # X'X summed over blocks of users; a block of ones has no count above _USERS.
                 G[:, tile] += block.T @ block[:, tile]
         return cls(G)
 
@@ -149,6 +150,7 @@ class DeviceSparseGram:
         for first in range(0, columns, _COLUMNS):
             block = matrix[:, first : first + _COLUMNS]
             block = block.toarray() if is_sparse(block) else xp.ascontiguousarray(block)
+            # X M is users x columns: few columns bound its memory.
             out[:, first : first + _COLUMNS] = self.Xt @ (self.X @ block)
         return out
 

@@ -71,9 +71,12 @@ def _count(
 
     The first three are the arrays of X by item, the next three those of X by user.
     """
+    # float64 holds counts exactly below 2**53, whatever the type of G.
     row = np.zeros(G.shape[1], np.float64)
     for item in range(first, last):
         row[:] = 0
+        # Row i of X'X = sum of x_ui X_u over the users of i; in all, one addition for each
+        # ordered pair of items in a history: the sum of h^2 over users.
         for at in range(users_from[item], users_from[item + 1]):
             user = users[at]
             weight = sign if user_values is None else sign * user_values[at]

@@ -23,6 +23,7 @@ Array = NDArray[Any]
 
 # The number of leading eigenpairs that the preconditioner uses.
 RANK = 40
+# float32 holds whole numbers exactly up to here.
 _EXACT_COUNTS = 2**24
 # Columns of a block, and bytes of the sums of a band of users: they stay in a core's share of the
 # cache, and positions within a band fit in 16 bits.
@@ -103,6 +104,7 @@ class DenseGram:
         before = sp.csr_array((before.data, before.indices, before.indptr), shape=before.shape)
         before.resize(after.shape)
         changed = np.flatnonzero(np.diff((after != before).indptr))
+        # X'X is a sum over users of x_u'x_u: only the terms of changed users differ.
         _add_counts(self.G, before[changed], -1.0)
         _add_counts(self.G, after[changed], 1.0)
 
@@ -203,11 +205,13 @@ class SparseGram:
             here = DV[:, columns]
             both = np.empty((self.n_items, 2 * here.shape[1]), dtype=self.dtype)
             left, right = both[:, : here.shape[1]], both[:, here.shape[1] :]
+            # [F | W] side by side: one pass over X computes G F and G W.
             left[:] = F[:, columns]
             np.multiply(beta[:, None], here, out=right)
             np.subtract(left * eta[columns], right, out=right)
             both = self._multiply(both)
             out[:, columns] = both[:, here.shape[1] :]
+            # diag(G F DV') = the sum over columns b of (G F)_b * DV_b.
             diagonals[place] = np.einsum("ij,ij->i", both[:, : here.shape[1]], here)
 
         self._in_threads(work, range(len(starts)))
@@ -263,11 +267,13 @@ class ContentGram:
         self.weight = gram.dtype.type(weight)
         g, S = gram.diagonal(), sp.csr_array(S, dtype=gram.dtype)
         self.S, self.St = sparse_like(S, g), sparse_like(sp.csr_array(S.T.tocsr()), g)
+        # diag(S S'): the sum of squares of each row of S.
         squares = np.asarray(S.multiply(S).sum(axis=1)).ravel().astype(gram.dtype)
         self._diagonal: NDArray[Any] = g + self.weight * np.asarray(squares, like=g)
 
     def apply(self, matrix: Matrix) -> NDArray[Any]:
         """Return (G + weight S S') times a matrix."""
+        # S (S' M): S S' would be items x items.
         content = self.S @ (self.St @ matrix)
         dense = content.toarray() if is_sparse(content) else content
         out: NDArray[Any] = self.gram.apply(matrix) + self.weight * dense
@@ -281,12 +287,14 @@ class ContentGram:
 def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return about `rank` leading eigenvectors and eigenvalues of G by subspace iteration."""
     rank = min(rank, gram.n_items)
+    # The last columns converge slowest: ten are computed beyond those that are kept.
     width = min(rank + 10, gram.n_items)
     start = rng.standard_normal((gram.n_items, width)).astype(gram.dtype)
     Q = np.asarray(start, like=gram.diagonal())
     for _ in range(4):
         Q = np.linalg.qr(gram.apply(Q))[0]
     small = Q.T @ gram.apply(Q)
+    # Rayleigh-Ritz: Q'G Q is symmetric but for rounding; eigh sorts upwards, largest last.
     mu, W = np.linalg.eigh((small + small.T).astype(np.float64) / 2)
     lead = slice(width - rank, None)
     U = Q @ W[:, lead].astype(gram.dtype)
@@ -306,6 +314,7 @@ def kernels() -> ModuleType | None:
 def gram_bytes(n_users: int, n_items: int, n_interactions: int) -> int:
     """Return what a `SparseGram` holds of interactions that are all ones, by user and by item."""
     bands = 1 + n_users // _band_height(8)
+    # An interaction: 4 bytes by user, 2 by item. Then where rows begin, by user and by item.
     return 6 * n_interactions + 8 * n_users + 4 * bands * n_items
 
 
@@ -319,6 +328,7 @@ def product_bytes(n_users: int, n_items: int, n_columns: int, itemsize: int) -> 
 
 def _block_width(n_columns: int) -> int:
     """Return how many columns to take at once, so that all cores have some."""
+    # 16 columns of float32 are 64 bytes, a line of the cache.
     return max(16, min(_WIDEST, -(-n_columns // n_cores() // 16) * 16))
 
 
@@ -347,6 +357,7 @@ def _add_counts(G: NDArray[Any], X: sp.csr_array, sign: float, *, first: int = 0
         some = X if len(G) == X.shape[1] else X[:, first : first + len(G)]
         users = sp.csr_array(some.T)
         by_user, by_item = (_parts(M, np.dtype(np.float64)) for M in (X, users))
+        # Some 256 pieces: popular items take longer, and small pieces even out the threads.
         height = max(1, len(G) // 256)
 
         def work(start: int) -> None:

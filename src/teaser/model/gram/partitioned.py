@@ -79,6 +79,7 @@ class StreamedGram:
         out = np.zeros((self.n_items, int(matrix.shape[1])), dtype=self.dtype)
         for gram in self._grams():
             for columns in column_blocks(out.shape[1], self.n_items, self.dtype):
+                # Columns are the inner loop, so that no partition is read twice for a product.
                 out[:, columns] += gram.apply(matrix[:, columns])
         return out
 
@@ -220,6 +221,7 @@ def estimate_partitions(X: Interactions, gram: Any, size: FitSize, *, tol: float
 
 def column_blocks(columns: int, n_items: int, dtype: np.dtype[Any]) -> Iterator[slice]:
     """Cut columns into blocks of about 64 MB of items x columns."""
+    # At least the columns that SparseGram takes at once.
     width = max(64, _BLOCK_BYTES // (n_items * dtype.itemsize))
     for first in range(0, columns, width):
         yield slice(first, min(first + width, columns))

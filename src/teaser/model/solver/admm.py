@@ -39,15 +39,18 @@ def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None)
         else gram.apply(np.eye(gram.n_items, dtype=gram.dtype))
     )
     mu, U = scipy.linalg.eigh(G, check_finite=False, driver="evd")
+    # G is positive semidefinite: eigenvalues below zero are rounding.
     mu = np.maximum(mu, 0.0)[:, None]
     g = system.g
     rho = float(np.mean(g) + l1) if rho is None else rho
+    # In the bases of U and V, (G + l1 I) E K + l2 E is a product entry by entry.
     inverse = 1.0 / ((mu + l1) * system.eta + l2)
     GD = gram.apply(system.D)
     beta = np.zeros_like(g)
     gamma = np.zeros_like(g)
     F, true, iteration, best = np.zeros_like(B), np.inf, 0, np.inf
     for iteration in range(1, limits.max_iter + 1):
+        # (G + l1 I) E K + l2 E = G D + (G + l1 I) (beta * D) + rho (gamma + beta) * D
         right = (
             GD + gram.apply(system.scaled(beta)) + system.scaled(rho * (gamma + beta) + l1 * beta)
         )
@@ -56,6 +59,7 @@ def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None)
         diagonal = rowdot(F, system.DV)
         g_diagonal = rowdot(U @ (mu * Y), system.DV)  # diag(G E D')
         beta_was = beta
+        # With 2 rho, rho (gamma + beta) = alpha - g at the fixed point, where then A(E) = B.
         beta = (g_diagonal - g - rho * gamma + (l1 + rho) * diagonal) / (g + l1 + 2 * rho)
         # What the equation for E, solved for the earlier beta and gamma, leaves of A(E) - B.
         alpha = g_diagonal - g * diagonal
@@ -63,6 +67,7 @@ def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None)
         rest = gram.apply(system.scaled(apart))
         rest += system.scaled(l1 * apart + rho * (gamma + beta_was) - alpha + g)
         gamma = gamma + beta - diagonal
+        # The norm is the same in both bases, because V is orthogonal.
         residual = norm(np.asarray(rest)) / goal
         limits.report(iteration, residual)
         if not residual < 10 * best and rho > 1e-6 * g.mean():

@@ -107,10 +107,12 @@ class _Descent:
     def begin(self, F: Array, *, is_guess: bool) -> None:
         """Start at F; at F = 0 the residual R equals B."""
         if is_guess:
+            # <R, Z> has to fall to (_FAR tol)^2 of its value at F = 0, where R is B: squared norms.
             self.far = dot(self.R, self.precondition(self.R)) * (_FAR * self.tol) ** 2
         if not bool(F.any()):
             return
         AF = self.equation.operator(F)
+        # <F, B> / <F, A(F)> is the multiple of F at which the quadratic is smallest.
         scale = dot(F, self.R) / self._curvature(F, AF) if is_guess else 1.0
         _step(self.R.dtype.type(scale), F, AF, self.F, self.R)
         self._restart()
@@ -135,10 +137,12 @@ class _Descent:
         if self.P is None:
             self.P = Z
         else:
+            # P = Z + (<R, Z> / <R, Z> of the last step) P is conjugate to all earlier P.
             _turn(self.P, self.R.dtype.type(rz / self.rz), Z)
         self.rz, self.Z = rz, None
         del Z
         AP = self.equation.operator(self.P)
+        # <R, P> / <P, A(P)>, where <R, P> = <R, Z>: R is orthogonal to earlier directions.
         length = rz / self._curvature(self.P, AP)
         self.moved += length * norm(AP)
         self.residual = _step(self.R.dtype.type(length), self.P, AP, self.F, self.R) / self.goal
@@ -146,6 +150,7 @@ class _Descent:
 
     def refresh(self) -> None:
         """Recompute the residual where rounding may have moved it by more than a hundredth."""
+        # R is a sum of steps, each rounded to eps of its length; `moved` is the sum of lengths.
         rounding = 10 * np.finfo(self.R.dtype).eps * self.moved
         if rounding > 0.01 * self.residual * self.goal:
             self.R = self.equation.right_hand_side()

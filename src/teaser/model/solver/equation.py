@@ -40,17 +40,20 @@ class EncoderEquation:
         """
         system, gram = self.system, self.system.gram
         DV, eta = system.DV, system.eta
+        # diag(E D') = diag(F (D V)'), because V is orthogonal.
         beta = rowdot(F, DV)
         if isinstance(gram, PairGram):
             out, diagonal = gram.apply_pair(F, DV, eta, beta)
         else:
             out = gram.apply(F)
+            # diag(G E D') = diag(G F (D V)'), read before `out` is overwritten.
             diagonal = rowdot(out, DV)
             removed = gram.apply(system.scaled(beta))
             for rows in chunks(F):  # G W = G F diag(eta) - G diag(beta) D V
                 out[rows] *= eta
                 out[rows] -= removed[rows] @ system.V
             del removed
+        # l1 F Diag(eta) + l2 F: what l1 W and l2 E contribute of F.
         own = self.l1 * eta + self.l2
         # alpha + l1 beta: what l1 W adds of beta DV is taken out here too.
         taken = diagonal + (self.l1 - system.g) * beta

@@ -92,6 +92,7 @@ def _sweep(A: Array) -> Array | None:
         P = _invert_whole(np.triu(A[own, own]) + np.triu(A[own, own], 1).T)
         if P is None:
             return None
+        # Zeros in the block's own rows: A - W B' then leaves its rows and columns as they are.
         B = np.concatenate([A[:first, own], np.zeros_like(P), A[own, own.stop :].T])
         W = B @ P
         for start in range(0, n, _PIVOT):
@@ -110,6 +111,7 @@ def item_weights(C: Array) -> Array:
     These are the weights that predict each item best from all others, where C is the inverse of
     X'X and its penalties.
     """
+    # Column j is divided by C_jj; copied, because the division overwrites the diagonal.
     C /= -C.diagonal().copy()
     np.fill_diagonal(C, 0.0)
     return C

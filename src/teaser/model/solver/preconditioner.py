@@ -42,6 +42,7 @@ class Preconditioner:
     def build(cls, system: System, *, l1: float, l2: float) -> "Preconditioner":
         """Prepare the formulas for two penalties."""
         U, mu, eta, dtype = system.U, system.mu, system.eta, system.gram.dtype
+        # diag(G - U Diag(mu) U'); U and mu are approximate, so entries may be below zero.
         left = np.maximum(system.g - (np.square(U.astype(np.float64)) * mu).sum(axis=1), 0.0)
         t = (left + l1).astype(dtype)
         upper = np.triu_indices(len(mu))
@@ -50,8 +51,10 @@ class Preconditioner:
         for rows in blocks(system.DV):
             squared = np.square(system.DV[rows])
             inverse = 1 / (np.outer(t[rows], eta) + dtype.type(l2))
+            # Column b: the upper triangle of U' Diag(1 / (eta_b t + l2)) U, which is symmetric.
             inner += (U[rows][:, upper[0]] * U[rows][:, upper[1]]).T @ inverse
             inside[rows] = rowdot(inverse, squared)
+            # (g_i + l1) D_i ((g_i + l1) K + l2 I)^-1 D_i', from 0 to 1.
             whole = system.g[rows] + dtype.type(l1)
             leverage[rows] = whole * rowdot(1 / (np.outer(whole, eta) + dtype.type(l2)), squared)
         core = np.empty((len(eta), len(mu), len(mu)), dtype=dtype, like=t)
@@ -62,8 +65,10 @@ class Preconditioner:
             middle[:, upper[0], upper[1]] = inner.T[some]
             middle[:, upper[1], upper[0]] = inner.T[some]
             identity = np.asarray(np.eye(len(mu)), like=t)
+            # Woodbury: root (I + root U' Diag(1 / (eta_b t + l2)) U root)^-1 root, rank x rank.
             core[some] = np.linalg.inv(identity + middle * scale) * scale
         own = np.maximum(1.0 - 2.0 * leverage, 0.0) * (system.g - left) - t
+        # Sherman-Morrison: own / (1 + own D_i level^-1 D_i'), the bottom kept positive.
         weight = own / np.maximum(1.0 + own * inside, np.finfo(dtype).eps)
         sink, lift = np.maximum(weight, 0.0), np.maximum(-weight, 0.0)
         return cls(system, l2, t, core, sink.astype(dtype), lift.astype(dtype))
@@ -76,6 +81,7 @@ class Preconditioner:
         for rows in blocks(R):
             out[rows] = self._own(R[rows], rows)
             seen += U[rows].T @ out[rows]
+        # core[b] times column b of U' out, for all tags b at once (rank x tags).
         spread = np.einsum("brs,sb->rb", self.core, seen)
         for rows in blocks(R):
             part = out[rows]

@@ -101,6 +101,7 @@ def prepare(
     gram: Gram, D: sp.csr_array, *, solver: str, rng: int | np.random.Generator | None
 ) -> System:
     """Return what all penalties share, with the eigenpairs of G that the solver wants."""
+    # ADMM has no preconditioner: it decomposes the whole of G.
     rank = RANK if solver == "cg" else 0
     return System.build(gram, D, rank=rank, rng=np.random.default_rng(rng))
 

@@ -53,10 +53,12 @@ class System:
     def right_hand_side(self) -> Array:
         """Return B V = P(G) D V."""
         if isinstance(self.gram, PairGram):
+            # G (D V) - g * (D V); such a G takes less time than a product with V.
             B = self.gram.apply(self.DV)
             each_block(lambda rows: _subtract_scaled(B[rows], self.g[rows], self.DV[rows]), B)
             return B
         B = self.gram.apply(self.D)
+        # P(G) D = G D - g * D, which differs from G D at the entries of D only.
         B[self.row_of, self.D.indices] -= self.D.data * self.g[self.row_of]
         return np.asarray(B @ self.V, like=self.g)
 
@@ -81,6 +83,7 @@ def _basis(D: sp.csr_array, g: Array, dtype: np.dtype[Any]) -> dict[str, Any]:
     K = (D.T @ D).toarray().astype(np.float64)
     eta, V = np.linalg.eigh(np.asarray(K, like=g))
     V = V.astype(dtype, order="C")
+    # K is positive semidefinite: eigenvalues below zero are rounding.
     eta = np.maximum(eta, 0.0).astype(dtype)
     row_of = np.asarray(np.repeat(np.arange(D.shape[0]), np.diff(D.indptr)), like=g)
     D = sparse_like(D, g)
