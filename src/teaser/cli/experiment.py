@@ -35,7 +35,7 @@ Quick = Annotated[bool, typer.Option("--quick", help="A small run, named NAME-qu
 def evaluate(
     study: StudyFile, *, data: Data = Path("data"), folder: Results = None, quick: Quick = False
 ) -> None:
-    """Tune, test and compare the models of a study; a stopped run is resumed."""
+    """Choose parameters, test and compare the models of a study; a stopped run is resumed."""
     from teaser.evaluate.study.plan import Study
     from teaser.evaluate.study.run import run_study
 

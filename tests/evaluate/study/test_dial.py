@@ -147,11 +147,11 @@ def test_the_most_tags_near_the_best_are_recommended() -> None:
 
 def test_a_senseless_grid_is_refused() -> None:
     wrong: dict[str, dict[str, Any]] = {
-        "at least one k": {"k": ()},
-        "l1 must be numbers above 0, found 0.0": {"l1": (5.0, 0.0)},
-        "l2 must be numbers above 0, found -1.0": {"l2": (-1.0,)},
-        "k must be numbers above 0, found 'a'": {"k": ("a",)},
-        "k must be numbers above 0, found inf": {"k": (np.inf,)},
+        "at least one remainder_l2": {"remainder_l2": ()},
+        "l2_weights must be numbers above 0, found 0.0": {"l2_weights": (5.0, 0.0)},
+        "l2_encoder must be numbers above 0, found -1.0": {"l2_encoder": (-1.0,)},
+        "remainder_l2 must be numbers above 0, found 'a'": {"remainder_l2": ("a",)},
+        "remainder_l2 must be numbers above 0, found inf": {"remainder_l2": (np.inf,)},
     }
     for said, given in wrong.items():
         with pytest.raises(ParameterError, match=said):

@@ -94,7 +94,8 @@ def test_a_slip_is_named_with_the_file(tmp_path: Path) -> None:
         ("l2_weights = [10, 100, 1000]", "l2_weights = []", "grid.l2_weights is empty"),
         ("tol = 1e-2", "l2_weights = 4", "l2_weights both as a parameter and in the grid"),
         ('"TEASER", "EASE"]', '"TEASR", "EASE"]', "'TEASR', which is not above it.*TEASER"),
-        ('"TEASER", "EASE"]', '"TEASER"]\ngrid = { a = [1] }', "cannot have a grid"),
+        ('"TEASER", "EASE"]', '"TEASER", "EASE"]\ngrid = { a = [1] }', "cannot have a grid"),
+        ('"TEASER", "EASE"]', '"TEASER"]', "Product and 1 parts"),
         ("[split]", "[spilt]", "no entry 'spilt'.*split"),
         ("tags = [1]", "scales = ['robst']", "'robst'.*robust"),
         (
