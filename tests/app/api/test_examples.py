@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from teaser.app.api import person_responses, reason_responses, responses
 from teaser.app.api.examples import Schema, example_of
 
 
@@ -32,3 +33,21 @@ def test_plain_models_have_no_example_in_their_schema() -> None:
         tag: str
 
     assert "examples" not in Plain.model_json_schema()
+
+
+def test_every_response_has_an_example_that_is_valid_and_whole() -> None:
+    modules = (responses, person_responses, reason_responses)
+    found = [
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, BaseModel)
+        if kind.__module__ == module.__name__
+    ]
+    assert len(found) > 24
+    for kind in found:
+        schema = kind.model_json_schema(mode="serialization")
+        assert set(schema["required"]) == set(schema["properties"]), kind
+        assert schema["examples"], kind
+        for example in schema["examples"]:
+            assert kind.model_validate(example).model_dump(mode="json") == example, kind
