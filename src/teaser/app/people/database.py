@@ -93,7 +93,9 @@ def _engine(url: str) -> Engine:
         is_file = url.startswith("sqlite")
         engine = create_engine(url, pool_pre_ping=not is_file, pool_size=10, max_overflow=30)
     except (SQLAlchemyError, ImportError) as error:
-        raise StoreError(f"The database URL cannot be used: {error}.") from error
+        raise StoreError(
+            f"The database URL cannot be used: {error}. Use sqlite:///file or postgresql://..."
+        ) from error
     if engine.dialect.name == "sqlite":
         hooks.listen(engine, "connect", _prepare_sqlite)
         hooks.listen(engine, "begin", _begin_sqlite)
