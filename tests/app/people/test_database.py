@@ -234,3 +234,9 @@ class TestMaking:
     def test_a_place_that_is_none_is_said(self) -> None:
         with pytest.raises(StoreError, match="No such file or directory"):
             Database("sqlite:////nowhere/at/all/people.db").make()
+
+
+def test_a_database_of_another_kind_is_refused_with_those_that_can_be_used() -> None:
+    for url in ("mysql://host/db", "nonsense"):
+        with pytest.raises(StoreError, match=r"sqlite:///file or postgresql://"):
+            Database(url)
