@@ -48,3 +48,13 @@ def random_problem(seed: int, *, awkward: bool = True) -> tuple[Array, Array]:
         X[7] = 0.0  # a user without history
         D = np.column_stack([D, rng.random(n_items)])  # a real-valued column
     return X, D
+
+
+def slow_nearest(G: Array, m: int) -> list[list[int]]:
+    """The neighbours of each item, every pair one at a time."""
+    out = []
+    for j in range(len(G)):
+        others = [i for i in range(len(G)) if i != j and G[i, j] > 0]
+        cosine = {i: round(G[i, j] / np.sqrt(G[i, i] * G[j, j]), 6) for i in others}
+        out.append(sorted(sorted(others, key=lambda i: (-cosine[i], i))[:m]))
+    return out

@@ -24,6 +24,7 @@ from teaser.model.extensions.learned_decoder import (
 from teaser.model.extensions.options import (
     OPTIONS,
     check_options,
+    complete_saved,
     read_parameters,
 )
 from teaser.model.extensions.remainder import (
@@ -296,7 +297,7 @@ class Teaser(EncoderModel):
         return {
             **super().describe(),
             **self._solver_report(),
-            "remainder": describe_remainder(self.remainder_),
+            "remainder": describe_remainder(self.remainder_, self.remainder),
         }
 
     def pack(self) -> Packed:
@@ -320,6 +321,11 @@ class Teaser(EncoderModel):
             raise ValueError("its parts are of different sizes")
         if not np.isfinite(self.residual_):
             raise ValueError("its residual is not finite")
+
+    @classmethod
+    def complete(cls, saved: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return saved parameters with the options of today; see `complete_saved`."""
+        return complete_saved(saved)
 
     @classmethod
     def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -209,7 +209,7 @@ class TestFit:
     @pytest.mark.parametrize(
         ("how", "named"),
         [
-            ({"remainder": Remainder(l2=100.0)}, "remainder"),
+            ({"remainder": Remainder(neighbours=None, l2=100.0)}, "remainder"),
             ({"sparse": SparseEncoder(density=0.3)}, "sparse"),
             ({"decoder": LearnedDecoder()}, "decoder"),
         ],

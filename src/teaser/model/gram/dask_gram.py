@@ -19,7 +19,7 @@ from teaser.data.reading.partitions import Interactions, PartSize, Reader
 from teaser.errors import ClusterError
 from teaser.model.gram.blocks import Matrix
 from teaser.model.gram.dask_cluster import Cluster, LostError
-from teaser.model.gram.operator import DenseGram, SparseGram
+from teaser.model.gram.operator import DenseGram, SparseGram, sorted_rows
 from teaser.model.gram.partitioned import column_blocks
 
 Array = NDArray[Any]
@@ -83,6 +83,10 @@ class DaskGram:
             diagonal += both[:, -1]
         return out, diagonal.astype(self.dtype)
 
+    def row_block(self, first: int, last: int) -> sp.csr_array:
+        """Return rows `first` to `last` of G, sparse, the sum over partitions."""
+        return sorted_rows(self._total(_row_block, (first, last)), self.dtype)
+
     def diagonal(self) -> Array:
         """Return diag(G), which was counted when the data set was made."""
         return self.X.item_counts.astype(self.dtype)
@@ -94,7 +98,7 @@ class DaskGram:
             G[:, rows] = self._total(_count, (rows.start, rows.stop))
         return DenseGram(G)
 
-    def _total(self, work: Callable[..., Array], sent: Any) -> Array:
+    def _total(self, work: Callable[..., Matrix], sent: Any) -> Matrix:
         """Return the sum over partitions of what `work` makes of them and of `sent`."""
         for attempt in range(_ATTEMPTS):
             try:
@@ -105,7 +109,7 @@ class DaskGram:
                     self.cluster.submit(work, gram, shared, of=part)
                     for part, gram in zip(self.X.parts, self._grams, strict=True)
                 ]
-                return np.asarray(self.cluster.result(self._reduce(futures)))
+                return self.cluster.result(self._reduce(futures))
             except LostError:
                 # What was sent lived on workers only: begin this block again with all of it,
                 # once the scheduler has noticed who is gone.
@@ -166,5 +170,9 @@ def _count(gram: SparseGram, box: _Box) -> Array:
     return gram.rows(first, last).T
 
 
-def _add(one: Array, other: Array) -> Array:
+def _row_block(gram: SparseGram, box: _Box) -> sp.csr_array:
+    return gram.row_block(*box.content)
+
+
+def _add(one: Matrix, other: Matrix) -> Matrix:
     return one + other

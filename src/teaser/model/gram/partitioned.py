@@ -31,7 +31,14 @@ from teaser.model.gram.cost import (
     memory_of_machine,
     say_bytes,
 )
-from teaser.model.gram.operator import DenseGram, Gram, SparseGram, _add_counts, gram_bytes
+from teaser.model.gram.operator import (
+    DenseGram,
+    Gram,
+    SparseGram,
+    _add_counts,
+    gram_bytes,
+    sorted_rows,
+)
 
 # Bytes that decoding a row takes at the peak, measured with ids that are texts.
 _READ_BYTES = 400
@@ -95,6 +102,13 @@ class StreamedGram:
                 out[:, columns] += product
                 diagonal += part
         return out, diagonal.astype(self.dtype)
+
+    def row_block(self, first: int, last: int) -> sp.csr_array:
+        """Return rows `first` to `last` of G, sparse, the sum over partitions."""
+        total = sp.csr_array((last - first, self.n_items), dtype=self.dtype)
+        for gram in self._grams():
+            total = total + gram.row_block(first, last)
+        return sorted_rows(total, self.dtype)
 
     def diagonal(self) -> NDArray[Any]:
         """Return diag(G), which was counted when the data set was made."""
