@@ -76,7 +76,12 @@ def test_one_inverse_serves_all_penalties_on_the_encoder(
     fits = SharedFits(dataset)
     pairs = [(5.0, 20.0), (10.0, 15.0), (5.0, 40.0)]
     for (l1, k), l2 in itertools.product(pairs, (5.0, 50.0)):
-        named = {"l2_weights": l1, "remainder": Remainder(l2=k), "l2_encoder": l2, **EXACT}
+        named = {
+            "l2_weights": l1,
+            "remainder": Remainder(neighbours=None, l2=k),
+            "l2_encoder": l2,
+            **EXACT,
+        }
         found = fits.fit(Teaser(**named))
         alone = Teaser(**named).fit(dataset)
         inverted.pop()  # that of the model alone
@@ -91,13 +96,15 @@ def test_ease_of_the_same_ridge_needs_no_inverse_of_its_own(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fits = SharedFits(dataset)
-    fits.fit(Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0)))
+    fits.fit(Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0)))
     wanted = EASE(l2_weights=25.0).fit(dataset)
     with monkeypatch.context() as patch:
         patch.setattr(ease, "invert", lambda _: pytest.fail("an inverse was made again"))
         found = fits.fit_ease(25.0)
     other = fits.fit_ease(30.0)
-    fits.fit(Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0), content_weight=9.0))
+    fits.fit(
+        Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0), content_weight=9.0)
+    )
     plain = fits.fit_ease(25.0)
     another = EASE(l2_weights=30.0).fit(dataset)
     for model, expected in ((found, wanted), (plain, wanted), (other, another)):
@@ -107,7 +114,7 @@ def test_ease_of_the_same_ridge_needs_no_inverse_of_its_own(
 
 def test_a_system_without_a_remainder_is_not_taken_for_one_with(dataset: Dataset) -> None:
     fits = SharedFits(dataset)
-    for k in (None, Remainder(l2=20.0), None):
+    for k in (None, Remainder(neighbours=None, l2=20.0), None):
         found = fits.fit(Teaser(l2_weights=5.0, remainder=k))
         assert isinstance(found, Teaser)
         assert found.has_remainder == (k is not None)

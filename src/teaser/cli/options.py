@@ -13,6 +13,7 @@ from rich.markup import escape
 from typer.models import OptionInfo
 
 from teaser.errors import ParameterError
+from teaser.model.extensions.options import build_options
 from teaser.model.teaser import Teaser
 
 Folder = Annotated[Path, typer.Argument(help="A folder that prepare or fit wrote.")]
@@ -143,7 +144,8 @@ def build(kind: type[Any], given: Mapping[str, Any]) -> Any:
             continue
         entries = {entry: given[f"{name}_{entry}"] for entry in _parameters(extension)}
         entries = {entry: value for entry, value in entries.items() if value is not None}
-        arguments[name] = extension(**entries) if entries or given[name] else None
+        is_on = bool(entries) or given[name]
+        arguments[name] = build_options(extension, entries) if is_on else None
     return kind(**arguments)
 
 

@@ -256,7 +256,7 @@ def test_settings_that_make_no_sense_are_refused_before_any_work(dataset: Datase
         for work in (Teaser(decoder=options).estimate, Teaser(decoder=options).fit):
             with pytest.raises(ParameterError, match=said):
                 work(dataset)
-    both = Teaser(decoder=LearnedDecoder(), remainder=Remainder())
+    both = Teaser(decoder=LearnedDecoder(), remainder=Remainder(neighbours=None))
     with pytest.raises(ParameterError, match="together with decoder"):
         both.fit(dataset)
 

@@ -302,7 +302,9 @@ def test_a_share_that_makes_no_sense_is_refused_before_any_work(dataset: Dataset
 
 def test_a_remainder_and_a_sparse_encoder_are_refused_together(dataset: Dataset) -> None:
     with pytest.raises(ParameterError, match="together with sparse"):
-        Teaser(sparse=SparseEncoder(density=0.1), remainder=Remainder(l2=100.0)).estimate(dataset)
+        Teaser(
+            sparse=SparseEncoder(density=0.1), remainder=Remainder(neighbours=None, l2=100.0)
+        ).estimate(dataset)
 
 
 def test_all_entries_are_the_dense_solution(dataset: Dataset) -> None:

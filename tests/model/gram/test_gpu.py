@@ -13,9 +13,13 @@ import teaser
 from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Teaser
 from teaser.errors import ParameterError, ResourceError
 from teaser.model.extensions import remainder
+from teaser.model.extensions.neighbours import Neighbours, fit_neighbours
 from teaser.model.gram import gpu as device
 from teaser.model.gram.blocks import sparse_like
 from teaser.model.gram.operator import DenseGram
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Limits
 
 
 def is_available() -> bool:
@@ -136,7 +140,10 @@ def test_scores_of_batches_are_those_of_the_cpu(wide: Dataset) -> None:
 @needs_gpu
 @pytest.mark.parametrize("content_weight", [0.0, 2.5])
 def test_a_remainder_found_there_is_that_of_the_cpu(wide: Dataset, content_weight: float) -> None:
-    settings: dict[str, Any] = {"remainder": Remainder(l2=300.0), "content_weight": content_weight}
+    settings: dict[str, Any] = {
+        "remainder": Remainder(neighbours=None, l2=300.0),
+        "content_weight": content_weight,
+    }
     for dtype, tol, within in (("float64", 1e-10, 1e-8), ("float32", 1e-5, 1e-4)):
         here = Teaser(**settings, tol=tol, dtype=dtype).fit(wide)
         there = Teaser(**settings, tol=tol, dtype=dtype, device="cuda").fit(wide)
@@ -148,21 +155,60 @@ def test_a_remainder_found_there_is_that_of_the_cpu(wide: Dataset, content_weigh
 
 
 @needs_gpu
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+@pytest.mark.parametrize("content_weight", [0.0, 2.5])
+def test_neighbours_found_there_are_those_of_the_cpu(
+    wide: Dataset, gram: str, content_weight: float
+) -> None:
+    model = Teaser(gram=gram, content_weight=content_weight, dtype="float64", tol=1e-8)
+    equation = EncoderEquation(model.prepare(wide), 5.0, 50.0)
+    E = conjugate_gradients(equation, Limits(tol=1e-10, max_iter=200)).encoder
+    D = sp.csr_array(equation.system.D)
+    options = Remainder(l2=20.0, neighbours=15)
+    model.device = "cuda"
+    there = model.prepare(wide).gram
+    for encoder in (E, sp.csr_array(np.where(np.abs(E) > np.median(np.abs(E)), E, 0))):
+        how: dict[str, Any] = {"l1": 5.0, "options": options}
+        here = fit_neighbours(equation.system.gram, encoder, D, **how)
+        found = fit_neighbours(there, encoder, D, **how)
+        assert_array_equal(found.indices, here.indices)
+        assert_allclose(found.toarray(), here.toarray(), atol=1e-8)
+    system = model.prepare(wide)
+    on_gpu, on_cpu = (
+        Neighbours.build(one.gram, 15, penalty=np.full(wide.n_items, 5.0))
+        for one in (system, equation.system)
+    )
+    rights = (
+        device.to_host(
+            system.rotate_back(on_gpu.right_hand_side(system, on_gpu.remainder(E, D, 20.0)))
+        ),
+        equation.system.rotate_back(
+            on_cpu.right_hand_side(equation.system, on_cpu.remainder(E, D, 20.0))
+        ),
+    )
+    assert_allclose(*rights, atol=1e-8 * np.abs(rights[1]).max())
+
+
+@needs_gpu
 def test_what_is_prepared_there_is_shared_and_left_alone(wide: Dataset) -> None:
-    first = Teaser(remainder=Remainder(l2=300.0), tol=1e-5, device="cuda")
+    first = Teaser(remainder=Remainder(neighbours=None, l2=300.0), tol=1e-5, device="cuda")
     system: Any = first.prepare(wide)
     kept = device.to_host(system.inverse)
     first.fit(wide, system=system)
     assert_array_equal(device.to_host(system.inverse), kept)
-    again = Teaser(remainder=Remainder(l2=300.0), tol=1e-5, device="cuda").fit(wide, system=system)
+    again = Teaser(remainder=Remainder(neighbours=None, l2=300.0), tol=1e-5, device="cuda").fit(
+        wide, system=system
+    )
     assert_allclose(again.remainder_, first.remainder_, atol=1e-6)
 
 
 @needs_gpu
 @pytest.mark.parametrize("share", [1.0, 0.9])
 def test_scores_with_a_remainder_are_those_of_the_cpu(wide: Dataset, share: float) -> None:
-    model = Teaser(remainder=Remainder(l2=300.0, share=share), device="cuda").fit(wide)
-    here = Teaser(remainder=Remainder(l2=300.0))
+    model = Teaser(remainder=Remainder(neighbours=None, l2=300.0, share=share), device="cuda").fit(
+        wide
+    )
+    here = Teaser(remainder=Remainder(neighbours=None, l2=300.0))
     here.__dict__.update(model.__dict__, device="cpu")
     presses = [{"town=Ghent": 3}] * 200
     assert_allclose(
@@ -179,7 +225,7 @@ def test_a_remainder_that_does_not_fit_on_the_gpu_is_refused(
 ) -> None:
     monkeypatch.setattr(remainder, "free_memory", lambda: 10**4)
     with pytest.raises(ResourceError, match=r"for 3 items x items arrays .* this GPU has 10 kB"):
-        Teaser(remainder=Remainder(l2=5.0), device="cuda").fit(wide)
+        Teaser(remainder=Remainder(neighbours=None, l2=5.0), device="cuda").fit(wide)
 
 
 @needs_gpu

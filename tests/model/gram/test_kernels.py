@@ -82,6 +82,20 @@ def test_sums_replace_what_is_there_or_are_added_to_it(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_squares_are_the_rows_and_columns_of_a_symmetric_matrix(shape: str) -> None:
+    X = interactions(shape)
+    G = (X.T @ X).toarray()
+    upper = sp.csr_array(np.triu(G))
+    rng = np.random.default_rng(0)
+    # One and two places: rows are long beside them, and looked up; fifteen: rows are read through.
+    for size in (1, 2, 15):
+        places = np.stack([rng.permutation(37)[:size] for _ in range(6)])
+        out = np.zeros((6, size, size))
+        kernels.squares(upper.indptr, upper.indices, upper.data, places, out)
+        assert_allclose(out, G[places[:, :, None], places[:, None, :]])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_rows_of_the_gram_are_counted_by_themselves(shape: str) -> None:
     X = interactions(shape)
     found = SparseGram(X, KINDS[1]).rows(5, 19)

@@ -87,5 +87,34 @@ def _count(
             G[item, k] += row[k]
 
 
+def _squares(indptr: Array, indices: Array, values: Array, places: Array, out: Array) -> None:
+    """Make out[b] the rows and columns places[b] of a symmetric matrix, which is zero before.
+
+    The first three arrays are those of its upper triangle, the columns of each row sorted.
+    """
+    where = np.full(indptr.size - 1, -1, np.int64)
+    size = places.shape[1]
+    for b in range(places.shape[0]):
+        for k in range(size):
+            where[places[b, k]] = k
+        for k in range(size):
+            first, last = indptr[places[b, k]], indptr[places[b, k] + 1]
+            if last - first < 16 * size:
+                for at in range(first, last):
+                    other = where[indices[at]]
+                    if other >= 0:
+                        out[b, k, other] = out[b, other, k] = values[at]
+                continue
+            # A long row: each of the few columns is looked up by bisection.
+            for other in range(size):
+                column = places[b, other]
+                at = first + np.searchsorted(indices[first:last], column)
+                if at < last and indices[at] == column:
+                    out[b, k, other] = out[b, other, k] = values[at]
+        for k in range(size):
+            where[places[b, k]] = -1
+
+
 gather = compiled(_gather)
+squares = compiled(_squares)
 count = compiled(_count)

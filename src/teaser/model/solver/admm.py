@@ -51,10 +51,11 @@ def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None)
     rho = float(np.mean(g + extra) + l1) if rho is None else rho
     # In the bases of U and V, (G + L) E K + l2 E is a product entry by entry.
     inverse = 1.0 / ((mu + l1) * system.eta + l2)
-    GD = gram.apply(system.scaled(system.column_weight))
-    if equation.explained is not None:
-        GD -= equation.explained
     gc = g * system.column_weight  # diag(G C)
+    if equation.right is None:
+        GD = gram.apply(system.scaled(system.column_weight))
+    else:  # another right-hand side is P(G C) D in the place of that of the system
+        GD = np.asarray(system.rotate_back(B) + system.scaled(gc))
     beta = np.zeros_like(g)
     gamma = np.zeros_like(g)
     F, true, iteration, best = np.zeros_like(B), np.inf, 0, np.inf
