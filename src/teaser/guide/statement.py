@@ -70,7 +70,8 @@ def undo_presses(
 ) -> dict[Tag, int]:
     """Return the presses behind "not really": as many as bring each affinity to 0 or beyond.
 
-    The affinity of a tag with near-equal ones is the sum of theirs; the tag alone is pressed.
+    The affinity of a tag with near-equal ones is the sum of theirs, presses on the others
+    included; the tag alone is pressed.
 
     If all remaining presses do not reach 0, they are all returned: `statements` does not state a
     tag that was pressed against. A tag without remaining presses is left out.
@@ -86,14 +87,12 @@ def undo_presses(
     step
         How far one press moves an affinity.
     """
-    found = {}
-    sums = {
-        learned.tags[j]: float(learned.values[places].sum())
-        for places in groups(learned)
-        for j in places
-    }
+    found, pressed = {}, presses or {}
+    together = {learned.tags[j]: places for places in groups(learned) for j in places}
     for tag in statement.tags:
-        a, now = statement.leaning * sums[tag], (presses or {}).get(tag, 0)
+        places, now = together[tag], pressed.get(tag, 0)
+        others = sum(pressed.get(learned.tags[j], 0) for j in places) - now
+        a = statement.leaning * (float(learned.values[places].sum()) + step * others)
         # Rounding may lift n presses slightly above n.
         wanted = max(1, math.ceil(a / step - 1e-9))
         steps = -statement.leaning * min(MAX_PRESSES, wanted) - now
@@ -117,15 +116,14 @@ def say(statement: Statement) -> str:
 def _leanings(profile: Profile) -> list[tuple[Tag, float]]:
     """Return the affinities that may be stated: the sum of each group of near-equal tags.
 
-    A group has the name of its tag that leans most in the direction of the sum. Groups whose net
-    presses go against their sum are left out.
+    A group has the name of its tag that leans most in the direction of the sum. Groups of which a
+    tag was pressed against the sum are left out.
     """
-    pressed = {tag: steps for tag, steps in profile.presses.items() if steps}
     found = []
     for places in groups(profile):
         total = float(profile.values[places].sum())
-        steps = sum(pressed.get(profile.tags[j], 0) for j in places) if pressed else 0
-        if total and steps * total >= 0:
+        pressed = [profile.presses.get(profile.tags[j], 0) for j in places]
+        if total and all(steps * total >= 0 for steps in pressed):
             first = max(places, key=lambda j: math.copysign(1.0, total) * profile.values[j])
             found.append((profile.tags[first], total))
     return found

@@ -258,7 +258,7 @@ class TagScores(Model, abstract=True):
             span = slice(rows.indptr[user], rows.indptr[user + 1])
             if self.remainder_ is not None:
                 seen, strengths = rows.indices[span], rows.data[span]
-                out[user] = viewed_sum(self.remainder_, seen, strengths, rows.shape[1])
+                out[user] = viewed_sum(self.remainder_, seen, rows.shape[1], strengths)
         return out
 
     def user_states(
@@ -334,4 +334,4 @@ class TagScores(Model, abstract=True):
     def _viewed(self, state: UserState) -> Array:
         if self.remainder_ is None:
             return np.zeros(len(self.items_))
-        return viewed_sum(self.remainder_, state.seen, state.strengths, len(self.items_))
+        return viewed_sum(self.remainder_, state.seen, len(self.items_), state.strengths)

@@ -192,7 +192,7 @@ def split_scores(
         out[:-1, user] = tags.T
         out[PARTS.index("general"), user] += state.offset
         if R is not None:
-            viewed = viewed_sum(R, state.seen, state.strengths, n_items)
+            viewed = viewed_sum(R, state.seen, n_items, state.strengths)
             out[-1, user] = state.viewed_weight * viewed[own]
     out[:, ~listed] = 0.0
     return ScoreParts(out, listed)

@@ -343,7 +343,9 @@ def check_system(system: System, shape: tuple[int, int], ridge: float | None) ->
         )
 
 
-def viewed_sum(R: RemainderMatrix, places: Array, strengths: Array, n_items: int) -> Array:
+def viewed_sum(
+    R: RemainderMatrix, places: Array, n_items: int, strengths: Array | None = None
+) -> Array:
     """Return sum_i x_i R_ij over a history for every item j (n_items), in double precision.
 
     Items beyond those of R, which were added after the fit, add nothing and get nothing.
@@ -351,12 +353,14 @@ def viewed_sum(R: RemainderMatrix, places: Array, strengths: Array, n_items: int
     Parameters
     ----------
     places, strengths
-        The positions of the history's items, and x, the strength of each.
+        The positions of the history's items, and x, the strength of each; 1 by default.
     """
     out = np.zeros(n_items)
     width = R.shape[1]
     is_known = places < R.shape[0]
-    rows, x = R[places[is_known]], np.asarray(strengths[is_known], dtype=np.float64)
+    rows, x = R[places[is_known]], np.ones(int(is_known.sum()))
+    if strengths is not None:
+        x = strengths[is_known].astype(np.float64)
     if isinstance(R, np.ndarray):
         weighted = rows if (x == 1).all() else x[:, None] * rows
         out[:width] = weighted.sum(axis=0, dtype=np.float64)
