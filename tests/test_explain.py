@@ -14,9 +14,7 @@ from teaser.explain import (
     Viewed,
     ViewedReason,
     affinity_text,
-    all_reasons,
-    by_item,
-    by_tag,
+    find_contributions,
     main_reasons,
     number_features,
     sum_impacts,
@@ -105,7 +103,7 @@ def test_match_falls_with_rank_from_at_most_one(model: Teaser, history: list[str
 
 def test_reasons_are_the_five_largest_shares_of_at_least_a_twentieth() -> None:
     a = np.array([0.9, -0.6, 0.3, 0.02, 0.5, 0.4])
-    every = all_reasons(a, np.arange(6), np.ones(6), TAGS)
+    every = find_contributions(a, np.arange(6), np.ones(6), TAGS).reasons()
     shown = main_reasons(every)
 
     def named(reasons: Sequence[AnyReason]) -> list[str]:
@@ -119,14 +117,17 @@ def test_reasons_are_the_five_largest_shares_of_at_least_a_twentieth() -> None:
 
 
 def test_a_contribution_carries_the_weight_of_the_item() -> None:
-    (reason,) = all_reasons(np.array([0.5]), np.array([0]), np.array([0.25]), TAGS)
+    parts = find_contributions(np.array([0.5]), np.array([0]), np.array([0.25]), TAGS)
+    (reason,) = parts.reasons()
     assert isinstance(reason, Reason)
     assert reason.contribution == 0.125
     assert reason.affinity == 0.5
 
 
 def test_an_item_without_tags_has_no_reasons() -> None:
-    assert all_reasons(np.ones(6), np.array([], int), np.array([]), TAGS) == ()
+    parts = find_contributions(np.ones(6), np.array([], int), np.array([]), TAGS)
+    assert parts.reasons() == ()
+    assert (parts.by_tag(), parts.by_item(), parts.total) == ({}, {}, 0.0)
 
 
 def test_impacts_weigh_affinities_by_how_many_items_carry_the_tag() -> None:
@@ -191,9 +192,10 @@ def test_impacts_are_shares_of_the_features() -> None:
 def test_both_kinds_of_reasons_compete_by_share() -> None:
     tags = (Tag("a", "x"), Tag("a", "y"))
     viewed = Viewed(np.array([0.3, 0.0, -0.5]), lambda n: (f"i{n}", [None, "B", "C"][n]))
-    found = all_reasons(
+    parts = find_contributions(
         np.array([0.4, 0.2]), np.array([0, 1]), np.array([1.0, 0.5]), tags, scale=0.5, viewed=viewed
     )
+    found = parts.reasons()
     # 0.2 and 0.05 of tags, 0.3 and -0.5 of items; what adds nothing is left out.
     assert [type(r) for r in found] == [ViewedReason, ViewedReason, Reason, Reason]
     assert [r.contribution for r in found] == pytest.approx([-0.5, 0.3, 0.2, 0.05])
@@ -206,14 +208,10 @@ def test_both_kinds_of_reasons_compete_by_share() -> None:
         "-48 % because you viewed C",
         "29 % because you viewed i0",
     ]
-    few = all_reasons(
-        np.array([0.4, 0.2]), np.array([0, 1]), np.array([1.0, 0.5]), tags,
-        scale=0.5, viewed=viewed, min_share=0.05,
-    )  # fmt: skip
-    assert few == found[:3]
+    assert parts.reasons(min_share=0.05) == found[:3]
     assert main_reasons(found, negative=False) == found[1:3]
-    assert by_item(found) == {"i2": -0.5, "i0": 0.3}
-    assert by_tag(found) == pytest.approx({tags[0]: 0.2, tags[1]: 0.05})
+    assert parts.by_item() == {"i2": -0.5, "i0": 0.3}
+    assert parts.by_tag() == pytest.approx({tags[0]: 0.2, tags[1]: 0.05})
 
 
 def test_the_share_of_tags_is_of_all_parts() -> None:
@@ -231,7 +229,7 @@ def test_a_small_share_of_a_viewed_item_is_said_so() -> None:
 
 def test_a_reason_that_adds_nothing_is_not_said() -> None:
     tags = (Tag("a", "x"), Tag("a", "y"))
-    reasons = all_reasons(np.array([0.4, 0.0]), np.array([0, 1]), np.ones(2), tags)
-    found = Explanation("i", 0.4, 1.0, by_tag(reasons), reasons)
+    parts = find_contributions(np.array([0.4, 0.0]), np.array([0, 1]), np.ones(2), tags)
+    found = Explanation("i", 0.4, 1.0, parts.by_tag(), parts.reasons())
     assert len(found.reasons) == 2
     assert found.sentences() == ["100 % because of your affinity of 0.4 with x"]

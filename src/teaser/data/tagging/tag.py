@@ -8,6 +8,9 @@ import polars as pl
 
 from teaser.errors import MalformedTagError, UnknownTagError, closest_names
 
+# The feature of tags that the model found in the interactions.
+DISCOVERED = "discovered"
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Tag:
@@ -21,6 +24,11 @@ class Tag:
 
     feature: str
     value: str
+
+    @property
+    def discovered(self) -> bool:
+        """Whether the model found the tag in the interactions: no metadata declare it."""
+        return self.feature == DISCOVERED
 
     def __str__(self) -> str:
         return f"{self.feature}={self.value}"
