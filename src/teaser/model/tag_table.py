@@ -13,7 +13,7 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.sparse_matrix import pack, unpack
 from teaser.data.tagging.rule_set import Rules
-from teaser.data.tagging.tag import Tag, tag_frame, tags_from
+from teaser.data.tagging.tag import DISCOVERED, Tag, tag_frame, tags_from
 from teaser.errors import RuleError
 from teaser.model.checks import check_dataset
 from teaser.model.item_table import popularity
@@ -100,8 +100,9 @@ def decoder(S: sp.csr_array, popularity: Array) -> sp.csr_array:
 def check_tagged(dataset: Any) -> None:
     """Raise unless a model with tags can learn from this data set."""
     check_dataset(dataset, partitions=True)
-    if POPULARITY.feature in {tag.feature for tag in dataset.tags}:
-        raise RuleError(
-            f"A feature is named {POPULARITY.feature!r}, which the model adds itself. "
-            "Give that rule another feature name."
-        )
+    for own in (POPULARITY.feature, DISCOVERED):
+        if own in {tag.feature for tag in dataset.tags}:
+            raise RuleError(
+                f"A feature is named {own!r}, which the model adds itself. "
+                "Give that rule another feature name."
+            )

@@ -9,11 +9,13 @@ from dataclasses import fields
 from typing import Any
 
 from teaser.errors import ParameterError, closest
+from teaser.model.extensions.discovered_tags import DiscoveredTags
 from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
 
 OPTIONS: dict[str, type[Any]] = {
+    "discovered": DiscoveredTags,
     "remainder": Remainder,
     "decoder": LearnedDecoder,
     "sparse": SparseEncoder,
@@ -73,7 +75,9 @@ def _build(name: str, table: Mapping[str, Any]) -> Any:
             raise ParameterError(
                 f"{name} has no option {entry!r}. Known: {', '.join(known)}.{closest(entry, known)}"
             )
-    return OPTIONS[name](**table)
+    # Neither json nor TOML has tuples.
+    plain = {entry: tuple(v) if isinstance(v, list) else v for entry, v in table.items()}
+    return OPTIONS[name](**plain)
 
 
 def _upgrade(given: Mapping[str, Any]) -> dict[str, Any]:
