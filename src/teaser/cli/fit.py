@@ -70,6 +70,7 @@ def fit(
         scheduler=scheduler,
         n_workers=local_cluster,
         memory_limit=memory_limit,
+        user_power=0.0 if model.weights is None else model.weights.user_power,
     )
     with held as model.gram:
         # Our own error reports a lost scheduler; Dask's log would repeat it.

@@ -13,8 +13,10 @@ from teaser.model.extensions.discovered_tags import DiscoveredTags
 from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
+from teaser.model.extensions.weights import Weights
 
 OPTIONS: dict[str, type[Any]] = {
+    "weights": Weights,
     "discovered": DiscoveredTags,
     "remainder": Remainder,
     "decoder": LearnedDecoder,
