@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 from rich.markup import escape
@@ -142,10 +142,12 @@ def build(kind: type[Any], given: Mapping[str, Any]) -> Any:
         if extension is None:
             arguments[name] = given[name]
             continue
-        entries = {entry: given[f"{name}_{entry}"] for entry in _parameters(extension)}
-        entries = {entry: value for entry, value in entries.items() if value is not None}
-        is_on = bool(entries) or given[name]
-        arguments[name] = build_options(extension, entries) if is_on else None
+        entries = {
+            entry: _read_entry(f"{name}_{entry}", given[f"{name}_{entry}"], its)
+            for entry, its in _parameters(extension).items()
+            if given[f"{name}_{entry}"] is not None
+        }
+        arguments[name] = build_options(extension, entries) if entries or given[name] else None
     return kind(**arguments)
 
 
@@ -166,7 +168,10 @@ def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Paramete
         texts_of_entries = parameter_texts(extension)
         for entry, its in _parameters(extension).items():
             # None means that the entry was not given; the help shows its default.
-            default = f"[dim]{escape(f'[default: {its.default}]')}[/]"
+            shown = its.default
+            if isinstance(shown, tuple):
+                shown = ",".join(f"{each:g}" for each in shown)
+            default = f"[dim]{escape(f'[default: {shown}]')}[/]"
             how |= {"help": f"{texts_of_entries[entry]} Switches {flag} on. {default}"}
             yield _option(f"{name}_{entry}", _plain_type(its), None, typer.Option(**how))
 
@@ -197,9 +202,25 @@ def _extension(annotation: Any) -> type[Any] | None:
     return next((kind for kind in kinds if is_dataclass(kind)), None)
 
 
+def _read_entry(name: str, value: Any, parameter: inspect.Parameter) -> Any:
+    """Return the value of an entry: several numbers are written with commas, 100,20."""
+    if get_origin(parameter.annotation) is not tuple:
+        return value
+    try:
+        numbers = [float(part) for part in value.split(",")]
+    except ValueError:
+        raise ParameterError(
+            f"--{name.replace('_', '-')} takes numbers with commas between, such as 100,20; "
+            f"found {value!r}."
+        ) from None
+    return tuple(int(n) if n.is_integer() else n for n in numbers)
+
+
 def _plain_type(parameter: inspect.Parameter) -> type[Any]:
     """Return the type that a command line can read: `int` for `int | Generator | None`."""
     found = parameter.annotation
+    if get_origin(found) is tuple:
+        return str
     if hasattr(found, "__metadata__"):
         found = get_args(found)[0]
     choices = [t for t in get_args(found) or (found,) if t in _PLAIN_TYPES]

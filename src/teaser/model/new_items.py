@@ -17,6 +17,7 @@ from teaser.data.tagging.rule_set import Rules
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import DataError, ParameterError
 from teaser.model.item_table import ItemTable
+from teaser.profile import POPULARITY
 
 log = logging.getLogger("teaser")
 
@@ -40,7 +41,8 @@ def read_new_items(items: Any, known: ItemTable, tags: tuple[Tag, ...], rules: R
     known
         The items that they are added to.
     tags, rules
-        The model's tags, popularity the last of them, and the rules that made them.
+        The model's tags: declared ones, discovered ones, popularity; and the rules that made
+        the first. New items have no discovered tags until the model is fitted again.
     """
     id_column, kind = known.metadata.columns[0], known.metadata.dtypes[0]
     unknown = list[Tag]()
@@ -54,7 +56,12 @@ def read_new_items(items: Any, known: ItemTable, tags: tuple[Tag, ...], rules: R
             raise DataError(f"Nothing was added: {'; '.join(map(str, refused))}.")
         ids = new_ids(rows[id_column].to_list(), known.ids, kind)
         rows = rows.with_columns(pl.Series(id_column, ids, dtype=kind))
-        S, unknown = encode_tags(rows, rules.tags, tags[:-1])
+        declared = tuple(tag for tag in tags[: tags.index(POPULARITY)] if not tag.discovered)
+        S, unknown = encode_tags(rows, rules.tags, declared)
+        # Columns of discovered tags follow, empty.
+        S = sp.csr_array(
+            (S.data, S.indices, S.indptr), shape=(S.shape[0], tags.index(POPULARITY))
+        )
     if unknown:
         few = ", ".join(map(str, unknown[:3]))
         log.warning("%d tags of the new items are new to the model: %s", len(unknown), few)
@@ -88,18 +95,23 @@ def new_ids(given: Iterable[Any], known: Ids, kind: Any) -> list[ItemId]:
 
 
 def tag_rows(items: Mapping[ItemId, Iterable[Tag | str]], tags: tuple[Tag, ...]) -> sp.csr_array:
-    """Return the named tags of items as a matrix (items x tags but popularity, the last)."""
-    index = {tag: place for place, tag in enumerate(tags)}
+    """Return the named tags of items as a matrix (items x tags before popularity)."""
+    n_tags = tags.index(POPULARITY)
+    index = {tag: place for place, tag in enumerate(tags[: n_tags + 1])}
     for name, named in items.items():
         if isinstance(named, str | Tag) or not isinstance(named, Iterable):
             raise ParameterError(f"Item {name!r} needs a list of tags, found {named!r}.")
     places = [sorted({resolve_tag(t, index) for t in named}) for named in items.values()]
-    if any(len(tags) - 1 in row for row in places):
+    if any(n_tags in row for row in places):
         raise ParameterError("Popularity is counted, not given: leave it out of a new item's tags.")
+    if any(tags[j].discovered for row in places for j in row):
+        raise ParameterError(
+            "Discovered tags are found by a fit, not given: leave them out of a new item's tags."
+        )
     indptr = np.cumsum([0, *(len(row) for row in places)])
     indices = np.array([j for row in places for j in row], dtype=np.int64)
     return sp.csr_array(
-        (np.ones(len(indices)), indices, indptr), shape=(len(places), len(tags) - 1)
+        (np.ones(len(indices)), indices, indptr), shape=(len(places), n_tags)
     )
 
 

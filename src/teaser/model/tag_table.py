@@ -15,7 +15,7 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.sparse_matrix import pack, unpack
 from teaser.data.tagging.rule_set import Rules
-from teaser.data.tagging.tag import Tag, tag_frame, tags_from
+from teaser.data.tagging.tag import DISCOVERED, Tag, tag_frame, tags_from
 from teaser.errors import RuleError
 from teaser.model.basis import Basis, find_basis
 from teaser.model.checks import check_dataset
@@ -219,9 +219,9 @@ def check_tagged(dataset: Any) -> None:
     """Raise unless a model with tags can learn from this data set."""
     check_dataset(dataset, partitions=True)
     features = {tag.feature for tag in dataset.tags}
-    for own in (POPULARITY, GENERAL):
-        if own.feature in features:
+    for own in (POPULARITY.feature, GENERAL.feature, DISCOVERED):
+        if own in features:
             raise RuleError(
-                f"A feature is named {own.feature!r}, which the model adds itself. "
+                f"A feature is named {own!r}, which the model adds itself. "
                 "Give that rule another feature name."
             )

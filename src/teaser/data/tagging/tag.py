@@ -8,7 +8,7 @@ import polars as pl
 
 from teaser.errors import MalformedTagError, UnknownTagError, closest_names
 
-# The feature of tags that the model found in the interactions.
+# The feature of tags that a fit finds itself: groups of items that the same users choose.
 DISCOVERED = "discovered"
 
 
@@ -32,6 +32,11 @@ class Tag:
 
     def __str__(self) -> str:
         return f"{self.feature}={self.value}"
+
+    @property
+    def discovered(self) -> bool:
+        """Whether a fit found this tag; all others are declared by metadata."""
+        return self.feature == DISCOVERED
 
     @classmethod
     def parse(cls, text: str) -> Self:

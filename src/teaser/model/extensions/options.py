@@ -10,6 +10,7 @@ from typing import Any, get_args, get_type_hints
 
 from teaser.errors import ParameterError, closest
 from teaser.model.checks import is_number
+from teaser.model.extensions.discovered_tags import DiscoveredTags
 from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
@@ -17,6 +18,7 @@ from teaser.model.extensions.weights import Weights
 
 OPTIONS: dict[str, type[Any]] = {
     "weights": Weights,
+    "discovered": DiscoveredTags,
     "remainder": Remainder,
     "decoder": LearnedDecoder,
     "sparse": SparseEncoder,
@@ -102,7 +104,9 @@ def _build(name: str, table: Mapping[str, Any]) -> Any:
             raise ParameterError(
                 f"{name} has no option {entry!r}. Known: {', '.join(known)}.{closest(entry, known)}"
             )
-    return build_options(OPTIONS[name], table)
+    # Neither json nor TOML has tuples.
+    plain = {entry: tuple(v) if isinstance(v, list) else v for entry, v in table.items()}
+    return build_options(OPTIONS[name], plain)
 
 
 def _upgrade(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,366 @@
+"""Discovered tags: groups of items that the same users choose, as further columns of S.
+
+Where metadata cannot tell items apart, the interactions can: the items are embedded by the Gram of
+the interactions and grouped at a few grain sizes. See docs/users/model.md.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.dataset import Dataset
+from teaser.data.reading.partitions import Interactions
+from teaser.data.tagging.tag import DISCOVERED, Tag
+from teaser.errors import ParameterError
+from teaser.model.checks import check_count, check_number
+from teaser.model.extensions.group_edits import Edits
+from teaser.model.extensions.group_names import (
+    central_items,
+    label_groups,
+    name_group,
+    speaking_titles,
+    title_of,
+)
+from teaser.model.extensions.grouping import (
+    cluster,
+    cosines,
+    draw_centroids,
+    embed_items,
+    relative_weights,
+    unit_rows,
+)
+from teaser.model.extensions.groups import (
+    EXEMPLARS,
+    Group,
+    Groups,
+    earlier_weights,
+    match_groups,
+)
+from teaser.model.gram.cost import Estimate, dense_rate
+from teaser.model.gram.gpu import DeviceSparseGram
+from teaser.model.gram.operator import Gram, SparseGram
+from teaser.model.gram.partitioned import StreamedGram
+
+Array = NDArray[Any]
+Discovered = tuple[Dataset, Groups]
+
+log = logging.getLogger("teaser")
+
+# People with long histories count less for what goes together.
+USER_POWER = 0.5
+# Rounds of k-means: to where it ends, and few from earlier groups, which are to stay themselves.
+_ROUNDS = 30
+_ROUNDS_AGAIN = 5
+# The groups of an earlier fit are kept as they are if their number is this near to n / grain.
+_SAME_NUMBER = 0.1
+# Products with the Gram, and arrays of items x factors, that the embedding takes.
+_PRODUCTS = 5
+_ARRAYS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscoveredTags:
+    """Options of tags that the fit finds: groups of items that the same users choose.
+
+    Parameters
+    ----------
+    grains
+        About how many items a group has, one number for each set of groups: n / grain groups.
+    factors
+        Leading eigenvectors of the normalised Gram that items are compared by.
+    nearest
+        How many groups of each grain an item belongs to, at most.
+    least_count
+        Items that were chosen less often belong to no group.
+    max_groups
+        The most groups of one grain.
+    names
+        The path of a TOML file that renames, merges or drops groups; see `Groups.write`.
+    """
+
+    grains: tuple[float, ...] = (100, 20, 6)
+    factors: int = 256
+    nearest: int = 2
+    least_count: int = 3
+    max_groups: int = 2000
+    names: str | None = None
+
+    def check(self) -> None:
+        """Raise `ParameterError` for options that make no sense, `RuleError` for a bad file."""
+        grains = self.grains
+        if not isinstance(grains, tuple) or not grains or len(set(grains)) < len(grains):
+            raise ParameterError(
+                "discovered.grains must be a tuple of different numbers such as (100, 20), "
+                f"found {grains!r}."
+            )
+        for grain in grains:
+            if isinstance(grain, int | float) and grain <= 1:
+                raise ParameterError(
+                    f"discovered.grains must be above 1, found {grain:g}: that would be more "
+                    "groups than items. A group of two and more is worth a name."
+                )
+            check_number("discovered.grains", grain, least=1.0)
+        for name in ("factors", "nearest", "least_count", "max_groups"):
+            check_count(f"discovered.{name}", getattr(self, name))
+        if self.max_groups < 2:
+            raise ParameterError("discovered.max_groups must be at least 2, found 1.")
+        if self.names is not None and not isinstance(self.names, str):
+            raise ParameterError(
+                f"discovered.names must be the path of a file, found {self.names!r}."
+            )
+        self.edits()
+
+    def edits(self) -> Edits:
+        """Return what the owner's file says, read now; nothing without a file."""
+        return Edits() if self.names is None else Edits.read(self.names)
+
+    def counts(self, n_items: int, n_chosen: int) -> dict[float, int]:
+        """Return the number of groups of each grain, the coarsest first.
+
+        Parameters
+        ----------
+        n_chosen
+            How many items were chosen often enough; they are all in two groups or fewer.
+        """
+        out: dict[float, int] = {}
+        for grain in sorted(self.grains, reverse=True):
+            k = min(int(n_items / grain), self.max_groups, n_chosen // 2)
+            if k < 2:
+                log.info("grain %g is left out: %s items make no two groups", grain, f"{n_items:,}")
+            elif k in out.values():
+                log.info("grain %g is left out: a coarser one has %s groups too", grain, f"{k:,}")
+            else:
+                out[grain] = k
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Grain:
+    """The groups of one grain: cosines (items x groups), and earlier names by column."""
+
+    grain: float
+    cosines: sp.csr_array
+    kept: Mapping[int, str]
+
+
+def discover(
+    dataset: Dataset,
+    options: DiscoveredTags,
+    *,
+    rng: int | np.random.Generator | None = 0,
+    dtype: str = "float32",
+    device: str = "cpu",
+    gram: Gram | None = None,
+    previous: Groups | None = None,
+) -> Discovered:
+    """Return the data set with further tags, one for each group found, and the groups.
+
+    Parameters
+    ----------
+    rng
+        Seed of the embedding's and of k-means' start.
+    dtype, device
+        The type to compute in, and where.
+    gram
+        The Gram of the interactions, such as one on a cluster; made from them when not given.
+    previous
+        Groups of an earlier fit. Groups that overlap with one of them keep its name.
+    """
+    options.check()
+    if any(tag.discovered for tag in dataset.tags):
+        raise ParameterError("The data set has discovered tags already. Use the one without.")
+    chosen = dataset.item_counts >= options.least_count
+    counts = options.counts(dataset.n_items, int(chosen.sum()))
+    found: list[_Grain] = []
+    if counts:
+        random = np.random.default_rng(rng)
+        operator = balanced_gram(dataset.X, np.dtype(dtype), device) if gram is None else gram
+        Y = embed_items(operator, options.factors, random)
+        chosen &= Y.any(axis=1)
+        for grain, k in counts.items():
+            found.append(_find(dataset, Y, chosen, grain, k, options, random, previous))
+    groups = _named(dataset, found, options.edits(), previous)
+    S = sp.csr_array(sp.hstack([dataset.S, groups.members.astype(np.float32)], format="csr"))
+    return replace(dataset, S=S, tags=(*dataset.tags, *groups.tags)), groups
+
+
+def find_groups(
+    model: Any, dataset: Dataset, start: Any, given: Discovered | None
+) -> tuple[Dataset, Groups | None]:
+    """Return the data set that a Teaser learns from, with its groups where it has such.
+
+    Parameters
+    ----------
+    model
+        The Teaser, for its options.
+    start
+        An earlier model, whose groups keep their names; or None.
+    given
+        What `discover` returned for this data set.
+    """
+    if model.discovered is None:
+        if given is not None:
+            raise ParameterError(
+                "Discovered tags were given to a model that has none. "
+                "Use Teaser(discovered=DiscoveredTags())."
+            )
+        return dataset, None
+    if given is not None:
+        if given[0].items != dataset.items or given[0].n_users != dataset.n_users:
+            raise ParameterError(
+                "The discovered tags are of another data set. Give what discover(dataset, ...) "
+                "returned for this one."
+            )
+        return given
+    # Only a cluster holds interactions in a way that cannot be had here.
+    elsewhere = isinstance(dataset.X, Interactions) and not isinstance(model.gram, str)
+    return discover(
+        dataset,
+        model.discovered,
+        rng=model.rng,
+        dtype=model.dtype,
+        device=model.device,
+        gram=model.gram if elsewhere else None,
+        previous=getattr(start, "groups_", None),
+    )
+
+
+def declared_columns(dataset: Dataset) -> sp.csr_array:
+    """Return S without discovered tags (items x declared tags)."""
+    return dataset.S[:, : n_declared(dataset.tags)]
+
+
+def n_declared(tags: tuple[Tag, ...]) -> int:
+    """Return how many tags metadata declare; they stand before the discovered ones."""
+    return next((i for i, tag in enumerate(tags) if tag.discovered), len(tags))
+
+
+def estimate_groups(found: Estimate, n_items: int, n_tags: int, model: Any) -> Estimate:
+    """Return an estimate of a fit with what finding the groups takes.
+
+    Parameters
+    ----------
+    found
+        The estimate with the tags of the groups counted in `n_tags`.
+    """
+    options, itemsize = model.discovered, np.dtype(model.dtype).itemsize
+    width = min(options.factors + 10, n_items)
+    k = sum(options.counts(n_items, n_items).values())
+    seconds = found.seconds * _PRODUCTS * width / (2 * found.iterations * n_tags)
+    seconds += 2 * _ROUNDS * n_items * k * width / dense_rate(model.dtype)
+    held = {"discovered tags": _ARRAYS * n_items * width * itemsize}
+    return replace(found, memory={**found.memory, **held}, seconds=found.seconds + seconds)
+
+
+def balanced_gram(X: Any, dtype: np.dtype[Any], device: str) -> Gram:
+    """Return the Gram of interactions in which people with long histories count less."""
+    if isinstance(X, Interactions):
+        return StreamedGram(X, dtype)
+    lengths = np.diff(X.indptr)
+    mean = lengths[lengths > 0].mean()
+    # dM(sqrt w) X with w = (h / mean h)^-user_power.
+    weight = (np.maximum(lengths, 1) / mean) ** (-USER_POWER / 2)
+    data = (X.data * np.repeat(weight, lengths)).astype(dtype)
+    weighted = sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    return DeviceSparseGram(weighted, dtype) if device == "cuda" else SparseGram(weighted, dtype)
+
+
+def _find(
+    dataset: Dataset,
+    Y: Array,
+    chosen: Array,
+    grain: float,
+    n_groups: int,
+    options: DiscoveredTags,
+    rng: np.random.Generator,
+    previous: Groups | None,
+) -> _Grain:
+    """Return the groups of one grain.
+
+    Parameters
+    ----------
+    Y
+        The items (items x factors), rows of length 1.
+    chosen
+        Which of them were chosen often enough (items).
+    """
+    names, old = list[str](), sp.csr_array((dataset.n_items, 0))
+    if previous is not None:
+        names, old = earlier_weights(previous, grain, dataset.items)
+    # An earlier group is where the items are that it was nearest to.
+    own = (old >= 1).astype(Y.dtype)
+    centroids = unit_rows(np.asarray(own.T @ Y))
+    order = np.argsort(-own.sum(axis=0), kind="stable")
+    centroids = centroids[order][: np.count_nonzero(centroids.any(axis=1))]
+    if abs(len(centroids) - n_groups) <= _SAME_NUMBER * n_groups:
+        n_groups = min(len(centroids), int(chosen.sum()))
+    Z = Y[chosen]
+    start = draw_centroids(Z, n_groups, rng, centroids)
+    centroids = cluster(Z, start, rounds=_ROUNDS_AGAIN if len(centroids) else _ROUNDS)
+    found = cosines(Z, centroids, options.nearest)
+    # Rows of items that were chosen too rarely are empty.
+    indptr = np.zeros(dataset.n_items + 1, dtype=np.int64)
+    indptr[1:][chosen] = np.diff(found.indptr)
+    shape = (dataset.n_items, len(centroids))
+    found = sp.csr_array((found.data, found.indices, np.cumsum(indptr)), shape=shape)
+    found = found[:, np.bincount(found.indices, minlength=shape[1]) > 1]
+    kept = match_groups(old, found)
+    return _Grain(grain, found, {new: names[earlier] for new, earlier in kept.items()})
+
+
+def _named(
+    dataset: Dataset, found: list[_Grain], edits: Edits, previous: Groups | None
+) -> Groups:
+    """Return the groups of all grains, with their exemplars, labels and names."""
+    S, title = declared_columns(dataset), title_of(dataset)
+    former = {} if previous is None else previous.names_of_found
+    kept = {name for each in found for name in each.kept.values()}
+    former = {old: name for old, name in former.items() if name in kept}
+    taken = {name.casefold() for name in (*kept, *former)}
+    groups: list[Group] = []
+    weights: list[sp.csr_array] = [sp.csr_array((dataset.n_items, 0))]
+    for each in found:
+        W = relative_weights(each.cosines)
+        central = central_items(each.cosines, dataset.item_counts, EXEMPLARS)
+        labels = label_groups(W, S)
+        sizes = np.bincount(W.indices, minlength=W.shape[1])
+        for j, items in enumerate(central):
+            column, share = labels[j] or (None, 0.0)
+            label = None if column is None else dataset.tags[column]
+            titles = speaking_titles(items, title, dataset.items, label)
+            name = each.kept.get(j) or name_group(titles, taken)
+            taken.add(name.casefold())
+            groups.append(
+                Group(
+                    Tag(DISCOVERED, name),
+                    each.grain,
+                    int(sizes[j]),
+                    tuple(dataset.items[i] for i in items),
+                    label,
+                    share,
+                )
+            )
+        weights.append(W)
+    now = {group.tag.value for group in groups}
+    retired = list[str]()
+    if previous is not None:
+        gone = (*previous.retired, *(n for n, of in previous.names_of_found.items() if of not in kept))
+        retired = [name for name in dict.fromkeys(gone) if name not in now]
+        said = "%d of %d groups kept their names, %d are new"
+        log.info(said, len(kept), len(previous.found), len(groups) - len(kept))
+        for name in edits.names:
+            if name in retired:
+                log.warning("%s edits %r, a group that is no more", edits.origin, name)
+    return Groups(
+        dataset.items,
+        tuple(groups),
+        sp.csr_array(sp.hstack(weights, format="csr")),
+        edits,
+        {old: name for old, name in former.items() if old != name},
+        tuple(retired),
+    )

@@ -1,0 +1,186 @@
+"""Groups: as found and as shown, over refits, saved, and as the owner's file."""
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import tomlkit
+from numpy.testing import assert_allclose, assert_array_equal
+
+from teaser import Tag, artifact
+from teaser.data.ids import Ids
+from teaser.data.tagging.tag import DISCOVERED
+from teaser.errors import RuleError
+from teaser.model.extensions.group_edits import Edits
+from teaser.model.extensions.groups import (
+    LEAST_OVERLAP,
+    Group,
+    Groups,
+    earlier_weights,
+    match_groups,
+)
+
+WEIGHTS = np.array(
+    [[1.0, 0.5, 0.0], [1.0, 0.0, 0.5], [0.0, 1.0, 0.0], [0.8, 1.0, 0.0], [0.0, 0.7, 1.0]]
+)
+
+
+def tag(name: str) -> Tag:
+    return Tag(DISCOVERED, name)
+
+
+def make(**changes: Any) -> Groups:
+    """Return three groups of five items, the first two of one grain."""
+    labels = [Tag("genre", "jazz"), None, Tag("genre", "rock")]
+    exemplars = [("a", "b", "d"), ("c", "d", "a"), ("e", "b")]
+    found = tuple(
+        Group(tag(name), grain, size, items, label, 0.5 if label else 0.0)
+        for name, grain, size, items, label in zip(
+            ("A, B", "C, D", "E, B"), (20, 20, 6), (3, 4, 2), exemplars, labels, strict=True
+        )
+    )
+    return replace(Groups(Ids("abcde"), found, sp.csr_array(WEIGHTS)), **changes)
+
+
+def test_without_edits_groups_are_shown_as_they_were_found() -> None:
+    groups = make()
+    assert groups.tags == (tag("A, B"), tag("C, D"), tag("E, B"))
+    assert groups.groups == groups.found
+    assert_allclose(groups.members.toarray(), WEIGHTS)
+    assert groups.aliases == {}
+    assert len(groups) == 3
+    wanted = {"groups": 3, "grains": {"20": 2, "6": 1}, "labelled": 2, "items": 5}
+    assert groups.describe() == wanted
+
+
+def test_edits_change_names_and_columns_and_leave_aliases() -> None:
+    edits = Edits(rename={"E, B": "Rock"}, merge={"Both": ("A, B", "C, D")})
+    groups = make(edits=edits)
+    assert groups.tags == (tag("Both"), tag("Rock"))
+    assert groups.aliases == {
+        tag("A, B"): tag("Both"), tag("C, D"): tag("Both"), tag("E, B"): tag("Rock"),
+    }  # fmt: skip
+    # Weights of a merge add up, to 1 at most.
+    merged = np.minimum(WEIGHTS[:, 0] + WEIGHTS[:, 1], 1)
+    assert_allclose(groups.members.toarray(), np.column_stack([merged, WEIGHTS[:, 2]]))
+    both = groups.of(tag("A, B"))
+    assert both == groups.groups[0]
+    # The largest first, turn by turn, each item once.
+    assert both == Group(tag("Both"), 20, 5, ("c", "a", "d", "b"), None, 0.0)
+    dropped = make(edits=Edits(drop=("C, D",)))
+    assert dropped.tags == (tag("A, B"), tag("E, B"))
+    assert dropped.aliases == {}
+    assert_allclose(dropped.members.toarray(), WEIGHTS[:, [0, 2]])
+    with pytest.raises(KeyError):
+        dropped.of(tag("C, D"))
+
+
+def test_edits_of_unknown_groups_are_refused_at_once() -> None:
+    with pytest.raises(RuleError, match=r"'A B'.*Closest: A, B"):
+        make(edits=Edits(drop=("A B",)))
+    with pytest.raises(ValueError, match="different sizes"):
+        make(items=Ids("abcd"))
+
+
+def test_former_names_stand_for_the_group_of_today() -> None:
+    former = {"Jazz": "A, B", "Swing": "A, B", "E, B": "C, D", "Lost": "Z"}
+    groups = make(former=former, edits=Edits(rename={"A, B": "Jazz"}))
+    # A former name that another group has today is that group's.
+    assert groups.aliases == {tag("A, B"): tag("Jazz"), tag("Swing"): tag("Jazz")}
+    assert groups.names_of_found["Jazz"] == "A, B"
+    assert groups.names_of_found["E, B"] == "E, B"
+
+
+def test_groups_are_saved_and_read_back(tmp_path: Path) -> None:
+    groups = make(
+        edits=Edits({"E, B": "Rock"}, {"Both": ("A, B",)}, ("C, D",)),
+        former={"Old": "A, B"},
+        retired=("Gone",),
+    )
+    packed = groups.pack()
+    # Items that were added after the fit stand below.
+    items = pl.DataFrame({"item_id": [*"abcde", "new"]})
+    artifact.write(
+        tmp_path / "m",
+        kind="Test",
+        settings=packed.settings,
+        arrays=packed.arrays,
+        tables={**packed.tables, "items": items},
+    )
+    content = artifact.read(tmp_path / "m")
+    again = Groups.unpack(content)
+    assert again is not None
+    assert again.items == groups.items
+    assert again.found == groups.found
+    assert again.edits == groups.edits
+    assert (again.former, again.retired) == (groups.former, groups.retired)
+    assert again.aliases == groups.aliases
+    assert_allclose(again.members.toarray(), groups.members.toarray())
+    without = {name: table for name, table in content.tables.items() if name != "groups"}
+    assert Groups.unpack(replace(content, tables=without)) is None
+
+
+def test_the_owners_file_lists_every_group_and_does_what_was_edited(tmp_path: Path) -> None:
+    edits = Edits({"E, B": 'The "Rock"'}, {"Both": ("A, B",)}, ("C, D",))
+    groups = make(edits=edits)
+    path = tmp_path / "groups.toml"
+    groups.write(path, {"a": "Title\nof a"})
+    text = path.read_text()
+    assert Edits.read(path) == edits
+    assert "# 3 items, grain 20, 50% genre=jazz: Title of a, b, d\n" in text
+    assert '# "Both" = "Both"\n' in text
+    assert "#" in make().to_toml()
+    assert Edits.from_dict(tomlkit.parse(make().to_toml()).unwrap()) == Edits()
+    # Every line for a group is valid as soon as its # is removed.
+    lines = make().to_toml().splitlines()
+    opened = [line[2:] if line.startswith('# "') else line for line in lines]
+    named = Edits.from_dict(tomlkit.parse("\n".join(opened)).unwrap())
+    assert named.rename == {name: name for name in ("A, B", "C, D", "E, B")}
+    assert make(edits=named).tags == make().tags
+    with pytest.raises(RuleError, match="could not be written"):
+        groups.write(tmp_path / "none" / "groups.toml")
+
+
+def test_earlier_groups_are_found_by_the_ids_of_their_items() -> None:
+    names, weights = earlier_weights(make(), 20, Ids(["e", "new", "a"]))
+    assert names == ["A, B", "C, D"]
+    assert_allclose(weights.toarray(), [[0, 0.7], [0, 0], [1.0, 0.5]])
+    assert earlier_weights(make(), 50, Ids("a"))[1].shape == (1, 0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_are_matched_to_those_that_overlap_most(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    old = (rng.random((30, 4)) < 0.4).astype(float)
+    order = rng.permutation(4)
+    new = old[:, order].copy()
+    flipped = rng.random(new.shape) < 0.05
+    new[flipped] = 1 - new[flipped]
+    found = match_groups(sp.csr_array(old), sp.csr_array(new))
+
+    def overlap(i: int, j: int) -> float:
+        a, b = old[:, i] > 0, new[:, j] > 0
+        return float((a & b).sum() / (a | b).sum())
+
+    # By trying all orders; pairs that overlap too little are left out.
+    best = max(
+        itertools.permutations(range(4)),
+        key=lambda p: sum(overlap(i, j) for j, i in enumerate(p)),
+    )
+    wanted = {j: i for j, i in enumerate(best) if overlap(i, j) >= LEAST_OVERLAP}
+    assert found == wanted
+    assert_array_equal([found[j] for j in sorted(found)], order)
+
+
+def test_a_group_without_a_counterpart_is_new() -> None:
+    old = sp.csr_array(np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [0, 0]]))
+    new = sp.csr_array(np.array([[0.0, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0], [1, 0, 1]]))
+    # The second overlaps with the first of old; the first by a third with the second.
+    assert match_groups(old, new) == {1: 0, 0: 1}
+    assert match_groups(old[:, :0], new) == {}
+    assert match_groups(old, new[:, 2:]) == {}
