@@ -36,7 +36,7 @@ from teaser.errors import (
     UnknownTagError,
 )
 from teaser.model import load
-from teaser.profile import POPULARITY, Steering
+from teaser.profile import Steering
 
 RULES = (Category("type"), Category("town"), ListOf("labels"))
 
@@ -290,8 +290,7 @@ class TaggedModelContract(ModelContract):
 
     def test_every_recommendation_has_reasons_of_its_own_tags(self, fitted: Any) -> None:
         data = example_dataset()
-        tags = (*data.tags, POPULARITY)
-        D = fitted.decoder_.toarray()
+        tags, D = fitted.tags_, fitted.decoder_.toarray()
         for r in fitted.recommend(["i1", "i5"], k=5):
             row = D[data.items.index_of(r.item_id)]
             assert r.reasons

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.sparse_encoder import Encoder, sum_rows
 from teaser.model.gram.gpu import DeviceScorer
 from teaser.model.tagged import TaggedModel
@@ -26,10 +27,13 @@ class EncoderModel(TaggedModel, abstract=True):
         E, items x tags, a row for every item that was there at the fit.
     device
         Where batches are scored: `"cpu"` or `"cuda"`.
+    groups_
+        The groups behind discovered tags, or None.
     """
 
     encoder_: Encoder
     device: str
+    groups_: Groups | None = None
 
     _on_device: tuple[Encoder, sp.csr_array, DeviceScorer] | None = None
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.user_features import UserFeatures
+from teaser.model.extensions.discovered_tags import declared_columns
 from teaser.model.extensions.learned_decoder import LearnedDecoder, learn_decoder
 from teaser.model.extensions.remainder import (
     Inverse,
@@ -100,7 +101,7 @@ def prepare_system(
     kind, weights = np.dtype(plan.dtype), PLAIN if plan.weights is None else plan.weights
     D = pad_rows(fixed_decoder(dataset, plan.weights).astype(kind), user_features)
     how: dict[str, Any] = {
-        "content": pad_rows(dataset.S, user_features),
+        "content": pad_rows(declared_columns(dataset), user_features),
         "content_weight": plan.content_weight,
         "device": plan.device,
     }
