@@ -7,6 +7,8 @@ from teaser.data.tagging.tag import Tag
 from teaser.errors import ConvergenceWarning, TeaserError
 from teaser.explain import Explanation, Reason, Recommendation, ViewedReason
 from teaser.model import load
+from teaser.model.extensions.discovered_tags import DiscoveredTags, discover
+from teaser.model.extensions.groups import Group, Groups
 from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
@@ -20,7 +22,10 @@ __all__ = [
     "Category",
     "ConvergenceWarning",
     "Dataset",
+    "DiscoveredTags",
     "Explanation",
+    "Group",
+    "Groups",
     "LearnedDecoder",
     "ListOf",
     "Number",
@@ -41,6 +46,7 @@ __all__ = [
     "Weights",
     "Year",
     "__version__",
+    "discover",
     "load",
     "solve",
 ]

@@ -10,7 +10,7 @@ import typer
 from typer.models import ParameterInfo
 from typer.testing import CliRunner, Result
 
-from teaser import LearnedDecoder, Remainder, SparseEncoder, Teaser
+from teaser import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Teaser
 from teaser.cli import fit, options
 from teaser.cli.options import OptionsOf, build, expand_options, parameter_texts, refuse_unused
 from teaser.errors import ParameterError
@@ -84,6 +84,21 @@ def test_a_command_receives_the_object() -> None:
     assert serve("4")[1] == [(4, 0, "soup", None, 0, True, None)]
     words = ("4", "--name", "pasta", "--seed", "7", "--no-is-warm", "--weight", "80", "--tip", "2")
     assert serve(*words)[1] == [(4, 2, "pasta", None, 7, False, 80.0)]
+
+
+def test_several_numbers_are_written_with_commas() -> None:
+    given = dict.fromkeys(inspect.signature(fit.fit).parameters)
+    plain = {**given, "discovered_grains": "100, 7.5", "discovered_names": "groups.toml"}
+    wanted = DiscoveredTags(grains=(100, 7.5), names="groups.toml")
+    assert build(Teaser, plain).discovered == wanted
+    assert build(Teaser, {**given, "discovered": True}).discovered == DiscoveredTags()
+    for wrong in ("100;20", "many", "100,"):
+        with pytest.raises(ParameterError, match=f"--discovered-grains .* found '{wrong}'"):
+            build(Teaser, {**given, "discovered_grains": wrong})
+    app = typer.Typer()
+    app.command()(fit.fit)
+    said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    assert "default: 100,20,6" in said
 
 
 def test_an_extension_is_on_if_it_or_one_of_its_options_is_given() -> None:

@@ -9,6 +9,7 @@ from conftest import RULES
 
 from teaser import Dataset, Rules, Tag
 from teaser.data.ids import Ids
+from teaser.data.tagging.tag import DISCOVERED
 from teaser.errors import DataError, ParameterError, UnknownTagError
 from teaser.model.item_table import ItemTable
 from teaser.model.new_items import new_ids, read_new_items, tag_rows
@@ -45,6 +46,13 @@ def test_tags_become_rows_without_popularity() -> None:
         tag_rows({"a": "type=film"}, TAGS)
     with pytest.raises(UnknownTagError, match="Closest: town=Ghent"):
         tag_rows({"a": ["town=Gent"]}, TAGS)
+
+
+def test_discovered_tags_are_no_tags_of_new_items() -> None:
+    tags = (*TAGS[:2], Tag(DISCOVERED, "A, B"), POPULARITY, Tag("general", "general"))
+    assert tag_rows({"a": ["type=film"]}, tags).toarray().tolist() == [[0, 1, 0]]
+    with pytest.raises(ParameterError, match="Discovered tags are found by a fit"):
+        tag_rows({"a": ["discovered=A, B"]}, tags)
 
 
 def test_a_table_is_read_by_the_rules_and_joined(

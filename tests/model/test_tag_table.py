@@ -36,11 +36,12 @@ def test_look_ups_follow_from_tags_and_decoder(dataset: Dataset) -> None:
     assert (longer.mass > table.mass).any()
 
 
-def test_a_feature_may_not_be_named_popularity() -> None:
+@pytest.mark.parametrize("name", ["popularity", "discovered"])
+def test_a_feature_may_not_be_named_as_those_of_the_model(name: str) -> None:
     interactions, items = small_tables()
-    items = items.with_columns(pl.lit("x").alias("popularity"))
-    data = Dataset.from_tables(interactions, items, rules=(*RULES, Category("popularity")))
-    with pytest.raises(RuleError, match="'popularity'"):
+    items = items.with_columns(pl.lit("x").alias(name))
+    data = Dataset.from_tables(interactions, items, rules=(*RULES, Category(name)))
+    with pytest.raises(RuleError, match=f"'{name}'"):
         Teaser().fit(data)
     wrong: Any = None
     with pytest.raises(ParameterError, match="Dataset"):

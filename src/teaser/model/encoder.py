@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
+from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.sparse_encoder import Encoder, sum_rows
 from teaser.model.gram.gpu import DeviceScorer
 from teaser.model.tagged import TaggedModel
@@ -27,10 +28,13 @@ class EncoderModel(TaggedModel, abstract=True):
         E, items x learned tags, a row for every item that was there at the fit.
     device
         Where batches are scored: `"cpu"` or `"cuda"`.
+    groups_
+        The groups behind discovered tags, or None.
     """
 
     encoder_: Encoder
     device: str
+    groups_: Groups | None = None
 
     _on_device: tuple[Encoder, sp.csr_array, DeviceScorer] | None = None
 

@@ -59,9 +59,7 @@ def read_new_items(items: Any, known: ItemTable, tags: tuple[Tag, ...], rules: R
         declared = tuple(tag for tag in tags[: tags.index(POPULARITY)] if not tag.discovered)
         S, unknown = encode_tags(rows, rules.tags, declared)
         # Columns of discovered tags follow, empty.
-        S = sp.csr_array(
-            (S.data, S.indices, S.indptr), shape=(S.shape[0], tags.index(POPULARITY))
-        )
+        S = sp.csr_array((S.data, S.indices, S.indptr), shape=(S.shape[0], tags.index(POPULARITY)))
     if unknown:
         few = ", ".join(map(str, unknown[:3]))
         log.warning("%d tags of the new items are new to the model: %s", len(unknown), few)
@@ -110,9 +108,7 @@ def tag_rows(items: Mapping[ItemId, Iterable[Tag | str]], tags: tuple[Tag, ...])
         )
     indptr = np.cumsum([0, *(len(row) for row in places)])
     indices = np.array([j for row in places for j in row], dtype=np.int64)
-    return sp.csr_array(
-        (np.ones(len(indices)), indices, indptr), shape=(len(places), n_tags)
-    )
+    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(places), n_tags))
 
 
 def _joined(table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

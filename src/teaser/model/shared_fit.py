@@ -9,6 +9,7 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model.base import Model
 from teaser.model.baselines.ease import EASE
+from teaser.model.extensions.discovered_tags import Discovered, discover, expected_groups
 from teaser.model.extensions.remainder import Inverse
 from teaser.model.extensions.weights import Weights
 from teaser.model.gram.build import dense_gram
@@ -34,6 +35,7 @@ class SharedFits:
         self._grams: dict[tuple[str, float], Gram] = {}
         self._systems: dict[tuple[Any, ...], System] = {}
         self._last: dict[tuple[Any, ...], Teaser] = {}
+        self._discovered: dict[tuple[Any, ...], Discovered] = {}
 
     def fit(self, model: Model) -> Model:
         """Fit a model, and return it."""
@@ -58,6 +60,7 @@ class SharedFits:
         self._grams.clear()
         self._systems.clear()
         self._last.clear()
+        self._discovered.clear()
 
     def _fit_teaser(self, model: Teaser) -> Teaser:
         # What a prepared system depends on. The penalties are not among it, except for the ridge
@@ -66,6 +69,7 @@ class SharedFits:
             model.content_weight,
             model.dtype,
             model.weights,
+            model.discovered,
             model.solver,
             str(model.gram),
             str(model.rng),
@@ -79,10 +83,25 @@ class SharedFits:
             self._last.clear()
             if self._takes_array(model):
                 model.gram = self._gram(model.dtype, model.weights)
-            self._systems[key] = model.prepare(self.training)
-        model.fit(self.training, system=self._systems[key], start=self._last.get(key))
+            self._systems[key] = model.prepare(self.training, discovered=self._groups(model))
+        model.fit(
+            self.training,
+            system=self._systems[key],
+            start=self._last.get(key),
+            discovered=self._groups(model),
+        )
         self._last[key] = model
         return model
+
+    def _groups(self, model: Teaser) -> Discovered | None:
+        """Return the training data with discovered tags, found once for the same options."""
+        if model.discovered is None:
+            return None
+        how: dict[str, Any] = {"rng": model.rng, "dtype": model.dtype, "device": model.device}
+        key = (model.discovered, *map(str, how.values()))
+        if key not in self._discovered:
+            self._discovered[key] = discover(self.training, model.discovered, **how)
+        return self._discovered[key]
 
     def _takes_array(self, model: Teaser) -> bool:
         """Whether a model works on X'X as one array, which all such models share."""
@@ -93,7 +112,8 @@ class SharedFits:
             return True
         if training.Q is not None and model.user_features:  # its Gram is of user features too
             return False
-        chosen = choose_gram(training.X, training.n_tags + 1, np.dtype(model.dtype))
+        n_tags = training.n_tags + 1 + expected_groups(model.discovered, training)
+        chosen = choose_gram(training.X, n_tags, np.dtype(model.dtype))
         return model.gram == "dense" or chosen == "dense"
 
     def _gram(self, dtype: str, weights: Weights | None) -> Gram:

@@ -20,6 +20,14 @@ from teaser.model.extensions.composition import (
     fit_parts,
     prepare_system,
 )
+from teaser.model.extensions.discovered_tags import (
+    Discovered,
+    DiscoveredTags,
+    estimate_groups,
+    expected_groups,
+    find_groups,
+)
+from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.learned_decoder import (
     LearnedDecoder,
     check_carriers,
@@ -91,6 +99,9 @@ class Teaser(EncoderModel):
     weights
         `Weights(user_power=..., ridge_power=...)` weighs users, the penalties of items, and the
         items that are predicted. None, the default, has no weights.
+    discovered
+        `DiscoveredTags(grains=...)` adds tags that the fit finds: groups of items that the same
+        users choose. None, the default, has declared tags alone.
     remainder
         `Remainder(l2=..., neighbours=...)` adds item-to-item weights for what tags leave
         unexplained: the weights are P(E D') + R then. With `neighbours=None` it cannot be
@@ -116,7 +127,7 @@ class Teaser(EncoderModel):
     dtype
         `"float32"` or `"float64"`.
     rng
-        Seed of the preconditioner's start. A generator is used as is.
+        Seed of the preconditioner's start and of discovered groups. A generator is used as is.
     device
         Where to fit and to score batches: `"cpu"`, or `"cuda"` for a GPU by way of CuPy.
 
@@ -131,6 +142,8 @@ class Teaser(EncoderModel):
         first columns are those of the learned tags, `tag_table_.learned_decoder`.
     tags_, items_
         The tags of the columns and the item ids of the rows.
+    groups_
+        The groups behind discovered tags, with members and exemplars; None without.
     popularity_
         Item count / highest count.
     remainder_
@@ -158,6 +171,7 @@ class Teaser(EncoderModel):
         l2_encoder: float = 500.0,
         content_weight: float = 0.0,
         weights: Weights | None = None,
+        discovered: DiscoveredTags | None = None,
         remainder: Remainder | None = None,
         decoder: LearnedDecoder | None = None,
         sparse: SparseEncoder | None = None,
@@ -174,6 +188,7 @@ class Teaser(EncoderModel):
         self.l2_encoder = l2_encoder
         self.content_weight = content_weight
         self.weights = weights
+        self.discovered = discovered
         self.remainder = remainder
         self.decoder = decoder
         self.sparse = sparse
@@ -192,6 +207,7 @@ class Teaser(EncoderModel):
         *,
         start: "Teaser | None" = None,
         system: System | None = None,
+        discovered: Discovered | None = None,
         callback: Callback | None = None,
     ) -> Self:
         """Learn the encoder.
@@ -201,14 +217,18 @@ class Teaser(EncoderModel):
         start
             A fitted model to begin from: of nearby penalties, or of the same items before
             today's interactions. Items and tags are matched by name. The result is the same to
-            within `tol`, and takes fewer iterations.
+            within `tol`, and takes fewer iterations. Discovered groups keep the names of its.
         system
             What `prepare` returned for this data set, to share over several penalties.
+        discovered
+            What `discover` returned for this data set, to share over several penalties; found
+            by this fit when not given.
         callback
             Called with the iteration and its relative residual.
         """
         with explained_memory_error("The fit"):
             self._check_with(dataset)
+            dataset, groups = find_groups(self, dataset, start, discovered, system)
             if self.decoder is not None:
                 check_carriers(dataset.S)
             user_features = learned_features(self, dataset)
@@ -228,7 +248,9 @@ class Teaser(EncoderModel):
                 overwrite=own,
             )
             solution = found.solution
-            self.keep_items(dataset, found.decoder)
+            aliases = {} if groups is None else groups.aliases
+            self.keep_items(dataset, found.decoder, aliases)
+            self.groups_ = groups
             self.encoder_ = solution.encoder[: dataset.n_items]
             self._user_rows = learn_user_rows(
                 user_features,
@@ -276,15 +298,17 @@ class Teaser(EncoderModel):
     def _weights(self) -> Weights:
         return PLAIN if self.weights is None else self.weights
 
-    def prepare(self, dataset: Dataset) -> System:
+    def prepare(self, dataset: Dataset, *, discovered: Discovered | None = None) -> System:
         """Return the part of a fit that does not depend on the penalties.
 
         It holds the Gram, its leading eigenpairs and the eigenvectors of D'D; pass it to the
         `fit` of every model that differs in penalties only. With a joint remainder it holds the
         inverse of X'X + (l2_weights + remainder.l2) I in the place of the Gram, and the sum of
-        the two must be the same; `EASE` of that penalty takes its `inverse` too.
+        the two must be the same; `EASE` of that penalty takes its `inverse` too. A model with
+        discovered tags takes what `discover` returned, here and at every fit.
         """
         self._check_with(dataset)
+        dataset, _ = find_groups(self, dataset, None, discovered)
         return prepare_system(self, dataset, learned_features(self, dataset), keep=True)
 
     def estimate(self, dataset: Dataset) -> Estimate:
@@ -292,12 +316,15 @@ class Teaser(EncoderModel):
         self._check_with(dataset)
         X = stack_interactions(dataset, learned_features(self, dataset))
         gram = self.gram if self.joint_remainder is None else "dense"
-        size = FitSize(dataset.n_tags + 1, np.dtype(self.dtype), self.solver)
+        n_tags = dataset.n_tags + 1 + expected_groups(self.discovered, dataset)
+        size = FitSize(n_tags, np.dtype(self.dtype), self.solver)
         if isinstance(dataset.X, Interactions):
             power = self._weights.user_power
             found = estimate_partitions(X, gram, size, tol=self.tol, user_power=power)
         else:
             found = estimate(X, gram, size, tol=self.tol)
+        if self.discovered is not None:
+            found = estimate_groups(found, dataset, size, self.discovered)
         if self.joint_remainder is not None:
             return estimate_remainder(found, dataset.n_items, self.dtype, self.joint_remainder)
         rounds = 0 if self.decoder is None else self.decoder.rounds
@@ -313,13 +340,15 @@ class Teaser(EncoderModel):
             **super().describe(),
             **self._solver_report(),
             "remainder": describe_remainder(self.remainder_, self.remainder),
+            "discovered": None if self.groups_ is None else self.groups_.describe(),
         }
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
         user_arrays, user_tables = pack_user_rows(self.user_rows_)
         arrays = {**pack_encoder(self.encoder_), **pack_remainder(self.remainder_), **user_arrays}
-        return super().pack() | Packed({"fit": self._solver_report()}, arrays, user_tables)
+        packed = super().pack() | Packed({"fit": self._solver_report()}, arrays, user_tables)
+        return packed if self.groups_ is None else packed | self.groups_.pack()
 
     def unpack(self, content: Content) -> None:
         """Set what `pack` returned; encoder and remainder stay on disk until used."""
@@ -329,6 +358,7 @@ class Teaser(EncoderModel):
         n_learned, width = self.encoder_.shape
         self._remainder = unpack_remainder(arrays, n_learned)
         self._user_rows = unpack_user_rows(arrays, content.tables, width)
+        self.groups_ = Groups.unpack(content)
         self.iterations_ = fit["iterations"]
         self.residual_ = fit["residual"]
         self.converged_ = fit["converged"]

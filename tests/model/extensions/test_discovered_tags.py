@@ -1,7 +1,6 @@
 """Discovered tags: what is found, what it is called, and that names last over refits."""
 
 import logging
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,28 +10,33 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from oracles import exact_encoder
 
-from teaser import Category, Dataset, Rules, Tag
+from teaser import Category, Dataset, Rules, Tag, Teaser, load
 from teaser.data.ids import Ids
 from teaser.data.tagging.tag import DISCOVERED
 from teaser.errors import ParameterError, RuleError
+from teaser.model.extensions import discovered_tags
 from teaser.model.extensions.discovered_tags import (
     DiscoveredTags,
-    balanced_gram,
     declared_columns,
     discover,
     n_declared,
 )
 from teaser.model.extensions.groups import Groups
+from teaser.model.gram.operator import SparseGram
+from teaser.model.shared_fit import SharedFits
+from teaser.profile import POPULARITY
+from teaser.testing import TaggedModelContract
 
 N_ITEMS, N_GROUPS = 240, 12
 FEW = DiscoveredTags(grains=(20, 60), factors=16)
 
 
-def make(seed: int = 0, n_users: int = 1200, n_new: int = 0) -> Dataset:
+def make(seed: int = 0, n_users: int = 1200) -> Dataset:
     """Return users who choose mostly items of two of twelve groups; item i is of group i % 12.
 
-    The style of an item is its group's; further users follow after the same first ones.
+    The style of an item is its group's. Nobody chooses the last item.
     """
     rng = np.random.default_rng(seed)
     items = pl.DataFrame(
@@ -44,10 +48,11 @@ def make(seed: int = 0, n_users: int = 1200, n_new: int = 0) -> Dataset:
     )
     known = 1 / (1 + np.arange(N_ITEMS) // N_GROUPS) ** 0.7
     rows = []
-    for user in range(n_users + n_new):
+    for user in range(n_users):
         tastes = rng.choice(N_GROUPS, 2, replace=False)
         p = np.where(np.isin(np.arange(N_ITEMS) % N_GROUPS, tastes), 1.0, 0.02) * known
-        chosen = rng.choice(N_ITEMS - 1, rng.integers(4, 16), replace=False, p=p[:-1] / p[:-1].sum())
+        p[-1] = 0
+        chosen = rng.choice(N_ITEMS, rng.integers(4, 16), replace=False, p=p / p.sum())
         rows += [(f"u{user}", f"i{i}") for i in chosen]
     interactions = pl.DataFrame(rows, schema=["user_id", "item_id"], orient="row")
     rules = Rules((Category("style"),), {"title": "title"})
@@ -67,9 +72,10 @@ def found(crowd: Dataset) -> tuple[Dataset, Groups]:
 @pytest.mark.parametrize(
     "bad",
     [
-        {"grains": ()}, {"grains": (20, 20)}, {"grains": [20]}, {"grains": (1,)}, {"grains": (0.5,)},
-        {"grains": (float("nan"),)}, {"grains": ("20",)}, {"grains": (True,)}, {"factors": 0},
-        {"nearest": 0}, {"least_count": 1.5}, {"max_groups": 1}, {"names": 3},
+        {"grains": ()}, {"grains": (20, 20)}, {"grains": [20]}, {"grains": (1,)},
+        {"grains": (0.5,)}, {"grains": (float("nan"),)}, {"grains": ("20",)},
+        {"grains": (True,)}, {"factors": 0}, {"nearest": 0}, {"least_count": 1.5},
+        {"max_groups": 1}, {"names": 3},
     ],
 )  # fmt: skip
 def test_options_that_make_no_sense_are_refused(bad: dict[str, Any]) -> None:
@@ -81,7 +87,7 @@ def test_options_that_make_no_sense_are_refused(bad: dict[str, Any]) -> None:
 def test_more_groups_than_items_and_a_missing_file_are_named() -> None:
     with pytest.raises(ParameterError, match="more groups than items"):
         DiscoveredTags(grains=(100, 0.5)).check()
-    with pytest.raises(RuleError, match="There is no file of groups none.toml"):
+    with pytest.raises(RuleError, match=r"There is no file of groups none\.toml"):
         DiscoveredTags(names="none.toml").check()
 
 
@@ -158,12 +164,16 @@ def test_the_same_seed_gives_the_same_groups_and_names_are_unique(
     assert other.found != found[1].found
 
 
-def test_long_histories_count_less() -> None:
-    X = sp.csr_array(np.array([[1.0, 1, 1, 1], [1, 0, 0, 0], [0, 0, 0, 0]]))
-    weight = (np.array([4, 1]) / 2.5) ** -0.5
-    wanted = X[:2].toarray().T @ (weight[:, None] * X[:2].toarray())
-    gram = balanced_gram(X, np.dtype(np.float64), "cpu")
-    assert_allclose(gram.apply(np.eye(4)), wanted, rtol=1e-12)
+def test_long_histories_count_less(crowd: Dataset) -> None:
+    h = np.diff(crowd.X.indptr)
+    weighted = sp.diags_array((h / h.mean()) ** -0.25) @ crowd.X
+    given = SparseGram(sp.csr_array(weighted), np.dtype(np.float64))
+    options = replace(FEW, grains=(20,))
+    wanted = discover(crowd, options, dtype="float64", gram=given)[1]
+    assert discover(crowd, options, dtype="float64")[1].found == wanted.found
+    plain = SparseGram(crowd.X, np.dtype(np.float64))
+    other = discover(crowd, options, dtype="float64", gram=plain)[1]
+    assert not np.array_equal(other.weights.data, wanted.weights.data)
 
 
 def test_tiny_data_have_no_groups(dataset: Dataset, caplog: pytest.LogCaptureFixture) -> None:
@@ -240,15 +250,17 @@ def test_another_number_of_groups_keeps_what_it_can(crowd: Dataset) -> None:
 
 class TestTheOwnersFile:
     @pytest.fixture
-    def path(self, tmp_path: Path) -> Iterator[Path]:
-        yield tmp_path / "groups.toml"
+    def path(self, tmp_path: Path) -> Path:
+        return tmp_path / "groups.toml"
 
     def test_its_names_survive_refits_and_old_ones_go_on_counting(
         self, crowd: Dataset, found: tuple[Dataset, Groups], path: Path
     ) -> None:
         before = found[1]
         a, b, c, d = (tag.value for tag in before.tags[-4:])
-        path.write_text(f'drop = ["{d}"]\n[rename]\n"{a}" = "First"\n[merge]\n"Two" = ["{b}", "{c}"]')
+        path.write_text(
+            f'drop = ["{d}"]\n[rename]\n"{a}" = "First"\n[merge]\n"Two" = ["{b}", "{c}"]'
+        )
         options = replace(FEW, names=str(path))
         data, edited = discover(thinned(crowd, 0.01), options, previous=before)
         assert {"First", "Two"} <= {tag.value for tag in data.tags}
@@ -291,3 +303,117 @@ class TestTheOwnersFile:
         assert f"edits {coarse!r}, a group that is no more" in caplog.text
         # Also at the next fit, when it is long gone.
         assert len(discover(crowd, options, previous=after)[1]) == len(after)
+
+
+class TestDiscoveringTeaser(TaggedModelContract):
+    def make(self) -> Teaser:
+        discovered = DiscoveredTags(grains=(10, 5), factors=8)
+        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, discovered=discovered)
+
+
+EXACT: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "tol": 1e-9, "dtype": "float64"}
+
+
+def test_the_encoder_is_that_of_declared_and_discovered_tags(dataset: Dataset) -> None:
+    options = DiscoveredTags(grains=(10, 5), factors=8)
+    model = Teaser(discovered=options, content_weight=2.0, **EXACT).fit(dataset)
+    assert model.groups_ is not None
+    assert model.tags_ == (*dataset.tags, *model.groups_.tags, POPULARITY)
+    assert_allclose(
+        model.decoder_.toarray()[:, dataset.n_tags : -1], model.groups_.members.toarray(), rtol=1e-6
+    )
+    # Content is what metadata declare: discovered tags are of the interactions themselves.
+    X, S = (matrix.astype(float).toarray() for matrix in (dataset.X, dataset.S))
+    G = X.T @ X + 2.0 * S @ S.T
+    wanted = exact_encoder(G, model.decoder_.toarray(), 5, 5)
+    assert_allclose(model.encoder_, wanted, atol=1e-7)
+    assert Teaser(**EXACT).fit(dataset).groups_ is None
+
+
+def test_groups_are_saved_with_the_model_and_kept_by_the_next_fit(
+    crowd: Dataset, tmp_path: Path
+) -> None:
+    before = thinned(crowd, 0.05)
+    model = Teaser(discovered=FEW, tol=1e-2).fit(before)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model", Teaser)
+    assert loaded.discovered == FEW
+    assert loaded.groups_ is not None
+    assert model.groups_ is not None
+    assert loaded.groups_.found == model.groups_.found
+    assert loaded.describe() == model.describe()
+    assert loaded.describe()["discovered"]["groups"] == len(model.groups_)
+    again = Teaser(discovered=FEW, tol=1e-2).fit(crowd, start=loaded)
+    assert again.groups_ is not None
+    assert len(set(again.tags_) & set(model.tags_)) >= 0.95 * len(model.tags_)
+    # A press on a discovered tag lifts its members.
+    tag = again.groups_.tags[0]
+    members = again.groups_.members[:, [0]].toarray().ravel()
+    plain, pressed = (again.scores(again.profile(["i0"], p)) for p in (None, {tag: 3}))
+    assert_allclose(pressed - plain, 0.6 * members, atol=1e-6)
+
+
+def test_new_items_have_declared_tags_alone(crowd: Dataset) -> None:
+    model = Teaser(discovered=FEW, tol=1e-2).fit(crowd)
+    table = pl.DataFrame({"item_id": ["n1"], "title": ["New"], "style": ["style 3"]})
+    model.add_items(table)
+    model.add_items({"n2": ["style=style 4"]})
+    D = model.decoder_[[N_ITEMS, N_ITEMS + 1]]
+    named = [[str(model.tags_[j]) for j in D[[row]].indices] for row in (0, 1)]
+    assert named == [["style=style 3"], ["style=style 4"]]
+    with pytest.raises(ParameterError, match="Discovered tags are found by a fit"):
+        model.add_items({"n3": [model.tags_[-2]]})
+
+
+def test_what_was_discovered_can_be_shared(crowd: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = discover(crowd, FEW, dtype="float64")
+    model = Teaser(discovered=FEW, **EXACT)
+    alone = model.fit(crowd).encoder_
+    system = model.prepare(crowd, discovered=given)
+    shared = Teaser(discovered=FEW, **EXACT).fit(crowd, system=system, discovered=given)
+    assert shared.groups_ is given[1]
+    assert_allclose(shared.encoder_, alone, atol=1e-7)
+    with pytest.raises(ParameterError, match="A system is shared"):
+        model.fit(crowd, system=system)
+    with pytest.raises(ParameterError, match="a model that has none"):
+        Teaser().fit(crowd, discovered=given)
+    with pytest.raises(ParameterError, match="of another data set"):
+        model.fit(crowd.at(np.arange(600)), discovered=given)
+    calls = []
+    embed = vars(discovered_tags)["embed_items"]
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return embed(*arguments)
+
+    monkeypatch.setattr(discovered_tags, "embed_items", counted)
+    fits = SharedFits(crowd)
+    for l2 in (5.0, 50.0):
+        fits.fit(Teaser(discovered=FEW, l2_encoder=l2, tol=1e-2))
+    fits.fit(Teaser(discovered=FEW, content_weight=1.0, tol=1e-2))
+    assert len(calls) == 1
+    fits.fit(Teaser(discovered=replace(FEW, nearest=1), tol=1e-2))
+    assert len(calls) == 2
+
+
+def test_the_estimate_counts_the_groups(crowd: Dataset) -> None:
+    plain, more = (Teaser(discovered=d).estimate(crowd) for d in (None, FEW))
+    assert more.memory["discovered tags"] == 4 * N_ITEMS * 26 * 4
+    assert more.total_memory > plain.total_memory
+    assert more.seconds > 0
+
+
+def test_partitions_give_the_groups_of_a_matrix(crowd: Dataset, tmp_path: Path) -> None:
+    X = sp.coo_array(crowd.X)
+    users, items = (place.tolist() for place in X.coords)
+    pairs = pl.DataFrame(
+        {"user_id": [f"u{u}" for u in users], "item_id": [crowd.items[i] for i in items]}
+    )
+    for part in range(3):
+        mine = pl.Series([u % 3 == part for u in users])
+        pairs.filter(mine).write_parquet(tmp_path / f"{part}.parquet")
+    data = Dataset.from_partitions(tmp_path, crowd.table, rules=crowd.rules)
+    options = replace(FEW, grains=(20,))
+    found, wanted = (discover(each, options, dtype="float64")[1] for each in (data, crowd))
+    assert found.tags == wanted.tags
+    assert_allclose(found.members.toarray(), wanted.members.toarray(), atol=1e-8)

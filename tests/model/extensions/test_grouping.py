@@ -92,7 +92,7 @@ def test_known_centroids_come_first_and_the_others_are_items_far_from_them() -> 
     known = np.eye(4, 8)[:3]
     drawn = [draw_centroids(Y, 4, np.random.default_rng(seed), known) for seed in range(20)]
     assert all(np.array_equal(each[:3], known) for each in drawn)
-    items = [int((Y == each[3]).all(axis=1).argmax()) for each in drawn]
+    items = [int((each[3] == Y).all(axis=1).argmax()) for each in drawn]
     # 45 of 60 items are near a known centroid; drawn evenly, 15 of 20 would be.
     assert sum(group[i] == 3 for i in items) >= 15
     assert len(draw_centroids(Y, 2, np.random.default_rng(0), known)) == 2

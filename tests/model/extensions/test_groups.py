@@ -149,7 +149,7 @@ def test_the_owners_file_lists_every_group_and_does_what_was_edited(tmp_path: Pa
 def test_earlier_groups_are_found_by_the_ids_of_their_items() -> None:
     names, weights = earlier_weights(make(), 20, Ids(["e", "new", "a"]))
     assert names == ["A, B", "C, D"]
-    assert_allclose(weights.toarray(), [[0, 0.7], [0, 0], [1.0, 0.5]])
+    assert_allclose(weights.toarray(), np.array([[0, 0.7], [0, 0], [1.0, 0.5]]))
     assert earlier_weights(make(), 50, Ids("a"))[1].shape == (1, 0)
 
 

@@ -1,10 +1,11 @@
 """Options objects from plain tables and back."""
 
+import json
 from typing import Any
 
 import pytest
 
-from teaser import LearnedDecoder, Remainder, SparseEncoder, Teaser
+from teaser import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Teaser
 from teaser.errors import ParameterError
 from teaser.model.base import plain_parameters
 from teaser.model.extensions.options import complete_saved, read_parameters
@@ -37,6 +38,15 @@ def test_a_model_is_made_again_of_its_plain_parameters() -> None:
     assert plain["decoder"] == {"l2": 3.0, "rounds": 3}
     assert plain["remainder"] is None
     assert Teaser.from_parameters(plain).parameters() == model.parameters()
+
+
+def test_lists_of_json_and_toml_are_tuples() -> None:
+    wanted = DiscoveredTags(grains=(50, 7.5))
+    for given in ({"discovered": {"grains": [50, 7.5]}}, {"discovered.grains": [50, 7.5]}):
+        assert read_parameters(given) == {"discovered": wanted}
+    plain = json.loads(json.dumps(plain_parameters(Teaser(discovered=wanted).parameters())))
+    assert plain["discovered"]["grains"] == [50, 7.5]
+    assert Teaser.from_parameters(plain).discovered == wanted
 
 
 def test_names_of_earlier_versions_are_read() -> None:

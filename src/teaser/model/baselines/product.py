@@ -14,6 +14,7 @@ from teaser.data.ids import ItemId
 from teaser.errors import NotFittedError, ParameterError
 from teaser.explain import Explanation, Recommendation
 from teaser.model.base import Model
+from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import About, ManyAbout, UserRows
 from teaser.model.item_table import History, ItemTable
@@ -162,6 +163,11 @@ class Product(TaggedModel):
     def remainder_(self) -> RemainderMatrix:
         """What viewing one item adds to the score of another, or None."""
         return self.parts[0].remainder_
+
+    @property
+    def groups_(self) -> Groups | None:
+        """The groups behind discovered tags, or None."""
+        return getattr(self.parts[0], "groups_", None)
 
     def encode(self, rows: sp.csr_array) -> Array:
         """Return the raw tag scores p of histories (users x tags)."""

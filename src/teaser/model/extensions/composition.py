@@ -16,6 +16,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
+from teaser.model.extensions.discovered_tags import declared_columns
 from teaser.model.extensions.learned_decoder import LearnedDecoder, learn_decoder
 from teaser.model.extensions.neighbours import Neighbours, check_neighbours, learn_neighbours
 from teaser.model.extensions.remainder import (
@@ -123,7 +124,7 @@ def prepare_system(
     kind, weights = np.dtype(plan.dtype), PLAIN if plan.weights is None else plan.weights
     D = pad_rows(fixed_decoder(dataset, plan.weights).astype(kind), user_features)
     how: dict[str, Any] = {
-        "content": pad_rows(dataset.S, user_features),
+        "content": pad_rows(declared_columns(dataset), user_features),
         "content_weight": plan.content_weight,
         "device": plan.device,
     }

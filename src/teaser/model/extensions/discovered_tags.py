@@ -41,10 +41,9 @@ from teaser.model.extensions.groups import (
     earlier_weights,
     match_groups,
 )
-from teaser.model.gram.cost import Estimate, dense_rate
-from teaser.model.gram.gpu import DeviceSparseGram
-from teaser.model.gram.operator import Gram, SparseGram
-from teaser.model.gram.partitioned import StreamedGram
+from teaser.model.gram.build import build_gram
+from teaser.model.gram.cost import Estimate, FitSize, dense_rate
+from teaser.model.gram.operator import Gram
 
 Array = NDArray[Any]
 Discovered = tuple[Dataset, Groups]
@@ -83,11 +82,11 @@ class DiscoveredTags:
         The path of a TOML file that renames, merges or drops groups; see `Groups.write`.
     """
 
-    grains: tuple[float, ...] = (100, 20, 6)
-    factors: int = 256
-    nearest: int = 2
+    grains: tuple[float, ...] = (20, 5)
+    factors: int = 512
+    nearest: int = 3
     least_count: int = 3
-    max_groups: int = 2000
+    max_groups: int = 4000
     names: str | None = None
 
     def check(self) -> None:
@@ -167,7 +166,8 @@ def discover(
     dtype, device
         The type to compute in, and where.
     gram
-        The Gram of the interactions, such as one on a cluster; made from them when not given.
+        The Gram of the interactions, such as one on a cluster, used as it is. When not given it
+        is made from them, with users of long histories counting less (user_power 0.5).
     previous
         Groups of an earlier fit. Groups that overlap with one of them keep its name.
     """
@@ -179,8 +179,11 @@ def discover(
     found: list[_Grain] = []
     if counts:
         random = np.random.default_rng(rng)
-        operator = balanced_gram(dataset.X, np.dtype(dtype), device) if gram is None else gram
-        Y = embed_items(operator, options.factors, random)
+        if gram is None:
+            # Five products with few columns: X'(X M) is faster than a Gram as one array.
+            size = FitSize(options.factors, np.dtype(dtype))
+            gram = build_gram(dataset.X, "sparse", size, device=device, user_power=USER_POWER)
+        Y = embed_items(gram, options.factors, random)
         chosen &= Y.any(axis=1)
         for grain, k in counts.items():
             found.append(_find(dataset, Y, chosen, grain, k, options, random, previous))
@@ -190,7 +193,11 @@ def discover(
 
 
 def find_groups(
-    model: Any, dataset: Dataset, start: Any, given: Discovered | None
+    model: Any,
+    dataset: Dataset,
+    start: Any,
+    given: Discovered | None,
+    system: object = None,
 ) -> tuple[Dataset, Groups | None]:
     """Return the data set that a Teaser learns from, with its groups where it has such.
 
@@ -201,7 +208,8 @@ def find_groups(
     start
         An earlier model, whose groups keep their names; or None.
     given
-        What `discover` returned for this data set.
+        What `discover` returned for this data set. A prepared `system` needs it, so that both
+        are of the same groups.
     """
     if model.discovered is None:
         if given is not None:
@@ -217,7 +225,12 @@ def find_groups(
                 "returned for this one."
             )
         return given
-    # Only a cluster holds interactions in a way that cannot be had here.
+    if system is not None:
+        raise ParameterError(
+            "A system is shared, and the discovered tags that it was prepared with are not. Give "
+            "both prepare and fit the same discovered=discover(dataset, options)."
+        )
+    # A Gram of partitions may be on a cluster, or keep to a memory limit.
     elsewhere = isinstance(dataset.X, Interactions) and not isinstance(model.gram, str)
     return discover(
         dataset,
@@ -240,34 +253,31 @@ def n_declared(tags: tuple[Tag, ...]) -> int:
     return next((i for i, tag in enumerate(tags) if tag.discovered), len(tags))
 
 
-def estimate_groups(found: Estimate, n_items: int, n_tags: int, model: Any) -> Estimate:
+def expected_groups(options: DiscoveredTags | None, dataset: Dataset) -> int:
+    """Return how many tags a fit will find, at most."""
+    if options is None:
+        return 0
+    chosen = int((dataset.item_counts >= options.least_count).sum())
+    return sum(options.counts(dataset.n_items, chosen).values())
+
+
+def estimate_groups(
+    found: Estimate, dataset: Dataset, size: FitSize, options: DiscoveredTags
+) -> Estimate:
     """Return an estimate of a fit with what finding the groups takes.
 
     Parameters
     ----------
-    found
-        The estimate with the tags of the groups counted in `n_tags`.
+    found, size
+        The estimate, and the size that it is of, with the tags of the groups.
     """
-    options, itemsize = model.discovered, np.dtype(model.dtype).itemsize
-    width = min(options.factors + 10, n_items)
-    k = sum(options.counts(n_items, n_items).values())
-    seconds = found.seconds * _PRODUCTS * width / (2 * found.iterations * n_tags)
-    seconds += 2 * _ROUNDS * n_items * k * width / dense_rate(model.dtype)
-    held = {"discovered tags": _ARRAYS * n_items * width * itemsize}
+    n_items, width = dataset.n_items, min(options.factors + 10, dataset.n_items)
+    # An iteration of the solver takes about two products with a column for each tag.
+    seconds = found.seconds * _PRODUCTS * width / (2 * found.iterations * size.n_tags)
+    k = expected_groups(options, dataset)
+    seconds += 2 * _ROUNDS * n_items * k * width / dense_rate(size.dtype.name)
+    held = {"discovered tags": _ARRAYS * n_items * width * size.dtype.itemsize}
     return replace(found, memory={**found.memory, **held}, seconds=found.seconds + seconds)
-
-
-def balanced_gram(X: Any, dtype: np.dtype[Any], device: str) -> Gram:
-    """Return the Gram of interactions in which people with long histories count less."""
-    if isinstance(X, Interactions):
-        return StreamedGram(X, dtype)
-    lengths = np.diff(X.indptr)
-    mean = lengths[lengths > 0].mean()
-    # dM(sqrt w) X with w = (h / mean h)^-user_power.
-    weight = (np.maximum(lengths, 1) / mean) ** (-USER_POWER / 2)
-    data = (X.data * np.repeat(weight, lengths)).astype(dtype)
-    weighted = sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
-    return DeviceSparseGram(weighted, dtype) if device == "cuda" else SparseGram(weighted, dtype)
 
 
 def _find(
@@ -313,9 +323,7 @@ def _find(
     return _Grain(grain, found, {new: names[earlier] for new, earlier in kept.items()})
 
 
-def _named(
-    dataset: Dataset, found: list[_Grain], edits: Edits, previous: Groups | None
-) -> Groups:
+def _named(dataset: Dataset, found: list[_Grain], edits: Edits, previous: Groups | None) -> Groups:
     """Return the groups of all grains, with their exemplars, labels and names."""
     S, title = declared_columns(dataset), title_of(dataset)
     former = {} if previous is None else previous.names_of_found
@@ -349,7 +357,10 @@ def _named(
     now = {group.tag.value for group in groups}
     retired = list[str]()
     if previous is not None:
-        gone = (*previous.retired, *(n for n, of in previous.names_of_found.items() if of not in kept))
+        gone = (
+            *previous.retired,
+            *(n for n, of in previous.names_of_found.items() if of not in kept),
+        )
         retired = [name for name in dict.fromkeys(gone) if name not in now]
         said = "%d of %d groups kept their names, %d are new"
         log.info(said, len(kept), len(previous.found), len(groups) - len(kept))

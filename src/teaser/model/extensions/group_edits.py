@@ -108,8 +108,7 @@ def shown_names(
             return
         if name not in place:
             raise RuleError(
-                f"{edits.origin} {how}s {name!r}, and there is no such group."
-                f"{closest(name, place)}"
+                f"{edits.origin} {how}s {name!r}, and there is no such group.{closest(name, place)}"
             )
         i = place[name]
         if i in edited:

@@ -1,6 +1,6 @@
 """Groups of items that a fit discovered: their tags, members and names over refits."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -217,7 +217,7 @@ class Groups:
                 row["grain"],
                 row["size"],
                 tuple(items[i] for i in row["exemplars"]),
-                None if row["label_value"] is None else Tag(row["label_feature"], row["label_value"]),
+                _tag(row["label_feature"], row["label_value"]),
                 row["label_share"],
             )
             for row in table.iter_rows(named=True)
@@ -240,9 +240,9 @@ class Groups:
             What to call the items; ids are written without.
         """
         edits = self.edits
-        document = [_TEMPLATE, f"drop = {tomlkit.array(list(edits.drop)).as_string()}\n", _MERGE]
+        document = [_TEMPLATE, f"drop = {_listed(edits.drop)}\n", _MERGE]
         for new, olds in edits.merge.items():
-            document.append(f"{_quoted(new)} = {tomlkit.item(list(olds)).as_string()}\n")
+            document.append(f"{_quoted(new)} = {_listed(olds)}\n")
         document.append(_RENAME)
         for old, new in edits.rename.items():
             document.append(f"{_quoted(old)} = {_quoted(new)}\n")
@@ -263,7 +263,7 @@ class Groups:
             raise RuleError(f"The groups could not be written to {path}: {error}.") from error
 
 
-_SCHEMA = {
+_SCHEMA: dict[str, Any] = {
     "name": pl.String,
     "grain": pl.Float64,
     "size": pl.Int64,
@@ -330,8 +330,16 @@ def _alternate(lists: list[tuple[ItemId, ...]]) -> tuple[ItemId, ...]:
     return tuple(dict.fromkeys(mixed))
 
 
+def _tag(feature: str | None, value: str | None) -> Tag | None:
+    return None if feature is None or value is None else Tag(feature, value)
+
+
 def _quoted(text: str) -> str:
     return tomlkit.string(text).as_string()
+
+
+def _listed(names: Iterable[str]) -> str:
+    return f"[{', '.join(map(_quoted, names))}]"
 
 
 def _one_line(text: str) -> str:

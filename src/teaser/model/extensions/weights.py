@@ -38,7 +38,7 @@ class Weights:
         The popularity column of the decoder times this: larger is a smaller penalty on it.
     """
 
-    user_power: float = 0.25
+    user_power: float = 0.5
     ridge_power: float = 0.5
     item_power: float = 0.0
     popularity_scale: float = 1.0
