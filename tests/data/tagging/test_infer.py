@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from teaser.data.reading.files import read_table
 from teaser.data.tagging.infer import infer_roles, infer_rules
 from teaser.data.tagging.one_hot import build_tags
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Rules, Text, Year
@@ -241,3 +242,21 @@ def test_a_column_of_popularity_is_left_to_the_model() -> None:
     rules = infer_rules(items, item="id")
     assert [rule.column for rule in rules.tags] == ["type"]
     assert "popularity" in rules.skipped
+
+
+def test_books_of_a_public_data_set_are_read_sensibly(shared_data: Path) -> None:
+    books = read_table(shared_data / "goodbooks-5pct" / "books.csv")
+    rules = infer_rules(books, item="book_id")
+    assert {rule.name: rule.kind for rule in rules.tags} == {
+        "books_count": "number",
+        "authors": "list",
+        "original_publication_year": "year",
+        "language_code": "category",
+        "average_rating": "number",
+    }
+    assert all(rule.min_items == 5 for rule in rules.tags)
+    counts = [c for c, why in rules.skipped.items() if why == ATTENTION]
+    assert counts == [
+        "ratings_count", "work_ratings_count", "work_text_reviews_count",
+        "ratings_1", "ratings_2", "ratings_3", "ratings_4", "ratings_5",
+    ]  # fmt: skip
