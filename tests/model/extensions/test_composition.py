@@ -168,6 +168,7 @@ def test_without_weights_content_and_strengths_too(strong: Dataset) -> None:
     problem, E, R = expected(ones, model)
     assert_allclose(model.decoder_.toarray(), problem.D, atol=1e-8)
     assert_allclose(both_rows(model), E, atol=1e-8)
+    assert R is not None
     assert_allclose(model.remainder_.toarray(), R, atol=1e-8)
 
 
@@ -181,6 +182,7 @@ def test_further_rounds_find_each_beside_the_other(strong: Dataset, how: dict[st
     model = Teaser(remainder=options, weights=WEIGHTS, **exact, **how).fit(strong)
     _, E, R = expected(strong, model)
     assert_allclose(both_rows(model), E, atol=1e-8)
+    assert R is not None
     assert_allclose(model.remainder_.toarray(), R, atol=1e-8)
     once = Teaser(remainder=NEAR, weights=WEIGHTS, **exact, **how).fit(strong)
     assert model.iterations_ > once.iterations_

@@ -74,14 +74,9 @@ def solve(
         An encoder (items x tags) near the solution, from which conjugate gradients begin.
     callback
         Called with the iteration and its relative residual.
-    user_power
-        The weight of a user is (h / mean h)^-user_power, h the number of its interactions.
-    ridge_power
-        The penalty on the weights of item i is l2_weights (g_i / mean g)^ridge_power, g the
-        diagonal of the weighted X'X.
-    item_power
-        The weight of item j where it is predicted is (n_j / mean n)^-item_power, n the number of
-        its interactions, at least 1.
+    user_power, ridge_power, item_power
+        How much weights of users, rows and columns depend on their counts, from 0 to 2: see
+        `teaser.Weights`. 0 leaves them out.
 
     Returns
     -------
@@ -99,22 +94,17 @@ def solve(
         rng=rng,
         device=device,
     )
-    powers = {"user_power": user_power, "ridge_power": ridge_power, "item_power": item_power}
-    for name, value in powers.items():
-        check_power(name, value)
+    check_power("user_power", user_power)
+    check_power("ridge_power", ridge_power)
+    check_power("item_power", item_power)
     kind = np.dtype(dtype)
     X, D = _as_pair(X, D, kind)
     start = None if start is None else _as_start(start, D.shape, kind)
     size = FitSize(D.shape[1], kind, solver)
     operator = build_gram(X, gram, size, device=device, user_power=user_power)
-    system = prepare(
-        operator,
-        D,
-        solver=solver,
-        rng=rng,
-        row_penalty=row_weights(operator, ridge_power),
-        column_weight=column_weights(np.bincount(X.indices, minlength=X.shape[1]), item_power),
-    )
+    r = row_weights(operator, ridge_power)
+    c = column_weights(np.bincount(X.indices, minlength=X.shape[1]), item_power)
+    system = prepare(operator, D, solver=solver, rng=rng, row_penalty=r, column_weight=c)
     equation = EncoderEquation(system, float(l2_weights), float(l2_encoder))
     limits = Limits(tol=tol, max_iter=max_iter, callback=callback)
     return dispatch(equation, limits, solver=solver, start=start)
