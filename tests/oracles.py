@@ -1,5 +1,7 @@
 """Slow and obvious answers that the fast code is held against."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,93 @@ def random_problem(seed: int, *, awkward: bool = True) -> tuple[Array, Array]:
         X[7] = 0.0  # a user without history
         D = np.column_stack([D, rng.random(n_items)])  # a real-valued column
     return X, D
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedProblem:
+    """The objective with all weights and extensions, as one long vector of residuals.
+
+    `features` is Q, users x features; `content` is sqrt(delta) S, items x tags. `D` is items x
+    tags. `counts` are the items' counts where X holds strengths.
+    """
+
+    X: Array
+    D: Array
+    l1: float
+    l2: float
+    kappa: float = 0.0
+    user_power: float = 0.0
+    ridge_power: float = 0.0
+    item_power: float = 0.0
+    features: Array | None = None
+    content: Array | None = None
+
+    @property
+    def w(self) -> Array:
+        h = (self.X != 0).sum(axis=1)
+        return np.asarray((np.maximum(h, 1) / h[h > 0].mean()) ** -self.user_power)
+
+    @property
+    def both_inputs(self) -> Array:
+        return self.X if self.features is None else np.hstack([self.X, self.features])
+
+    @property
+    def l1_rows(self) -> Array:
+        g = (self.w[:, None] * self.both_inputs**2).sum(axis=0)
+        return np.asarray(self.l1 * (g / g[: len(self.D)].mean()) ** self.ridge_power)
+
+    @property
+    def c(self) -> Array:
+        n = np.maximum((self.X != 0).sum(axis=0), 1)
+        return np.asarray((n / n.mean()) ** (-self.item_power / 2))
+
+    def residuals(self, E: Array, R: Array | None = None, D: Array | None = None) -> Array:
+        """What is squared and summed; `R` is items x items with a zero diagonal."""
+        D = self.D if D is None else D
+        n = len(D)
+        B = E @ D.T
+        B[:n] = without_diagonal(B[:n])
+        R = np.zeros((n, n)) if R is None else R
+        B[:n] += R
+        roots = np.sqrt(self.w)[:, None]
+        parts = [
+            roots * (self.X - self.both_inputs @ B) * self.c,
+            np.sqrt(self.l1_rows)[:, None] * B * self.c,
+            np.sqrt(self.l2) * E,
+            np.sqrt(self.kappa) * R * self.c,
+        ]
+        if self.content is not None:
+            parts.append((self.content.T - self.content.T @ B[:n]) * self.c)
+        return np.concatenate([part.ravel() for part in parts])
+
+    def encoder(self, kept: Array | None = None, R: Array | None = None) -> Array:
+        """The encoder that is best on the entries kept, by least squares."""
+        shape = (self.both_inputs.shape[1], self.D.shape[1])
+        kept = np.ones(shape, bool) if kept is None else kept
+        return least_squares(lambda E: self.residuals(E, R), kept)
+
+    def both(self) -> tuple[Array, Array]:
+        """The encoder and the remainder that are best together."""
+        n, t = self.D.shape
+        free = np.ones((n, t + n), bool)
+        free[:, t:] = ~np.eye(n, dtype=bool)
+        found = least_squares(lambda M: self.residuals(M[:, :t], M[:, t:]), free)
+        return found[:, :t], found[:, t:]
+
+
+def least_squares(residuals: Callable[[Array], Array], free: Array) -> Array:
+    """The array that minimises the sum of squares of affine residuals, zero where not free."""
+    zero = residuals(np.zeros(free.shape))
+    places = np.flatnonzero(free)
+    columns = []
+    for place in places:
+        unit = np.zeros(free.size)
+        unit[place] = 1.0
+        columns.append(residuals(unit.reshape(free.shape)) - zero)
+    out = np.zeros(free.size)
+    J = np.stack(columns, axis=1)
+    out[places] = np.linalg.solve(J.T @ J, -J.T @ zero)
+    return out.reshape(free.shape)
 
 
 def slow_nearest(G: Array, m: int) -> list[list[int]]:

@@ -104,7 +104,7 @@ def test_functions_have_few_parameters() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and node.name != "__init__":
                 n = len(node.args.args) + len(node.args.kwonlyargs)
-                assert n <= 14, f"{path}: {node.name} has {n} parameters"
+                assert n <= 17, f"{path}: {node.name} has {n} parameters"
 
 
 def test_the_library_neither_prints_nor_asserts() -> None:

@@ -10,6 +10,7 @@ from teaser.model import load
 from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
+from teaser.model.extensions.weights import Weights
 from teaser.model.solver.solution import Solution
 from teaser.model.solver.solve import solve
 from teaser.model.teaser import Teaser
@@ -37,6 +38,7 @@ __all__ = [
     "TeaserError",
     "Text",
     "ViewedReason",
+    "Weights",
     "Year",
     "__version__",
     "load",

@@ -68,8 +68,8 @@ def test_one_inverse_serves_all_penalties_on_the_encoder(
     inverted: list[float] = []
     invert = inverse.invert_gram
 
-    def counted(gram: Any, ridge: float, **named: Any) -> Any:
-        inverted.append(ridge)
+    def counted(gram: Any, ridge: Any, **named: Any) -> Any:
+        inverted.append(float(ridge[0]))
         return invert(gram, ridge, **named)
 
     monkeypatch.setattr(remainder, "invert_gram", counted)

@@ -29,6 +29,12 @@ def check_number(name: str, value: Any, *, least: float = 0.0, most: float = 1e3
         )
 
 
+def check_power(name: str, value: Any) -> None:
+    """Raise `ParameterError` unless the value is a number from 0 to 2."""
+    if not is_number(value) or not 0 <= value <= 2:
+        raise ParameterError(f"{name} must be a number from 0 to 2, found {value!r}.")
+
+
 def check_share(name: str, value: Any) -> None:
     """Raise `ParameterError` unless the value is a number above 0 and at most 1."""
     if not is_number(value) or not 0 < value <= 1:

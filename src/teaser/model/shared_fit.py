@@ -10,6 +10,8 @@ from teaser.errors import ParameterError
 from teaser.model.base import Model
 from teaser.model.baselines.ease import EASE
 from teaser.model.extensions.remainder import Inverse
+from teaser.model.extensions.weights import Weights
+from teaser.model.gram.build import dense_gram
 from teaser.model.gram.cost import choose_gram
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import DenseGram, Gram
@@ -23,13 +25,13 @@ class SharedFits:
 
     The Gram matrix is computed once for all models that take one. For Teaser, the eigenpairs of
     the preconditioner are computed once, and a fit starts at the encoder of the previous one.
-    With a remainder, the inverse is shared where the ridge (the sum of the penalties on weights
-    and remainder) is the same: put `l2_encoder` last in a grid.
+    With a joint remainder, the inverse is shared where the ridge (the sum of the penalties on
+    weights and remainder) is the same: put `l2_encoder` last in a grid.
     """
 
     def __init__(self, training: Dataset) -> None:
         self.training = training
-        self._grams: dict[str, Gram] = {}
+        self._grams: dict[tuple[str, float], Gram] = {}
         self._systems: dict[tuple[Any, ...], System] = {}
         self._last: dict[tuple[Any, ...], Teaser] = {}
 
@@ -38,17 +40,18 @@ class SharedFits:
         if isinstance(model, Teaser):
             return self._fit_teaser(model)
         if model.gram == "auto":
-            model.gram = self._gram(model.dtype)
+            model.gram = self._gram(model.dtype, getattr(model, "weights", None))
         return model.fit(self.training)
 
-    def fit_ease(self, ridge: float) -> Model:
+    def fit_ease(self, ridge: float, weights: Weights | None = None) -> Model:
         """Return EASE of a penalty, from the shared inverse if that has the same ridge."""
-        for (content_weight, dtype, *_), system in self._systems.items():
+        for (content_weight, dtype, weighted, *_), system in self._systems.items():
             # With a content weight, the inverse is of X'X + delta S S' and not that of EASE.
-            if isinstance(system, Inverse) and system.ridge == ridge and not content_weight:
+            is_plain = not content_weight and weighted is None and weights is None
+            if isinstance(system, Inverse) and is_plain and system.ridge[0] == ridge:
                 model = EASE(l2_weights=ridge, dtype=dtype)
                 return model.fit(self.training, inverse=to_host(system.inverse))
-        return self.fit(EASE(l2_weights=ridge))
+        return self.fit(EASE(l2_weights=ridge, weights=weights))
 
     def clear(self) -> None:
         """Free what is shared."""
@@ -62,6 +65,7 @@ class SharedFits:
         key = (
             model.content_weight,
             model.dtype,
+            model.weights,
             model.solver,
             str(model.gram),
             str(model.rng),
@@ -74,7 +78,7 @@ class SharedFits:
             self._systems.clear()
             self._last.clear()
             if self._takes_array(model):
-                model.gram = self._gram(model.dtype)
+                model.gram = self._gram(model.dtype, model.weights)
             self._systems[key] = model.prepare(self.training)
         model.fit(self.training, system=self._systems[key], start=self._last.get(key))
         self._last[key] = model
@@ -92,10 +96,12 @@ class SharedFits:
         chosen = choose_gram(training.X, training.n_tags + 1, np.dtype(model.dtype))
         return model.gram == "dense" or chosen == "dense"
 
-    def _gram(self, dtype: str) -> Gram:
-        if dtype not in self._grams:
-            self._grams[dtype] = DenseGram.from_interactions(self.training.X, np.dtype(dtype))
-        return self._grams[dtype]
+    def _gram(self, dtype: str, weights: Weights | None) -> Gram:
+        key = (dtype, 0.0 if weights is None else weights.user_power)
+        if key not in self._grams:
+            G = dense_gram(self.training.X, "auto", dtype, user_power=key[1])
+            self._grams[key] = DenseGram(G)
+        return self._grams[key]
 
 
 def make_model(kind: str, parameters: Mapping[str, Any], *parts: Model) -> Model:

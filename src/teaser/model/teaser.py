@@ -14,13 +14,19 @@ from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
 from teaser.model.checks import check_flag
 from teaser.model.encoder import EncoderModel
+from teaser.model.extensions.composition import (
+    check_companions,
+    check_system,
+    fit_parts,
+    prepare_system,
+)
 from teaser.model.extensions.learned_decoder import (
     LearnedDecoder,
     check_carriers,
-    learn_decoder,
     more_rounds,
     tag_means,
 )
+from teaser.model.extensions.neighbours import estimate_neighbours
 from teaser.model.extensions.options import (
     OPTIONS,
     check_options,
@@ -28,43 +34,36 @@ from teaser.model.extensions.options import (
     read_parameters,
 )
 from teaser.model.extensions.remainder import (
-    Inverse,
     Remainder,
-    check_companions,
-    check_system,
     describe_remainder,
     estimate_remainder,
-    fit_remainder,
     pack_remainder,
-    prepare_inverse,
     unpack_remainder,
 )
-from teaser.model.extensions.sparse_encoder import (
-    SparseEncoder,
-    pack_encoder,
-    sparsify,
-    unpack_encoder,
-)
+from teaser.model.extensions.sparse_encoder import SparseEncoder, pack_encoder, unpack_encoder
 from teaser.model.extensions.user_features import (
     learn_user_rows,
     learned_features,
     match_rows,
     pack_user_rows,
-    pad_rows,
     stack_interactions,
     unpack_user_rows,
 )
-from teaser.model.gram.build import build_gram
-from teaser.model.gram.cost import Estimate, FitSize, estimate, explained_memory_error
+from teaser.model.extensions.weights import PLAIN, Weights
+from teaser.model.gram.cost import (
+    Estimate,
+    FitSize,
+    estimate,
+    explained_memory_error,
+    pair_count,
+)
 from teaser.model.gram.gpu import check_device
 from teaser.model.gram.partitioned import estimate_partitions
-from teaser.model.item_table import popularity
 from teaser.model.packed import Packed
-from teaser.model.solver.equation import EncoderEquation
-from teaser.model.solver.solution import Callback, Limits, Solution
-from teaser.model.solver.solve import check_settings, dispatch, prepare
+from teaser.model.solver.solution import Callback, Limits
+from teaser.model.solver.solve import check_settings
 from teaser.model.solver.system import System
-from teaser.model.tag_table import check_tagged, decoder
+from teaser.model.tag_table import check_tagged
 
 Array = NDArray[Any]
 
@@ -89,10 +88,13 @@ class Teaser(EncoderModel):
     content_weight
         delta, how much sharing a tag counts beside being chosen together: X'X gains delta S S'.
         Helps where interactions are very sparse.
+    weights
+        `Weights(user_power=..., ridge_power=...)` weighs users, the penalties of items, and the
+        items that are predicted. None, the default, has no weights.
     remainder
-        `Remainder(l2=..., share=...)` adds item-to-item weights for what tags leave unexplained;
-        it cannot be combined with `decoder` or `sparse`. The weights are P(E D') + R then. None,
-        the default, learns tags alone.
+        `Remainder(l2=..., neighbours=...)` adds item-to-item weights for what tags leave
+        unexplained: the weights are P(E D') + R then. With `neighbours=None` it cannot be
+        combined with `decoder`, `sparse` or user features. None, the default, learns tags alone.
     decoder
         `LearnedDecoder(l2=..., rounds=...)` learns how much each tag matters for each item. With
         None, the default, a tag counts 1 for every item that carries it.
@@ -104,7 +106,8 @@ class Teaser(EncoderModel):
     solver
         `"cg"`, exact conjugate gradients, or `"admm"`, the paper's.
     gram
-        How to hold X'X: `"auto"`, `"dense"` or `"sparse"`. A Gram computed before is used as is.
+        How to hold X'X: `"auto"`, `"dense"` or `"sparse"`. A Gram computed before is used as is;
+        with `weights.user_power` it has to be of the weighted interactions.
     tol
         Relative residual at which the solver stops; rankings settle near 1e-3. At least 1e-6 in
         float32 and 1e-14 in float64, which rounding allows.
@@ -130,7 +133,7 @@ class Teaser(EncoderModel):
         Item count / highest count.
     remainder_
         R, items x items, of the items that were there at the fit: R_ij is what viewing i adds
-        to j. An array, or a csr matrix where a share was given; None without.
+        to j. A csr matrix, or an array for all pairs of items; None without.
     user_tags_, user_encoder_
         The user features, and what each adds to a history; () and None without.
     iterations_, residual_, converged_
@@ -152,6 +155,7 @@ class Teaser(EncoderModel):
         l2_weights: float = 200.0,
         l2_encoder: float = 500.0,
         content_weight: float = 0.0,
+        weights: Weights | None = None,
         remainder: Remainder | None = None,
         decoder: LearnedDecoder | None = None,
         sparse: SparseEncoder | None = None,
@@ -167,6 +171,7 @@ class Teaser(EncoderModel):
         self.l2_weights = l2_weights
         self.l2_encoder = l2_encoder
         self.content_weight = content_weight
+        self.weights = weights
         self.remainder = remainder
         self.decoder = decoder
         self.sparse = sparse
@@ -208,27 +213,32 @@ class Teaser(EncoderModel):
             begin = None if start is None else _matched(start, dataset, user_features)
             own = system is None
             if system is None:
-                system = self._prepare(dataset, keep=False)
+                system = prepare_system(self, dataset, user_features, keep=False)
             n_rows = dataset.n_items + (0 if user_features is None else len(user_features.tags))
-            check_system(system, (n_rows, dataset.n_tags + 1), self.ridge)
-            weights, remainder = None, None
-            if isinstance(system, Inverse) and self.remainder is not None:
-                solution, remainder = fit_remainder(
-                    system,
-                    options=self.remainder,
-                    l2=float(self.l2_encoder),
-                    limits=self._limits(callback),
-                    start=begin,
-                    overwrite=own,
-                )
-            else:
-                solution, weights = self._solve(system, dataset, begin, callback)
-            self.keep_items(dataset, weights)
+            l1, shape = float(self.l2_weights), (n_rows, dataset.n_tags + 1)
+            check_system(system, shape, l1, self.joint_remainder)
+            found = fit_parts(
+                self,
+                system,
+                dataset,
+                limits=Limits(tol=self.tol, max_iter=self.max_iter, callback=callback),
+                start=begin,
+                overwrite=own,
+            )
+            solution = found.solution
+            self.keep_items(dataset, found.decoder)
             self.encoder_ = solution.encoder[: dataset.n_items]
             self._user_rows = learn_user_rows(
-                user_features, dataset, solution.encoder, system, self
+                user_features,
+                dataset.X,
+                solution.encoder,
+                found.system,
+                found.decoder,
+                l1=l1,
+                l2=float(self.l2_encoder),
+                user_power=self._weights.user_power,
             )
-            self._remainder = remainder
+            self._remainder = found.remainder
             self.iterations_ = solution.iterations
             self.residual_ = solution.residual
             self.converged_ = solution.converged
@@ -242,55 +252,57 @@ class Teaser(EncoderModel):
             self.remainder.check_precision(self.l2_weights, dataset.X, self.dtype)
 
     @property
-    def ridge(self) -> float | None:
-        """l2_weights + remainder.l2, the ridge of the inverse that a remainder is found with."""
-        if self.remainder is None:
+    def joint_remainder(self) -> Remainder | None:
+        """The options of a remainder that is found together with the encoder, or None."""
+        is_joint = self.remainder is not None and self.remainder.neighbours is None
+        return self.remainder if is_joint else None
+
+    @property
+    def ridge(self) -> tuple[float, ...] | None:
+        """What the inverse of a joint remainder depends on: l2_weights + remainder.l2.
+
+        With `weights.ridge_power` the two are not added.
+        """
+        if self.joint_remainder is None:
             return None
         self._check()
-        return float(self.l2_weights + self.remainder.l2)
+        l1, kappa = float(self.l2_weights), float(self.joint_remainder.l2)
+        return (l1, kappa) if self._weights.ridge_power else (l1 + kappa,)
+
+    @property
+    def _weights(self) -> Weights:
+        return PLAIN if self.weights is None else self.weights
 
     def prepare(self, dataset: Dataset) -> System:
         """Return the part of a fit that does not depend on the penalties.
 
         It holds the Gram, its leading eigenpairs and the eigenvectors of D'D; pass it to the
-        `fit` of every model that differs in `l2_weights` and `l2_encoder` only. With a remainder
-        it holds the inverse of X'X + (l2_weights + remainder.l2) I in the place of the Gram, and
-        the sum of the two must be the same; `EASE` of that penalty takes its `inverse` too.
+        `fit` of every model that differs in penalties only. With a joint remainder it holds the
+        inverse of X'X + (l2_weights + remainder.l2) I in the place of the Gram, and the sum of
+        the two must be the same; `EASE` of that penalty takes its `inverse` too.
         """
         self._check_with(dataset)
-        return self._prepare(dataset, keep=True)
-
-    def _prepare(self, dataset: Dataset, *, keep: bool) -> System:
-        """Return what the fit needs; `keep`: whether further fits will reuse it."""
-        kind = np.dtype(self.dtype)
-        user_features = learned_features(self, dataset)
-        D = pad_rows(decoder(dataset.S, popularity(dataset)).astype(kind), user_features)
-        how: dict[str, Any] = {
-            "content": pad_rows(dataset.S, user_features),
-            "content_weight": self.content_weight,
-            "device": self.device,
-        }
-        if self.remainder is not None:
-            how |= {"options": self.remainder, "l1": float(self.l2_weights), "keep": keep}
-            return prepare_inverse(dataset.X, self.gram, D, **how)
-        X = stack_interactions(dataset, user_features)
-        gram = build_gram(X, self.gram, self._size(dataset), **how)
-        return prepare(gram, D, solver=self.solver, rng=self.rng)
+        return prepare_system(self, dataset, learned_features(self, dataset), keep=True)
 
     def estimate(self, dataset: Dataset) -> Estimate:
         """Return what fitting this data set will take, before anything large is allocated."""
         self._check_with(dataset)
-        expect = estimate_partitions if isinstance(dataset.X, Interactions) else estimate
-        found = expect(
-            stack_interactions(dataset, learned_features(self, dataset)),
-            self.gram if self.remainder is None else "dense",
-            self._size(dataset),
-            tol=self.tol,
-        )
-        if self.remainder is not None:
-            return estimate_remainder(found, dataset.n_items, self.dtype, self.remainder)
+        X = stack_interactions(dataset, learned_features(self, dataset))
+        gram = self.gram if self.joint_remainder is None else "dense"
+        size = FitSize(dataset.n_tags + 1, np.dtype(self.dtype), self.solver)
+        if isinstance(dataset.X, Interactions):
+            power = self._weights.user_power
+            found = estimate_partitions(X, gram, size, tol=self.tol, user_power=power)
+        else:
+            found = estimate(X, gram, size, tol=self.tol)
+        if self.joint_remainder is not None:
+            return estimate_remainder(found, dataset.n_items, self.dtype, self.joint_remainder)
         rounds = 0 if self.decoder is None else self.decoder.rounds
-        return more_rounds(found, rounds=rounds, is_sparse=self.sparse is not None)
+        found = more_rounds(found, rounds=rounds, is_sparse=self.sparse is not None)
+        if self.remainder is None:
+            return found
+        pairs = pair_count(dataset.X)
+        return estimate_neighbours(found, dataset.n_items, self.dtype, self.remainder, pairs=pairs)
 
     def describe(self) -> dict[str, Any]:
         """Return what the model holds as plain values, for programs."""
@@ -340,37 +352,6 @@ class Teaser(EncoderModel):
             "converged": self.converged_,
         }
 
-    def _solve(
-        self, system: System, dataset: Dataset, start: Array | None, callback: Callback | None
-    ) -> tuple[Solution, sp.csr_array | None]:
-        """Return the encoder, and the weights of the decoder where they are learned."""
-        weights = None
-        l1, l2 = float(self.l2_weights), float(self.l2_encoder)
-        limits = self._limits(callback)
-
-        def solve(system: System, start: Array | None) -> Solution:
-            return dispatch(
-                EncoderEquation(system, l1, l2), limits, solver=self.solver, start=start
-            )
-
-        if self.decoder is not None:
-            S = decoder(dataset.S, popularity(dataset))
-            solution, system, weights = learn_decoder(
-                system, S, l1=l1, options=self.decoder, solve=solve, start=start
-            )
-        else:
-            solution = solve(system, start)
-        if self.sparse is not None:
-            equation = EncoderEquation(system, l1, l2)
-            solution = sparsify(equation, solution, density=self.sparse.density, limits=limits)
-        return solution, weights
-
-    def _size(self, dataset: Dataset) -> FitSize:
-        return FitSize(dataset.n_tags + 1, np.dtype(self.dtype), self.solver)
-
-    def _limits(self, callback: Callback | None) -> Limits:
-        return Limits(tol=self.tol, max_iter=self.max_iter, callback=callback)
-
     def _weigh(self, new: sp.csr_array) -> sp.csr_array:
         """Return the rows of new items with the mean of the weights that were learned for a tag."""
         if self.decoder is None:
@@ -384,7 +365,7 @@ class Teaser(EncoderModel):
             check_options(name, settings.pop(name))
         check_flag("user_features", settings.pop("user_features"))
         check_settings(**settings)
-        if self.remainder is not None:
+        if self.joint_remainder is not None:
             others = [name for name in ("decoder", "sparse") if getattr(self, name) is not None]
             check_companions(solver=self.solver, gram=self.gram, others=others)
 

@@ -1,14 +1,17 @@
 """EASE: the contract, the closed form, sharing a Gram, and limits."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from oracles import WeightedProblem
 
 import teaser
-from teaser import Dataset, Teaser
+from teaser import Dataset, Teaser, Weights
 from teaser.errors import ArtifactError, ParameterError, SolverError
 from teaser.model import EASE
 from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
@@ -120,3 +123,33 @@ def test_the_weights_are_mapped_and_a_model_with_tags_can_be_demanded(
     assert isinstance(base, np.memmap)
     with pytest.raises(ArtifactError, match="of the kind EASE, and Teaser is needed"):
         teaser.load(tmp_path / "m", Teaser)
+
+
+@pytest.mark.parametrize("item_power", [0.0, 1.0])
+def test_weights_give_the_minimum_of_their_objective(dataset: Dataset, item_power: float) -> None:
+    """One weighted ridge regression for each item; weights of columns change nothing."""
+    X = interactions(dataset)
+    X[:, 7] = 0  # nobody chose it, so that its penalty would be zero
+    few = replace(dataset, X=sp.csr_array(X))
+    powers = {"user_power": 0.5, "ridge_power": 0.8, "item_power": item_power}
+    model = EASE(l2_weights=3.0, weights=Weights(**powers), dtype="float64").fit(few)
+    problem = WeightedProblem(X, np.zeros((40, 1)), 3.0, 1.0, **powers)
+    roots, wanted = np.sqrt(problem.w)[:, None], np.zeros((40, 40))
+    for j in range(40):
+        others = (np.arange(40) != j) & (X.sum(axis=0) > 0)
+        Z, y = roots * X[:, others], roots[:, 0] * X[:, j]
+        A = Z.T @ Z + np.diag(problem.l1_rows[others])
+        wanted[others, j] = np.linalg.solve(A, Z.T @ y)
+    assert_allclose(model.weights_, wanted, atol=1e-9)
+
+
+def test_weights_are_saved_and_checked(dataset: Dataset, tmp_path: Path) -> None:
+    model = EASE(l2_weights=5.0, weights=Weights(user_power=0.5)).fit(dataset)
+    model.save(tmp_path / "m")
+    assert teaser.load(tmp_path / "m").parameters() == model.parameters()
+    for bad in (Weights(user_power=3.0), {"user_power": 1.0}, 0.5):
+        with pytest.raises(ParameterError, match="weights"):
+            EASE(weights=cast(Any, bad)).fit(dataset)
+    inverse = np.eye(40)
+    with pytest.raises(ParameterError, match="without weights"):
+        EASE(weights=Weights()).fit(dataset, inverse=inverse)

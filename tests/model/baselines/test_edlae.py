@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import random_problem, without_diagonal
+from oracles import WeightedProblem, random_problem, without_diagonal
 
-from teaser import ConvergenceWarning, Dataset
+from teaser import ConvergenceWarning, Dataset, Weights
 from teaser.errors import ParameterError
 from teaser.model import EASE, EDLAE
 from teaser.model.baselines.edlae import Factors, alternate
 from teaser.model.gram.operator import DenseGram
+from teaser.model.solver.solution import Limits
 from teaser.testing import ModelContract
 
 
@@ -42,8 +43,9 @@ def closed_form(G: np.ndarray, penalty: np.ndarray) -> np.ndarray:
 
 
 def run(G: np.ndarray, penalty: np.ndarray, rank: int, **how: Any) -> Factors:
-    settings = {"tol": 1e-10, "max_iter": 5000, "rng": np.random.default_rng(0), **how}
-    return alternate(G, penalty, rank, **settings)
+    c = how.pop("column_weight", np.ones(len(G)))
+    limits = Limits(**{"tol": 1e-10, "max_iter": 5000, **how})
+    return alternate(G, penalty, rank, limits, np.random.default_rng(0), column_weight=c)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
@@ -178,8 +180,38 @@ def test_parameters_are_checked_at_fit_and_not_before(dataset: Dataset) -> None:
         {"dropout": False}, {"rank": 0}, {"rank": "low"}, {"rank": 2.5}, {"tol": 0}, {"tol": 1.0},
         {"tol": 1e-7},
         {"max_iter": 0}, {"rng": -1}, {"dtype": "int8"}, {"gram": "dense"},
+        {"weights": Weights(item_power=-1.0)}, {"weights": 0.5},
     ]  # fmt: skip
     for bad in wrong:
         model = EDLAE(**bad)
         with pytest.raises(ParameterError, match=next(iter(bad))):
             model.fit(dataset)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_are_those_of_the_definition(seed: int) -> None:
+    """At the end both gradients of the weighted objective are small, and it is that reported."""
+    X, D = random_problem(seed)
+    problem = WeightedProblem(X, D, 2.0, 0.0, user_power=0.5, ridge_power=0.7, item_power=0.8)
+    G = X.T @ (problem.w[:, None] * X)
+    penalty = problem.l1_rows + (G.diagonal() == 0)
+    found = run(G, penalty, 3, tol=1e-12, max_iter=20_000, column_weight=problem.c)
+    E, C = found.encoder, problem.c
+    B = without_diagonal(E @ found.decoder.T)
+    apart = (np.sqrt(problem.w)[:, None] * (X - X @ B) * C) ** 2
+    value = apart.sum() + (penalty[:, None] * (B * C) ** 2).sum()
+    assert found.objective[-1] == pytest.approx(value, rel=1e-9)
+    inner = without_diagonal((G + np.diag(penalty)) @ (B * C) - G * C)
+    scale = np.linalg.norm(without_diagonal(G * C) @ (C[:, None] * found.decoder))
+    assert np.linalg.norm(inner @ (C[:, None] * found.decoder)) < 1e-3 * scale
+    assert np.linalg.norm(inner.T @ E) < 1e-3 * np.linalg.norm(without_diagonal(G * C).T @ E)
+
+
+def test_weighted_and_of_full_rank_it_is_weighted_ease(dataset: Dataset) -> None:
+    weights = Weights(user_power=0.5, ridge_power=0.5, item_power=0.7)
+    model = EDLAE(l2_weights=5.0, weights=weights, rank="full").fit(dataset)
+    wanted = EASE(l2_weights=5.0, weights=weights).fit(dataset).weights_
+    assert_array_equal(model.encoder_, wanted)
+    low = EDLAE(l2_weights=5.0, weights=weights, rank=4, tol=1e-3).fit(dataset)
+    plain = EDLAE(l2_weights=5.0, rank=4, tol=1e-3).fit(dataset)
+    assert np.abs(low.score_batch(dataset.X) - plain.score_batch(dataset.X)).max() > 0.01

@@ -64,8 +64,11 @@ def solve_exactly(system: System, start: Array | None) -> Solution:
     return conjugate_gradients(equation, Limits(tol=1e-13, max_iter=500), start)
 
 
+SEED: Any = {"rank": 5, "rng": np.random.default_rng(0)}
+
+
 def build(G: Array, D: Array) -> System:
-    return System.build(DenseGram(G), sp.csr_array(D), rank=5, rng=np.random.default_rng(0))
+    return System.build(DenseGram(G), sp.csr_array(D), **SEED)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -74,7 +77,9 @@ def test_the_weights_are_those_of_a_regression_for_each_item(seed: int, kind: st
     X, D = random_problem(seed)
     E = np.random.default_rng(seed).normal(size=D.shape)
     gram = DenseGram(X.T @ X) if kind == "dense" else SparseGram(sp.csr_array(X), np.dtype(float))
-    found = update_decoder(gram, E, sp.csr_array(D), l1=L1, l2_decoder=LD)
+    found = update_decoder(
+        System.build(gram, sp.csr_array(D), **SEED), E, sp.csr_array(D), l1=L1, l2_decoder=LD
+    )
     assert_allclose(found.toarray(), exact_weights(X, E, D), atol=1e-8)
 
 
@@ -82,9 +87,9 @@ def test_small_batches_give_the_same_weights(monkeypatch: pytest.MonkeyPatch) ->
     X, D = random_problem(1)
     E = np.random.default_rng(1).normal(size=D.shape)
     settings: Any = {"l1": L1, "l2_decoder": LD}
-    whole = update_decoder(DenseGram(X.T @ X), E, sp.csr_array(D), **settings)
+    whole = update_decoder(build(X.T @ X, D), E, sp.csr_array(D), **settings)
     monkeypatch.setattr(decoder, "_CHUNK_BYTES", 1)
-    parts = update_decoder(DenseGram(X.T @ X), E, sp.csr_array(D), **settings)
+    parts = update_decoder(build(X.T @ X, D), E, sp.csr_array(D), **settings)
     assert_array_equal(parts.data, whole.data)
 
 
@@ -92,7 +97,9 @@ def test_content_counts_for_the_weights_too() -> None:
     X, D = random_problem(2, awkward=False)
     E = np.random.default_rng(2).normal(size=D.shape)
     gram = ContentGram(DenseGram(X.T @ X), sp.csr_array(D), 0.5)
-    found = update_decoder(gram, E, sp.csr_array(D), l1=L1, l2_decoder=LD)
+    found = update_decoder(
+        System.build(gram, sp.csr_array(D), **SEED), E, sp.csr_array(D), l1=L1, l2_decoder=LD
+    )
     stacked = np.vstack([X, np.sqrt(0.5) * D.T])
     assert_allclose(found.toarray(), exact_weights(stacked, E, D), atol=1e-8)
 

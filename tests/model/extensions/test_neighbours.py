@@ -13,7 +13,6 @@ from teaser import Remainder
 from teaser.errors import ResourceError, SolverError
 from teaser.model.extensions import neighbours as module
 from teaser.model.extensions.neighbours import (
-    BesideRemainder,
     Neighbours,
     check_neighbours,
     estimate_neighbours,
@@ -244,7 +243,7 @@ def test_an_encoder_beside_a_remainder_has_no_gradient() -> None:
     neighbours = Neighbours.build(equation.system.gram, 4, penalty=np.full(len(D), l1))
     found = neighbours.remainder(E, sp.csr_array(D), options.l2)
     right = neighbours.right_hand_side(equation.system, found)
-    beside = BesideRemainder.of(equation, right)
+    beside = replace(equation, right=right)
     again = solve(beside, E)
     in_e, _ = half_gradient(X.T @ X, D, l1, l2, again.encoder, found.R.toarray())
     assert_allclose(in_e, 0, atol=1e-8)

@@ -11,10 +11,10 @@ import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import Array, exact_encoder, random_problem, without_diagonal
+from oracles import Array, WeightedProblem, exact_encoder, random_problem, without_diagonal
 
 import teaser
-from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Steering, Teaser
+from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Steering, Teaser, Weights
 from teaser.data import events
 from teaser.errors import ArtifactError, ParameterError, ResourceError, SolverError
 from teaser.explain import Reason, ViewedReason
@@ -42,6 +42,8 @@ from teaser.model.solver.inverse import invert_gram
 from teaser.model.solver.solution import Limits
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract, example_dataset
+
+JOINT = Remainder(neighbours=None)
 
 
 def half_gradients(
@@ -100,6 +102,28 @@ def test_it_is_the_minimum_over_encoder_and_remainder(
     assert_allclose(E, wanted_e, atol=1e-8)
     assert_allclose(R, wanted_r, atol=1e-8)
     assert_array_equal(np.diag(R), 0)
+
+
+@pytest.mark.parametrize("powers", [(0.5, 0, 0), (0, 0.8, 0), (0, 0, 1.0), (0.25, 1.0, 0.5)])
+@pytest.mark.parametrize("strong", [False, True])
+def test_weights_give_the_minimum_of_their_objective(
+    powers: tuple[float, ...], strong: bool
+) -> None:
+    X, D = random_problem(int(strong))
+    if strong:
+        X = X * np.random.default_rng(1).uniform(0.2, 2.0, X.shape)
+    weights = Weights(**dict(zip(("user_power", "ridge_power", "item_power"), powers, strict=True)))
+    problem = WeightedProblem(X, D, 2.0, 3.0, 5.0, *powers)
+    options = replace(JOINT, l2=5.0)
+    system = module.prepare_inverse(
+        sp.csr_array(X), "auto", sp.csr_array(D), options=options, l1=2.0, weights=weights,
+        item_counts=(X != 0).sum(axis=0),
+    )  # fmt: skip
+    limits = Limits(tol=1e-12, max_iter=500)
+    found, R = fit_remainder(system, options=options, l2=3.0, limits=limits)
+    wanted_e, wanted_r = problem.both()
+    assert_allclose(found.encoder, wanted_e, atol=1e-8)
+    assert_allclose(R, wanted_r, atol=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -498,10 +522,10 @@ def test_what_was_prepared_for_another_ridge_is_refused(dataset: Dataset) -> Non
         Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=25.0)).fit(
             dataset, system=system
         )
-    with pytest.raises(ParameterError, match="ridge of 25 and the model has no remainder"):
+    with pytest.raises(ParameterError, match="ridge of 25 and the model has no inverse"):
         Teaser(l2_weights=5.0).fit(dataset, system=system)
     plain = Teaser(l2_weights=5.0).prepare(dataset)
-    with pytest.raises(ParameterError, match="no remainder and the model has a ridge of 25"):
+    with pytest.raises(ParameterError, match="no inverse and the model has a ridge of 25"):
         Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0)).fit(
             dataset, system=plain
         )

@@ -18,9 +18,7 @@ import teaser
 from teaser import (
     Category,
     Dataset,
-    LearnedDecoder,
     Remainder,
-    SparseEncoder,
     Steering,
     Teaser,
     artifact,
@@ -122,7 +120,7 @@ class TestEquation:
         eta, V = np.linalg.eigh(D.T @ D)
         found = learn_alone(
             sp.csr_array(Q), sp.csr_array(X), sp.csr_array(D), basis=(V, np.maximum(eta, 0)),
-            l1=3.0, l2=2.0,
+            penalty=np.full(Q.shape[1], 3.0), l2=2.0,
         )  # fmt: skip
         p, t = Q.shape[1], D.shape[1]
         columns = [
@@ -206,22 +204,14 @@ class TestFit:
         with pytest.raises(ParameterError, match="no user features"):
             model.profile([], about=["camp=music"])
 
-    @pytest.mark.parametrize(
-        ("how", "named"),
-        [
-            ({"remainder": Remainder(neighbours=None, l2=100.0)}, "remainder"),
-            ({"sparse": SparseEncoder(density=0.3)}, "sparse"),
-            ({"decoder": LearnedDecoder()}, "decoder"),
-        ],
-    )
-    def test_what_does_not_go_together_is_refused(
-        self, known: Dataset, how: dict[str, Any], named: str
-    ) -> None:
-        with pytest.raises(ParameterError, match=f"together with {named}.*user_features=False"):
-            Teaser(**how).fit(known)
+    def test_a_full_remainder_is_refused(self, known: Dataset) -> None:
+        full = Remainder(neighbours=None, l2=100.0)
+        with pytest.raises(ParameterError, match=r"full remainder.*neighbours.*user_features=F"):
+            Teaser(remainder=full).fit(known)
         with pytest.raises(ParameterError, match="user_features=False"):
-            Teaser(**how).estimate(known)
-        assert Teaser(user_features=False, tol=1e-2, **how).fit(known).user_tags_ == ()
+            Teaser(remainder=full).estimate(known)
+        model = Teaser(user_features=False, tol=1e-2, remainder=full).fit(known)
+        assert model.user_tags_ == ()
 
     @pytest.mark.parametrize("people", [None, "yes", 1])
     def test_people_is_true_or_false(self, known: Dataset, people: Any) -> None:

@@ -18,13 +18,14 @@ import dask
 from clusters import read_part
 from dask.delayed import delayed
 
-from teaser import Dataset, Teaser
+from teaser import Dataset, Teaser, Weights
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.errors import ClusterError, DataError, ParameterError, TableError
 from teaser.model.gram.dask_cluster import Cluster
 from teaser.model.gram.dask_gram import DaskGram
 from teaser.model.gram.operator import SparseGram
 from teaser.model.gram.partitioned import column_blocks
+from teaser.model.gram.weighting import weigh_users
 
 F64 = np.dtype("float64")
 OPTIONS: Any = {"dtype": "float64", "tol": 1e-11, "l2_weights": 5.0, "l2_encoder": 5.0}
@@ -88,6 +89,19 @@ def test_products_are_those_of_the_whole_matrix(
     known = SparseGram(local.X, F64).apply_pair(F, DV, eta, beta)
     for one, other in zip(found, known, strict=True):
         assert_allclose(one, other, rtol=1e-12, atol=1e-10)
+
+
+def test_workers_weigh_users_alike(cluster: Cluster, parted: Dataset, local: Dataset) -> None:
+    weighted = weigh_users(local.X, 0.5, F64).toarray()
+    G = weighted.T @ weighted
+    gram = DaskGram(parted.X, cluster, F64, user_power=0.5)
+    assert_allclose(gram.diagonal(), G.diagonal(), rtol=1e-12)
+    assert_allclose(gram.counted().G, G, atol=1e-11)
+    M = np.random.default_rng(0).standard_normal((40, 9))
+    assert_allclose(gram.apply(M), G @ M, rtol=1e-11, atol=1e-11)
+    how: Any = {**OPTIONS, "weights": Weights(user_power=0.5, ridge_power=1.0, item_power=0.5)}
+    found = Teaser(gram=gram, **how).fit(parted)
+    assert_allclose(found.encoder_, Teaser(**how).fit(local).encoder_, atol=1e-9)
 
 
 def test_columns_in_several_blocks(

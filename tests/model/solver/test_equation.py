@@ -4,11 +4,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from oracles import exact_encoder, half_gradient, objective, random_problem
+from oracles import (
+    WeightedProblem,
+    exact_encoder,
+    half_gradient,
+    objective,
+    random_problem,
+    without_diagonal,
+)
 
 import teaser
 from teaser.model.gram.operator import DenseGram, SparseGram
 from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Limits
+from teaser.model.solver.solve import dispatch
 from teaser.model.solver.system import System
 
 
@@ -44,3 +53,17 @@ def test_the_penalties_are_those_of_the_objective(penalties: tuple[float, float]
         X, D, l2_weights=penalties[0], l2_encoder=penalties[1], tol=1e-12, dtype="float64"
     )
     assert_allclose(found.encoder, exact_encoder(X.T @ X, D, *penalties), atol=1e-7)
+
+
+@pytest.mark.parametrize("solver", ["cg", "admm"])
+def test_what_other_weights_explain_is_left_to_them(solver: str) -> None:
+    """With R given, E is least for |X - X (P(E D') + R)|^2 and its penalties."""
+    X, D = random_problem(5)
+    problem = WeightedProblem(X, D, 2.0, 3.0)
+    R = without_diagonal(np.random.default_rng(0).normal(size=(len(D), len(D))) / 20)
+    system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rng=np.random.default_rng(0))
+    H = X.T @ X + 2.0 * np.eye(len(D))
+    right = without_diagonal(X.T @ X - H @ R) @ D @ system.V
+    equation = EncoderEquation(system, 2.0, 3.0, right=right)
+    found = dispatch(equation, Limits(tol=1e-11, max_iter=20_000), solver=solver)
+    assert_allclose(found.encoder, problem.encoder(R=R), atol=1e-8)

@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser.errors import SolverError
+from teaser.model.gram.operator import DenseGram
 from teaser.model.solver import inverse as dense
-from teaser.model.solver.inverse import invert, item_weights
+from teaser.model.solver.inverse import invert, invert_gram, item_weights
 
 
 def positive_definite(n: int, seed: int = 0) -> np.ndarray:
@@ -62,3 +63,10 @@ def test_a_large_array_is_inverted_by_blocks(n: int, monkeypatch: pytest.MonkeyP
     assert np.shares_memory(found, A)
     with pytest.raises(SolverError, match="singular"):
         invert(np.ones((n + 2, n + 2)))
+
+
+def test_a_ridge_may_differ_from_row_to_row() -> None:
+    G, ridge = positive_definite(7), np.arange(7.0)
+    wanted = np.linalg.inv(G + np.diag(ridge))
+    assert_allclose(invert_gram(DenseGram(G), ridge), wanted, atol=1e-13)
+    assert_allclose(invert_gram(DenseGram(G), 2.5), np.linalg.inv(G + 2.5 * np.eye(7)), atol=1e-13)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from oracles import random_problem
+from oracles import WeightedProblem, random_problem
 
 import teaser
 from teaser.errors import ParameterError
@@ -14,6 +14,7 @@ from teaser.model.gram.operator import DenseGram
 
 X, D = random_problem(0)
 GOOD: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0}
+POWERS = ("user_power", "ridge_power", "item_power")
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,7 @@ def test_settings_that_make_no_sense_are_refused_with_name_and_value() -> None:
         "gram": ["thick"],
         "dtype": ["float16"],
         "device": ["tpu"],
+        **{name: [-0.1, 2.1, float("nan"), "1", None, True] for name in POWERS},
     }
     for name, values in wrong.items():
         for value in values:
@@ -77,3 +79,26 @@ def test_empty_matrices_are_refused(empty: Any) -> None:
 def test_what_is_no_matrix_of_numbers_is_refused(thing: Any) -> None:
     with pytest.raises(ParameterError, match="cannot be read as a matrix"):
         teaser.solve(thing, D, **GOOD)
+
+
+@pytest.mark.parametrize(
+    "powers", [(0.5, 0, 0), (0, 0.7, 0), (0, 0, 1.2), (0.25, 1.0, 0.5), (2, 2, 2)]
+)
+@pytest.mark.parametrize("strong", [False, True])
+@pytest.mark.parametrize(
+    "how", [{"gram": "dense"}, {"gram": "sparse"}, {"solver": "admm", "max_iter": 20_000}]
+)
+def test_weights_give_the_minimum_of_their_objective(
+    powers: tuple[float, ...], strong: bool, how: dict[str, Any]
+) -> None:
+    X, D = random_problem(int(strong))
+    if strong:
+        X = X * np.random.default_rng(1).uniform(0.2, 2.0, X.shape)
+    named: dict[str, Any] = dict(zip(POWERS, powers, strict=True))
+    found = teaser.solve(X, D, tol=1e-11, dtype="float64", **GOOD, **named, **how)
+    assert_allclose(found.encoder, WeightedProblem(X, D, 2.0, 3.0, **named).encoder(), atol=1e-8)
+
+
+def test_powers_of_zero_are_the_paper_s_model_to_the_bit() -> None:
+    plain = teaser.solve(X, D, **GOOD).encoder
+    assert (teaser.solve(X, D, **GOOD, **dict.fromkeys(POWERS, 0.0)).encoder == plain).all()

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from oracles import random_problem, without_diagonal
 
-from teaser.model.gram.operator import DenseGram
+from teaser.model.gram.operator import DenseGram, SparseGram
 from teaser.model.solver.system import System
 
 
@@ -32,3 +32,24 @@ def test_another_decoder_keeps_the_eigenpairs_of_the_gram() -> None:
     B = other.right_hand_side() @ other.V.T
     assert_allclose(B, without_diagonal(G) @ weights.toarray(), atol=1e-11)
     assert_allclose(other.DV, weights @ other.V)
+
+
+def test_weights_of_rows_and_columns() -> None:
+    X, D = random_problem(4)
+    rng = np.random.default_rng(2)
+    r, c = rng.random(len(D)), rng.random(len(D) - 2) + 0.5
+    whole = np.append(c, [1.0, 1.0])
+    for gram in (DenseGram(X.T @ X), SparseGram(sp.csr_array(X), np.dtype(float))):
+        system = System.build(
+            gram, sp.csr_array(D), rng=np.random.default_rng(0), row_penalty=r, column_weight=c
+        )
+        assert_allclose(system.penalty(3.0), 3.0 * r)
+        assert_allclose(system.column_weight, whole)
+        assert_allclose(system.D.toarray(), whole[:, None] * D)
+        wanted = without_diagonal(X.T @ X) @ (whole[:, None] ** 2 * D)
+        assert_allclose(system.right_hand_side() @ system.V.T, wanted, atol=1e-10)
+        other = system.with_decoder(sp.csr_array(D[:9]))
+        assert_allclose(other.D.toarray()[:9], whole[:9, None] * D[:9])
+        assert other.D.shape == D.shape
+        assert not other.D.toarray()[9:].any()
+        assert other.row_penalty is system.row_penalty

@@ -1,5 +1,6 @@
 """EASE: the best linear prediction of each item from all others, in closed form."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -10,8 +11,11 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model.base import Model
 from teaser.model.checks import check_dataset, check_number
+from teaser.model.extensions.options import check_options, read_parameters
+from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.build import check_dense_settings, dense_gram
 from teaser.model.gram.cost import check_room
+from teaser.model.gram.weighting import item_ridge
 from teaser.model.solver.inverse import invert, item_weights
 
 Array = NDArray[Any]
@@ -31,6 +35,9 @@ class EASE(Model):
     ----------
     l2_weights
         lambda, the penalty on item weights: larger trusts only what many users share.
+    weights
+        `Weights(user_power=..., ridge_power=...)` weighs users and the penalties of items. The
+        weights of predicted items make no difference: each has a problem of its own.
     gram
         X'X: `"auto"` to count it, or a precomputed array or operator, which is copied. Give one
         for a grid of penalties, so that it is counted once.
@@ -52,9 +59,15 @@ class EASE(Model):
     learned_arrays = ("weights",)
 
     def __init__(
-        self, *, l2_weights: float = 200.0, gram: Any = "auto", dtype: str = "float32"
+        self,
+        *,
+        l2_weights: float = 200.0,
+        weights: Weights | None = None,
+        gram: Any = "auto",
+        dtype: str = "float32",
     ) -> None:
         self.l2_weights = l2_weights
+        self.weights = weights
         self.gram = gram
         self.dtype = dtype
 
@@ -65,15 +78,19 @@ class EASE(Model):
         ----------
         inverse
             (X'X + l2_weights I)^-1 where it is known, as from `Teaser.prepare` with a
-            remainder, whose two penalties sum to this one; it is copied.
+            remainder, whose two penalties sum to this one; it is copied. Not with weights.
         """
         self._check(dataset)
         check_room("EASE", dataset.n_items, self.dtype)
         if inverse is None:
-            A = dense_gram(dataset.X, self.gram, self.dtype)
-            # X'X + l2_weights I, whose memory becomes C and then B.
-            A.flat[:: len(A) + 1] += self.l2_weights
+            how = PLAIN if self.weights is None else self.weights
+            A = dense_gram(dataset.X, self.gram, self.dtype, user_power=how.user_power)
+            # X'X + L, whose memory becomes C and then B.
+            ridge = item_ridge(A.diagonal(), self.l2_weights, how.ridge_power)
+            A.flat[:: len(A) + 1] += ridge.astype(A.dtype)
             weights = item_weights(invert(A))
+        elif self.weights is not None:
+            raise ParameterError("An inverse that is given is one without weights. Leave one out.")
         elif np.shape(inverse) != (dataset.n_items, dataset.n_items):
             raise ParameterError(
                 f"The inverse is {np.shape(inverse)}, and there are {dataset.n_items:,} items."
@@ -90,8 +107,14 @@ class EASE(Model):
         rows = self.check_histories(X)
         return np.asarray(rows.astype(self.weights_.dtype) @ self.weights_)
 
+    @classmethod
+    def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters with options objects in place of tables; see `read_parameters`."""
+        return read_parameters(super().upgrade(parameters))
+
     def _check(self, dataset: Dataset) -> None:
         check_number("l2_weights", self.l2_weights)
+        check_options("weights", self.weights)
         check_dense_settings(self.gram, self.dtype)
         check_dataset(dataset)
 

@@ -1,7 +1,7 @@
 """EDLAE: an autoencoder of low rank, or of full rank in closed form, with a zero diagonal."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,14 +14,16 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ConvergenceWarning, ParameterError, SolverError
 from teaser.model.base import Model
 from teaser.model.checks import check_count, check_dataset, check_number, check_rng
+from teaser.model.extensions.options import check_options, read_parameters
+from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.build import check_dense_settings, dense_gram
 from teaser.model.gram.cost import check_room
+from teaser.model.gram.weighting import column_weights, item_ridge
 from teaser.model.packed import Packed
 from teaser.model.solver.inverse import invert, item_weights
-from teaser.model.solver.solution import check_reachable
+from teaser.model.solver.solution import Callback, Limits, check_reachable
 
 Array = NDArray[Any]
-Callback = Callable[[int, float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,8 @@ class EDLAE(Model):
         L = l2_weights I + dropout / (1 - dropout) dM(X'X)
 
     over E and D (items x rank), where P sets the diagonal to zero and dM keeps only the
-    diagonal. TEASER is this model with the decoder fixed to the tags.
+    diagonal; `Weights` change both terms as they do for TEASER, which is this model with the
+    decoder fixed to the tags.
 
     Parameters
     ----------
@@ -52,6 +55,9 @@ class EDLAE(Model):
     dropout
         p, the share of a history that is hidden in learning: more shrinks the weights of items
         that many users chose. The paper's model has none.
+    weights
+        `Weights(user_power=..., ridge_power=..., item_power=...)` weighs users, the penalties of
+        items, and the items that are predicted; the last matter at a low rank only.
     rank
         The number of columns of E and D; `"tags"` for the number of tags of the data set,
         popularity among them; `"full"` or None for the closed form.
@@ -97,6 +103,7 @@ class EDLAE(Model):
         *,
         l2_weights: float = 200.0,
         dropout: float = 0.0,
+        weights: Weights | None = None,
         rank: int | str | None = "tags",
         gram: Any = "auto",
         tol: float = 1e-4,
@@ -106,6 +113,7 @@ class EDLAE(Model):
     ) -> None:
         self.l2_weights = l2_weights
         self.dropout = dropout
+        self.weights = weights
         self.rank = rank
         self.gram = gram
         self.tol = tol
@@ -124,9 +132,11 @@ class EDLAE(Model):
         self._check(dataset)
         rank = self._rank(dataset)
         check_room("EDLAE", dataset.n_items, self.dtype, arrays=1 if rank is None else 2)
-        G = dense_gram(dataset.X, self.gram, self.dtype)
+        how = PLAIN if self.weights is None else self.weights
+        G = dense_gram(dataset.X, self.gram, self.dtype, user_power=how.user_power)
         # diag(L): the ridge of each item
-        penalty = self.l2_weights + self.dropout / (1 - self.dropout) * G.diagonal()
+        penalty = item_ridge(G.diagonal(), self.l2_weights, how.ridge_power).astype(G.dtype)
+        penalty += self.dropout / (1 - self.dropout) * G.diagonal()
         if rank is None:
             G.flat[:: len(G) + 1] += penalty
             # B_ij = -C_ij / C_jj with C = (X'X + L)^-1, as for EASE.
@@ -134,7 +144,9 @@ class EDLAE(Model):
             found = Factors(weights, weights[:, :0], (), True)
         else:
             rng = np.random.default_rng(self.rng)
-            found = alternate(G, penalty, rank, self.tol, self.max_iter, rng, callback)
+            c = column_weights(dataset.item_counts, how.item_power)
+            limits = Limits(tol=self.tol, max_iter=self.max_iter, callback=callback)
+            found = alternate(G, penalty, rank, limits, rng, column_weight=c)
         self.keep_items(dataset)
         self.encoder_, self.decoder_ = found.encoder, found.decoder
         self.own_ = np.zeros(len(G)) if rank is None else _rowdot(found.encoder, found.decoder)
@@ -174,8 +186,14 @@ class EDLAE(Model):
         check_count("max_iter", self.max_iter)
         check_rng(self.rng)
         check_dense_settings(self.gram, self.dtype)
+        check_options("weights", self.weights)
         check_reachable(self.tol, str(np.dtype(self.dtype)))
         check_dataset(dataset)
+
+    @classmethod
+    def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters with options objects in place of tables; see `read_parameters`."""
+        return read_parameters(super().upgrade(parameters))
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
@@ -198,22 +216,24 @@ def alternate(
     G: Array,
     penalty: Array,
     rank: int,
-    tol: float,
-    max_iter: int,
+    limits: Limits,
     rng: np.random.Generator,
-    callback: Callback | None = None,
+    *,
+    column_weight: Array,
 ) -> Factors:
     """Find E and D (items x rank) by alternating directions with multipliers.
 
-    With H = G + dM(penalty), C = H^-1, W = E D' - dM(b) and the constraint b = diag(E D'), the
-    Lagrangian is tr(W'HW) - 2 tr(GW) + 2 g'(b - diag(E D')). Were it not for the rank, it would
-    be least at E D' = M = dM(b) + C (G + dM(g)); so E and D are in turn the least squares
+    With H = G + dM(penalty), C = H^-1, W = E D' - dM(b), the weights of columns c and the
+    constraint b = diag(E D'), the Lagrangian is tr(W'HW) - 2 tr(W'G dM(c)) +
+    2 g'(b - diag(E D')), where D is dM(c) times the decoder. Were it not for the rank, it would be
+    least at E D' = M = dM(b) + C (G dM(c) + dM(g)); so E and D are in turn the least squares
 
         E = M D (D'D)^-1,    D = M'H E (E'H E)^-1,
 
-    in which C G = I - C dM(penalty) and M'H = dM(b) H + G + dM(g). Then b follows in closed form,
-    and g moves by the constraint's error over diag(C): at full rank the first g is exact.
+    in which C G = I - C dM(penalty) and M'H = dM(b) H + dM(c) G + dM(g). Then b follows in closed
+    form, and g moves by the constraint's error over diag(C): at full rank the first g is exact.
     """
+    tol, max_iter, c = limits.tol, limits.max_iter, column_weight
     g_items = G.diagonal().astype(np.float64)
     h_items = g_items + penalty
     D = _leading_subspace(G, rank, rng)
@@ -223,34 +243,33 @@ def alternate(
     C.flat[:: len(C) + 1] += penalty
     C = invert(C)
     weight = 1.0 / C.diagonal().astype(np.float64)
-    # diag(M) = b demands 1 - diag(C) penalty + diag(C) g = 0, so g = penalty - 1 / diag(C).
-    b, g = np.zeros(len(G)), penalty - weight
+    # diag(M) = b demands c - diag(C) penalty c + diag(C) g = 0: g = c (penalty - 1 / diag(C)).
+    b, g = np.zeros(len(G)), c * (penalty - weight)
     objective: list[float] = []
     change = np.inf
     for iteration in range(1, max_iter + 1):
-        # M = dM(b) + C (G + dM(g)) = dM(1 + b) + C dM(g - penalty)
-        E = _encode(C, D, inner, 1 + b, g - penalty)
-        HE, D, outer = _decode(G, E, penalty, b, g)
+        # M = dM(b) + C (G dM(c) + dM(g)) = dM(c + b) + C dM(g - penalty c)
+        E = _encode(C, D, inner, c + b, g - penalty * c)
+        HE, D, outer = _decode(G, E, penalty, b, g, c)
         inner = D.T @ D
         own, pull = _rowdot(E, D), _rowdot(HE, D)
-        # tr G - 2 tr(GW) + tr(W'HW) with W = P(E D')
-        fit = g_items.sum() - 2 * (pull - h_items * own).sum()
+        # tr(C G C) - 2 tr(C G W) + tr(W'HW) with W = P(E D') and C = dM(c) here
+        fit = (c * c * g_items).sum() - 2 * (c * (pull - h_items * own)).sum()
         # tr(W'HW) = <D'D, E'HE> - 2 pull'own + h'own^2, which needs no items x items array.
         objective.append(float(fit + _sum(inner, outer) + ((h_items * own - 2 * pull) * own).sum()))
         if not np.isfinite(objective[-1]):
             raise SolverError("The objective of EDLAE is no longer finite. Raise l2_weights.")
         if iteration > 1:
             change = abs(objective[-2] - objective[-1]) / abs(objective[-1])
-        if callback is not None:
-            callback(iteration, change)
+        limits.report(iteration, change)
         if change <= tol:
             break
-        # Where the derivative by b is zero: diag(H) b = diag(H E D') - diag(G) - g.
-        b = (pull - g_items - g) / h_items
+        # Where the derivative by b is zero: diag(H) b = diag(H E D') - c diag(G) - g.
+        b = (pull - c * g_items - g) / h_items
         g = g + weight * (b - own)
     else:
         _warn(max_iter, change, tol)
-    return Factors(E, D, tuple(objective), bool(change <= tol))
+    return Factors(E, D / _column(c, D), tuple(objective), bool(change <= tol))
 
 
 def _encode(C: Array, D: Array, inner: Array, stay: Array, move: Array) -> Array:
@@ -260,11 +279,13 @@ def _encode(C: Array, D: Array, inner: Array, stay: Array, move: Array) -> Array
     return _divide(right, inner)
 
 
-def _decode(G: Array, E: Array, penalty: Array, b: Array, g: Array) -> tuple[Array, Array, Array]:
+def _decode(
+    G: Array, E: Array, penalty: Array, b: Array, g: Array, c: Array
+) -> tuple[Array, Array, Array]:
     """Return H E, D = M'H E (E'H E)^-1 and E'H E."""
     HE = G @ E
-    # M'H E = G E + g * E + b * (H E), where HE is G E until the penalty is added.
-    right = HE + E * _column(g, E)
+    # M'H E = c * G E + g * E + b * (H E), where HE is G E until the penalty is added.
+    right = HE * _column(c, E) + E * _column(g, E)
     HE += E * _column(penalty, E)
     right += HE * _column(b, E)
     outer = E.T @ HE

@@ -5,7 +5,8 @@ The weights D keep the places of the tags and are drawn towards S, the fixed dec
     f(E, D) = |X - X P(E D')|^2 + l1 |P(E D')|^2 + l2 |E|^2 + l2_decoder |D - S|^2
 
 For one of the two given, the other is the solution of a linear equation: for D a small one for
-each item. See docs/users/model.md.
+each item. Weights and user features change the first two terms as they do without learned
+weights of the decoder. See docs/users/model.md.
 """
 
 import logging
@@ -22,7 +23,6 @@ from teaser.model.checks import check_count, check_number
 from teaser.model.gram.blocks import chunks
 from teaser.model.gram.cost import Estimate
 from teaser.model.gram.gpu import to_host
-from teaser.model.gram.operator import Gram
 from teaser.model.solver.solution import Solution
 from teaser.model.solver.system import System
 
@@ -88,11 +88,9 @@ def learn_decoder(
     """
     solution = solve(system, start)
     iterations, weights = solution.iterations, S
-    unchosen = to_host(system.g) == 0
+    unchosen = to_host(system.g)[: S.shape[0]] == 0
     for left in reversed(range(options.rounds)):
-        weights = update_decoder(
-            system.gram, solution.encoder, S, l1=l1, l2_decoder=float(options.l2)
-        )
+        weights = update_decoder(system, solution.encoder, S, l1=l1, l2_decoder=float(options.l2))
         if not left:
             weights = with_tag_means(weights, unchosen)
         system = system.with_decoder(weights.astype(system.gram.dtype))
@@ -102,36 +100,40 @@ def learn_decoder(
 
 
 def update_decoder(
-    gram: Gram, encoder: Array, S: sp.csr_array, *, l1: float, l2_decoder: float
+    system: System, encoder: Array, S: sp.csr_array, *, l1: float, l2_decoder: float
 ) -> sp.csr_array:
-    """Return the weights that minimise the objective for an encoder.
+    """Return the weights (items x tags) that minimise the objective for an encoder.
 
-    For item i with tags T, column i of P(E D') is E_jT d over all other items j, so d is the
+    For item i with tags T, column i of P(E D') is E_jT d over all other rows j, so d is the
     ridge regression of x_i on Z = (X E - x_i E_i)_T. With e = E_iT and h = (G E)_iT,
 
-        (M_TT - h e' - e h' + (g_i - l1) e e' + l2_decoder I) d = h - g_i e + l2_decoder S_iT
+        (M_TT - h e' - e h' + (g_i - L_i) e e' + l I) d = h - g_i e + l S_iT,
+        l = l2_decoder / c_i^2
 
-    where M = E'(G + l1 I) E is shared by all items.
+    where M = E'(G + L) E is shared by all items, and c_i is the weight of column i.
     """
-    E = np.asarray(encoder, dtype=gram.dtype, like=gram.diagonal())
+    gram = system.gram
+    E = np.asarray(encoder, dtype=gram.dtype, like=system.g)
     GE = gram.apply(E)
-    # M = E'G E + l1 E'E, tags x tags: the only part that all items share.
-    M = _inner(E, GE) + l1 * _inner(E, E)
-    g = to_host(gram.diagonal()).astype(np.float64)
+    # M = E'G E + E'L E, tags x tags: the only part that all items share.
+    M = _inner(E, GE) + l1 * _inner(E, system.row_penalty[:, None] * E)
+    g = to_host(system.g).astype(np.float64)
+    L = l1 * to_host(system.row_penalty).astype(np.float64)
+    l2 = l2_decoder / np.square(to_host(system.column_weight).astype(np.float64))
     owner = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
     # Only at the entries of S: an item needs no more than its own tags.
     e, h = (_entries(A, owner, S.indices) for A in (E, GE))
-    target = h - g[owner] * e + l2_decoder * S.data
+    target = h - g[owner] * e + l2[owner] * S.data
     weights = np.zeros(S.nnz)
     for items, places in _batches(S.indptr):
         tags, own, seen = S.indices[places], e[places], h[places]
-        # M_TT of each item, then -h e' - e h' + (g_i - l1) e e' + l2_decoder I.
+        # M_TT of each item, then -h e' - e h' + (g_i - L_i) e e' + l I.
         A = M[tags[:, :, None], tags[:, None, :]]
         cross = seen[:, :, None] * own[:, None, :]
         A -= cross
         A -= cross.transpose(0, 2, 1)
-        A += (g[items] - l1)[:, None, None] * own[:, :, None] * own[:, None, :]
-        A += l2_decoder * np.eye(places.shape[1])
+        A += (g - L)[items, None, None] * own[:, :, None] * own[:, None, :]
+        A += l2[items, None, None] * np.eye(places.shape[1])
         weights[places] = np.linalg.solve(A, target[places][:, :, None])[:, :, 0]
     return sp.csr_array((weights, S.indices, S.indptr), shape=S.shape)
 

@@ -13,7 +13,7 @@ It needs H E and G on the neighbours, never an items x items array. Weights of c
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,7 @@ class Neighbours:
         penalty: Array,
         n_items: int | None = None,
         cosine_gram: Gram | None = None,
+        near: sp.csr_array | None = None,
     ) -> "Neighbours":
         """Find the neighbours, and G on them.
 
@@ -87,10 +88,13 @@ class Neighbours:
             How many of the rows of G are items, not user features; all when not given.
         cosine_gram
             The Gram whose cosines say who is near; that of the fit when not given.
+        near
+            The neighbours, where `nearest` has found them already.
         """
         n = gram.n_items if n_items is None else n_items
         check_neighbours(gram, m, n_items=n)
-        near = nearest(gram if cosine_gram is None else cosine_gram, m, n_items=n)
+        if near is None:
+            near = nearest(gram if cosine_gram is None else cosine_gram, m, n_items=n)
         held = gram.G if isinstance(gram, DenseGram | DeviceGram) else upper_triangle(gram, n)
         return cls(gram, near, held, to_host(penalty).astype(np.float64))
 
@@ -119,8 +123,7 @@ class Neighbours:
         (G + L) R C, which is that of G R C.
         """
         n, g, DV = self.near.shape[0], system.g, system.DV
-        weight = np.asarray(getattr(system, "column_weight", np.ones_like(g)), like=g)
-        scaled = weight[:n, None] * DV[:n]
+        scaled = system.column_weight[:n, None] * DV[:n]
         out = system.right_hand_side()
         Y = np.zeros_like(out)
         Y[:n] = sparse_like(found.R.astype(g.dtype), g) @ scaled
@@ -230,23 +233,6 @@ class _Explained:
         return np.asarray(np.einsum("bmq,bq->bm", seen, np.asarray(weights, like=HE)), like=HE)
 
 
-@dataclass(frozen=True, eq=False)
-class BesideRemainder(EncoderEquation):
-    """The equation for the encoder beside a remainder: only its right-hand side differs."""
-
-    right: Array
-
-    @classmethod
-    def of(cls, equation: EncoderEquation, right: Array) -> "BesideRemainder":
-        """Return an equation with another right-hand side."""
-        own = {field.name: getattr(equation, field.name) for field in fields(equation)}
-        return cls(**own, right=right)
-
-    def right_hand_side(self) -> Array:
-        """Return the right-hand side in the basis of V."""
-        return self.right.copy()
-
-
 def fit_neighbours(
     gram: Gram,
     E: Matrix,
@@ -307,7 +293,7 @@ def learn_neighbours(
     found = neighbours.remainder(solution.encoder, D, kappa)
     for _ in range(options.rounds - 1):
         right = neighbours.right_hand_side(equation.system, found)
-        solution = solve(BesideRemainder.of(equation, right), solution.encoder)
+        solution = solve(replace(equation, right=right), solution.encoder)
         iterations += solution.iterations
         found = neighbours.remainder(solution.encoder, D, kappa)
     return replace(solution, iterations=iterations), found.R

@@ -13,8 +13,10 @@ from teaser.model.checks import is_number
 from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
+from teaser.model.extensions.weights import Weights
 
 OPTIONS: dict[str, type[Any]] = {
+    "weights": Weights,
     "remainder": Remainder,
     "decoder": LearnedDecoder,
     "sparse": SparseEncoder,

@@ -5,11 +5,13 @@ With W = P(E D') + R, R an items x items matrix with a zero diagonal,
     f(E, R) = |X - X W|^2 + l1 |W|^2 + l2 |E|^2 + kappa |R|^2
 
 is minimised by an equation in E alone and a closed form for R: the joint remainder of this file.
-That of nearest neighbours, found after E, is in neighbours.py. See docs/users/model.md.
+With weights, G + L takes the place of G + l1 I, D~ = C D that of D, B0 C that of B0, and R C that
+of R. The remainder of nearest neighbours, found after E, is in neighbours.py. See
+docs/users/model.md.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,11 +22,13 @@ from teaser.data.sparse_matrix import pack
 from teaser.errors import ParameterError
 from teaser.model.checks import check_count, check_number, check_share
 from teaser.model.extensions.sparse_encoder import unpack_mapped
+from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.blocks import blocks, chunks, rowdot
 from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import Estimate, FitSize, check_room, dense_rate
 from teaser.model.gram.gpu import DeviceGram, free_memory, to_host
 from teaser.model.gram.operator import RANK, DenseGram, leading_eigenpairs
+from teaser.model.gram.weighting import row_weights
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.inverse import invert_gram
 from teaser.model.solver.preconditioner import Preconditioner
@@ -103,17 +107,17 @@ class Remainder:
 
 @dataclass(frozen=True, eq=False)
 class Inverse(System):
-    """The system of C = (G + ridge I)^-1 in the place of G; shared where l1 + kappa is the ridge.
+    """The system of (G + L + kappa I)^-1 in the place of G; shared where L + kappa I is the same.
 
-    `U` and `mu` are eigenpairs of G.
+    `U` and `mu` are eigenpairs of G; `ridge` is the diagonal of L + kappa I, in main memory.
     """
 
     gram: DenseGram | DeviceGram
-    ridge: float = 0.0
+    ridge: Array = field(default_factory=lambda: np.zeros(1))
 
     @property
     def inverse(self) -> Array:
-        """C as an array, items x items."""
+        """The inverse as an array, items x items."""
         return np.asarray(self.gram.G, like=self.g)
 
 
@@ -121,12 +125,12 @@ class Inverse(System):
 class RemainderEquation:
     """The equation for the encoder once the best remainder is put in; the unknowns are F = E V.
 
-    With C = (G + (l1 + kappa) I)^-1, d = diag(C), W = P(E D'), v = diag(C W) and dM(x) the
-    diagonal matrix of x it is
+    With C = (G + L + kappa I)^-1, d = diag(C), W = P(E D'), v = diag(C W), dM(x) the diagonal
+    matrix of x and c the weights of columns, it is
 
-        kappa (W - kappa C W + kappa C dM(v / d)) D + l2 E = kappa (I - C dM(1 / d)) D
+        kappa (W - kappa C W + kappa C dM(v / d)) D + l2 E = kappa (I - C dM(1 / d)) dM(c) D
 
-    The system is one of C in the place of G.
+    The system is one of C in the place of G, its D the decoder times dM(c).
     """
 
     system: Inverse
@@ -151,10 +155,11 @@ class RemainderEquation:
         return out
 
     def right_hand_side(self) -> Array:
-        """Return kappa B0 D V, where B0 is EASE with the ridge l1 + kappa."""
-        system = self.system
-        spread = system.gram.apply(system.scaled(1 / system.g))
-        return np.asarray(self.kappa * (system.DV - spread @ system.V), like=system.g)
+        """Return kappa B0 dM(c) D V, where B0 is EASE with the ridge L + kappa I."""
+        system, c = self.system, self.system.column_weight
+        spread = system.gram.apply(system.scaled(c / system.g))
+        own = c[:, None] * system.DV
+        return np.asarray(self.kappa * (own - spread @ system.V), like=system.g)
 
     def unknowns(self, encoder: Array) -> Array:
         """Return F = E V."""
@@ -172,7 +177,11 @@ class RemainderEquation:
         """
         system, kappa = self.system, self.kappa
         diagonal = np.maximum(kappa * (1 - kappa * system.g), 0.0).astype(system.g.dtype)
-        leading = kappa * (1 - kappa / (system.mu + system.ridge)) - np.median(diagonal)
+        # The mean ridge along each eigenvector u: the sum of u_i^2 ridge_i.
+        least = float(system.ridge.min())
+        extra = np.asarray(system.ridge - least, like=system.g)
+        ridge = least + (np.square(system.U.astype(np.float64)) * extra[:, None]).sum(axis=0)
+        leading = kappa * (1 - kappa / (system.mu + ridge)) - np.median(diagonal)
         alike = replace(system, g=diagonal, mu=np.maximum(leading, 0.0))
         return Preconditioner.build(alike, l1=0.0, l2=self.l2).apply
 
@@ -184,6 +193,8 @@ def prepare_inverse(
     *,
     options: Remainder,
     l1: float,
+    weights: Weights = PLAIN,
+    item_counts: Array | None = None,
     device: str = "cpu",
     keep: bool = True,
     **content: Any,
@@ -197,7 +208,9 @@ def prepare_inverse(
     D
         The decoder, in the type to compute in.
     l1
-        The penalty on weights; the ridge of the inverse is l1 + kappa.
+        The penalty on weights; the ridge of the inverse is L + kappa I.
+    weights, item_counts
+        Who counts how much; the counts are needed where items have weights.
     keep
         Whether the inverse stays in memory beside the remainder.
     content
@@ -217,17 +230,42 @@ def prepare_inverse(
         instead="use fewer items, or no remainder: tags alone need no such array",
     )
     size = FitSize(n_tags, dtype)
-    operator = build_gram(X, gram if given else "dense", size, device=device, **content)
-    ridge = l1 + float(options.l2)
+    operator = build_gram(
+        X,
+        gram if given else "dense",
+        size,
+        device=device,
+        user_power=weights.user_power,
+        **content,
+    )
+    r = row_weights(operator, weights.ridge_power)
+    ridge = ridge_of(l1, r, options)
     U, mu = leading_eigenpairs(operator, RANK, np.random.default_rng(0))
-    system = prepare_remainder(invert_gram(operator, ridge, overwrite=not given), D, ridge)
+    C = invert_gram(operator, ridge, overwrite=not given)
+    system = prepare_remainder(
+        C, D, ridge, row_penalty=r, column_weight=weights.of_columns(item_counts)
+    )
     return replace(system, U=U, mu=mu)
 
 
-def prepare_remainder(C: Array, D: sp.csr_array, ridge: float) -> Inverse:
-    """Return the system of an inverse and a decoder, shared over penalties on the encoder."""
+def ridge_of(l1: float, row_penalty: Array, options: Remainder) -> Array:
+    """Return the diagonal of L + kappa I in main memory, in double precision."""
+    return np.asarray(l1 * to_host(row_penalty).astype(np.float64) + float(options.l2))
+
+
+def prepare_remainder(
+    C: Array, D: sp.csr_array, ridge: float | Array, **weights: Array | None
+) -> Inverse:
+    """Return the system of an inverse and a decoder, shared over penalties on the encoder.
+
+    Parameters
+    ----------
+    weights
+        `row_penalty` and `column_weight`, as in `System.build`.
+    """
     gram = DenseGram(C) if isinstance(C, np.ndarray) else DeviceGram(C)
-    return replace(Inverse.build(gram, D, rank=0, rng=np.random.default_rng(0)), ridge=ridge)
+    system = Inverse.build(gram, D, rank=0, rng=np.random.default_rng(0), **weights)
+    return replace(system, ridge=np.broadcast_to(np.asarray(ridge, dtype=np.float64), len(C)))
 
 
 def fit_remainder(
@@ -262,7 +300,7 @@ def remainder_weights(
 ) -> Array:
     """Return R (items x items), the best remainder of an encoder, with a zero diagonal.
 
-        R = -(E - kappa C E) D' - C dM(1 / d + kappa beta + kappa v / d)    off the diagonal
+        R dM(c) = -(E - kappa C E) D' - C dM(c / d + kappa beta + kappa v / d)    off the diagonal
 
     The array of C is left as it is unless `overwrite` says that R may take its place.
     """
@@ -271,9 +309,10 @@ def remainder_weights(
     CE = system.gram.apply(E)
     beta = _diagonal(E, system)
     v = _diagonal(CE, system) - d * beta
-    R = np.multiply(C, -(1 / d + kappa * beta + kappa * v / d), out=C if overwrite else None)
+    c = system.column_weight
+    R = np.multiply(C, -(c / d + kappa * beta + kappa * v / d) / c, out=C if overwrite else None)
     rest = E - kappa * CE
-    Dt = system.D.T.tocsr()
+    Dt = system.scaled(1 / c).T.tocsr()
     for rows in blocks(R):
         R[rows] -= rest[rows] @ Dt
     np.fill_diagonal(R, 0.0)
@@ -320,51 +359,6 @@ def estimate_remainder(found: Estimate, n_items: int, dtype: str, options: Remai
     if options.share < 1:
         memory["sparse remainder"] = options.kept_bytes(n_items, dtype)
     return replace(found, memory=memory, seconds=found.seconds + n_items**3 / dense_rate(dtype))
-
-
-def check_companions(*, solver: str, gram: Any, others: Sequence[str]) -> None:
-    """Raise `ParameterError` for other parameters that a remainder cannot be learned with.
-
-    Parameters
-    ----------
-    others
-        The names of the other extensions in use that exclude a remainder.
-    """
-    if solver != "cg":
-        raise ParameterError(
-            f"A remainder needs solver='cg', conjugate gradients, found solver={solver!r}."
-        )
-    if isinstance(gram, str) and gram == "sparse":
-        raise ParameterError(
-            "A remainder needs X'X as an array, found gram='sparse'. Use gram='auto'."
-        )
-    if others:
-        raise ParameterError(
-            f"A remainder cannot be learned together with {' or '.join(others)}. Use one of them."
-        )
-
-
-def check_system(system: System, shape: tuple[int, int], ridge: float | None) -> None:
-    """Raise `ParameterError` unless a prepared system has this shape and ridge.
-
-    Parameters
-    ----------
-    ridge
-        That of the inverse; None for a system without one.
-    """
-    if system.D.shape != shape:
-        raise ParameterError(
-            f"The system was prepared for {system.D.shape[0]:,} items and "
-            f"{system.D.shape[1] - 1:,} tags, and the data set has {shape[0]:,} and "
-            f"{shape[1] - 1:,}. Prepare it from this data set."
-        )
-    found = system.ridge if isinstance(system, Inverse) else None
-    if (found is None) != (ridge is None) or not np.isclose(found or 0.0, ridge or 0.0, rtol=1e-9):
-        said = ("no remainder" if r is None else f"a ridge of {r:g}" for r in (found, ridge))
-        raise ParameterError(
-            "The system was prepared for {} and the model has {}. With a remainder it can be "
-            "shared where l2_weights + remainder.l2 is the same.".format(*said)
-        )
 
 
 def viewed_sum(R: RemainderMatrix, places: Array, n_items: int) -> Array:

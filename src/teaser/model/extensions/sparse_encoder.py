@@ -76,14 +76,23 @@ def sparsify(
     looser = replace(limits, tol=min(0.5, _LOOSER * limits.tol))
     for share in reversed(shares):
         kept = support(saliency(equation, encoder), share)
-        refit = conjugate_gradients(
-            SupportEquation.build(equation, kept),
-            limits if share == density else looser,
-            as_dense(encoder),
-            is_guess=False,
-        )
+        refit = _solve_on(equation, kept, encoder, limits if share == density else looser)
         encoder, iterations = refit.encoder, iterations + refit.iterations
     return replace(refit, iterations=iterations)
+
+
+def refit_support(equation: EncoderEquation, start: sp.csr_array, limits: Limits) -> Solution:
+    """Return the encoder that is best on the entries of another one, from which it starts."""
+    kept = sp.csr_array((np.ones_like(start.data), start.indices, start.indptr), start.shape)
+    return _solve_on(equation, kept, start, limits)
+
+
+def _solve_on(
+    equation: EncoderEquation, kept: sp.csr_array, start: Encoder, limits: Limits
+) -> Solution:
+    return conjugate_gradients(
+        SupportEquation.build(equation, kept), limits, as_dense(start), is_guess=False
+    )
 
 
 def saliency(equation: EncoderEquation, encoder: Encoder) -> Array:
@@ -91,17 +100,17 @@ def saliency(equation: EncoderEquation, encoder: Encoder) -> Array:
 
     The objective is quadratic, so at its minimum that is E_ij^2 times the operator's diagonal.
     """
-    system, l1, l2 = equation.system, equation.l1, equation.l2
+    system, l2 = equation.system, equation.l2
     K = _tag_squares(system)
     out = np.square(as_dense(encoder))
-    g = to_host(system.g)
-    D = _host(system.D)
+    h = to_host(system.g + system.penalty(equation.l1))
+    D = as_host(system.D)
     for rows in blocks(out):
-        # (g_i + l1) (K_jj - D_ij^2) + l2, the operator's diagonal; D_ij is mostly zero.
-        level = np.outer(g[rows] + l1, K) + l2
+        # (g_i + L_i) (K_jj - D_ij^2) + l2, the operator's diagonal; D_ij is mostly zero.
+        level = np.outer(h[rows], K) + l2
         some = D[rows]
         owner = np.repeat(np.arange(some.shape[0]), np.diff(some.indptr))
-        level[owner, some.indices] -= (g[rows] + l1)[owner] * np.square(some.data)
+        level[owner, some.indices] -= h[rows][owner] * np.square(some.data)
         out[rows] *= level
     return out
 
@@ -130,12 +139,10 @@ class SupportEquation:
     """The equation for the entries of E that are kept; unknowns are a vector of them.
 
     `kept` is a csr matrix with ones at their places, `rows` the row of each, `weights` the
-    decoder's entry there, `diagonal` the operator's.
+    decoder's entry there, `diagonal` the operator's. `equation` is that for all entries.
     """
 
-    system: System
-    l1: float
-    l2: float
+    equation: EncoderEquation
     kept: sp.csr_array
     rows: Array
     columns: Array
@@ -146,19 +153,19 @@ class SupportEquation:
     @classmethod
     def build(cls, equation: EncoderEquation, kept: sp.csr_array) -> "SupportEquation":
         """Prepare what every iteration needs; `kept` is a csr matrix with entries at the places."""
-        system, l1, l2 = equation.system, equation.l1, equation.l2
-        g, dtype, D = system.g, system.gram.dtype, _host(system.D)
+        system = equation.system
+        g, dtype, D = system.g, system.gram.dtype, as_host(system.D)
         kept = sp.csr_array(kept, dtype=dtype)
         kept.sort_indices()
         rows = np.repeat(np.arange(kept.shape[0]), np.diff(kept.indptr))
         weights = as_dense(D[rows, kept.indices]).astype(np.float64)
-        level = to_host(g).astype(np.float64)[rows] + l1
+        L = equation.l1 * to_host(system.row_penalty).astype(np.float64)
+        level = to_host(g).astype(np.float64) + L
         # In double precision: K_jj - D_ij^2 cancels where item i alone carries tag j.
-        diagonal = level * (_tag_squares(system)[kept.indices] - np.square(weights)) + l2
+        diagonal = level[rows] * (_tag_squares(system)[kept.indices] - np.square(weights))
+        diagonal += equation.l2
         return cls(
-            system,
-            l1,
-            l2,
+            equation,
             kept,
             np.asarray(rows, like=g),
             np.asarray(kept.indices, like=g),
@@ -167,27 +174,32 @@ class SupportEquation:
             sparse_like(sp.csr_array(D.T.tocsr()), g),
         )
 
+    @property
+    def system(self) -> System:
+        """The system of the equation."""
+        return self.equation.system
+
     def operator(self, x: Array) -> Array:
         """Return A at the places kept, for an encoder that is x there and 0 elsewhere.
 
-            A(E) = (H D') D - G (beta * D) - (alpha + l1 beta) * D + l2 E,    H = G E + l1 E
+            A(E) = (H D') D - G (beta * D) - (alpha + L beta) * D + l2 E,    H = G E + L E
 
         with alpha = diag(G E D') - g beta and beta = diag(E D'); D is sparse.
         """
         system, gram = self.system, self.system.gram
-        n_items, dtype = gram.n_items, gram.dtype
-        # G E; l1 E is added only after diag(G E D') is read from it.
+        n_items, dtype, L = gram.n_items, gram.dtype, self.system.penalty(self.equation.l1)
+        # G E; L E is added only after diag(G E D') is read from it.
         H = gram.apply(self._sparse(x))
         # beta_i = sum of E_ij D_ij over the kept entries of row i.
         beta = np.bincount(self.rows, x * self.weights, minlength=n_items).astype(dtype)
         parts = H[system.row_of, system.D.indices] * system.D.data
         # diag(G E D')_i = sum of (G E)_ij D_ij over the entries of D.
         diagonal = np.bincount(system.row_of, parts, minlength=n_items).astype(dtype)
-        H[self.rows, self.columns] += dtype.type(self.l1) * x
+        H[self.rows, self.columns] += L[self.rows] * x
         removed = gram.apply(system.scaled(beta))
-        out = dtype.type(self.l2) * x
-        # alpha + l1 beta
-        taken = diagonal + (dtype.type(self.l1) - system.g) * beta
+        out = dtype.type(self.equation.l2) * x
+        # alpha + L beta
+        taken = diagonal + (L - system.g) * beta
         out -= taken[self.rows] * self.weights
         for rows in blocks(H):
             last = min(rows.stop, n_items)
@@ -198,10 +210,14 @@ class SupportEquation:
         return np.asarray(out, like=x)
 
     def right_hand_side(self) -> Array:
-        """Return P(G) D at the places kept."""
+        """Return P(G) C D at the places kept, or what the equation has in its place."""
         system = self.system
-        B = system.gram.apply(system.D)[self.rows, self.columns]
-        return np.asarray(B - system.g[self.rows] * self.weights, like=system.g)
+        if self.equation.right is not None:
+            other = system.rotate_back(self.equation.right)
+            return np.asarray(other[self.rows, self.columns], like=system.g)
+        B = system.gram.apply(system.scaled(system.column_weight))
+        own = (system.g * system.column_weight)[self.rows] * self.weights
+        return np.asarray(B[self.rows, self.columns] - own, like=system.g)
 
     def preconditioner(self) -> Callable[[Array], Array]:
         """Return the inverse of the operator's diagonal."""
@@ -277,9 +293,10 @@ def unpack_mapped(name: str, arrays: Mapping[str, Array], n_columns: int) -> sp.
 
 def _tag_squares(system: System) -> Array:
     """Return the diagonal of D'D in double precision."""
-    D = _host(system.D)
+    D = as_host(system.D)
     return np.bincount(D.indices, np.square(D.data, dtype=np.float64), minlength=D.shape[1])
 
 
-def _host(D: Matrix) -> sp.csr_array:
+def as_host(D: Matrix) -> sp.csr_array:
+    """Return a sparse matrix in main memory."""
     return D if sp.issparse(D) else sp.csr_array(D.get())

@@ -12,7 +12,8 @@ What a feature predicts *on its own* minimises the same without X on the right,
     |X - Q N D'|^2 + l1 |N D'|^2 + l2 |N|^2,    (Q'Q + l1 I) N D'D + l2 N = Q'X D,
 
 which the eigenvectors of Q'Q and D'D solve in closed form. A profile moves from N to E as the
-history grows.
+history grows. With weights (gram/weighting.py) it is (Q'wQ + L_Q) N D'D + l2 N = Q'wX C D, in
+which D is C times the decoder.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,9 +32,8 @@ from teaser.errors import ParameterError
 from teaser.model.extensions.sparse_encoder import as_dense
 from teaser.model.extensions.warm_start import match_encoder
 from teaser.model.gram.gpu import to_host
-from teaser.model.item_table import popularity
+from teaser.model.gram.weighting import weigh_users
 from teaser.model.solver.system import System
-from teaser.model.tag_table import decoder
 from teaser.profile import POPULARITY
 
 Array = NDArray[Any]
@@ -88,40 +88,57 @@ def learned_features(model: Any, dataset: Dataset) -> UserFeatures | None:
     """Return the user features of a data set, where a Teaser is to learn from them."""
     if dataset.user_features is None or not model.user_features:
         return None
-    for name in ("remainder", "decoder", "sparse"):
-        if getattr(model, name) is not None:
-            raise ParameterError(
-                f"The data set has user features, which cannot be learned together with {name}. "
-                f"Leave {name} out, or the features, with user_features=False."
-            )
+    if model.joint_remainder is not None:
+        raise ParameterError(
+            "The data set has user features, which cannot be learned together with a full "
+            "remainder: its closed form has rows of items alone. Use neighbours, as in "
+            "Remainder(neighbours=100), or leave the features out, with user_features=False."
+        )
     return dataset.user_features
 
 
 def learn_user_rows(
-    features: UserFeatures | None, dataset: Dataset, encoder: Array, system: System, model: Any
+    features: UserFeatures | None,
+    X: sp.csr_array,
+    encoder: Any,
+    system: System,
+    D: sp.csr_array,
+    *,
+    l1: float,
+    l2: float,
+    user_power: float = 0.0,
 ) -> UserRows | None:
     """Return the rows of the user features: those below the items' rows of E, and N.
 
     Parameters
     ----------
+    X
+        Interactions, users x items.
     encoder
         E with all rows, those of the user features last.
     system
         The system that was solved.
-    model
-        The Teaser, for its penalties.
+    D
+        The decoder of the system (items x tags) in double precision, without weights of columns.
+    user_power
+        Of the weights of users.
     """
     if features is None:
         return None
-    alone = learn_alone(
-        features.Q,
-        dataset.X,
-        decoder(dataset.S, popularity(dataset)),
-        basis=(to_host(system.V), to_host(system.eta)),
-        l1=float(model.l2_weights),
-        l2=float(model.l2_encoder),
+    n_items = X.shape[1]
+    both = weigh_users(
+        stack_columns(X, features), user_power, np.dtype(np.float64), n_items=n_items
     )
-    together = encoder[dataset.n_items :].copy()
+    c = to_host(system.column_weight)[:n_items].astype(np.float64)
+    alone = learn_alone(
+        both[:, n_items:],
+        both[:, :n_items],
+        sp.csr_array(D.multiply(np.square(c)[:, None])),
+        basis=(to_host(system.V), to_host(system.eta)),
+        penalty=l1 * to_host(system.row_penalty)[n_items:].astype(np.float64),
+        l2=l2,
+    )
+    together = as_dense(encoder[n_items:]).copy()
     return UserRows(features.tags, together, alone.astype(encoder.dtype))
 
 
@@ -131,7 +148,7 @@ def learn_alone(
     D: sp.csr_array,
     *,
     basis: tuple[Array, Array],
-    l1: float,
+    penalty: Array,
     l2: float,
 ) -> Array:
     """Return N, what each user feature predicts on its own (features x tags).
@@ -139,26 +156,34 @@ def learn_alone(
     Parameters
     ----------
     known
-        Q, users x features.
+        Q, users x features, its rows times the root of the weights of users, as those of X.
+    D
+        The decoder, its rows times the squares of the weights of columns.
     basis
-        V and eta, the eigenvectors and eigenvalues of D'D.
+        V and eta, the eigenvectors and eigenvalues of D'D, its rows times those weights.
+    penalty
+        The penalty l1 r_f of each feature.
     """
     Q = known.astype(np.float64)
     V, eta = (np.asarray(part, dtype=np.float64) for part in basis)
-    mu, U = np.linalg.eigh((Q.T @ Q).toarray())
+    l1 = float(penalty.min(initial=np.inf))
+    mu, U = np.linalg.eigh((Q.T @ Q).toarray() + np.diag(penalty - l1))
     # Q'X first: X D would be users x tags.
     right = ((Q.T @ X) @ D).toarray()
-    # With the eigenvectors of Q'Q on the left and of D'D on the right, both terms in N become
-    # products entry by entry: (mu_f + l1) eta_b + l2.
+    # With the eigenvectors of Q'Q + L_Q on the left and of D'D on the right, both terms in N
+    # become products entry by entry: (mu_f + l1) eta_b + l2.
     found = (U.T @ right @ V) / ((mu[:, None] + l1) * eta + l2)
     return np.asarray(U @ found @ V.T)
 
 
 def stack_interactions(dataset: Dataset, features: UserFeatures | None) -> Any:
     """Return [X Q], or X without user features."""
-    if features is None:
-        return dataset.X
-    return sp.csr_array(sp.hstack([dataset.X, features.Q], format="csr"))
+    return dataset.X if features is None else stack_columns(dataset.X, features)
+
+
+def stack_columns(X: sp.csr_array, features: UserFeatures) -> sp.csr_array:
+    """Return [X Q]."""
+    return sp.csr_array(sp.hstack([X, features.Q], format="csr"))
 
 
 def pad_rows(matrix: sp.csr_array, features: UserFeatures | None) -> sp.csr_array:

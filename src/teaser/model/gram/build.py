@@ -14,6 +14,7 @@ from teaser.model.gram.cost import FitSize, check_memory, choose_gram
 from teaser.model.gram.gpu import build_device_gram
 from teaser.model.gram.operator import ContentGram, DenseGram, Gram, SparseGram, gram_rows
 from teaser.model.gram.partitioned import hold_partitions
+from teaser.model.gram.weighting import weigh_users
 
 Array = NDArray[Any]
 
@@ -32,18 +33,31 @@ def build_gram(
     content: sp.csr_array | None = None,
     content_weight: float = 0.0,
     device: str = "cpu",
+    user_power: float = 0.0,
+    n_items: int | None = None,
 ) -> Gram:
-    """Return X'X as an operator, with `content_weight` times content content' added to it."""
+    """Return X' dM(w) X as an operator, with `content_weight` times content content' added to it.
+
+    Parameters
+    ----------
+    gram
+        How to hold it, or an array or operator that is used as it is.
+    user_power, n_items
+        Of the weights w of users: see `weigh_users`.
+    """
     operator: Gram
     dtype = size.dtype
+    _check_power(gram, user_power)
     if isinstance(X, Interactions) and isinstance(gram, str):
-        operator = hold_partitions(X, gram, size)
+        operator = hold_partitions(X, gram, size, user_power=user_power)
     elif device == "cuda":
+        X = weigh_users(X, user_power, dtype, n_items=n_items)
         operator = build_device_gram(X, gram, n_tags=size.n_tags, dtype=dtype)
     elif isinstance(gram, str):
         choice = choose_gram(X, size.n_tags, dtype) if gram == "auto" else gram
         choice = "dense" if size.solver == "admm" else choice  # it decomposes G as one array
         check_memory(X, choice, size)
+        X = weigh_users(X, user_power, dtype, n_items=n_items)
         operator = (
             DenseGram.from_interactions(X, dtype) if choice == "dense" else SparseGram(X, dtype)
         )
@@ -69,18 +83,20 @@ def check_dense_settings(gram: Any, dtype: Any) -> None:
     check_choice("dtype", dtype, DTYPES)
 
 
-def dense_gram(X: sp.csr_array, gram: Any, dtype: str) -> Array:
-    """Return X'X as an array of its own (items x items), which the caller may overwrite.
+def dense_gram(X: sp.csr_array, gram: Any, dtype: str, *, user_power: float = 0.0) -> Array:
+    """Return X' dM(w) X as an array of its own (items x items), which the caller may overwrite.
 
     Parameters
     ----------
     gram
         `"auto"` to count; or a precomputed array or operator, which is left as it is.
+    user_power
+        Of the weights w of users: see `weigh_users`.
     """
     kind = np.dtype(dtype)
     if isinstance(gram, str):
-        return DenseGram.from_interactions(X, kind).G
-    return as_array(build_gram(X, gram, FitSize(1, kind)))
+        return DenseGram.from_interactions(weigh_users(X, user_power, kind), kind).G
+    return as_array(build_gram(X, gram, FitSize(1, kind), user_power=user_power))
 
 
 def as_array(operator: Gram) -> Array:
@@ -96,6 +112,16 @@ def as_array(operator: Gram) -> Array:
         rows = gram_rows(operator, first, min(first + _BLOCK, n))
         G[first : first + _BLOCK] = rows.toarray() if is_sparse(rows) else rows
     return G
+
+
+def _check_power(gram: Any, user_power: float) -> None:
+    """Raise `ParameterError` for a Gram of partitions that was opened for other weights."""
+    found = getattr(gram, "user_power", user_power)
+    if found != user_power:
+        raise ParameterError(
+            f"The Gram was made with user_power={found:g} and the model has {user_power:g}. Make "
+            "it with that of the model."
+        )
 
 
 def _precomputed(gram: Any, dtype: np.dtype[Any]) -> Array:

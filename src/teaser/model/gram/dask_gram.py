@@ -20,7 +20,8 @@ from teaser.errors import ClusterError
 from teaser.model.gram.blocks import Matrix
 from teaser.model.gram.dask_cluster import Cluster, LostError
 from teaser.model.gram.operator import DenseGram, SparseGram, sorted_rows
-from teaser.model.gram.partitioned import column_blocks
+from teaser.model.gram.partitioned import column_blocks, mean_length
+from teaser.model.gram.weighting import weigh_users
 
 Array = NDArray[Any]
 _ATTEMPTS = 5
@@ -33,9 +34,13 @@ class _Loader:
     reader: Reader
     size: PartSize
     dtype: np.dtype[Any]
+    user_power: float
+    mean_length: float
 
     def __call__(self, ids: pl.Series, name: str, source: Any) -> SparseGram:
-        return SparseGram(self.reader.matrix(ids, self.size, name, source), self.dtype)
+        X = self.reader.matrix(ids, self.size, name, source)
+        weighted = weigh_users(X, self.user_power, self.dtype, mean_length=self.mean_length)
+        return SparseGram(weighted, self.dtype)
 
 
 class DaskGram:
@@ -52,14 +57,20 @@ class DaskGram:
         The cluster.
     dtype
         Of the products.
+    user_power
+        Of the weights of users: see `weigh_users`.
     """
 
-    def __init__(self, X: Interactions, cluster: Cluster, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, X: Interactions, cluster: Cluster, dtype: np.dtype[Any], *, user_power: float = 0.0
+    ) -> None:
         self.X = X
         self.cluster = cluster
         self.dtype = np.dtype(dtype)
         self.n_items = int(X.shape[1])
+        self.user_power = user_power
         self._grams: list[Any] = []
+        self._diagonal: Array | None = None
 
     def apply(self, matrix: Matrix) -> Array:
         """Return the sum of X_p'(X_p M)."""
@@ -88,8 +99,16 @@ class DaskGram:
         return sorted_rows(self._total(_row_block, (first, last)), self.dtype)
 
     def diagonal(self) -> Array:
-        """Return diag(G), which was counted when the data set was made."""
-        return self.X.item_counts.astype(self.dtype)
+        """Return diag(G); without weights it was counted when the data set was made."""
+        if not self.user_power:
+            return self.X.item_counts.astype(self.dtype)
+        if self._diagonal is None:
+            self._diagonal = self._total(_diagonal, None).astype(self.dtype)
+        return self._diagonal.copy()
+
+    def with_user_power(self, power: float) -> "DaskGram":
+        """Return the Gram of the same interactions with other weights of users."""
+        return DaskGram(self.X, self.cluster, self.dtype, user_power=power)
 
     def counted(self) -> DenseGram:
         """Return G as one array in this process, counted by the workers."""
@@ -129,7 +148,13 @@ class DaskGram:
         share = (ends - 1) * len(workers) // max(1, ends[-1])
         grams = []
         for k, part in enumerate(parts):
-            loader = _Loader(self.X.partitions.reader, self.X.sizes[k], self.dtype)
+            loader = _Loader(
+                self.X.partitions.reader,
+                self.X.sizes[k],
+                self.dtype,
+                self.user_power,
+                mean_length(self.X),
+            )
             home = [workers[int(share[k])]] if workers else None
             where = {"workers": home, "allow_other_workers": True} if home else {}
             source = self.cluster.source(part)
@@ -162,6 +187,10 @@ def _apply_pair(gram: SparseGram, box: _Box) -> Array:
     product, diagonal = gram.apply_pair(*box.content)
     # The diagonal is one more column, so that one sum over partitions adds both.
     return np.column_stack([product, diagonal])
+
+
+def _diagonal(gram: SparseGram, _: _Box) -> Array:
+    return gram.diagonal().astype(np.float64)
 
 
 def _count(gram: SparseGram, box: _Box) -> Array:

@@ -54,6 +54,7 @@ def placed(
     scheduler: str | None = None,
     n_workers: int | None = None,
     memory_limit: int | str | None = None,
+    user_power: float = 0.0,
 ) -> Iterator[Any]:
     """Open G for `Teaser(gram=...)`, held where it was asked for.
 
@@ -69,6 +70,8 @@ def placed(
         As for `reached`.
     memory_limit
         Of a fit on this machine, in bytes or such as `"2GB"`.
+    user_power
+        Of the weights of users that the model has.
     """
     check_choice("gram", gram, GRAMS)
     check_choice("dtype", dtype, DTYPES)
@@ -85,7 +88,7 @@ def placed(
         return
     size = FitSize(dataset.n_tags + 1, np.dtype(dtype), solver)
     if not elsewhere:
-        yield hold_partitions(X, gram, size, memory_limit=limit)
+        yield hold_partitions(X, gram, size, memory_limit=limit, user_power=user_power)
         return
     if limit is not None:
         raise ParameterError(
@@ -97,5 +100,5 @@ def placed(
     with reached(scheduler, n_workers) as cluster:
         if cluster is None:
             raise ParameterError("Name a scheduler or the number of processes of a cluster.")
-        held = DaskGram(X, cluster, np.dtype(dtype))
+        held = DaskGram(X, cluster, np.dtype(dtype), user_power=user_power)
         yield held.counted() if choice == "dense" else held

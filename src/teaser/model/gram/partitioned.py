@@ -39,6 +39,7 @@ from teaser.model.gram.operator import (
     gram_bytes,
     sorted_rows,
 )
+from teaser.model.gram.weighting import weigh_users
 
 # Bytes that decoding a row takes at the peak, measured with ids that are texts.
 _READ_BYTES = 400
@@ -61,6 +62,8 @@ class StreamedGram:
         memory when not given.
     scratch
         A folder for what does not fit, emptied with this object; the system's when not given.
+    user_power
+        Of the weights of users: see `weigh_users`.
     """
 
     def __init__(
@@ -70,14 +73,17 @@ class StreamedGram:
         *,
         memory_limit: int | str | None = None,
         scratch: str | Path | None = None,
+        user_power: float = 0.0,
     ) -> None:
         self.X = X
         self.dtype = np.dtype(dtype)
         self.n_items = int(X.shape[1])
         limit = _SHARE_OF_MEMORY * memory_of_machine()
         self.limit = int(limit) if memory_limit is None else as_bytes(memory_limit)
+        self.user_power = user_power
+        self._diagonal: NDArray[Any] | None = None
         self._kept: dict[int, SparseGram] = {}
-        self._is_kept = _choose_kept(X, self.limit)
+        self._is_kept = _choose_kept(X, self.limit, value_bytes(self.dtype, user_power))
         self._scratch = _scratch_folder(self, scratch) if not all(self._is_kept) else None
 
     def apply(self, matrix: Matrix) -> NDArray[Any]:
@@ -111,14 +117,25 @@ class StreamedGram:
         return sorted_rows(total, self.dtype)
 
     def diagonal(self) -> NDArray[Any]:
-        """Return diag(G), which was counted when the data set was made."""
-        return self.X.item_counts.astype(self.dtype)
+        """Return diag(G); without weights it was counted when the data set was made."""
+        if not self.user_power:
+            return self.X.item_counts.astype(self.dtype)
+        if self._diagonal is None:
+            parts = (gram.diagonal().astype(np.float64) for gram in self._grams())
+            self._diagonal = sum(parts, np.zeros(self.n_items)).astype(self.dtype)
+        return self._diagonal.copy()
+
+    def with_user_power(self, power: float) -> "StreamedGram":
+        """Return the Gram of the same interactions with other weights of users."""
+        return StreamedGram(self.X, self.dtype, memory_limit=self.limit, user_power=power)
 
     def _grams(self) -> Iterator[SparseGram]:
         for k in range(len(self.X.parts)):
             gram = self._kept.get(k)
             if gram is None:
-                gram = SparseGram(self._matrix(k), self.dtype)
+                gram = SparseGram(
+                    weigh_part(self.X, self._matrix(k), self.user_power, self.dtype), self.dtype
+                )
             if self._is_kept[k]:
                 self._kept[k] = gram
             yield gram
@@ -141,11 +158,23 @@ class StreamedGram:
         return X
 
 
-def count_gram(X: Interactions, dtype: np.dtype[Any]) -> DenseGram:
+def weigh_part(
+    X: Interactions, part: sp.csr_array, power: float, dtype: np.dtype[Any]
+) -> sp.csr_array:
+    """Return a part with the weights of its users, relative to the mean over all parts."""
+    return weigh_users(part, power, dtype, mean_length=mean_length(X))
+
+
+def mean_length(X: Interactions) -> float:
+    """Return the mean length of a history; every user of a part has one."""
+    return X.nnz / max(1, X.shape[0])
+
+
+def count_gram(X: Interactions, dtype: np.dtype[Any], *, user_power: float = 0.0) -> DenseGram:
     """Return G as one array, counted in one pass over the partitions."""
     G = np.zeros((X.shape[1], X.shape[1]), dtype=dtype)
     for k in range(len(X.parts)):
-        _add_counts(G, X.matrix(k), 1.0)
+        _add_counts(G, weigh_part(X, X.matrix(k), user_power, dtype), 1.0)
     return DenseGram(G)
 
 
@@ -164,7 +193,12 @@ class _Sizes:
 
 
 def hold_partitions(
-    X: Interactions, gram: str, size: FitSize, *, memory_limit: int | str | None = None
+    X: Interactions,
+    gram: str,
+    size: FitSize,
+    *,
+    memory_limit: int | str | None = None,
+    user_power: float = 0.0,
 ) -> Gram:
     """Return G on this machine: dense where that is faster and fits, else streamed.
 
@@ -174,12 +208,15 @@ def hold_partitions(
         `"dense"`, `"sparse"` or `"auto"`.
     memory_limit
         For the whole fit: what the solver's own arrays leave of it is for the interactions.
+    user_power
+        Of the weights of users: see `weigh_users`.
     """
     limit = None if memory_limit is None else as_bytes(memory_limit)
     choice = choose_held(X, gram, size, memory_limit=limit)
     if choice == "dense" or limit is None:
         check_held(X, choice, size, memory_limit=limit)
-        return count_gram(X, size.dtype) if choice == "dense" else StreamedGram(X, size.dtype)
+        hold = count_gram if choice == "dense" else StreamedGram
+        return hold(X, size.dtype, user_power=user_power)
     others = _solver_bytes(X, "sparse", size)
     if others >= limit:
         raise ParameterError(
@@ -187,7 +224,7 @@ def hold_partitions(
             f"{size.n_tags:,} tags), and the memory limit is {say_bytes(limit)}. Raise the limit, "
             "or have fewer tags."
         )
-    return StreamedGram(X, size.dtype, memory_limit=limit - others)
+    return StreamedGram(X, size.dtype, memory_limit=limit - others, user_power=user_power)
 
 
 def check_held(
@@ -222,12 +259,16 @@ def choose_held(
     return choose_gram(_Sizes.of(X), size.n_tags, size.dtype)
 
 
-def estimate_partitions(X: Interactions, gram: Any, size: FitSize, *, tol: float) -> Estimate:
+def estimate_partitions(
+    X: Interactions, gram: Any, size: FitSize, *, tol: float, user_power: float = 0.0
+) -> Estimate:
     """Return what a fit on this machine will take, or on a client if `gram` is of a cluster."""
     name = gram if isinstance(gram, str) else "dense" if isinstance(gram, DenseGram) else "sparse"
     found = estimate(_Sizes.of(X), choose_held(X, name, size), size, tol=tol)
     limit = gram.limit if isinstance(gram, StreamedGram) else _SHARE_OF_MEMORY * memory_of_machine()
-    held = min(int(limit), sum(kept_bytes(X, k) for k in range(len(X.parts))) + read_bytes(X))
+    each = value_bytes(size.dtype, user_power)
+    everything = sum(kept_bytes(X, k, each) for k in range(len(X.parts))) + read_bytes(X)
+    held = min(int(limit), everything)
     if not isinstance(gram, str | StreamedGram):
         held = 0
     return replace(found, memory={**found.memory, "interactions": held})
@@ -250,10 +291,23 @@ def as_bytes(size: int | str) -> int:
     return int(number)
 
 
-def kept_bytes(X: Interactions, k: int) -> int:
-    """Return what part k takes in memory once it is decoded."""
+def kept_bytes(X: Interactions, k: int, per_value: int = 0) -> int:
+    """Return what part k takes in memory once it is decoded.
+
+    Parameters
+    ----------
+    per_value
+        Bytes of an interaction's value, where not all of them are ones.
+    """
     size = X.sizes[k]
-    return gram_bytes(size.users, int(X.shape[1]), size.interactions)
+    # Values are held by user and by item.
+    held = gram_bytes(size.users, int(X.shape[1]), size.interactions)
+    return held + 2 * per_value * size.interactions
+
+
+def value_bytes(dtype: np.dtype[Any], user_power: float) -> int:
+    """Return the bytes of an interaction's value: none where users have no weights."""
+    return dtype.itemsize if user_power else 0
 
 
 def read_bytes(X: Interactions) -> int:
@@ -268,7 +322,7 @@ def _scratch_folder(owner: object, where: str | Path | None) -> Path:
     return Path(folder)
 
 
-def _choose_kept(X: Interactions, limit: int) -> list[bool]:
+def _choose_kept(X: Interactions, limit: int, per_value: int) -> list[bool]:
     """Say which parts stay in memory: as many of the first as leave room to decode the largest."""
     room = limit - read_bytes(X)
     if room < 0:
@@ -279,7 +333,7 @@ def _choose_kept(X: Interactions, limit: int) -> list[bool]:
             "interactions. Write smaller partitions (teaser partition --parts), or raise the "
             "memory limit."
         )
-    total = np.cumsum([kept_bytes(X, k) for k in range(len(X.parts))])
+    total = np.cumsum([kept_bytes(X, k, per_value) for k in range(len(X.parts))])
     return [bool(size <= room) for size in total]
 
 

@@ -18,18 +18,18 @@ from teaser.model.solver.solution import (
 def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None) -> Solution:
     """Solve for the encoder by the alternating directions of the paper's appendix.
 
-    Needs the full eigendecomposition of G, so several items x items arrays. The multiplier moves
-    by gamma += beta - diag(E D'), as the Lagrangian demands; beta is not clipped.
+    Needs the full eigendecomposition of G + L, so several items x items arrays. The multiplier
+    moves by gamma += beta - diag(E D'), as the Lagrangian demands; beta is not clipped.
 
     Parameters
     ----------
     rho
-        Penalty of the augmented Lagrangian to begin with; the mean of diag(G) + l1 unless given.
+        Penalty of the augmented Lagrangian to begin with; the mean of diag(G + L) unless given.
         Where the residual grows, it is made smaller and the search begins again.
     """
-    system, l1, l2, tol = equation.system, equation.l1, equation.l2, limits.tol
+    system, l2, tol = equation.system, equation.l2, limits.tol
     gram = system.gram
-    B = system.right_hand_side()
+    B = equation.right_hand_side()
     goal = norm(B)
     if goal == 0.0:
         return Solution(np.zeros_like(B), 0, 0.0, True, 0.0)
@@ -38,34 +38,45 @@ def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None)
         if isinstance(gram, DenseGram)
         else gram.apply(np.eye(gram.n_items, dtype=gram.dtype))
     )
+    # L = l1 I + dM(extra) with the least of the penalties as l1: G + dM(extra) is decomposed.
+    L = system.penalty(equation.l1)
+    l1 = L.min()
+    extra = L - l1
+    if extra.any():
+        G = G + np.diag(extra)
     mu, U = scipy.linalg.eigh(G, check_finite=False, driver="evd")
-    # G is positive semidefinite: eigenvalues below zero are rounding.
+    # It is positive semidefinite: eigenvalues below zero are rounding.
     mu = np.maximum(mu, 0.0)[:, None]
     g = system.g
-    rho = float(np.mean(g) + l1) if rho is None else rho
-    # In the bases of U and V, (G + l1 I) E K + l2 E is a product entry by entry.
+    rho = float(np.mean(g + extra) + l1) if rho is None else rho
+    # In the bases of U and V, (G + L) E K + l2 E is a product entry by entry.
     inverse = 1.0 / ((mu + l1) * system.eta + l2)
-    GD = gram.apply(system.D)
+    gc = g * system.column_weight  # diag(G C)
+    if equation.right is None:
+        GD = gram.apply(system.scaled(system.column_weight))
+    else:  # another right-hand side is P(G C) D in the place of that of the system
+        GD = np.asarray(system.rotate_back(B) + system.scaled(gc))
     beta = np.zeros_like(g)
     gamma = np.zeros_like(g)
     F, true, iteration, best = np.zeros_like(B), np.inf, 0, np.inf
     for iteration in range(1, limits.max_iter + 1):
-        # (G + l1 I) E K + l2 E = G D + (G + l1 I) (beta * D) + rho (gamma + beta) * D
+        # (G + L) E K + l2 E = G C D + (G + L) (beta * D) + rho (gamma + beta) * D
         right = (
-            GD + gram.apply(system.scaled(beta)) + system.scaled(rho * (gamma + beta) + l1 * beta)
+            GD + gram.apply(system.scaled(beta)) + system.scaled(rho * (gamma + beta) + L * beta)
         )
         Y = (U.T @ (np.asarray(right) @ system.V)) * inverse
         F = U @ Y
         diagonal = rowdot(F, system.DV)
-        g_diagonal = rowdot(U @ (mu * Y), system.DV)  # diag(G E D')
+        # diag(G E D'), of which mu belongs to G + dM(extra).
+        g_diagonal = rowdot(U @ (mu * Y), system.DV) - extra * diagonal
         beta_was = beta
-        # With 2 rho, rho (gamma + beta) = alpha - g at the fixed point, where then A(E) = B.
-        beta = (g_diagonal - g - rho * gamma + (l1 + rho) * diagonal) / (g + l1 + 2 * rho)
+        # With 2 rho, rho (gamma + beta) = alpha - gc at the fixed point, where then A(E) = B.
+        beta = (g_diagonal - gc - rho * gamma + (L + rho) * diagonal) / (g + L + 2 * rho)
         # What the equation for E, solved for the earlier beta and gamma, leaves of A(E) - B.
         alpha = g_diagonal - g * diagonal
         apart = beta_was - diagonal
         rest = gram.apply(system.scaled(apart))
-        rest += system.scaled(l1 * apart + rho * (gamma + beta_was) - alpha + g)
+        rest += system.scaled(L * apart + rho * (gamma + beta_was) - alpha + gc)
         gamma = gamma + beta - diagonal
         # The norm is the same in both bases, because V is orthogonal.
         residual = norm(np.asarray(rest)) / goal

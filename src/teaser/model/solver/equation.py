@@ -1,15 +1,17 @@
 """The equation for the encoder, which is half the gradient of the paper's objective set to zero.
 
-    A(E) = B,    A(E) = P((G + l1 I) P(E D')) D + l2 E,    B = P(G) D,
+    A(E) = B,    A(E) = P((G + L) P(E D')) D + l2 E,    B = P(G) C D,
 
-where P(M) is M with a zero diagonal. It is evaluated in items x tags form only; see
-docs/users/model.md for the derivation.
+where P(M) is M with a zero diagonal, L = l1 dM(r) and C = dM(c) hold the weights of rows and
+columns, and D is C times the decoder; without weights L = l1 I and C = I. It is evaluated in
+items x tags form only; see docs/users/model.md for the derivation.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from teaser.model.gram.blocks import chunks, each_block, rowdot
@@ -22,20 +24,25 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class EncoderEquation:
-    """The equation of a system and the two penalties; the unknowns are F = E V."""
+    """The equation of a system and the two penalties; the unknowns are F = E V.
+
+    `right` is the right-hand side in the basis of V where it is not B V of the system: beside
+    other weights than P(E D'), which explain a part of X already.
+    """
 
     system: System
     l1: float
     l2: float
+    right: Array | None = None
 
     def operator(self, F: Array) -> Array:
         """Return A(F V') V.
 
         With W = P(E D') D V = F diag(eta) - diag(beta) DV and beta = diag(E D') this is
 
-            (G + l1 I) W - diag(alpha) DV + l2 F,    alpha = diag(G E D') - g beta,
+            (G + L) W - diag(alpha) DV + l2 F,    alpha = diag(G E D') - g beta,
 
-        where alpha is diag((G + l1 I) P(E D')), in which the terms with l1 cancel. One product
+        where alpha is diag((G + L) P(E D')), in which the terms with L cancel. One product
         with G and one with V, or two with a G that takes little time.
         """
         system, gram = self.system, self.system.gram
@@ -53,13 +60,16 @@ class EncoderEquation:
                 out[rows] *= eta
                 out[rows] -= removed[rows] @ system.V
             del removed
-        # l1 F Diag(eta) + l2 F: what l1 W and l2 E contribute of F.
-        own = self.l1 * eta + self.l2
-        # alpha + l1 beta: what l1 W adds of beta DV is taken out here too.
-        taken = diagonal + (self.l1 - system.g) * beta
+        L, l2 = system.penalty(self.l1), system.g.dtype.type(self.l2)
+        # alpha + L beta: what L W adds of beta DV is taken out here too.
+        taken = diagonal + (L - system.g) * beta
 
         def finish(rows: slice) -> None:
-            out[rows] += F[rows] * own
+            # L F Diag(eta) + l2 F: what L W and l2 E contribute of F.
+            own = np.outer(L[rows], eta)
+            own += l2
+            own *= F[rows]
+            out[rows] += own
             out[rows] -= taken[rows, None] * DV[rows]
 
         each_block(finish, out)
@@ -67,7 +77,7 @@ class EncoderEquation:
 
     def right_hand_side(self) -> Array:
         """Return B V."""
-        return self.system.right_hand_side()
+        return self.system.right_hand_side() if self.right is None else self.right.copy()
 
     def preconditioner(self) -> Callable[[Array], Array]:
         """Return an approximate inverse of the operator."""

@@ -22,23 +22,26 @@ _LARGE = 2**30
 _PIVOT = 1024
 
 
-def invert_gram(gram: Gram, ridge: float, *, overwrite: bool = False) -> Array:
-    """Return (G + ridge I)^-1 as an array, where G lives.
+def invert_gram(gram: Gram, ridge: float | Array, *, overwrite: bool = False) -> Array:
+    """Return (G + dM(ridge))^-1 as an array, where G lives.
 
     Parameters
     ----------
+    ridge
+        A number, or one a row.
     overwrite
         Whether the array of a Gram that has one may be used for its inverse.
     """
     g = gram.diagonal()
     if isinstance(g, np.ndarray):
         A = gram.G if overwrite and isinstance(gram, DenseGram) else as_array(gram)
-        A.flat[:: len(A) + 1] += A.dtype.type(ridge)
+        A.flat[:: len(A) + 1] += np.asarray(ridge, dtype=A.dtype)
         return invert(A)
     # CuPy has no inverse from a Cholesky factor; that of LU is symmetric but for rounding.
     unit = np.asarray(np.eye(gram.n_items, dtype=gram.dtype), like=g)
     A = gram.G.copy() if isinstance(gram, DeviceGram) else gram.apply(unit)
-    A += gram.dtype.type(ridge) * unit
+    # Row i of the identity times ridge_i.
+    A += np.asarray(np.reshape(ridge, (-1, 1)), dtype=gram.dtype, like=g) * unit
     del unit
     C = np.linalg.inv(A)
     if not bool(np.isfinite(C).all()) or not bool((C.diagonal() > 0).all()):

@@ -19,12 +19,12 @@ class Preconditioner:
     G is replaced by diag(t) + U diag(mu) U', a few leading eigenpairs and what they leave of the
     diagonal. In the basis of V each column b is then a diagonal plus a low rank,
 
-        eta_b (diag(t + l1) + U diag(mu) U') + l2,
+        eta_b (diag(t + L) + U diag(mu) U') + l2,    L = l1 diag(r),
 
     inverted by Woodbury's formula with a small matrix `core[b]`.
 
     That an item may not explain itself changes G (x) D'D by -N G - G N + diag(g) N, where N holds
-    D_i'D_i for each row i. On the diagonal part this is -(t + l1)_i D_i'D_i. On the leading part
+    D_i'D_i for each row i. On the diagonal part this is -(t + L)_i D_i'D_i. On the leading part
     it is (g - t)_i D_i'D_i where the histories cancel, and nothing good where an item alone
     makes up its tags, so it counts less the larger the item's leverage. Both together are one
     more rank for each row, by the Sherman-Morrison formula: before Woodbury's where positive
@@ -44,7 +44,8 @@ class Preconditioner:
         U, mu, eta, dtype = system.U, system.mu, system.eta, system.gram.dtype
         # diag(G - U Diag(mu) U'); U and mu are approximate, so entries may be below zero.
         left = np.maximum(system.g - (np.square(U.astype(np.float64)) * mu).sum(axis=1), 0.0)
-        t = (left + l1).astype(dtype)
+        t = (left + l1 * system.row_penalty.astype(np.float64)).astype(dtype)
+        whole = system.g + system.penalty(l1)
         upper = np.triu_indices(len(mu))
         inner = np.zeros((len(upper[0]), len(eta)), like=t)
         inside, leverage = np.zeros(len(t), like=t), np.zeros(len(t), like=t)
@@ -54,9 +55,9 @@ class Preconditioner:
             # Column b: the upper triangle of U' Diag(1 / (eta_b t + l2)) U, which is symmetric.
             inner += (U[rows][:, upper[0]] * U[rows][:, upper[1]]).T @ inverse
             inside[rows] = rowdot(inverse, squared)
-            # (g_i + l1) D_i ((g_i + l1) K + l2 I)^-1 D_i', from 0 to 1.
-            whole = system.g[rows] + dtype.type(l1)
-            leverage[rows] = whole * rowdot(1 / (np.outer(whole, eta) + dtype.type(l2)), squared)
+            # (g_i + L_i) D_i ((g_i + L_i) K + l2 I)^-1 D_i', from 0 to 1.
+            h = whole[rows]
+            leverage[rows] = h * rowdot(1 / (np.outer(h, eta) + dtype.type(l2)), squared)
         core = np.empty((len(eta), len(mu), len(mu)), dtype=dtype, like=t)
         for some in blocks(core):
             root = np.sqrt(np.outer(eta[some], mu))

@@ -8,11 +8,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
-from teaser.model.checks import check_choice, check_count, check_number, check_rng
+from teaser.model.checks import check_choice, check_count, check_number, check_power, check_rng
 from teaser.model.gram.build import DEVICES, DTYPES, GRAMS, build_gram
 from teaser.model.gram.cost import FitSize
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import RANK, Gram
+from teaser.model.gram.weighting import column_weights, row_weights
 from teaser.model.solver.admm import admm
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
@@ -37,11 +38,14 @@ def solve(
     device: str = "cpu",
     start: Any = None,
     callback: Callback | None = None,
+    user_power: float = 0.0,
+    ridge_power: float = 0.0,
+    item_power: float = 0.0,
 ) -> Solution:
     """Find the encoder of the TEASER objective for arrays, with D used as it is given.
 
     minimise |X - X P(E D')|^2 + l2_weights |P(E D')|^2 + l2_encoder |E|^2 over E, where P sets
-    the diagonal to zero.
+    the diagonal to zero; the powers weigh users, rows and columns of these sums.
 
     Parameters
     ----------
@@ -70,6 +74,14 @@ def solve(
         An encoder (items x tags) near the solution, from which conjugate gradients begin.
     callback
         Called with the iteration and its relative residual.
+    user_power
+        The weight of a user is (h / mean h)^-user_power, h the number of its interactions.
+    ridge_power
+        The penalty on the weights of item i is l2_weights (g_i / mean g)^ridge_power, g the
+        diagonal of the weighted X'X.
+    item_power
+        The weight of item j where it is predicted is (n_j / mean n)^-item_power, n the number of
+        its interactions, at least 1.
 
     Returns
     -------
@@ -87,23 +99,45 @@ def solve(
         rng=rng,
         device=device,
     )
+    powers = {"user_power": user_power, "ridge_power": ridge_power, "item_power": item_power}
+    for name, value in powers.items():
+        check_power(name, value)
     kind = np.dtype(dtype)
     X, D = _as_pair(X, D, kind)
     start = None if start is None else _as_start(start, D.shape, kind)
-    operator = build_gram(X, gram, FitSize(D.shape[1], kind, solver), device=device)
-    system = prepare(operator, D, solver=solver, rng=rng)
+    size = FitSize(D.shape[1], kind, solver)
+    operator = build_gram(X, gram, size, device=device, user_power=user_power)
+    system = prepare(
+        operator,
+        D,
+        solver=solver,
+        rng=rng,
+        row_penalty=row_weights(operator, ridge_power),
+        column_weight=column_weights(np.bincount(X.indices, minlength=X.shape[1]), item_power),
+    )
     equation = EncoderEquation(system, float(l2_weights), float(l2_encoder))
     limits = Limits(tol=tol, max_iter=max_iter, callback=callback)
     return dispatch(equation, limits, solver=solver, start=start)
 
 
 def prepare(
-    gram: Gram, D: sp.csr_array, *, solver: str, rng: int | np.random.Generator | None
+    gram: Gram,
+    D: sp.csr_array,
+    *,
+    solver: str,
+    rng: int | np.random.Generator | None,
+    **weights: NDArray[Any] | None,
 ) -> System:
-    """Return what all penalties share, with the eigenpairs of G that the solver wants."""
+    """Return what all penalties share, with the eigenpairs of G that the solver wants.
+
+    Parameters
+    ----------
+    weights
+        `row_penalty` and `column_weight`, as in `System.build`.
+    """
     # ADMM has no preconditioner: it decomposes the whole of G.
     rank = RANK if solver == "cg" else 0
-    return System.build(gram, D, rank=rank, rng=np.random.default_rng(rng))
+    return System.build(gram, D, rank=rank, rng=np.random.default_rng(rng), **weights)
 
 
 def dispatch(

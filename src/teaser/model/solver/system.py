@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.model.gram.blocks import Matrix, each_block, sparse_like
+from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import RANK, Gram, PairGram, leading_eigenpairs
 
 Array = NDArray[Any]
@@ -25,6 +26,10 @@ class System:
     D'D, `DV` is D V, `U` and `mu` are leading eigenvectors and eigenvalues of G. Unknowns are
     kept as F = E V, in which D'D is diagonal: an iteration then costs one product with G and
     one with V.
+
+    `row_penalty` is r and `column_weight` c of gram/weighting.py, one a row: l1 r_i is the
+    penalty on row i of P(E D'), and D is the decoder with row j times c_j. Both are ones
+    without weights.
     """
 
     gram: Gram
@@ -36,30 +41,71 @@ class System:
     DV: Array
     U: Array
     mu: Array
+    row_penalty: Array
+    column_weight: Array
 
     @classmethod
     def build(
-        cls, gram: Gram, D: sp.csr_array, *, rank: int = RANK, rng: np.random.Generator
+        cls,
+        gram: Gram,
+        D: sp.csr_array,
+        *,
+        rank: int = RANK,
+        rng: np.random.Generator,
+        row_penalty: Array | None = None,
+        column_weight: Array | None = None,
     ) -> Self:
-        """Prepare what every iteration needs; D is in the dtype of `gram`."""
+        """Prepare what every iteration needs.
+
+        Parameters
+        ----------
+        D
+            The decoder in the dtype of `gram`, without the weights of columns.
+        row_penalty, column_weight
+            r and c; ones when not given, and for the rows of D beyond those of c.
+        """
         U, mu = leading_eigenpairs(gram, rank, rng)
-        return cls(gram=gram, U=U, mu=mu, **_basis(D, gram.diagonal(), gram.dtype))
+        g = gram.diagonal()
+        r, c = np.ones_like(g), np.ones_like(g)
+        if row_penalty is not None:
+            r[:] = np.asarray(row_penalty, like=g)
+        if column_weight is not None:
+            c[: len(column_weight)] = np.asarray(column_weight, like=g)
+        basis = _basis(D, g, c)
+        return cls(gram=gram, U=U, mu=mu, row_penalty=r, column_weight=c, **basis)
 
     def with_decoder(self, D: sp.csr_array) -> "System":
-        """Return the system of the same Gram, whose eigenpairs are kept, and another decoder."""
-        basis = _basis(D, self.g, self.gram.dtype)
-        return System(gram=self.gram, U=self.U, mu=self.mu, **basis)
+        """Return the system of the same Gram, whose eigenpairs are kept, and another decoder.
+
+        D may be of the items alone; rows of user features below are empty.
+        """
+        return System(
+            gram=self.gram,
+            U=self.U,
+            mu=self.mu,
+            row_penalty=self.row_penalty,
+            column_weight=self.column_weight,
+            **_basis(D, self.g, self.column_weight),
+        )
+
+    def penalty(self, l1: float) -> Array:
+        """Return diag(L) = l1 r, one a row."""
+        return np.asarray(self.g.dtype.type(l1) * self.row_penalty, like=self.g)
 
     def right_hand_side(self) -> Array:
-        """Return B V = P(G) D V."""
+        """Return B V = P(G) C D V."""
+        c = self.column_weight
+        is_plain = bool((c == 1).all())
         if isinstance(self.gram, PairGram):
-            # G (D V) - g * (D V); such a G takes less time than a product with V.
-            B = self.gram.apply(self.DV)
-            each_block(lambda rows: _subtract_scaled(B[rows], self.g[rows], self.DV[rows]), B)
+            # G (C D V) - g * (C D V); such a G takes less time than a product with V.
+            CDV = self.DV if is_plain else c[:, None] * self.DV
+            B = self.gram.apply(CDV)
+            each_block(lambda rows: _subtract_scaled(B[rows], self.g[rows], CDV[rows]), B)
             return B
-        B = self.gram.apply(self.D)
-        # P(G) D = G D - g * D, which differs from G D at the entries of D only.
-        B[self.row_of, self.D.indices] -= self.D.data * self.g[self.row_of]
+        CD = self.D if is_plain else self.scaled(c)
+        B = self.gram.apply(CD)
+        # P(G) C D = G C D - g * C D, which differs from G C D at the entries of D only.
+        B[self.row_of, CD.indices] -= CD.data * self.g[self.row_of]
         return np.asarray(B @ self.V, like=self.g)
 
     def rotate(self, encoder: Array) -> Array:
@@ -77,17 +123,30 @@ class System:
         return type(D)((D.data * weights[self.row_of], D.indices, D.indptr), shape=D.shape)
 
 
-def _basis(D: sp.csr_array, g: Array, dtype: np.dtype[Any]) -> dict[str, Any]:
-    """Return D, the row of each of its entries, g, and what follows from D'D."""
+def _basis(D: sp.csr_array, g: Array, c: Array) -> dict[str, Any]:
+    """Return C D, the row of each of its entries, g, and what follows from the two."""
+    dtype, missing = g.dtype, len(g) - D.shape[0]
+    counts = np.pad(np.diff(D.indptr), (0, missing))
+    # Rows that begin where the last one ends are empty.
+    starts = np.pad(D.indptr, (0, missing), mode="edge")
+    owner = np.repeat(np.arange(len(g)), counts)
+    data = (D.data * to_host(c)[owner]).astype(D.dtype)
+    D = sp.csr_array((data, D.indices, starts), shape=(len(g), D.shape[1]))
     # Eigenvectors in double precision: their orthogonality bounds the attainable residual.
     K = (D.T @ D).toarray().astype(np.float64)
     eta, V = np.linalg.eigh(np.asarray(K, like=g))
     V = V.astype(dtype, order="C")
     # K is positive semidefinite: eigenvalues below zero are rounding.
     eta = np.maximum(eta, 0.0).astype(dtype)
-    row_of = np.asarray(np.repeat(np.arange(D.shape[0]), np.diff(D.indptr)), like=g)
     D = sparse_like(D, g)
-    return {"D": D, "row_of": row_of, "g": g, "V": V, "eta": eta, "DV": D @ V}
+    return {
+        "D": D,
+        "row_of": np.asarray(owner, like=g),
+        "g": g,
+        "V": V,
+        "eta": eta,
+        "DV": D @ V,
+    }
 
 
 def _subtract_scaled(out: Array, weights: Array, A: Array) -> None:

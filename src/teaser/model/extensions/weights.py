@@ -1,0 +1,59 @@
+"""Who counts how much, and how hard each item is held back: the options of the weights.
+
+    f(E) = sum_u w_u |(x_u - x_u P(E D')) C|^2 + |L^(1/2) P(E D') C|^2 + l2 |E|^2
+    w_u = (h_u / mean h)^-user_power,    h_u the number of items of user u
+    L   = l1 dM((g_i / mean g)^ridge_power),    g = diag(X' dM(w) X)
+    C   = dM((n_j / mean n)^(-item_power / 2)),    n_j the count of item j, at least 1
+
+gram/weighting.py has the formulas; see docs/users/model.md.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from teaser.model.checks import check_number, check_power
+from teaser.model.gram.weighting import column_weights
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """Options of the weights of users, of rows of the encoder and of predicted items.
+
+    Sums and scores are made as without weights. A power of 0 leaves a kind of weight out.
+
+    Parameters
+    ----------
+    user_power
+        How much less a user with a long history counts: its weight is (length / mean)^-power.
+    ridge_power
+        How much harder popular items are held back: l2_weights times (count / mean)^power. 1 is
+        like hiding items of a history at random (DLAE, EDLAE), 0 the plain ridge.
+    item_power
+        How much more it counts to predict rare items: the weight is (count / mean)^-power.
+    popularity_scale
+        The popularity column of the decoder times this: larger is a smaller penalty on it.
+    """
+
+    user_power: float = 0.25
+    ridge_power: float = 0.5
+    item_power: float = 0.0
+    popularity_scale: float = 1.0
+
+    def check(self) -> None:
+        """Raise `ParameterError` for options that make no sense."""
+        for name in ("user_power", "ridge_power", "item_power"):
+            check_power(f"weights.{name}", getattr(self, name))
+        check_number("weights.popularity_scale", self.popularity_scale)
+
+    def of_columns(self, item_counts: Array | None) -> Array | None:
+        """Return c, the weight of each item where it is predicted; None where all are ones."""
+        if self.item_power == 0 or item_counts is None:
+            return None
+        return column_weights(item_counts, self.item_power)
+
+
+PLAIN = Weights(user_power=0.0, ridge_power=0.0)
