@@ -122,7 +122,7 @@ def test_a_switch_alone_takes_the_defaults(shop: Path, tmp_path: Path) -> None:
 
 
 def test_a_remainder_is_that_of_the_library(shop: Path, both: Path) -> None:
-    remainder = teaser.Remainder(l2=20.0, share=0.95)
+    remainder = teaser.Remainder(l2=20.0, neighbours=None, share=0.95)
     data = Dataset.load(shop / "data")
     wanted = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=remainder).fit(data)
     found = teaser.load(both, Teaser)
