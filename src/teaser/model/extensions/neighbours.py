@@ -33,6 +33,9 @@ from teaser.model.solver.system import System
 
 Array = NDArray[Any]
 
+# Neighbours are those by the cosine of a Gram with these weights of users, whatever those of the
+# fit are: a long history says less about which two items go together.
+NEAR_POWER = 0.5
 _BATCH_BYTES = 2**25
 
 
