@@ -171,8 +171,9 @@ def test_bad_parameters_write_nothing(shop: Path, tmp_path: Path) -> None:
         (("--sparse-density", 0), "sparse.density"),
         (("--decoder-rounds", 0), "decoder.rounds"),
         (("--remainder-l2", 0), "remainder.l2"),
-        (("--remainder", "--gram", "sparse"), "gram='sparse'"),
-        (("--remainder", "--sparse"), "sparse"),
+        (("--remainder-neighbours", 0, "--gram", "sparse"), "gram='sparse'"),
+        (("--remainder-neighbours", 0, "--sparse"), "sparse"),
+        (("--weights-user-power", 3), "weights.user_power"),
     ):
         assert name in refused("fit", shop / "data", "--out", tmp_path / "m", *words)
         assert not (tmp_path / "m").exists()

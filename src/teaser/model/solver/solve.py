@@ -98,9 +98,8 @@ def solve(
     powers = (user_power, ridge_power, item_power)
     for name, power in zip(_POWERS, powers, strict=True):
         check_power(name, power)
-    kind = np.dtype(dtype)
-    X, D = _as_pair(X, D, kind)
-    start = None if start is None else _as_start(start, D.shape, kind)
+    X, D = _as_pair(X, D, np.dtype(dtype))
+    start = None if start is None else _as_start(start, D.shape, D.dtype)
     system = _system_of(X, D, powers, gram=gram, solver=solver, rng=rng, device=device)
     equation = EncoderEquation(system, float(l2_weights), float(l2_encoder))
     limits = Limits(tol=tol, max_iter=max_iter, callback=callback)
