@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, random_problem, slow_nearest, without_diagonal
 
 from teaser import Remainder
-from teaser.errors import ResourceError
+from teaser.errors import ResourceError, SolverError
 from teaser.model.extensions import neighbours as module
 from teaser.model.extensions.neighbours import (
     Neighbours,
@@ -198,6 +198,12 @@ def test_an_item_without_tags_is_explained_by_its_neighbours_alone() -> None:
     ease = Neighbours.build(gram, 4, penalty=2.0 * r + 3.0).weights()
     assert_allclose(found.toarray(), ease.toarray(), atol=1e-12)
     assert found.nnz
+
+
+def test_a_gram_that_is_none_is_refused() -> None:
+    G = np.array([[1.0, 5.0, 5.0], [5.0, 1.0, 5.0], [5.0, 5.0, 1.0]])
+    with pytest.raises(SolverError, match="positive"):
+        Neighbours.build(DenseGram(G), 2, penalty=np.full(3, 0.1)).weights()
 
 
 def test_single_precision_is_near_double() -> None:

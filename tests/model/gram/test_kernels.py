@@ -95,6 +95,24 @@ def test_squares_are_the_rows_and_columns_of_a_symmetric_matrix(shape: str) -> N
         assert_allclose(out, G[places[:, :, None], places[:, None, :]])
 
 
+def test_small_systems_are_solved_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    for size in (1, 2, 9, 40):
+        B = rng.standard_normal((5, size, size))
+        A, b = B @ B.transpose(0, 2, 1) + np.eye(size), rng.standard_normal((5, size))
+        wanted = np.linalg.solve(A, b[:, :, None])[:, :, 0]
+        # Part of a larger array, as G on the neighbours of an item is.
+        larger = np.zeros((5, size + 1, size + 1))
+        larger[:, :size, :size] = A
+        kernels.solve(larger[:, :size, :size], b)
+        assert_allclose(b, wanted, atol=1e-10)
+    bad = np.array([[[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    right = np.ones((2, 2))
+    kernels.solve(bad, right)
+    assert np.isnan(right[0]).any()
+    assert_allclose(right[1], 1.0)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_rows_of_the_gram_are_counted_by_themselves(shape: str) -> None:
     X = interactions(shape)

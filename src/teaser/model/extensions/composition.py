@@ -18,7 +18,12 @@ from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
 from teaser.model.extensions.discovered_tags import declared_columns
 from teaser.model.extensions.learned_decoder import LearnedDecoder, learn_decoder
-from teaser.model.extensions.neighbours import Neighbours, check_neighbours, learn_neighbours
+from teaser.model.extensions.neighbours import (
+    NEAR_POWER,
+    Neighbours,
+    check_neighbours,
+    learn_neighbours,
+)
 from teaser.model.extensions.remainder import (
     Inverse,
     Remainder,
@@ -44,10 +49,6 @@ from teaser.model.solver.system import System
 from teaser.model.tag_table import decoder
 
 Array = NDArray[Any]
-
-# Neighbours are those by the cosine of a Gram with these weights of users, whatever those of the
-# fit are: a long history says less about which two items go together.
-_NEAR_POWER = 0.5
 
 
 class Plan(Protocol):
@@ -158,9 +159,9 @@ def _find_near(plan: Plan, dataset: Dataset, m: int) -> sp.csr_array:
         # The same way of holding it as in the fit.
         size = FitSize(dataset.n_tags + 1, np.dtype(plan.dtype))
         how = given if isinstance(given, str) else "auto"
-        gram = build_gram(dataset.X, how, size, device=plan.device, user_power=_NEAR_POWER)
+        gram = build_gram(dataset.X, how, size, device=plan.device, user_power=NEAR_POWER)
     elif hasattr(given, "with_user_power"):
-        gram = given.with_user_power(_NEAR_POWER)
+        gram = given.with_user_power(NEAR_POWER)
     else:  # counted elsewhere, as by a cluster: its own cosines are all there are
         gram = build_gram(dataset.X, given, FitSize(1, np.dtype(plan.dtype)))
     return nearest(gram, m)

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.errors import ResourceError
+from teaser.errors import ResourceError, SolverError
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.gram.blocks import Matrix, in_threads, is_sparse, sparse_like
 from teaser.model.gram.cost import Estimate, dense_rate, memory_of_machine, say_bytes
@@ -28,11 +28,14 @@ from teaser.model.gram.gpu import DeviceGram, to_host
 from teaser.model.gram.operator import DenseGram, Gram, kernels
 from teaser.model.gram.pairs import host_csr, nearest, sample_entries, upper_triangle
 from teaser.model.solver.equation import EncoderEquation
-from teaser.model.solver.solution import Solution
+from teaser.model.solver.solution import Solution, not_positive_definite
 from teaser.model.solver.system import System
 
 Array = NDArray[Any]
 
+# Neighbours are those by the cosine of a Gram with these weights of users, whatever those of the
+# fit are: a long history says less about which two items go together.
+NEAR_POWER = 0.5
 _BATCH_BYTES = 2**25
 
 
@@ -152,15 +155,17 @@ class Neighbours:
                 right *= np.asarray(1 + explained.beta[items], like=G)[:, None]
                 right -= explained.entries(T, items)
             A[:, np.arange(m), np.arange(m)] += np.asarray(ridge[T], like=G)
-            R = np.linalg.solve(A, right[:, :, None])[:, :, 0]
+            R = _solve_each(A, right)
             values[places] = to_host(R)
             diagonal[items] = to_host((own * R).sum(axis=1))
 
-        if isinstance(g, np.ndarray):
+        if isinstance(g, np.ndarray) and kernels() is not None:
             in_threads(work, range(len(batches)))
-        else:
+        else:  # numpy's own threads, or those of a GPU
             for batch in range(len(batches)):
                 work(batch)
+        if not np.isfinite(values).all():
+            raise SolverError(not_positive_definite(self.gram.dtype))
         by_item = sp.csr_array(
             (values.astype(self.gram.dtype), near.indices, near.indptr), shape=near.shape
         )
@@ -348,6 +353,15 @@ def neighbours_bytes(n_items: int, m: int, dtype: str, *, entries: int) -> dict[
     memory = {"neighbours": n_items * m * (12 + 8 + 2 * (size + 4))}
     # Once joined, and values or columns once more while they are.
     return memory | ({"pairs of neighbours": int(1.5 * entries * (size + 4))} if entries else {})
+
+
+def _solve_each(A: Array, b: Array) -> Array:
+    """Return the solutions of A[k] x = b[k], symmetric systems; both may be overwritten."""
+    fast = kernels()
+    if fast is None or not isinstance(A, np.ndarray):
+        return np.asarray(np.linalg.solve(A, b[:, :, None])[:, :, 0], like=b)
+    fast.solve(A, b)
+    return b
 
 
 def _batches(counts: Array, n_tags: Array) -> Iterator[tuple[Array, int]]:
