@@ -12,7 +12,7 @@ from teaser import Dataset, Teaser, artifact
 from teaser.errors import ArtifactError, ParameterError
 from teaser.model import load
 from teaser.model.item_table import ItemTable, popularity
-from teaser.profile import POPULARITY
+from teaser.profile import GENERAL, POPULARITY
 
 
 def test_popularity_is_a_share_of_the_highest_count(dataset: Dataset) -> None:
@@ -48,8 +48,8 @@ def test_titles_and_new_items_follow_the_metadata(dataset: Dataset) -> None:
     assert model.add_items(new) is model
     assert model.title(40) == "Fresh"
     assert model.popularity_[40] == 0.0
-    assert model.decoder_.shape == (41, len(dataset.tags) + 1)
-    assert model.tags_[-1] == POPULARITY
+    assert model.decoder_.shape == (41, len(dataset.tags) + 2)
+    assert model.tags_[-2:] == (POPULARITY, GENERAL)
     assert dataset.n_items == 40
 
 

@@ -12,12 +12,14 @@ from teaser.model.user_state import Scored, UserStates, check_steered
 
 
 def test_a_user_is_a_row_of_the_batch() -> None:
-    rows = sp.csr_array(np.array([[0, 1, 0], [1, 0, 1]]))
-    states = UserStates(rows, np.array([[0.1], [0.2]]), np.array([1.0, 0.5]), np.array([3.0, 4.0]))
+    rows = sp.csr_array(np.array([[0, 1, 0], [1, 0, 0.25]]))
+    weights = np.array([1.0, 0.5]), np.array([3.0, 4.0]), np.array([0.0, 7.0])
+    states = UserStates(rows, np.array([[0.1], [0.2]]), *weights)
     user = states[1]
     assert user.values.tolist() == [0.2]
     assert user.seen.tolist() == [0, 2]
-    assert (user.tags_weight, user.viewed_weight) == (0.5, 4.0)
+    assert user.strengths.tolist() == [1, 0.25]
+    assert (user.tags_weight, user.viewed_weight, user.offset) == (0.5, 4.0, 7.0)
     assert [state.seen.tolist() for state in states] == [[1], [0, 2]]
 
 

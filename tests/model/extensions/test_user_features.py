@@ -41,7 +41,6 @@ from teaser.model.extensions.user_features import (
     place_many_about,
 )
 from teaser.model.solver.solve import solve
-from teaser.profile import POPULARITY
 
 Array = NDArray[Any]
 HISTORY = ["i1", "i4", "i6"]
@@ -138,7 +137,7 @@ class TestEquation:
     def test_a_model_solves_it(self, known: Dataset, fitted: Teaser) -> None:
         assert known.Q is not None
         X, Q = known.X.toarray().astype(float), known.Q.toarray().astype(float)
-        D = fitted.decoder_.toarray()
+        D = fitted.tag_table_.learned_decoder.toarray()
         assert fitted.user_encoder_ is not None
         both = np.vstack([fitted.encoder_, fitted.user_encoder_])
         Y = np.hstack([X, Q])
@@ -184,8 +183,9 @@ class TestFit:
             Tag("camp", "cinema"), Tag("camp", "music"),
         )  # fmt: skip
         assert fitted.user_encoder_ is not None
-        assert fitted.user_encoder_.shape == (2, len(fitted.tags_))
-        assert fitted.encoder_.shape == (known.n_items, len(fitted.tags_))
+        n_learned = len(known.tags) + 1
+        assert fitted.user_encoder_.shape == (2, n_learned)
+        assert fitted.encoder_.shape == (known.n_items, n_learned)
         assert fitted.describe()["user_tags"] == {"camp": 2}
 
     def test_a_data_set_without_them_makes_a_model_without(self, model: Teaser) -> None:
@@ -290,7 +290,7 @@ class TestProfile:
         several: tuple[Any, ...] = (None, [], ())
         for nothing in several:
             cold = fitted.profile([], about=nothing)
-            assert cold.affinities[POPULARITY] == 0.6
+            assert cold.general == 0.6
             assert np.count_nonzero(cold.values) == 1
             assert_array_equal(
                 fitted.profile(HISTORY, about=nothing).values, fitted.profile(HISTORY).values
