@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console, RenderableType
 
-from teaser import Dataset, Presses, Remainder, Teaser
+from teaser import Dataset, Presses, Remainder, Tag, Teaser
 from teaser.cli.output import (
     _signed_bar,
     as_explanation,
@@ -46,7 +46,7 @@ def test_a_profile_shows_impacts_affinities_and_presses(model: Teaser) -> None:
     assert f"{profile.general:+.2f}" in lines[0]
     assert set(shown[1:-1]) == {"Type", "Town", "Labels", "Popularity"}
     ghent = next(line for line in lines if "Ghent" in line)
-    assert f"{profile.top(1, feature='town')[0][1]:+.2f}" in ghent
+    assert f"{profile.affinities[Tag('town', 'Ghent')]:+.2f}" in ghent
     assert ghent.rstrip().endswith("+2")
     assert "fairly sure" in lines[-1]
 

@@ -32,6 +32,22 @@ def test_a_history_is_positions_each_once(dataset: Dataset) -> None:
         table.positions(wrong)
 
 
+def test_strengths_belong_to_items(dataset: Dataset) -> None:
+    table = ItemTable.from_dataset(dataset)
+    found = table.strengths({"i7": 0.5, "i2": 3, "i4": 0})
+    assert found == {7: 0.5, 2: 3.0}
+    assert list(found) == table.positions({"i7": 0.5, "i2": 3, "i4": 0}) == [7, 2]
+    assert table.strengths(["i7", "i2", "i7"]) == {7: 1.0, 2: 1.0}
+    rows = table.rows([found, [3, 1]])
+    assert rows.toarray()[0, [2, 7]].tolist() == [3.0, 0.5]
+    assert rows.toarray()[1].nonzero()[0].tolist() == [1, 3]
+    assert rows.nnz == 4
+    wrong: list[Any] = [-0.1, float("nan"), float("inf"), "1", None, True]
+    for bad in wrong:
+        with pytest.raises(ParameterError, match="'i2'"):
+            table.strengths({"i7": 1, "i2": bad})
+
+
 def test_items_that_are_not_allowed_are_barred(dataset: Dataset) -> None:
     table = ItemTable.from_dataset(dataset)
     assert table.barred(np.arange(40) != 3).tolist() == [3]

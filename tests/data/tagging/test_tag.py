@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.tagging.tag import Tag, resolve_tag, tag_frame, tags_from
+from teaser.data.tagging.tag import DISCOVERED, Tag, resolve_tag, tag_frame, tags_from
 from teaser.errors import UnknownTagError
 
 
@@ -52,3 +52,8 @@ class TestResolve:
 def test_tags_come_back_from_their_table() -> None:
     for tags in ((), (Tag("genre", "jazz"), Tag("genre", "a=b"), Tag("town", "Liège"))):
         assert tags_from(tag_frame(tags)) == tags
+
+
+def test_a_tag_that_the_model_found_says_so() -> None:
+    assert Tag(DISCOVERED, "Air, Bonobo").discovered
+    assert not Tag("mood", "calm").discovered

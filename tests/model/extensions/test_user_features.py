@@ -272,8 +272,22 @@ class TestProfile:
             raw = fitted.encoder_[places].sum(axis=0)
             raw = raw + share * rows.alone[1] + (1 - share) * rows.encoder[1]
             profile = fitted.profile(history, about=["camp=music"])
-            scale = np.percentile(np.abs(raw[:-1]), 99)
-            assert_allclose(profile.values, profile.certainty * raw / scale, rtol=1e-9)
+            values = fitted.tag_table_.apply_basis(raw[None])[0]
+            scale = np.percentile(np.abs(values[: fitted.tag_table_.n_personal]), 99)
+            assert_allclose(profile.values, profile.certainty * values / scale, rtol=1e-9)
+
+    def test_general_appeal_is_that_of_the_average_user_with_features(
+        self, known: Dataset, fitted: Teaser
+    ) -> None:
+        rows = fitted.user_rows_
+        assert rows is not None
+        assert known.Q is not None
+        lengths = np.diff(known.X.indptr)
+        raw = known.X.toarray() @ fitted.encoder_ + rows.encode(known.Q, lengths)
+        assert_allclose(rows.mean(known.Q, lengths), rows.encode(known.Q, lengths).mean(axis=0))
+        mean = fitted.tag_table_.apply_basis(raw.mean(axis=0)[None])[0]
+        assert_allclose(mean[:-1], 0, atol=1e-12)
+        assert mean[-1] > 0
 
     def test_features_count_as_one_more_item_for_the_certainty(self, fitted: Teaser) -> None:
         assert fitted.profile([]).certainty == pytest.approx(0.2)
@@ -395,14 +409,18 @@ class TestAnswers:
         aspect = Teaser(tol=1e-5).fit(known)
         both = Product(aspect, EASE(l2_weights=10.0).fit(known))
         assert both.user_tags_ == aspect.user_tags_
-        cold = both.recommend([], about=["camp=music"], k=5)
-        alone = aspect.recommend([], about=["camp=music"], k=5)
+        # Scores that are not positive are 0 in the product, so that popularity orders them.
+        cold = both.recommend([], about=["camp=music"], k=3)
+        alone = aspect.recommend([], about=["camp=music"], k=3)
         assert [r.item_id for r in cold] == [r.item_id for r in alone]
         said = both.explain("i2", HISTORY, about=["camp=music"])
         aspect_said = aspect.explain("i2", HISTORY, about=["camp=music"])
-        assert said.cover.explained == aspect_said.score
+        offset = said.general - aspect_said.general
+        assert said.cover.explained == pytest.approx(aspect_said.score + offset)
         X = sp.csr_array((1, known.n_items))
-        wanted = np.maximum(aspect.score_batch(X, about=[["camp=music"]]), 0)
+        scores = aspect.score_batch(X, about=[["camp=music"]])
+        states = both.user_states(X, about=[["camp=music"]])
+        wanted = np.maximum(scores + states.offset[:, None], 0)
         assert_allclose(both.score_batch(X, about=[["camp=music"]]), wanted, rtol=1e-9)
         parts = both.origins("type=concert", ["i1"], about=["camp=music"])
         assert parts == aspect.origins("type=concert", ["i1"], about=["camp=music"])
