@@ -289,10 +289,7 @@ def _shows(letter: str) -> bool:
 
 def _reason(reason: AnyReason) -> Text:
     share = f"{100 * reason.share:+.0f} %"
-    if isinstance(reason, Reason):
-        named = join_values(reason.tags)
-    else:
-        named = f"viewed {_viewed(reason)}"
+    named = join_values(reason.tags) if isinstance(reason, Reason) else f"viewed {_viewed(reason)}"
     return Text.assemble((share, _colour(reason.share)), f" {named}")
 
 
