@@ -84,7 +84,7 @@ class SimulationPlan:
 
     tags: tuple[int, ...] = (1, 2)
     strengths: tuple[int, ...] = (3,)
-    scales: tuple[str, ...] = ("robust",)
+    scales: tuple[str, ...] = ("robust", "paper")
     steps: tuple[float, ...] = (0.2,)
     among: tuple[str, ...] = ("all",)
     models: tuple[str, ...] = ()
