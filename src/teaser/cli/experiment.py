@@ -86,7 +86,8 @@ def tune(
     plan = Study.read(study)
     given: dict[str, Any] = {"remainder_l2": remainder_l2, "l2_weights": l2_weights}
     given |= {"l2_encoder": l2_encoder, "neighbours": neighbours}
-    grid = replace(plan.dial, **{name: tuple(v) for name, v in given.items() if v})
+    chosen: dict[str, Any] = {name: tuple(v) for name, v in given.items() if v}
+    grid = replace(plan.dial, **chosen)
     place = folder or study.parent / "results"
     with _bars() as progress:
         dial = dial_study(

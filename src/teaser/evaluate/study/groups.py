@@ -66,7 +66,7 @@ def write_groups(models: Mapping[str, Model], path: Path, *, seed: int) -> None:
     They hold titles of items, which the licence of the data may keep from being passed on: they
     are in none of the other files.
     """
-    for model in reversed(models.values()):
+    for model in reversed(list(models.values())):
         if found := draw_groups(model, seed=seed):
             pl.DataFrame([asdict(group) for group in found], schema=_SCHEMA).write_parquet(path)
             return

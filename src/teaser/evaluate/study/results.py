@@ -5,24 +5,24 @@ import math
 import platform
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from teaser._version import __version__
 from teaser.errors import DataError
 from teaser.evaluate.metrics import Difference, Summary
 from teaser.evaluate.simulation import AMONG
+from teaser.evaluate.study.json_file import to_json, write_whole
 from teaser.evaluate.study.plan import SearchPlan, SplitPlan
 from teaser.evaluate.study.typed import TypedError, from_plain
 from teaser.profile import DEFAULT_STEERING
 
 TARGET = "ndcg@100"
 DIAL_SUFFIX = ".dial.json"
+RECOMMENDED = "recommended"
 
 _PACKAGES = ("numpy", "scipy", "polars", "optuna", "implicit")
 _AGAIN = "Run it again with this version: teaser evaluate (or teaser tune) STUDY.toml."
@@ -264,7 +264,7 @@ class Results:
 
     def write(self, path: Path) -> None:
         """Write a JSON file."""
-        write_whole(path, _json(_plain(asdict(self))) + "\n")
+        write_whole(path, to_json(asdict(self)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,6 +291,11 @@ class StudyResults(Results):
     def of_kind(self, kind: str) -> ModelResult | None:
         """Return the first model of a kind, in the order of the study."""
         return next((model for model in self.models if model.kind == kind), None)
+
+    @property
+    def recommended(self) -> ModelResult | None:
+        """The model that the study recommends: the one whose name ends so."""
+        return next((model for model in self.models if model.name.endswith(RECOMMENDED)), None)
 
     def gap(self, a: str, b: str, metric: str) -> Difference | None:
         """Return how much better model b is than model a, with its interval."""
@@ -411,38 +416,3 @@ def circumstances() -> dict[str, Any]:
         capture_output=True, text=True, check=False, cwd=Path(__file__).parent,
     ).stdout.strip()  # fmt: skip
     return {"versions": found, "commit": commit, "machine": platform.machine()}
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it: finite numbers of six digits, none of NumPy's types."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return float(f"{value:.6g}") if math.isfinite(value) else None
-    return value
-
-
-def _json(value: Any, indent: str = "") -> str:
-    """Return JSON with a line for each innermost list or table."""
-    is_table = isinstance(value, dict)
-    inner: Sequence[Any] = list(value.values()) if is_table else value
-    if not isinstance(value, dict | list) or not any(isinstance(v, dict | list) for v in inner):
-        return json.dumps(value)
-    names = [f"{json.dumps(name)}: " for name in value] if is_table else [""] * len(value)
-    lines = [
-        f"{indent} {name}{_json(each, indent + ' ')}"
-        for name, each in zip(names, inner, strict=True)
-    ]
-    opening, closing = "{}" if is_table else "[]"
-    return "\n".join([opening, ",\n".join(lines), indent + closing])
