@@ -36,7 +36,7 @@ def test_a_printed_value_is_read_back() -> None:
 
 
 def test_parameters_have_few_digits() -> None:
-    values = (1000.0, 0.5, 3, True, "full", None, {})
+    values: tuple[object, ...] = (1000.0, 0.5, 3, True, "full", None, {})
     texts = ["1000", "0.5", "3", "True", "full", "None", "its defaults"]
     assert [format_parameter(v) for v in values] == texts
 
