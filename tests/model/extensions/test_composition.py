@@ -19,6 +19,7 @@ from teaser import (
     Remainder,
     SparseEncoder,
     Teaser,
+    ViewedReason,
     Weights,
 )
 from teaser.data.reading.partition_writer import write_partitions
@@ -41,6 +42,21 @@ class TestEverything(TaggedModelContract):
             l2_weights=5.0, l2_encoder=5.0, tol=1e-4, weights=WEIGHTS, remainder=NEAR,
             decoder=LearnedDecoder(l2=5.0), sparse=SparseEncoder(density=0.5),
         )  # fmt: skip
+
+    def test_contributions_sum_to_what_the_reasons_cover(self, fitted: Any) -> None:
+        for item in ("i2", "i9", "i20"):
+            said = fitted.explain(item, ["i1", "i5"], {"town=Ghent": 1})
+            total = sum(said.contributions.values()) + sum(said.viewed.values())
+            assert total == pytest.approx(said.score, rel=1e-9)
+
+    def test_every_recommendation_has_reasons_of_its_own_tags(self, fitted: Any) -> None:
+        for r in fitted.recommend(["i1", "i5"], k=5):
+            carried = {str(tag) for tag in fitted.explain(r.item_id, ["i1", "i5"]).contributions}
+            for reason in r.reasons:
+                if isinstance(reason, ViewedReason):
+                    assert reason.item_id in ("i1", "i5")
+                else:
+                    assert str(reason.tag) in carried
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +168,7 @@ def test_without_weights_content_and_strengths_too(strong: Dataset) -> None:
     problem, E, R = expected(ones, model)
     assert_allclose(model.decoder_.toarray(), problem.D, atol=1e-8)
     assert_allclose(both_rows(model), E, atol=1e-8)
+    assert R is not None
     assert_allclose(model.remainder_.toarray(), R, atol=1e-8)
 
 
@@ -165,6 +182,7 @@ def test_further_rounds_find_each_beside_the_other(strong: Dataset, how: dict[st
     model = Teaser(remainder=options, weights=WEIGHTS, **exact, **how).fit(strong)
     _, E, R = expected(strong, model)
     assert_allclose(both_rows(model), E, atol=1e-8)
+    assert R is not None
     assert_allclose(model.remainder_.toarray(), R, atol=1e-8)
     once = Teaser(remainder=NEAR, weights=WEIGHTS, **exact, **how).fit(strong)
     assert model.iterations_ > once.iterations_

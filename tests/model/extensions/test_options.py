@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from teaser import LearnedDecoder, Remainder, SparseEncoder, Teaser
+from teaser import LearnedDecoder, Remainder, SparseEncoder, Teaser, Weights
 from teaser.errors import ParameterError
 from teaser.model.base import plain_parameters
 from teaser.model.extensions.options import complete_saved, read_parameters
@@ -32,7 +32,9 @@ def test_tables_dotted_names_and_objects_mean_the_same() -> None:
 
 
 def test_a_model_is_made_again_of_its_plain_parameters() -> None:
-    model = Teaser(l2_weights=7.0, decoder=LearnedDecoder(l2=3.0), sparse=SparseEncoder())
+    model = Teaser(
+        l2_weights=7.0, decoder=LearnedDecoder(l2=3.0), sparse=SparseEncoder(), weights=Weights()
+    )
     plain = plain_parameters(model.parameters())
     assert plain["decoder"] == {"l2": 3.0, "rounds": 3}
     assert plain["remainder"] is None

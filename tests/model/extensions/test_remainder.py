@@ -112,8 +112,9 @@ def test_weights_give_the_minimum_of_their_objective(
     X, D = random_problem(int(strong))
     if strong:
         X = X * np.random.default_rng(1).uniform(0.2, 2.0, X.shape)
-    weights = Weights(**dict(zip(("user_power", "ridge_power", "item_power"), powers, strict=True)))
-    problem = WeightedProblem(X, D, 2.0, 3.0, 5.0, *powers)
+    names = ("user_power", "ridge_power", "item_power")
+    named: dict[str, Any] = dict(zip(names, powers, strict=True))
+    weights, problem = Weights(**named), WeightedProblem(X, D, 2.0, 3.0, 5.0, **named)
     options = replace(JOINT, l2=5.0)
     system = module.prepare_inverse(
         sp.csr_array(X), "auto", sp.csr_array(D), options=options, l1=2.0, weights=weights,
