@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from commands import refused, run, said
@@ -53,16 +54,18 @@ def test_edited_rules_are_not_written_over(
         (0, {"source": "events", "positive": "rating >= 4"}, "--positive has no meaning"),
         (0, {"source": "events", "user": "u"}, "--user has no meaning for the generated events"),
         (0, {"source": "events", "users": "u.csv"}, "--users has no meaning"),
-        (1, {"item": "i"}, "--item has no meaning for a public data set"),
         (1, {"seed": 4}, "--seed has no meaning"),
         (1, {"start": "2026-01-01"}, "--start has no meaning"),
-        (2, {"imdb": Path("x")}, "--imdb has no meaning for two tables"),
+        (2, {"imdb": Path("x")}, "--imdb has no meaning for tables"),
+        (2, {"half_life": 3.0}, "needs the time of each interaction"),
+        (2, {"counts": "twice"}, "counts must be 'once' or 'log'"),
+        (0, {"source": "events", "strength": "x"}, "--strength has no meaning"),
         (2, {"local_cluster": 2}, "--local-cluster has no meaning .* not in partitions"),
         (2, {"user_rules": Path("x")}, "--user-rules has no meaning .* without --users"),
         (2, {"source": "ml-1m"}, "Found 2 paths and --source ml-1m"),
         (3, {}, "Found 3 paths"),
         (0, {}, "Found 0 paths"),
-        (1, {}, "is one file. Name two files, interactions and items"),
+        (1, {"source": "ml-1m"}, "is one file, and --source ml-1m reads the folder"),
     ],
 )
 def test_an_option_without_effect_is_refused(
@@ -71,6 +74,42 @@ def test_an_option_without_effect_is_refused(
     with pytest.raises(ParameterError, match=message):
         prepare((paths * 2)[:count], tmp_path / "d", **options)
     assert not (tmp_path / "d").exists()
+
+
+def test_interactions_alone_become_a_data_set(paths: list[Path], tmp_path: Path) -> None:
+    dataset, written = prepare(paths[:1], tmp_path / "d")
+    assert (dataset.n_items, dataset.n_tags) == (40, 0)
+    assert Rules.read(written).tags == ()
+    text = said("prepare", paths[0], "-o", tmp_path / "e")
+    assert "no column became a tag" in " ".join(text.split())
+    said("partition", paths[0], "-o", tmp_path / "p")
+    parted, _ = prepare([tmp_path / "p"], tmp_path / "f")
+    assert sorted(parted.items) == sorted(dataset.items)
+
+
+def test_an_option_of_tables_is_refused_for_a_public_data_set(tmp_path: Path) -> None:
+    (tmp_path / "ml").mkdir()
+    with pytest.raises(ParameterError, match="--item has no meaning for a public data set"):
+        prepare([tmp_path / "ml"], tmp_path / "d", item="i")
+
+
+def test_strengths_are_made_as_asked(paths: list[Path], tmp_path: Path) -> None:
+    rows = pl.read_csv(paths[0])
+    rows = rows.with_columns(when=pl.lit("2024-01-01"), weight=pl.col("rating") / 2)
+    rows.with_columns(when=pl.lit("2024-01-08")).vstack(rows).write_csv(paths[0])
+    options = ("--strength", "weight", "--counts", "log", "--time", "when", "--half-life", "7")
+    text = said("prepare", *paths, "-o", tmp_path / "d", *options)
+    assert "weight x 2^(-age / 7 days), age counted from 2024-01-08" in " ".join(text.split())
+    found = Dataset.load(tmp_path / "d")
+    wanted = np.log1p(0.75 * rows["rating"].unique().to_numpy())
+    np.testing.assert_allclose(np.unique(found.X.data), np.sort(wanted), rtol=1e-6)
+
+
+def test_warnings_of_tags_are_shown_once(paths: list[Path], tmp_path: Path) -> None:
+    items = pl.read_csv(paths[1])
+    items.with_columns(again=pl.col("town")).write_csv(paths[1])
+    result = run("prepare", *paths, "-o", tmp_path / "d")
+    assert " ".join(result.output.split()).count("of tags on nearly the same items") == 1
 
 
 def test_a_folder_that_cannot_be_written_is_noticed_before_reading(tmp_path: Path) -> None:

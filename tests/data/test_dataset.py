@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from polars.testing import assert_frame_equal
 
-from teaser import artifact
+from teaser import Teaser, artifact
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Year
 from teaser.data.tagging.tag import Tag
@@ -112,6 +112,8 @@ class TestFromTables:
             "4 items: 1 without metadata, 1 not chosen",
             "5 tags: 2 genre, 3 year",
             "1 items have no tag",
+            "warning: 4 tags on one item alone, where nothing can be learned from other items: "
+            "genre=rock, year=1990s, year=2000s, year=2010s. Raise min_items",
         ]
 
     def test_rules_are_inferred_when_not_given(self) -> None:
@@ -161,6 +163,140 @@ class TestFromTables:
         assert dataset.report.duplicates == len(pairs) - len(set(pairs))
 
 
+class TestWithoutTags:
+    def test_items_may_have_an_id_and_a_title_alone(self, tmp_path: Path) -> None:
+        found = Dataset.from_tables(INTERACTIONS, ITEMS.select("item_id", "title"))
+        assert (found.n_tags, found.S.shape) == (0, (4, 0))
+        assert found.rules.roles == {"title": "title"}
+        assert "'title': it is shown as the title" in found.lines()[-1]
+        assert "--discovered" in found.lines()[-1]
+        found.save(tmp_path / "d")
+        assert_same(Dataset.load(tmp_path / "d"), found)
+
+    def test_items_may_be_those_of_the_interactions(self, tmp_path: Path) -> None:
+        found = Dataset.from_tables(INTERACTIONS)
+        assert found.items == ["a", "b", "z"]
+        assert chosen(found) == {("ann", "a"), ("bob", "b"), ("ann", "b"), ("cy", "z")}
+        assert "3 items: 3 without metadata, 0 not chosen" in found.lines()
+        assert found.table.columns == ["item_id"]
+        found.save(tmp_path / "d")
+        assert_same(Dataset.load(tmp_path / "d"), found)
+
+    def test_their_rules_make_them_again(self, tmp_path: Path) -> None:
+        items = ITEMS.select("item_id", "title")
+        found = Dataset.from_tables(INTERACTIONS, items)
+        found.rules.write(tmp_path / "rules.toml")
+        again = Dataset.from_tables(INTERACTIONS, items, rules=tmp_path / "rules.toml")
+        assert (again.n_tags, again.rules.roles) == (0, {"title": "title"})
+
+    def test_a_model_learns_popularity_alone(self) -> None:
+        model = Teaser().fit(Dataset.from_tables(INTERACTIONS))
+        assert sorted(r.item_id for r in model.recommend([], k=2)) == ["a", "b"]
+
+
+class TestStrengths:
+    ROWS = pl.DataFrame(
+        {
+            "user_id": ["ann", "ann", "bob", "ann", "cy", "cy"],
+            "item_id": ["a", "a", "a", "b", "c", "b"],
+            "plays": [2.0, 3.0, 5.0, 1.0, 0.0, -1.0],
+            "day": [
+                "2024-01-11",
+                "2024-01-01",
+                "2023-12-22",
+                "2024-01-11",
+                "2024-01-11",
+                "2024-01-11",
+            ],
+        }
+    )
+
+    def entries(self, **options: Any) -> dict[tuple[Any, Any], float]:
+        X = (found := Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, **options)).X.tocoo()
+        assert X.dtype == np.float32
+        places = zip(X.row.tolist(), X.col.tolist(), X.data.tolist(), strict=True)
+        return {(found.users[u], found.items[i]): value for u, i, value in places}
+
+    def test_a_column_is_merged_by_its_largest_value(self) -> None:
+        wanted = {("ann", "a"): 3, ("bob", "a"): 5, ("ann", "b"): 1}
+        assert self.entries(strength="plays") == wanted
+
+    def test_counts_are_logarithms_of_rows_or_of_the_sum(self) -> None:
+        one, two = np.log(2), np.log(3)
+        wanted = {("ann", "a"): two, ("bob", "a"): one, ("ann", "b"): one}
+        wanted |= {("cy", "c"): one, ("cy", "b"): one}
+        assert self.entries(counts="log") == pytest.approx(wanted)
+        wanted = {("ann", "a"): np.log(6), ("bob", "a"): np.log(6), ("ann", "b"): one}
+        assert self.entries(strength="plays", counts="log") == pytest.approx(wanted)
+
+    def test_rows_decay_before_they_are_merged(self) -> None:
+        # Ages of 0, 10, 20 and 0 days: factors of 1, 1/2, 1/4 and 1.
+        found = self.entries(time="day", half_life=10)
+        assert found == pytest.approx(
+            {("ann", "a"): 1, ("bob", "a"): 0.25, ("ann", "b"): 1, ("cy", "c"): 1, ("cy", "b"): 1}
+        )
+        found = self.entries(strength="plays", counts="log", time="day", half_life=10)
+        assert found == pytest.approx(
+            {("ann", "a"): np.log(4.5), ("bob", "a"): np.log(2.25), ("ann", "b"): np.log(2)}
+        )
+
+    def test_what_is_left_out_is_told(self) -> None:
+        found = Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, strength="plays")
+        lines = found.report.lines()
+        assert "1 row of strength zero left out" in lines
+        assert "1 row refused, plays is negative: row 6 (-1.0)" in lines
+        assert found.report.duplicates == 1
+
+    def test_only_rows_that_count_are_looked_at(self) -> None:
+        found = Dataset.from_tables(
+            self.ROWS, ITEMS, rules=RULES, strength="plays", positive="plays > 0"
+        )
+        assert (found.report.refused, found.report.zero_strength) == ((), 0)
+        assert found.report.not_positive == 2
+
+    def test_item_counts_count_users(self) -> None:
+        found = Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, strength="plays")
+        assert found.item_counts.tolist() == [2, 1, 0]
+
+    def test_they_are_saved_and_loaded(self, tmp_path: Path) -> None:
+        found = Dataset.from_tables(
+            self.ROWS, ITEMS, rules=RULES, strength="plays", time="day", half_life=9
+        )
+        found.save(tmp_path / "d")
+        assert_same(Dataset.load(tmp_path / "d"), found)
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            ({"half_life": 9}, "half-life of 9 days needs the time"),
+            (
+                {"half_life": 0, "time": "day"},
+                "half_life must be a number of days above 0, found 0",
+            ),
+            ({"half_life": np.inf, "time": "day"}, "half_life must be"),
+            ({"half_life": True, "time": "day"}, "half_life must be"),
+            ({"half_life": "9", "time": "day"}, "half_life must be"),
+            ({"time": "day"}, "no effect without a half-life"),
+            ({"counts": "sum"}, "counts must be 'once' or 'log', found 'sum'"),
+            ({"strength": 3}, "strength must be the name of a column, found 3"),
+        ],
+    )
+    def test_settings_are_checked_before_anything_is_read(
+        self, options: dict[str, Any], problem: str
+    ) -> None:
+        for make in (Dataset.from_tables, Dataset.from_partitions):
+            with pytest.raises(ParameterError, match=problem):
+                make("nowhere.csv", "nowhere.csv", **options)
+
+    def test_columns_that_cannot_be_read(self) -> None:
+        for column, problem in (
+            ("stars", "Column 'stars', needed for the strength of interactions"),
+            ("user_id", "Strengths must be numbers.*'user_id'.*'ann'"),
+        ):
+            with pytest.raises(TableError, match=problem):
+                Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, strength=column)
+
+
 class TestBadInput:
     def test_a_missing_column(self) -> None:
         with pytest.raises(TableError, match="'item_id', needed for the items, is missing"):
@@ -185,12 +321,6 @@ class TestBadInput:
     def test_no_tag_left(self) -> None:
         with pytest.raises(RuleError, match="No tag is left"):
             Dataset.from_tables(INTERACTIONS, ITEMS, rules=[Category("genre", min_items=9)])
-
-    def test_nothing_to_infer_tags_from_says_why(self) -> None:
-        with pytest.raises(RuleError, match=r"No column .*'title': it is shown as the title"):
-            Dataset.from_tables(INTERACTIONS, ITEMS.select("item_id", "title"))
-        with pytest.raises(RuleError, match=r"No column .*there is none"):
-            Dataset.from_tables(INTERACTIONS, ITEMS.select("item_id"))
 
     def test_a_role_on_a_missing_column(self) -> None:
         with pytest.raises(TableError, match=r"'titel', needed for the role 'title'.*Closest"):

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from teaser.data.sparse_matrix import binary_matrix, fixed, pack, unpack
+from teaser.data.sparse_matrix import binary_matrix, fixed, pack, unpack, value_matrix
 from teaser.errors import ArtifactError
 
 MATRIX = binary_matrix(pl.Series([0, 2, 0]), pl.Series([3, 1, 0]), (3, 4))
@@ -53,3 +53,12 @@ def test_what_is_not_complete_is_refused() -> None:
 
 def test_an_empty_matrix_is_packed_too() -> None:
     assert unpack("E", pack("E", sp.csr_array((0, 2))), (0, 2)).shape == (0, 2)
+
+
+def test_values_stand_where_they_belong_and_last() -> None:
+    matrix = value_matrix(np.array([1, 0]), np.array([0, 2]), pl.Series([0.5, 2.0]), (2, 3))
+    assert matrix.dtype == np.float32
+    assert matrix.toarray().tolist() == [[0, 0, 2], [0.5, 0, 0]]
+    parts = pack("X", matrix)
+    assert "X.data" in parts
+    assert unpack("X", parts, (2, 3)).toarray().tolist() == matrix.toarray().tolist()

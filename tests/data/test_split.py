@@ -206,6 +206,47 @@ def test_a_fold_of_ones_own_is_checked() -> None:
         Fold(a, 2 * b, Ids(["x", "y"]))
 
 
+class TestStrengths:
+    @pytest.fixture
+    def weighted(self) -> Dataset:
+        plain = of_lengths([9, 7, 12, 8, 10, 6])
+        values = np.random.default_rng(0).uniform(0.1, 3, plain.X.nnz).astype(np.float32)
+        X = sp.csr_array((values, plain.X.indices, plain.X.indptr), shape=plain.X.shape)
+        return replace(plain, X=X)
+
+    def test_histories_keep_them_and_held_out_is_membership(self, weighted: Dataset) -> None:
+        found = split(weighted, n_validation=1, n_test=3, held_out=0.4, rng=0)
+        for fold in (found.validation, found.test):
+            rows = [weighted.users.index_of(user) for user in fold.users]
+            X = weighted.X[rows].toarray()
+            history, held_out = fold.history.toarray(), fold.held_out.toarray()
+            assert set(np.unique(held_out)) == {0, 1}
+            assert_array_equal(history, np.where(held_out > 0, 0, X))
+            assert_array_equal((history > 0) | (held_out > 0), X > 0)
+        rows = [weighted.users.index_of(user) for user in found.training.users]
+        assert_array_equal(found.training.X.toarray(), weighted.X[rows].toarray())
+
+    def test_the_draw_does_not_depend_on_them(self, weighted: Dataset) -> None:
+        plain = of_lengths([9, 7, 12, 8, 10, 6])
+        one, other = (split(d, n_validation=1, n_test=2, rng=3) for d in (plain, weighted))
+        assert one.test.users == other.test.users
+        assert_array_equal(one.test.held_out.toarray(), other.test.held_out.toarray())
+
+    def test_a_shorter_history_keeps_them(self, weighted: Dataset) -> None:
+        fold = split(weighted, n_validation=0, n_test=3, rng=0).test
+        short = fold.shortened(2, rng=1)
+        history = short.history.toarray()
+        assert_array_equal(np.diff(short.history.indptr), 2)
+        assert_array_equal(history[history > 0], fold.history.toarray()[history > 0])
+        assert (short.held_out.data == 1).all()
+
+    @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+    def test_others_are_refused(self, value: float) -> None:
+        history, held_out = np.array([[value, 0.0]]), np.array([[0.0, 1.0]])
+        with pytest.raises(DataError, match="history of a fold must contain only finite numbers"):
+            Fold(sp.csr_array(history), sp.csr_array(held_out), Ids(["u"]))
+
+
 class TestUserFeatures:
     def test_features_go_with_their_users(self, known: Dataset) -> None:
         parts = split(known, n_validation=20, n_test=30, rng=0)

@@ -244,3 +244,35 @@ def test_other_users_cannot_be_compared(parts: Split, fitted: Teaser) -> None:
     a, b = evaluate(fitted, parts.test), evaluate(fitted, parts.validation)
     with pytest.raises(ParameterError, match=r"same users \(60 and 20\)"):
         compare(a, b, rng=0)
+
+
+class Sum(Model):
+    """Scores an item by its neighbours in the order of items, times the strengths."""
+
+    def fit(self, dataset: Dataset) -> Self:
+        self.keep_items(dataset)
+        return self
+
+    def score_batch(self, X: Any) -> Array:
+        rows = X.toarray()
+        return np.asarray(np.roll(rows, 1, axis=1) + 0.5 * np.roll(rows, -1, axis=1))
+
+
+def test_strengths_are_shown_to_the_model_and_hits_are_counted_alike(dataset: Dataset) -> None:
+    values = np.random.default_rng(0).uniform(0.2, 3, dataset.X.nnz).astype(np.float32)
+    X = sp.csr_array((values, dataset.X.indices, dataset.X.indptr), shape=dataset.X.shape)
+    parts = split(replace(dataset, X=X), n_validation=20, n_test=60, rng=5)
+    model = Sum().fit(parts.training)
+    fold = parts.test
+    found = evaluate(model, fold, training=parts.training)
+    rows = range(fold.n_users)
+    for u in rows:
+        scores = model.score_batch(fold.history[[u]])[0]
+        seen = fold.history.indices[fold.history.indptr[u] : fold.history.indptr[u + 1]]
+        best = top_k(scores, 20, exclude=seen, tie=model.popularity_)
+        wanted = set(fold.held_out.indices[fold.held_out.indptr[u] : fold.held_out.indptr[u + 1]])
+        recall = len(wanted & set(best)) / min(20, len(wanted))
+        assert found.values["recall@20"][u] == pytest.approx(recall)
+    plain = split(dataset, n_validation=20, n_test=60, rng=5).test
+    assert_array_equal(plain.held_out.toarray(), fold.held_out.toarray())
+    assert set(evaluate(model, plain).values) <= set(found.values)

@@ -27,6 +27,7 @@ from teaser.data import events
 from teaser.data.dataset import Dataset
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.data.sources import source as sources
+from teaser.data.tagging.item_metadata import REPORT_LOG
 from teaser.data.tagging.rule_set import Rules
 from teaser.errors import ParameterError
 from teaser.model.gram.open import reached
@@ -46,6 +47,14 @@ class PrepareRequest:
         TOML file of tag rules; inferred if not given.
     positive
         Which interactions count, such as 'rating >= 4'; all if not given.
+    strength
+        Column of the strength of each row, at least 0; 1 if not given.
+    counts
+        Repeated rows of a user and an item: once, their largest strength; or log, log(1 + sum).
+    time
+        Column of the time of each row, for --half-life.
+    half_life
+        After how many days a row counts half, from the newest on; no decay if not given.
     user
         Column of the user ids; user_id if not given.
     item
@@ -68,6 +77,10 @@ class PrepareRequest:
 
     rules: Path | None = None
     positive: str | None = None
+    strength: str | None = None
+    counts: str | None = None
+    time: str | None = None
+    half_life: float | None = None
     user: str | None = None
     item: str | None = None
     encoding: str | None = None
@@ -95,6 +108,7 @@ Request = Annotated[
     OptionsOf(
         {
             "Tables": ("user", "item", "encoding"),
+            "Strength of interactions": ("strength", "counts", "time", "half_life"),
             "User features": ("users", "user_rules"),
             "Public data sets": ("source", "imdb"),
             "Generated events": ("seed", "start"),
@@ -108,7 +122,9 @@ Request = Annotated[
 def prepare(
     tables: Annotated[
         list[str] | None,
-        typer.Argument(help="Interactions and items; or the folder of a public data set."),
+        typer.Argument(
+            help="Interactions and items; interactions alone; or the folder of a public data set."
+        ),
     ] = None,
     *,
     folder: Out,
@@ -163,7 +179,8 @@ def prepare_data(
     """Make a data set and save it; return it and the path of its tag rules.
 
     Two paths are interactions and items, where interactions in a folder or at an address are
-    partitions and stay there. One path is a public data set. An option without effect is refused.
+    partitions and stay there. One path is interactions alone, or the folder of a public data set.
+    An option without effect is refused.
     """
     artifact.check_target(folder, "dataset")
     if request.users is None:
@@ -179,16 +196,24 @@ def prepare_data(
 def _read(paths: Sequence[str | Path], request: PrepareRequest) -> Dataset:
     if request.source == "events" and not paths:
         return _generate_events(request)
-    if len(paths) == 1:
+    if len(paths) == 1 and not _has_interactions(paths[0], request):
         return _read_source(Path(paths[0]), request)
-    if len(paths) == 2 and request.source is None:
+    if len(paths) in (1, 2) and request.source is None:
         read = _read_partitions if _is_folder(paths[0]) else _read_tables
-        return read(paths[0], paths[1], request)
+        return read(paths[0], paths[1] if len(paths) == 2 else None, request)
     named = f" and --source {request.source}" if request.source else ""
     raise ParameterError(
-        f"Found {len(paths)} paths{named}. Name two files, interactions and items; or one folder "
-        "of a public data set, with or without --source; or --source events alone."
+        f"Found {len(paths)} paths{named}. Name two files, interactions and items; or interactions "
+        "alone; or one folder of a public data set, with or without --source; or --source events "
+        "alone."
     )
+
+
+def _has_interactions(path: str | Path, request: PrepareRequest) -> bool:
+    """Whether the only path is a table or partitions of interactions, not a public data set."""
+    if request.source is not None:
+        return False
+    return "://" in str(path) or Path(path).is_file() or any(Path(path).glob("*.parquet"))
 
 
 def _is_folder(path: str | Path) -> bool:
@@ -209,19 +234,22 @@ def _read_date(text: str | None) -> date | None:
         ) from None
 
 
-_OF_TABLES = ("rules", "positive", "user", "item", "encoding")
+_OF_STRENGTH = ("strength", "counts", "time", "half_life")
+_OF_TABLES = ("rules", "positive", *_OF_STRENGTH, "user", "item", "encoding")
 _OF_USERS = ("users", "user_rules")
 _OF_CLUSTER = ("scheduler", "local_cluster")
 
 
-def _read_tables(interactions: str | Path, items: str | Path, request: PrepareRequest) -> Dataset:
+def _read_tables(
+    interactions: str | Path, items: str | Path | None, request: PrepareRequest
+) -> Dataset:
     refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
-    request.allow_only("two tables", *_OF_TABLES, *_OF_USERS)
+    request.allow_only("tables", *_OF_TABLES, *_OF_USERS)
     return Dataset.from_tables(interactions, items, **request.given(*_OF_TABLES, *_OF_USERS))
 
 
 def _read_partitions(
-    interactions: str | Path, items: str | Path, request: PrepareRequest
+    interactions: str | Path, items: str | Path | None, request: PrepareRequest
 ) -> Dataset:
     request.allow_only("interactions in partitions", *_OF_TABLES, *_OF_CLUSTER)
     with reached(request.scheduler, request.local_cluster) as cluster:
@@ -232,11 +260,12 @@ def _read_partitions(
 def _read_source(path: Path, request: PrepareRequest) -> Dataset:
     """Read a public data set; its user features are used only if --users source is given."""
     refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
-    request.allow_only("a public data set", "source", "imdb", "rules", "positive", *_OF_USERS)
+    allowed = ("source", "imdb", "rules", "positive", *_OF_STRENGTH, *_OF_USERS)
+    request.allow_only("a public data set", *allowed)
     if path.is_file():
         raise ParameterError(
-            f"{path} is one file. Name two files, interactions and items; or the folder of a "
-            "public data set."
+            f"{path} is one file, and --source {request.source} reads the folder of a public data "
+            "set. Name the folder, or leave out --source."
         )
     name = request.source or "auto"
     if name == "auto":
@@ -244,7 +273,7 @@ def _read_source(path: Path, request: PrepareRequest) -> Dataset:
         err.print(f"{path} holds {name}", highlight=False, soft_wrap=True)
     found = sources.read_source(name, path, **request.given("imdb"))
     options: dict[str, Any] = {"rules": found.rules, "positive": found.positive}
-    options |= request.given("rules", "positive", *_OF_USERS)
+    options |= request.given("rules", "positive", *_OF_STRENGTH, *_OF_USERS)
     if request.users == "source":
         if found.users is None:
             raise ParameterError(
@@ -278,6 +307,8 @@ def _log_on_stderr() -> Iterator[None]:
     """Show the log of the readers of public data sets."""
     logger = logging.getLogger("teaser")
     handler = logging.StreamHandler(sys.stderr)
+    # The command prints the report itself.
+    handler.addFilter(lambda record: record.name != REPORT_LOG.name)
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -14,10 +14,12 @@ from teaser import artifact
 from teaser.data.ids import Ids
 from teaser.data.reading.files import need_columns, read_table
 from teaser.data.reading.interactions import ReadReport, Refusal, check_interactions
-from teaser.data.reading.partitions import Interactions, Partitions, Run, interaction_matrix
+from teaser.data.reading.part import interaction_matrix
+from teaser.data.reading.partitions import Interactions, Partitions, Run
 from teaser.data.reading.positive import Positive
+from teaser.data.reading.strength import Counts, Strength
 from teaser.data.sparse_matrix import fixed, pack, unpack
-from teaser.data.tagging.item_metadata import describe_items
+from teaser.data.tagging.item_metadata import count_items, describe_items
 from teaser.data.tagging.one_hot import TagReport
 from teaser.data.tagging.rule_set import Rules, RulesLike
 from teaser.data.tagging.tag import Tag, tag_frame, tags_from
@@ -32,7 +34,8 @@ class Dataset:
     Attributes
     ----------
     X
-        Which user chose which item (users x items), binary; `Interactions` if in partitions.
+        Which user chose which item (users x items): strengths above 0, 1 where the interactions
+        have none; `Interactions` if in partitions.
     S
         Which item has which tag (items x tags), binary.
     users, items
@@ -80,29 +83,47 @@ class Dataset:
     def from_tables(
         cls,
         interactions: Any,
-        items: Any,
+        items: Any = None,
         *,
         user: str = "user_id",
         item: str = "item_id",
         rules: RulesLike = None,
         positive: str | Positive | None = None,
+        strength: str | None = None,
+        counts: Counts = "once",
+        time: str | None = None,
+        half_life: float | None = None,
         users: Any = None,
         user_rules: RulesLike = None,
         encoding: str = "utf-8",
     ) -> Self:
-        """Make a data set from two or three tables: files, or polars, pandas or pyarrow frames.
+        """Make a data set from one to three tables: files, or polars, pandas or pyarrow frames.
 
         Parameters
         ----------
-        interactions, items
-            Who chose what, and the metadata of each item.
+        interactions
+            Who chose what.
+        items
+            The metadata of each item. Without them, items are known by their ids alone.
         user, item
             The columns of the ids; `item` is the same in both tables.
         rules
-            How metadata become tags: rule objects, `Rules`, or the path of a TOML file.
-            Inferred from the table when not given; see `Dataset.rules`.
+            How metadata become tags: rule objects, `Rules`, or the path of a TOML file; `()` for
+            no tags. Inferred from the table when not given; see `Dataset.rules`.
         positive
             Which interactions count, such as `"rating >= 4"`; all of them when not given.
+        strength
+            The column of each row's strength, at least 0 (0 is left out); 1 when not given.
+        counts
+            How rows of the same user and item are merged: `"once"` takes the largest strength,
+            `"log"` log(1 + their sum), natural logarithm; without `strength` and `half_life`
+            that is log(1 + number of rows).
+        time
+            The column of the time of each row: dates, datetimes, ISO texts, or unix seconds or
+            milliseconds.
+        half_life
+            After how many days a row counts half: its strength is multiplied by
+            2^(-age / half_life), age counted from the newest row that counts.
         users
             The features of each user, with the same column of ids; they become user tags.
         user_rules
@@ -112,15 +133,17 @@ class Dataset:
         """
         if users is None and user_rules is not None:
             raise ParameterError("user_rules have no meaning without a table of users.")
-        raw = read_table(items, what="items", encoding=encoding)
-        need_columns(raw, (item,), "the items")
+        how = Strength.of(strength, counts, time, half_life)
+        raw = None if items is None else _read_items(items, item, encoding)
         pairs, report = check_interactions(
             read_table(interactions, what="interactions", encoding=encoding),
             user=user,
             item=item,
             positive=positive,
+            strength=how,
         )
-        described = describe_items(raw, pairs["item"], item, rules)
+        item_counts = pairs.group_by("item", maintain_order=True).len("count")
+        described = describe_items(raw, item_counts, item, rules)
         ids = described["table"][item]
         pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
         names = pairs["user"].unique(maintain_order=True)
@@ -141,12 +164,16 @@ class Dataset:
     def from_partitions(
         cls,
         interactions: Any,
-        items: Any,
+        items: Any = None,
         *,
         user: str = "user_id",
         item: str = "item_id",
         rules: RulesLike = None,
         positive: str | Positive | None = None,
+        strength: str | None = None,
+        counts: Counts = "once",
+        time: str | None = None,
+        half_life: float | None = None,
         encoding: str = "utf-8",
         run: Run | None = None,
     ) -> Self:
@@ -156,22 +183,23 @@ class Dataset:
         ----------
         interactions
             A folder of parquet files, also as a URL such as `s3://bucket/folder`; a list of
-            files; or a Dask collection. Each part is read once, and only counts are kept. All rows
-            of a user must be in one partition.
-        items, user, item, rules, positive, encoding
+            files; or a Dask collection. Each part is read once, and only counts are kept; with a
+            half-life each is read once more before, to find the newest time. All rows of a user
+            must be in one partition.
+        items, user, item, rules, positive, strength, counts, time, half_life, encoding
             As for `from_tables`.
         run
             Where partitions are read: `Cluster.run`, or on this machine when not given.
         """
-        raw = read_table(items, what="items", encoding=encoding)
-        need_columns(raw, (item,), "the items")
-        parts = Partitions.open(interactions, user=user, item=item, positive=positive)
+        how = Strength.of(strength, counts, time, half_life)
+        raw = None if items is None else _read_items(items, item, encoding)
+        parts = Partitions.open(
+            interactions, user=user, item=item, positive=positive, strength=how
+        ).dated(run)
         survey = parts.survey(run)
-        described = describe_items(raw, survey.chosen["item"], item, rules)
+        described = describe_items(raw, survey.chosen, item, rules)
         ids = described["table"][item].alias("item")
-        chosen = survey.chosen.with_columns(pl.col("item").cast(ids.dtype))
-        counts = ids.to_frame().join(chosen, on="item", how="left", maintain_order="left")
-        item_counts = counts["count"].fill_null(0).cast(pl.Int64).to_numpy()
+        item_counts = count_items(ids, survey.chosen).to_numpy()
         return cls(
             X=Interactions(parts, survey.sizes, ids, item_counts, survey.squares),
             users=Ids(()),
@@ -261,8 +289,8 @@ class Dataset:
         settings = {
             "rules": self.rules.as_dict(),
             "skipped": dict(self.rules.skipped),
-            "report": asdict(self.report),
-            "tag_report": asdict(self.tag_report),
+            "report": self.report.as_dict(),
+            "tag_report": self.tag_report.as_dict(),
             "items_without_metadata": self.items_without_metadata,
             "items_refused": [asdict(r) for r in self.items_refused],
         }
@@ -317,6 +345,12 @@ class Dataset:
             items_refused=Refusal.from_dicts(s["items_refused"]),
             user_features=_user_features(content, len(users)),
         )
+
+
+def _read_items(items: Any, item: str, encoding: str) -> pl.DataFrame:
+    table = read_table(items, what="items", encoding=encoding)
+    need_columns(table, (item,), "the items")
+    return table
 
 
 def _user_features(content: artifact.Content, n_users: int) -> UserFeatures | None:

@@ -1,4 +1,4 @@
-"""Sparse binary matrices: build, make read-only, and pack them as named arrays to be saved."""
+"""Sparse matrices: build, make read-only, and pack them as named arrays to be saved."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,8 +17,18 @@ def binary_matrix(
     rows: pl.Series | Array, columns: pl.Series | Array, shape: tuple[int, int]
 ) -> sp.csr_array:
     """Return the float32 matrix with ones at these distinct positions, indices sorted."""
+    return value_matrix(rows, columns, np.ones(len(rows), np.float32), shape)
+
+
+def value_matrix(
+    rows: pl.Series | Array,
+    columns: pl.Series | Array,
+    values: pl.Series | Array,
+    shape: tuple[int, int],
+) -> sp.csr_array:
+    """Return the float32 matrix with values at these distinct positions, indices sorted."""
     positions = (np.asarray(rows), np.asarray(columns))
-    matrix = sp.csr_array((np.ones(len(rows), np.float32), positions), shape=shape)
+    matrix = sp.csr_array((np.asarray(values, np.float32), positions), shape=shape)
     matrix.sort_indices()
     return matrix
 

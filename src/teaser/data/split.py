@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.ids import Ids
-from teaser.data.sparse_matrix import binary_matrix, fixed
+from teaser.data.sparse_matrix import fixed, value_matrix
 from teaser.errors import DataError, ParameterError
 
 Array = NDArray[Any]
@@ -23,7 +23,8 @@ class Fold:
     Attributes
     ----------
     history
-        What a model is shown (users x items), binary; a row may be empty.
+        What a model is shown (users x items): the strengths of the interactions, 1 where the
+        data set has none; a row may be empty.
     held_out
         What it should find (users x items), binary; disjoint from the history, at least one
         item for every user.
@@ -39,8 +40,8 @@ class Fold:
     user_features: sp.csr_array | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("history", "held_out"):
-            object.__setattr__(self, name, _binary(getattr(self, name), name))
+        object.__setattr__(self, "history", _strengths(self.history))
+        object.__setattr__(self, "held_out", _binary(self.held_out, "held_out"))
         if self.history.shape != self.held_out.shape or len(self.users) != self.n_users:
             raise DataError(
                 f"The parts of a fold must have equal shapes: the history is "
@@ -82,7 +83,7 @@ class Fold:
         if not _is_whole(most) or most < 0:
             raise ParameterError(f"most must be a whole number of at least 0, found {most!r}.")
         kept, moved = _drawn(self.history, np.full(self.n_users, most), generator)
-        return replace(self, history=kept, held_out=sp.csr_array(self.held_out + moved))
+        return replace(self, history=kept, held_out=sp.csr_array(self.held_out + chosen(moved)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +176,7 @@ def _fold(dataset: Dataset, rows: Array, share: float, rng: np.random.Generator)
     held_out, history = _drawn(X, np.clip(wanted, 1, np.maximum(1, lengths - 1)), rng)
     return Fold(
         history=history,
-        held_out=held_out,
+        held_out=chosen(held_out),
         users=Ids(dataset.users[i] for i in rows.tolist()),
         user_features=None if dataset.Q is None else dataset.Q[rows],
     )
@@ -189,15 +190,35 @@ def _drawn(
     order = np.lexsort((rng.random(X.nnz), row))
     drawn = np.zeros(X.nnz, dtype=bool)
     drawn[order] = np.arange(X.nnz) - X.indptr[row] < counts[row]
-    first, rest = (binary_matrix(row[part], X.indices[part], X.shape) for part in (drawn, ~drawn))
+    first, rest = (
+        value_matrix(row[part], X.indices[part], X.data[part], X.shape) for part in (drawn, ~drawn)
+    )
     return first, rest
+
+
+def chosen(X: sp.csr_array) -> sp.csr_array:
+    """Return which items were chosen, as ones in place of strengths."""
+    return sp.csr_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
+
+
+def _strengths(matrix: Any) -> sp.csr_array:
+    """Return a sorted, read-only copy of a history, all strengths above 0."""
+    rows = _sorted(matrix)
+    if not (np.isfinite(rows.data) & (rows.data > 0)).all():
+        raise DataError("The history of a fold must contain only finite numbers of at least 0.")
+    return fixed(rows)
+
+
+def _sorted(matrix: Any) -> sp.csr_array:
+    rows = sp.csr_array(matrix, dtype=np.float32, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
 
 
 def _binary(matrix: Any, name: str) -> sp.csr_array:
     """Return a sorted, binary, read-only copy."""
-    rows = sp.csr_array(matrix, dtype=np.float32, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
+    rows = _sorted(matrix)
     if not (rows.data == 1).all():
         raise DataError(f"The {name.replace('_', '-')} part of a fold must contain only 0 and 1.")
     return fixed(rows)

@@ -58,6 +58,42 @@ class TestDataset:
         assert back.X.partitions == parted.X.partitions
         assert (back.X.matrix(1) != parted.X.matrix(1)).nnz == 0
 
+    def test_strengths_are_those_of_the_whole_table(
+        self, folder: Path, tables: Tables, tmp_path: Path
+    ) -> None:
+        for number, path in enumerate(sorted(folder.glob("*.parquet"))):
+            day = pl.date(2024, 1, 1) + pl.duration(days=pl.int_range(pl.len()) % 20 + number)
+            again = pl.read_parquet(path).with_columns(day=day)
+            pl.concat([again, again.head(9)]).write_parquet(path)
+        options: dict[str, Any] = {
+            "rules": RULES, "positive": "rating >= 2", "strength": "rating", "counts": "log",
+            "time": "day", "half_life": 5,
+        }  # fmt: skip
+        parted = Dataset.from_partitions(folder, tables[1], **options)
+        local = Dataset.from_tables(whole(folder), tables[1], **options)
+        assert parted.describe() == local.describe()
+        assert "age counted from 2024-01-2" in " ".join(parted.lines())
+        assert_array_equal(parted.item_counts, local.item_counts)
+        rows = np.vstack([parted.X.matrix(k).toarray() for k in range(4)])
+        assert_array_equal(rows, local.X.toarray())
+        assert len(np.unique(rows)) > 20
+        assert not parted.X.is_binary
+        parted.save(tmp_path / "data")
+        back = Dataset.load(tmp_path / "data")
+        assert back.X.partitions == parted.X.partitions
+        assert (back.X.matrix(1) != parted.X.matrix(1)).nnz == 0
+
+    def test_items_may_be_those_of_the_interactions(self, folder: Path) -> None:
+        parted, local = Dataset.from_partitions(folder), Dataset.from_tables(whole(folder))
+        assert parted.items == local.items
+        assert parted.n_tags == 0
+        assert parted.X.is_binary
+
+    def test_decay_without_rows_says_that_none_is_left(self, folder: Path) -> None:
+        rewrite(sorted(folder.glob("*.parquet"))[0], rating=pl.lit(9))
+        with pytest.raises(DataError, match="No positive interaction is left"):
+            Dataset.from_partitions(folder, positive="rating > 9", time="rating", half_life=1)
+
     def test_items_without_metadata_are_counted_and_kept(
         self, folder: Path, tables: Tables
     ) -> None:

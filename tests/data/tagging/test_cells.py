@@ -42,6 +42,8 @@ def test_numbers_and_years_are_read_from_texts() -> None:
     assert as_numbers(pl.Series([" 5 ", "x", "inf"])).to_list() == [5.0, None, None]
     assert as_years(pl.Series(["in 1995", "19950101", "1987.0"])).to_list() == [1995, None, 1987]
     assert as_years(pl.Series([date(2001, 2, 3)])).to_list() == [2001]
+    titles = pl.Series(["2001: A Space Odyssey (1968)", "1984 (1984) ", "1984 (new)"])
+    assert as_years(titles).to_list() == [1968, 1984, 1984]
 
 
 def test_edges_are_round_where_the_bins_allow_it() -> None:

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from teaser.data.reading.files import read_table
 from teaser.data.tagging.infer import infer_roles, infer_rules
 from teaser.data.tagging.one_hot import build_tags
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Rules, Text, Year
 
+ATTENTION = "it counts attention, and the model learns popularity by itself"
 SENTENCE = "a long story about two friends who travel to the sea"
 
 
@@ -28,15 +30,22 @@ class TestColumns:
         cases: list[Any] = [
             ("genre", ["jazz", "rock", "jazz"], Category("genre")),
             ("genre", pl.Series(["a", "b"], dtype=pl.Categorical), Category("genre")),
-            ("free", [True, False, None], Category("free")),
-            ("stars", [1, 2, 2], Category("stars")),
+            ("free", [True, False, None], Category("free", prefix="free")),
+            ("stars", [1, 2, 2], Category("stars", prefix="stars")),
             ("genres", ["a|b", "a", "b|a"], ListOf("genres")),
             ("genres", ["a;b", "a", "b;a"], ListOf("genres", separator=";")),
             ("genres", ["x y, b", "x y", "b, x y"], ListOf("genres", separator=", ")),
             ("genres", [["a"], ["a", "b"], []], ListOf("genres")),
-            ("price", [n / 2 for n in range(13)], Number("price")),
-            ("price", [str(n) + ".50" for n in range(13)], Number("price")),
+            ("price", [n / 2 for n in range(13)], Number("price", prefix="price")),
+            ("price", [str(n) + ".50" for n in range(13)], Number("price", prefix="price")),
+            ("max_players", [3, 4], Category("max_players", prefix="max players")),
+            (
+                "average_rating",
+                [n / 9 for n in range(13)],
+                Number("average_rating", prefix="average rating"),
+            ),
             ("year", [1990 + n for n in range(20)], Year("year")),
+            ("Year-Of-Print", ["1990", "1991", "2000", "1999", "1998", "?"], Year("Year-Of-Print")),
             ("year", list(range(1600, 1800)), Year("year", width=10, min_items=2)),
             ("opens", [date(2020, 1, 1), date(2021, 1, 1)], Year("opens")),
             ("opens", [datetime(2020, 1, 1), datetime(2021, 1, 1)], Year("opens")),
@@ -44,7 +53,7 @@ class TestColumns:
             ("description", [SENTENCE, SENTENCE + " again"], Text("description")),
         ]
         for name, cells, rule in cases:
-            assert guess(name, cells) == rule
+            assert guess(name, cells) == rule, name
 
     def test_a_column_is_passed_over_for_a_reason(self) -> None:
         cases: list[Any] = [
@@ -60,7 +69,13 @@ class TestColumns:
             ("title", ["A", "B"], "it is shown as the title"),
             ("lat", [50.1, 50.2], "it is a coordinate"),
             ("imdb_id", list(range(30)), "it looks like an identifier"),
+            ("imdbId", list(range(30)), "it looks like an identifier"),
+            ("line", [n + 7 for n in reversed(range(21))], "it numbers the items"),
+            ("ratings_count", [7, 9], ATTENTION),
+            ("sales_rank", [7.5, 9.5], ATTENTION),
+            ("numVotes", ["7.0", "9.5"], ATTENTION),
             ("page", ["https://a.b/c", "https://a.b/d"], "it has links or pictures"),
+            ("page", ["https://a.b/c"] * 9 + ["Ballantine"], "it has links or pictures"),
             ("x", [{"a": 1}, {"a": 2}], "its type is Struct({'a': Int64})"),
             ("x", [[{"a": 1}], []], "it has nested values"),
             ("x", [[[1]], []], "it has nested values"),
@@ -80,13 +95,75 @@ class TestColumns:
         assert guess("genre = kind", ["a", "b"]) == Category("genre = kind", feature="genre kind")
 
     def test_larger_catalogues_ask_for_more_items_a_tag(self) -> None:
-        cases: list[Any] = [(29, 1), (30, 2), (299, 2), (300, 3)]
+        cases: list[Any] = [
+            (29, 1), (30, 2), (299, 2), (300, 3), (2_999, 3), (3_000, 5), (29_999, 5), (30_000, 10),
+        ]  # fmt: skip
         for n_items, min_items in cases:
             cells = [("a", "b", "c")[place % 3] for place in range(n_items)]
             assert guess("genre", cells) == Category("genre", min_items=min_items)
 
+    def test_attention_by_name_counts_numbers_alone(self) -> None:
+        assert guess("reviews", ["good", "bad", "good"]) == Category("reviews")
+        assert guess("rank", ["captain", "major", "captain"]) == Category("rank")
+
+
+class TestItemCounts:
+    """Numbers that go with how often items are chosen are popularity."""
+
+    def rules(self, numbers: list[float | None], counts: list[int] | None) -> Rules:
+        items = pl.DataFrame({"id": range(len(numbers)), "heat": numbers, "g": ["a", "b"] * 20})
+        given = None if counts is None else pl.Series(counts)
+        return infer_rules(items, item="id", counts=given)
+
+    def test_a_strong_rank_correlation_of_either_sign_is_told(self) -> None:
+        heat: list[float | None] = [n**3 / 10 for n in range(40)]
+        for counts, sign in ((list(range(40)), "+1.00"), (list(range(40, 0, -1)), "-1.00")):
+            rules = self.rules(heat, counts)
+            assert [rule.column for rule in rules.tags] == ["g"]
+            assert f"rank correlation {sign}" in rules.skipped["heat"]
+
+    def test_otherwise_the_numbers_are_tags(self) -> None:
+        heat: list[float | None] = [n**3 / 10 for n in range(40)]
+        for counts in (None, [0, 9] * 20, [5] * 40):
+            assert [rule.column for rule in self.rules(heat, counts).tags] == ["heat", "g"]
+
+    def test_a_category_of_numbers_is_looked_at_and_a_year_is_not(self) -> None:
+        items = pl.DataFrame(
+            {"id": range(40), "stars": [n // 10 for n in range(40)],
+             "year": [1960 + n for n in range(40)], "town": ["a", "b"] * 20}
+        )  # fmt: skip
+        rules = infer_rules(items, item="id", counts=pl.Series(range(40)))
+        assert [rule.column for rule in rules.tags] == ["year", "town"]
+
+
+class TestYearInTitle:
+    TITLES = ("Toy Story (1995)", "2001: A Space Odyssey (1968)", "Heat (1995) ", "Up (2009)")
+
+    def test_it_becomes_a_tag(self) -> None:
+        items = pl.DataFrame({"id": range(8), "title": [*self.TITLES, *self.TITLES]})
+        rules = infer_rules(items, item="id")
+        assert rules.tags == (Year("title", feature="year"),)
+        assert rules.roles == {"title": "title"}
+        assert rules.skipped == {}
+        tags = {tag.value for tag in build_tags(items, rules.tags).tags}
+        assert tags == {"1995", "1968", "2009"}
+
+    def test_only_where_most_titles_have_one_and_no_column_has(self) -> None:
+        few = pl.DataFrame({"id": range(8), "title": [*self.TITLES, *"abcd"]})
+        assert infer_rules(few, item="id").tags == ()
+        both = pl.DataFrame({"id": range(4), "title": self.TITLES, "year": [1, 2, 3, 3]})
+        assert [rule.column for rule in infer_rules(both, item="id").tags] == ["year"]
+
 
 class TestRoles:
+    def test_names_are_found_in_other_spellings(self) -> None:
+        names = {"Book-Title": "title", "ImageURL": "picture", "releaseDate": "date"}
+        items = pl.DataFrame(
+            {"id": [1], "Book-Title": "A", "ImageURL": "x", "releaseDate": "2020-01-02"}
+        )
+        assert infer_roles(items, item="id") == {role: name for name, role in names.items()}
+        assert infer_roles(pl.DataFrame({"id": [1], "job_title": ["x"]}), item="id") == {}
+
     def test_roles_are_found_by_name_in_any_case(self) -> None:
         items = pl.DataFrame(
             {"item_id": [1], "Title": ["A"], "Plot": ["p"], "poster": ["x.jpg"], "URL": ["u"]}
@@ -165,3 +242,21 @@ def test_a_column_of_popularity_is_left_to_the_model() -> None:
     rules = infer_rules(items, item="id")
     assert [rule.column for rule in rules.tags] == ["type"]
     assert "popularity" in rules.skipped
+
+
+def test_books_of_a_public_data_set_are_read_sensibly(shared_data: Path) -> None:
+    books = read_table(shared_data / "goodbooks-5pct" / "books.csv")
+    rules = infer_rules(books, item="book_id")
+    assert {rule.name: rule.kind for rule in rules.tags} == {
+        "books_count": "number",
+        "authors": "list",
+        "original_publication_year": "year",
+        "language_code": "category",
+        "average_rating": "number",
+    }
+    assert all(rule.min_items == 5 for rule in rules.tags)
+    counts = [c for c, why in rules.skipped.items() if why == ATTENTION]
+    assert counts == [
+        "ratings_count", "work_ratings_count", "work_text_reviews_count",
+        "ratings_1", "ratings_2", "ratings_3", "ratings_4", "ratings_5",
+    ]  # fmt: skip

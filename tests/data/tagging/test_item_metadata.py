@@ -8,11 +8,15 @@ import polars as pl
 import pytest
 
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.item_metadata import describe_items
+from teaser.data.tagging.item_metadata import count_items, describe_items
 from teaser.data.tagging.rule_set import Category, Rules
-from teaser.errors import DataError
+from teaser.errors import DataError, RuleError
 
 HUGE = 2**64 - 1
+
+
+def chosen(ids: list[Any]) -> pl.DataFrame:
+    return pl.DataFrame({"item": ids, "count": [1] * len(ids)})
 
 
 class TestIdsOfTwoTables:
@@ -60,7 +64,7 @@ class TestIdsOfTwoTables:
 
 def test_undescribed_items_come_last_without_tags() -> None:
     raw = pl.DataFrame({"g": ["x", "y", "x"], "id": ["b", "a", "b"], "name": ["B", "A", "C"]})
-    found = describe_items(raw, pl.Series(["z", "a", "z"]), "id", [Category("g")])
+    found = describe_items(raw, chosen(["z", "a"]), "id", [Category("g")])
     assert found["table"].columns == ["id", "g", "name"]
     assert found["table"]["id"].to_list() == ["b", "a", "z"]
     assert found["items_without_metadata"] == 1
@@ -72,7 +76,7 @@ def test_undescribed_items_come_last_without_tags() -> None:
 def test_given_roles_are_kept() -> None:
     raw = pl.DataFrame({"id": ["a"], "g": ["x"], "name": ["A"]})
     rules = Rules((Category("g"),), {"title": "g"}, {"name": "not wanted"})
-    found = describe_items(raw, pl.Series(["a"]), "id", rules)
+    found = describe_items(raw, chosen(["a"]), "id", rules)
     assert found["rules"] == rules
 
 
@@ -80,7 +84,70 @@ def test_comments_of_a_rules_file_stay_with_its_resolved_rules(tmp_path: Path) -
     path = tmp_path / "rules.toml"
     path.write_text('# Ours.\n[[tags]]\nkind = "number"\ncolumn = "price"\nbins = 2  # halves\n')
     raw = pl.DataFrame({"id": [1, 2, 3, 4], "price": [1, 2, 3, 4], "name": list("abcd")})
-    found = describe_items(raw, pl.Series([1]), "id", path)["rules"].to_toml()
+    found = describe_items(raw, chosen([1]), "id", path)["rules"].to_toml()
     assert found.startswith("# Ours.\n[[tags]]\n")
     assert "bins = 2  # halves\nedges = [3.0]\n" in found
     assert '[roles]\ntitle = "name"\n' in found
+
+
+def test_items_alone_are_those_of_the_interactions() -> None:
+    found = describe_items(None, chosen(["b", "a"]), "id", None)
+    assert found["table"].rows() == [("b",), ("a",)]
+    assert found["tags"] == ()
+    assert found["S"].shape == (2, 0)
+    assert found["items_without_metadata"] == 2
+
+
+class TestNoTags:
+    RAW = pl.DataFrame({"id": [1, 2], "title": ["A", "B"]})
+
+    def test_inferred_rules_may_find_none(self, caplog: pytest.LogCaptureFixture) -> None:
+        found = describe_items(self.RAW, chosen([1]), "id", None)
+        assert found["rules"].tags == ()
+        assert found["rules"].roles == {"title": "title"}
+        (warning,) = found["tag_report"].warnings
+        assert "'title': it is shown as the title" in warning
+        assert "--discovered" in warning
+        assert caplog.messages == [warning]
+
+    def test_inferred_rules_may_leave_none(self) -> None:
+        kinds = pl.DataFrame(
+            {"id": range(40), "kind": [f"k{n // 2 * 2 + n % 2}" for n in range(40)]}
+        )
+        rare = kinds.with_columns(pl.when(pl.col("id") > 20).then("kind"))
+        found = describe_items(rare, chosen([1]), "id", None)
+        assert found["tags"] == ()
+        assert found["tag_report"].warnings[0].startswith("no column became a tag")
+
+    def test_rules_that_are_empty_on_purpose_are_taken(self) -> None:
+        for rules in ((), Rules((), {"title": "title"})):
+            found = describe_items(self.RAW, chosen([1]), "id", rules)
+            assert found["tags"] == ()
+            assert found["rules"].roles == {"title": "title"}
+
+    def test_given_rules_that_leave_none_are_refused(self) -> None:
+        with pytest.raises(RuleError, match="No tag is left"):
+            describe_items(self.RAW, chosen([1]), "id", [Category("title", min_items=2)])
+
+
+def test_counts_are_put_in_the_order_of_the_items() -> None:
+    some = pl.DataFrame({"item": [3, 1], "count": [7, 5]})
+    assert count_items(pl.Series(["1", "2", "3"]), some).to_list() == [5, 0, 7]
+
+
+def test_item_counts_decide_what_is_popularity() -> None:
+    heat = [n**2 / 7 for n in range(40)]
+    raw = pl.DataFrame({"id": range(40), "heat": heat, "g": ["a", "b"] * 20})
+    counts = pl.DataFrame({"item": range(40), "count": range(1, 41)})
+    assert "heat" in describe_items(raw, counts, "id", None)["rules"].skipped
+    shuffled = counts.with_columns(pl.col("count") * 7 % 41)
+    assert "heat" not in describe_items(raw, shuffled, "id", None)["rules"].skipped
+
+
+def test_warnings_are_logged_and_reported(caplog: pytest.LogCaptureFixture) -> None:
+    raw = pl.DataFrame({"id": [1, 2, 3], "a": ["x", "x", "y"], "b": ["u", "u", "v"]})
+    found = describe_items(raw, chosen([1]), "id", [Category("a"), Category("b")])
+    assert found["tag_report"].warnings == tuple(caplog.messages)
+    assert len(caplog.messages) == 2
+    assert "a=x and b=u (100 %)" in caplog.messages[0]
+    assert "a=y, b=v" in caplog.messages[1]

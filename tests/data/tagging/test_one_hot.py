@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.tagging.one_hot import OneHotTags, build_tags, encode_tags
+from teaser.data.tagging.one_hot import OneHotTags, TagReport, build_tags, encode_tags
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Text, Year
 from teaser.data.tagging.tag import Tag
 from teaser.errors import RuleError, TableError
@@ -152,6 +152,18 @@ class TestReport:
         report = build_tags(items, [Number("price", bins=2)]).report
         assert report.unreadable == {"price": (2, ("inf", "NaN"))}
         assert report.items_without_tags == 3
+
+    def test_no_tag_left_can_be_allowed(self) -> None:
+        found = build_tags(pl.DataFrame({"x": ["a", "b"]}), [], allow_none=True)
+        assert found.S.shape == (2, 0)
+        assert found.tags == ()
+        assert found.report.lines() == ["0 tags: none", "2 items have no tag"]
+
+    def test_warnings_are_told_and_last(self) -> None:
+        report = TagReport({"f": 2}, warnings=("near-equal: a and b",))
+        assert report.lines()[-1] == "warning: near-equal: a and b"
+        assert TagReport.from_dict(report.as_dict()) == report
+        assert "warnings" not in TagReport({"f": 2}).as_dict()
 
     def test_no_tag_left_is_an_error_that_says_why(self) -> None:
         cases: list[Any] = [

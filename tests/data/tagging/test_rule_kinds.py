@@ -35,6 +35,12 @@ def values(rule: Rule, cells: Any) -> list[list[str]]:
 
 
 class TestCategory:
+    def test_values_can_carry_the_name_of_their_feature(self) -> None:
+        rule = Category("x", prefix="players")
+        assert values(rule, [2, 4, None]) == [["players 2"], ["players 4"], []]
+        assert values(rule, [True, False]) == [["players yes"], ["players no"]]
+        assert values(rule, ["a", " ", None]) == [["players a"], [], []]
+
     def test_cells_become_words(self) -> None:
         cases: list[Any] = [
             (["jazz", None], ["jazz", None]),
@@ -159,6 +165,14 @@ class TestNumber:
             ["60 to 90.5 min"],
             ["90.5 min and over"],
         ]
+
+    def test_labels_can_carry_the_name_of_their_feature(self) -> None:
+        rule = Number("x", edges=(200,), prefix="pages")
+        assert values(rule, [100, 200, None]) == [["pages under 200"], ["pages 200 and over"], []]
+        assert rule.declared() == ("pages under 200", "pages 200 and over")
+        assert rule.as_dict() == {
+            "kind": "number", "column": "x", "edges": [200], "prefix": "pages",
+        }  # fmt: skip
 
     def test_labels_can_be_given(self) -> None:
         rule = Number("x", edges=(0,), labels=("below", "above"))

@@ -25,18 +25,18 @@ class TestItemKNN(ModelContract):
 def slow(X: np.ndarray, k: int) -> np.ndarray:
     """Every pair of items, one at a time."""
     n = X.shape[1]
-    counts = X.sum(axis=0)
+    counts, squares = (X > 0).sum(axis=0), np.square(X).sum(axis=0)
     out = np.zeros((n, n))
     for i in range(n):
         both = {j: X[:, i] @ X[:, j] for j in range(n) if j != i}
-        cosine = {j: c / np.sqrt(counts[i] * counts[j]) for j, c in both.items() if c > 0}
+        cosine = {j: c / np.sqrt(squares[i] * squares[j]) for j, c in both.items() if c > 0}
         for j in sorted(cosine, key=lambda j: (-cosine[j], -counts[j], j))[:k]:
             out[i, j] = cosine[j]
     return out
 
 
 def fast(X: np.ndarray, k: int) -> np.ndarray:
-    found = nearest_neighbours(sp.csr_array(X), X.sum(axis=0).astype(np.int64), k)
+    found = nearest_neighbours(sp.csr_array(X), (X > 0).sum(axis=0), k)
     return np.asarray(found.toarray())
 
 
@@ -53,6 +53,13 @@ def test_two_items_worked_by_hand() -> None:
 def test_neighbours_are_those_of_the_slow_way(seed: int, k: int, density: float) -> None:
     X = (np.random.default_rng(seed).random((15, 10)) < density).astype(float)
     assert_array_equal(fast(X, k), slow(X, k))
+
+
+def test_strengths_are_lengths_of_the_columns() -> None:
+    X = np.random.default_rng(0).random((15, 10)) * (np.arange(150).reshape(15, 10) % 3 > 0)
+    found = fast(X, 10)
+    assert_allclose(found, slow(X, 10), rtol=1e-12)
+    assert found.max() <= 1
 
 
 def test_blocks_of_items_make_no_difference(

@@ -1,6 +1,7 @@
 """WMF and WMF-S: the contract, ridge regressions by brute force, and what `implicit` says."""
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,12 @@ def test_factors_settle_where_neither_side_can_be_improved(dataset: Dataset) -> 
     U = fold_in(dataset.X, model.factors_, model.inverse_, 4.0)
     again = fold_in(sp.csr_array(dataset.X.T), U, ridge_inverse(U, 5.0), 4.0)
     assert_allclose(again, model.factors_, atol=2e-3 * np.abs(model.factors_).max())
+
+
+def test_strengths_are_not_used(dataset: Dataset) -> None:
+    weighted = replace(dataset, X=dataset.X * np.float32(0.25))
+    plain, found = (WMF(factors=4, max_iter=2, rng=1).fit(data) for data in (dataset, weighted))
+    assert_array_equal(found.factors_, plain.factors_)
 
 
 def test_the_seed_decides(dataset: Dataset) -> None:

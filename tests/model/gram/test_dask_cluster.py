@@ -14,7 +14,7 @@ import dask
 import distributed
 from clusters import exhaust, name_of, refuse, scheduler, wait_for, worker
 
-from teaser.data.reading.partitions import Part
+from teaser.data.reading.part import Part
 from teaser.errors import ClusterError, DataError, ParameterError
 from teaser.model.gram.dask_cluster import Cluster, LostError
 

@@ -1,13 +1,14 @@
 """Check tables of interactions and items: clean ids, positive rows, a report of the rest."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import polars as pl
 
 from teaser.data.reading.files import EXAMPLES, need_columns, shown
 from teaser.data.reading.positive import Positive
+from teaser.data.reading.strength import Problems, Strength
 from teaser.errors import DataError, ParameterError, TableError, counted
 
 _EXACT = 2**53  # float64 represents every smaller integer exactly
@@ -34,7 +35,8 @@ class Refusal:
 class ReadReport:
     """Counts of the rows of a table of interactions.
 
-    `rows = interactions + duplicates + not_positive + the refused rows`, always.
+    `rows = interactions + duplicates + not_positive + zero_strength + the refused rows`, always.
+    `strength` says how strengths are made, or is empty.
     """
 
     rows: int
@@ -44,31 +46,49 @@ class ReadReport:
     duplicates: int
     not_positive: int
     refused: tuple[Refusal, ...]
+    zero_strength: int = 0
+    strength: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain values, in the form of earlier versions where it can be."""
+        new = () if self.strength else ("zero_strength", "strength")
+        return {name: value for name, value in asdict(self).items() if name not in new}
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Self:
-        """Return the report that `dataclasses.asdict` made plain values of."""
+        """Return the report that `as_dict` made plain values of."""
         return cls(**{**raw, "refused": Refusal.from_dicts(raw["refused"])})
 
     def lines(self) -> list[str]:
         """Return the report as sentences."""
+        zero = f"{counted(self.zero_strength, 'row')} of strength zero left out"
         return [
             f"{counted(self.rows, 'row')} read: {counted(self.interactions, 'interaction')} of "
             f"{counted(self.users, 'user')} with {counted(self.items, 'item')}",
             f"{counted(self.not_positive, 'row')} not positive, "
             f"{counted(self.duplicates, 'duplicate')} merged",
+            *([f"strength of an interaction: {self.strength}"] if self.strength else []),
+            *([zero] if self.zero_strength else []),
             *(str(refusal) for refusal in self.refused),
         ]
 
 
 def check_interactions(
-    frame: pl.DataFrame, *, user: str, item: str, positive: str | Positive | None = None
+    frame: pl.DataFrame,
+    *,
+    user: str,
+    item: str,
+    positive: str | Positive | None = None,
+    strength: Strength | None = None,
 ) -> tuple[pl.DataFrame, ReadReport]:
-    """Return the distinct positive (user, item) pairs, in order of appearance, and a report."""
+    """Return the distinct positive pairs, in order of appearance, and a report.
+
+    The pairs have columns user and item, and strength if a rule for it is given.
+    """
     need_columns(frame, (user, item), "the interactions")
     check_id_columns(user, item)
     rule = Positive.of(positive)
-    unique, report = take_pairs(frame, user=user, item=item, rule=rule)
+    unique, report = take_pairs(frame, user=user, item=item, rule=rule, strength=strength)
     if unique.height == 0:
         asked = f" by the rule {rule}" if rule else ""
         raise DataError(
@@ -84,9 +104,42 @@ def check_id_columns(user: str, item: str) -> None:
 
 
 def take_pairs(
-    frame: pl.DataFrame, *, user: str, item: str, rule: Positive | None
+    frame: pl.DataFrame,
+    *,
+    user: str,
+    item: str,
+    rule: Positive | None,
+    strength: Strength | None = None,
 ) -> tuple[pl.DataFrame, ReadReport]:
-    """Return the distinct positive (user, item) pairs, possibly none, and a report."""
+    """Return the distinct positive pairs, possibly none, and a report."""
+    rows, counts = take_rows(frame, user=user, item=item, rule=rule, strength=strength)
+    if strength is None:
+        unique, zero = rows.unique(maintain_order=True), 0
+    else:
+        strength = strength.aged(rows)
+        unique, zero = strength.merge(rows)
+    report = ReadReport(
+        rows=frame.height,
+        interactions=unique.height,
+        users=unique["user"].n_unique(),
+        items=unique["item"].n_unique(),
+        duplicates=rows.height - unique.height - zero,
+        zero_strength=zero,
+        strength="" if strength is None else str(strength),
+        **counts,
+    )
+    return unique, report
+
+
+def take_rows(
+    frame: pl.DataFrame,
+    *,
+    user: str,
+    item: str,
+    rule: Positive | None,
+    strength: Strength | None = None,
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Return the positive rows (user, item, strength and time), and what was left out."""
     is_positive, unclear = (None, []) if rule is None else rule.split(frame)
     ids = pl.DataFrame({"user": as_ids(frame[user]), "item": as_ids(frame[item])})
     problems = [
@@ -94,25 +147,28 @@ def take_pairs(
         (f"{item} is missing", ids["item"].is_null(), item),
         *unclear,
     ]
-    open_rows = pl.Series([True]).new_from_index(0, frame.height)
+    every = pl.Series([True]).new_from_index(0, frame.height)
+    open_rows, refused = _refuse(frame, every, problems)
+    taken = open_rows if is_positive is None else open_rows & is_positive
+    not_positive = int(open_rows.sum()) - int(taken.sum())
+    if strength is not None:
+        need_columns(frame, strength.columns, "the strength of interactions")
+        read, problems = strength.read(frame)
+        taken, more = _refuse(frame, taken, problems)
+        ids, refused = ids.hstack(read), [*refused, *more]
+    return ids.filter(taken), {"not_positive": not_positive, "refused": tuple(refused)}
+
+
+def _refuse(
+    frame: pl.DataFrame, open_rows: pl.Series, problems: Problems
+) -> tuple[pl.Series, list[Refusal]]:
+    """Return the rows without a problem, and a refusal for each of the others."""
     refused = []
     for reason, mask, column in problems:
         if (bad := mask & open_rows).any():
             refused.append(_refusal(reason, frame, bad, column))
-            open_rows &= ~bad
-    taken = open_rows if is_positive is None else open_rows & is_positive
-    pairs = ids.filter(taken)
-    unique = pairs.unique(maintain_order=True)
-    report = ReadReport(
-        rows=frame.height,
-        interactions=unique.height,
-        users=unique["user"].n_unique(),
-        items=unique["item"].n_unique(),
-        duplicates=pairs.height - unique.height,
-        not_positive=int(open_rows.sum()) - pairs.height,
-        refused=tuple(refused),
-    )
-    return unique, report
+            open_rows = open_rows & ~bad
+    return open_rows, refused
 
 
 def check_items(

@@ -6,7 +6,6 @@ user are in one partition. `survey` checks this in one pass that keeps only coun
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,12 +16,13 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.files import EXAMPLES, few, first_line, need_columns
-from teaser.data.reading.interactions import ReadReport, Refusal, check_id_columns, take_pairs
+from teaser.data.reading.files import EXAMPLES
+from teaser.data.reading.interactions import ReadReport, Refusal, check_id_columns
+from teaser.data.reading.part import Part, PartSize, PartSurvey, Reader
 from teaser.data.reading.positive import Positive
-from teaser.data.reading.remote import file_size, is_url, list_parts, read_columns
-from teaser.data.sparse_matrix import binary_matrix
-from teaser.errors import DataError, ParameterError, TableError
+from teaser.data.reading.remote import is_url, list_parts
+from teaser.data.reading.strength import Strength
+from teaser.errors import DataError, ParameterError
 
 T = TypeVar("T")
 _RANGES = 64
@@ -31,45 +31,7 @@ _RANGES = 64
 class Run(Protocol):
     """Calls a function with the name and source of each part; results keep the order of parts."""
 
-    def __call__(
-        self, function: Callable[[str, Any], T], parts: Sequence["Part"]
-    ) -> Iterator[T]: ...
-
-
-@dataclass(frozen=True)
-class Part:
-    """One partition: its name in messages, and the path, URL or delayed table to read."""
-
-    name: str
-    source: Any = field(repr=False)
-
-
-@dataclass(frozen=True)
-class PartSize:
-    """The size of one part in the survey; a later read checks that it is unchanged."""
-
-    rows: int
-    users: int
-    interactions: int
-    bytes: int
-
-    @classmethod
-    def of(cls, report: ReadReport, source: Any) -> Self:
-        """Return the sizes of a part that was just read."""
-        return cls(report.rows, report.users, report.interactions, file_size(source))
-
-
-@dataclass(frozen=True, eq=False)
-class PartSurvey:
-    """Counts of one part, small enough to be sent over a network."""
-
-    name: str
-    report: ReadReport
-    size: PartSize
-    types: tuple[str, str]
-    chosen: pl.DataFrame
-    user_hashes: NDArray[np.uint64]
-    squares: float
+    def __call__(self, function: Callable[[str, Any], T], parts: Sequence[Part]) -> Iterator[T]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,63 +42,6 @@ class Survey:
     sizes: tuple[PartSize, ...]
     chosen: pl.DataFrame
     squares: float
-
-
-@dataclass(frozen=True)
-class Reader:
-    """Which columns of a part are read, and which rows count."""
-
-    user: str
-    item: str
-    positive: Positive | None
-
-    def pairs(self, name: str, source: Any) -> tuple[pl.DataFrame, ReadReport]:
-        """Return the distinct positive pairs of a part, and a report of its rows."""
-        with _named(name):
-            columns = [self.user, self.item]
-            columns += [term[0] for term in self.positive.terms] if self.positive else []
-            frame = read_columns(source, list(dict.fromkeys(columns)))
-            need_columns(frame, columns, "the interactions")
-            return take_pairs(frame, user=self.user, item=self.item, rule=self.positive)
-
-    def survey(self, name: str, source: Any) -> PartSurvey:
-        """Return the counts of a part."""
-        pairs, report = self.pairs(name, source)
-        lengths = pairs.group_by("user").len()
-        return PartSurvey(
-            name=name,
-            report=report,
-            size=PartSize.of(report, source),
-            types=(str(pairs["user"].dtype), str(pairs["item"].dtype)),
-            chosen=pairs.group_by("item", maintain_order=True).len("count"),
-            user_hashes=np.sort(lengths["user"].hash(0).to_numpy()),
-            squares=float((lengths["len"].cast(pl.Float64) ** 2).sum()),
-        )
-
-    def user_of(self, user_hash: int, name: str, source: Any) -> int | str:
-        """Return the user of a part whose id has this hash."""
-        users = self.pairs(name, source)[0]["user"]
-        found: int | str = users.filter(users.hash(0) == user_hash)[0]
-        return found
-
-    def matrix(self, ids: pl.Series, size: PartSize, name: str, source: Any) -> sp.csr_array:
-        """Return a part as users x items, or raise if it changed since the survey."""
-        pairs, report = self.pairs(name, source)
-        found = PartSize.of(report, source)
-        if found != size:
-            raise DataError(
-                f"{name} has changed since the data set was prepared: now {_counts(found)}, "
-                f"before {_counts(size)}. Prepare the data set again."
-            )
-        pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
-        X = interaction_matrix(pairs, pairs["user"].unique(maintain_order=True), ids)
-        if X.nnz != pairs.height:
-            unknown = pairs.filter(~pl.col("item").is_in(ids.implode()))["item"]
-            raise DataError(
-                f"{name} has {unknown.n_unique():,} items that are not in the data set, such as "
-                f"{few(unknown)}. Prepare the data set again."
-            )
-        return X
 
 
 @dataclass(frozen=True)
@@ -164,6 +69,7 @@ class Partitions:
         user: str = "user_id",
         item: str = "item_id",
         positive: str | Positive | None = None,
+        strength: Strength | None = None,
     ) -> Self:
         """List the parts of a folder, a URL such as `s3://bucket/folder`, or a collection.
 
@@ -176,9 +82,11 @@ class Partitions:
             The columns of the ids.
         positive
             Which interactions count, such as `"rating >= 4"`.
+        strength
+            How strong an interaction is; 1 if not given.
         """
         check_id_columns(user, item)
-        reader = Reader(user, item, Positive.of(positive))
+        reader = Reader(user, item, Positive.of(positive), strength)
         if hasattr(source, "to_delayed"):
             delayed = enumerate(np.ravel(source.to_delayed()))
             named = (Part(f"Partition {k} of the Dask collection", d) for k, d in delayed)
@@ -188,6 +96,19 @@ class Partitions:
         if not parts or len({part.name for part in parts}) < len(parts):
             raise ParameterError("Give at least one partition, and each of them once.")
         return cls(parts, reader)
+
+    def dated(self, run: Run | None = None) -> "Partitions":
+        """Return the parts with the newest time of all, which decay needs; this reads them once.
+
+        Without a half-life nothing is read.
+        """
+        strength = self.reader.strength
+        if strength is None or strength.half_life is None:
+            return self
+        newest = max((run or run_here)(self.reader.newest, self.parts))
+        # No row counts if there is none: the survey says so.
+        known = strength.at(newest) if newest > -np.inf else strength
+        return replace(self, reader=replace(self.reader, strength=known))
 
     def survey(self, run: Run | None = None) -> Survey:
         """Read every part once, check that they agree, and return their counts.
@@ -260,6 +181,11 @@ class Interactions:
         return sum(size.interactions for size in self.sizes)
 
     @property
+    def is_binary(self) -> bool:
+        """Whether every interaction has strength 1."""
+        return self.partitions.reader.strength is None
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """The parts, in order."""
         return self.partitions.parts
@@ -276,13 +202,14 @@ class Interactions:
                 "A data set of a Dask collection cannot be saved. Write the collection as parquet "
                 "files, and prepare the data set from these."
             )
-        rule = self.partitions.reader.positive
+        rule, strength = self.partitions.reader.positive, self.partitions.reader.strength
         return {
             "parts": [part.source for part in self.parts],
             "sizes": [list(astuple(size)) for size in self.sizes],
             "user": self.partitions.reader.user,
             "item": self.partitions.reader.item,
             "positive": None if rule is None else [list(term) for term in rule.terms],
+            "strength": None if strength is None else strength.settings(),
             "squares": self.squares,
         }
 
@@ -291,7 +218,9 @@ class Interactions:
         """Return the interactions that `settings` described."""
         terms = settings["positive"]
         rule = None if terms is None else Positive(tuple((c, s, v) for c, s, v in terms))
-        reader = Reader(settings["user"], settings["item"], rule)
+        how = settings.get("strength")  # earlier versions had none
+        strength = None if how is None else Strength(**how)
+        reader = Reader(settings["user"], settings["item"], rule, strength)
         parts = tuple(Part(source, source) for source in settings["parts"])
         sizes = tuple(PartSize(*size) for size in settings["sizes"])
         if len(parts) != len(sizes) or len(counts) != len(ids):
@@ -315,33 +244,6 @@ def run_here(function: Callable[[str, Any], T], parts: Sequence[Part]) -> Iterat
         if not isinstance(part.source, str):
             raise ParameterError(f"{part.name} can only be read by a cluster. Pass its cluster.")
         yield function(part.name, part.source)
-
-
-def interaction_matrix(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) -> sp.csr_array:
-    """Return the binary users x items matrix of the pairs."""
-    rows = users.to_frame("user").with_row_index("row")
-    columns = items.to_frame("item").with_row_index("column")
-    placed = pairs.join(rows, on="user").join(columns, on="item")
-    return binary_matrix(placed["row"], placed["column"], (len(users), len(items)))
-
-
-@contextmanager
-def _named(name: str) -> Iterator[None]:
-    """Put the name of a part before the text of its errors."""
-    try:
-        yield
-    except DataError as error:
-        raise type(error)(f"{name}: {error}") from error
-    except FileNotFoundError as error:
-        raise TableError(
-            f"{name} is missing. Restore it, or prepare the data set again."
-        ) from error
-    except MemoryError as error:
-        raise MemoryError(f"{name} does not fit into memory. Write smaller partitions.") from error
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise TableError(
-            f"{name} could not be read: {first_line(error)}. Write this partition again."
-        ) from error
 
 
 def _checked_types(surveys: Iterable[PartSurvey]) -> Iterator[PartSurvey]:
@@ -400,6 +302,8 @@ def _together(found: Sequence[PartSurvey], n_items: int) -> ReadReport:
         items=n_items,
         duplicates=sum(r.duplicates for r in reports),
         not_positive=sum(r.not_positive for r in reports),
+        zero_strength=sum(r.zero_strength for r in reports),
+        strength=reports[0].strength,
         refused=tuple(refused.values()),
     )
 
@@ -411,13 +315,6 @@ def _absolute(path: Any) -> str:
             f"{type(path).__name__}."
         )
     return str(path) if is_url(path) else os.path.abspath(path)
-
-
-def _counts(size: PartSize) -> str:
-    return (
-        f"{size.rows:,} rows, {size.interactions:,} interactions of {size.users:,} users, "
-        f"{size.bytes:,} bytes"
-    )
 
 
 def _no_matrix() -> DataError:

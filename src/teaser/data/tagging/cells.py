@@ -80,8 +80,11 @@ def as_years(column: pl.Series) -> pl.Series:
         return column.dt.year().cast(pl.Int64)
     numbers = as_numbers(column)
     if not column.dtype.is_numeric() and column.dtype != pl.Boolean:
-        found = column.cast(pl.String).str.extract(r"\b(\d{4})\b").cast(pl.Float64)
-        numbers = pl.select(pl.coalesce(pl.lit(numbers), pl.lit(found))).to_series()
+        texts = column.cast(pl.String)
+        # The year of "2001: A Space Odyssey (1968)" is the one in brackets at the end.
+        patterns = (r"\((\d{4})\)\s*$", r"\b(\d{4})\b")
+        found = (texts.str.extract(pattern).cast(pl.Float64) for pattern in patterns)
+        numbers = pl.select(pl.coalesce(pl.lit(numbers), *map(pl.lit, found))).to_series()
     numbers = numbers.set((numbers.abs() > 9999).fill_null(False), None)
     return numbers.floor().cast(pl.Int64)
 

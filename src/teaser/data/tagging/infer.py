@@ -6,35 +6,105 @@ from typing import Any
 
 import polars as pl
 
+from teaser.data.tagging.attention import (
+    MAX_CORRELATION,
+    names_attention,
+    rank_correlation,
+    snake_case,
+)
+from teaser.data.tagging.cells import as_numbers, as_years
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Rules, Text, Year
 from teaser.errors import RuleError
 
+_SUBJECTS = (
+    "album", "anime", "app", "article", "book", "course", "event", "film", "game", "item",
+    "movie", "product", "recipe", "show", "song", "track", "video",
+)  # fmt: skip
 _ROLE_NAMES = {
-    "title": ("title", "name", "original_title", "label"),
+    "title": (
+        *("title", "name", "original_title", "label"),
+        *(f"{subject}_{word}" for word in ("title", "name") for subject in _SUBJECTS),
+    ),
     "description": ("description", "summary", "plot", "abstract", "overview", "text"),
-    "picture": ("picture", "image", "image_url", "poster", "photo", "thumbnail", "small_image_url"),
+    "picture": (
+        *("picture", "image", "image_url", "poster", "photo", "thumbnail", "small_image_url"),
+        *("image_url_l", "image_url_m", "image_url_s", "picture_url", "poster_url", "photo_url"),
+        *("thumbnail_url", "cover_url", "img_url"),
+    ),
     "link": ("link", "url", "website", "href"),
     "date": ("date", "start", "start_date", "release_date", "published", "day"),
 }
 _SEPARATORS = ("|", ";", ", ", ",")
 _COORDINATES = ("latitude", "longitude", "lat", "lon", "lng")
+# From so many items on, a tag needs so many of them.
+_MIN_ITEMS = ((30_000, 10), (3_000, 5), (300, 3), (30, 2), (0, 1))
+_MOSTLY = 0.8
+_POPULARITY = "the model learns popularity by itself"
 
 
-def infer_rules(items: pl.DataFrame, *, item: str) -> Rules:
-    """Return rules for the columns that can become tags, roles, and why others are skipped."""
+def infer_rules(items: pl.DataFrame, *, item: str, counts: pl.Series | None = None) -> Rules:
+    """Return rules for the columns that can become tags, roles, and why others are skipped.
+
+    Parameters
+    ----------
+    items
+        The metadata, one row an item.
+    item
+        The column of the ids.
+    counts
+        How many users chose each item, in the order of the rows; numbers that strongly
+        rank-correlate with it are popularity, and skipped.
+    """
     roles = infer_roles(items, item=item)
-    min_items = 3 if items.height >= 300 else 2 if items.height >= 30 else 1
+    min_items = next(least for height, least in _MIN_ITEMS if items.height >= height)
     rules: list[Rule] = []
     skipped: dict[str, str] = {}
     for column in items.columns:
         if column == item:
             continue
         guess = _guess(items[column], [r for r, c in roles.items() if c == column], min_items)
+        if _is_of_numbers(guess, items[column]) and counts is not None:
+            found = rank_correlation(as_numbers(items[column]), counts)
+            if abs(found) > MAX_CORRELATION:
+                guess = (
+                    "it goes with how often items are chosen (rank correlation "
+                    f"{found:+.2f}), and {_POPULARITY}"
+                )
         if isinstance(guess, Rule):
             rules.append(guess if "=" not in column else replace(guess, feature=_plain(column)))
         else:
             skipped[column] = guess
+    in_title = _year_in_title(items, roles.get("title"), rules, min_items)
+    if in_title is not None:
+        rules.append(in_title)
+        del skipped[roles["title"]]
     return Rules(tuple(rules), roles, skipped)
+
+
+def _is_of_numbers(guess: Rule | str, column: pl.Series) -> bool:
+    is_number = isinstance(guess, Category) and column.dtype.is_numeric()
+    return isinstance(guess, Number) or is_number
+
+
+def _year_in_title(
+    items: pl.DataFrame, title: str | None, rules: list[Rule], min_items: int
+) -> Rule | None:
+    """Return a rule for years as in "Toy Story (1995)", unless a column has the year."""
+    if title is None or any(isinstance(rule, Year) for rule in rules):
+        return None
+    filled = items[title].drop_nulls()
+    if any(rule.name == "year" for rule in rules) or _mean(_ends_with_year(filled)) <= _MOSTLY:
+        return None
+    return _year_rule(title, as_years(filled), min_items, feature="year")
+
+
+def _ends_with_year(texts: pl.Series) -> pl.Series:
+    return texts.str.contains(r"\((1\d{3}|20\d\d)\)\s*$")
+
+
+def _year_rule(name: str, years: pl.Series, min_items: int, *, feature: str = "") -> Year:
+    width = 1 if years.n_unique() <= 150 else 10
+    return Year(name, width=width, min_items=min_items, feature=feature)
 
 
 def need_rules(rules: Rules, what: str) -> None:
@@ -49,7 +119,7 @@ def need_rules(rules: Rules, what: str) -> None:
 
 def infer_roles(items: pl.DataFrame, *, item: str) -> dict[str, str]:
     """Return the columns of title, description, picture, link and date, by their names."""
-    lower = {c.lower(): c for c in items.columns if c != item}
+    lower = {snake_case(c): c for c in reversed(items.columns) if c != item}
     roles = {}
     for role, names in _ROLE_NAMES.items():
         found = next((lower[name] for name in names if name in lower), None)
@@ -66,7 +136,7 @@ def infer_roles(items: pl.DataFrame, *, item: str) -> dict[str, str]:
 def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
     """Return a rule for one column, or the reason for skipping it."""
     if column.name.strip().lower() == "popularity":
-        return "the model learns popularity by itself"
+        return _POPULARITY
     filled = column.drop_nulls()
     if not _plain(column.name):
         return "it has no name"
@@ -84,7 +154,7 @@ def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration, pl.Time):
         return f"its type is {column.dtype}"
     if column.dtype == pl.Boolean:
-        return Category(column.name)
+        return Category(column.name, prefix=_prefix(column.name))
     if column.dtype.is_numeric():
         return _guess_number(column.name, filled, min_items)
     if column.dtype.is_temporal():
@@ -96,19 +166,36 @@ def _plain(name: str) -> str:
     return " ".join(name.replace("=", " ").split())
 
 
+def _prefix(name: str) -> str:
+    """Return the words before a value that says nothing by itself, such as 4 or yes."""
+    return _plain(name.replace("_", " "))
+
+
 def _guess_number(name: str, filled: pl.Series, min_items: int) -> Rule | str:
     distinct = filled.n_unique()
     if name.lower() in _COORDINATES:
         return "it is a coordinate"
     if distinct == 1:
         return "every item has the same value"
-    if "year" in name.lower() and _mean(filled.is_between(1000, 2200)) > 0.8:
-        return Year(name, width=1 if distinct <= 150 else 10, min_items=min_items)
-    if re.search(r"(^|_)(id|isbn\d*|asin|code)$", name.lower()):
+    if "year" in name.lower() and _mean(filled.is_between(1000, 2200)) > _MOSTLY:
+        return _year_rule(name, filled, min_items)
+    if re.search(r"(^|_)(id|isbn(_?\d+)?|asin|code)$", snake_case(name)):
         return "it looks like an identifier"
+    if names_attention(name):
+        return f"it counts attention, and {_POPULARITY}"
+    if _numbers_the_items(filled):
+        return "it numbers the items"
     if distinct <= 12:
-        return Category(name, min_items=min_items)
-    return Number(name, bins=10, min_items=min_items)
+        return Category(name, min_items=min_items, prefix=_prefix(name))
+    return Number(name, bins=10, min_items=min_items, prefix=_prefix(name))
+
+
+def _numbers_the_items(filled: pl.Series) -> bool:
+    """Whether the numbers are consecutive whole numbers, each once."""
+    if not filled.dtype.is_integer() or len(filled) <= 20 or filled.n_unique() < len(filled):
+        return False
+    first, last = int(filled.to_numpy().min()), int(filled.to_numpy().max())
+    return last - first + 1 == len(filled)
 
 
 def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
@@ -117,10 +204,13 @@ def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
         return _guess_number(name, numbers, min_items)
     distinct = filled.n_unique()
     words = _mean(filled.str.count_matches(r"\S+"))
-    if filled.str.contains(r"^(https?://|data:|<svg)").all():
+    if _mean(filled.str.contains(r"^(https?://|data:|<svg)")) > _MOSTLY:
         return "it has links or pictures"
     if filled.str.contains(r"^\d{4}-\d{2}-\d{2}").all():
         return Year(name, min_items=min_items)
+    years = as_years(filled) if "year" in name.lower() else None
+    if years is not None and _mean(years.is_between(1000, 2200).fill_null(False)) > _MOSTLY:
+        return _year_rule(name, years, min_items)
     separator = _separator(filled)
     if separator:
         return ListOf(name, separator=separator, min_items=min_items)

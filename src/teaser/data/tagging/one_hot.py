@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +32,8 @@ class TagReport:
         By column: how many cells are no number or year, and the first of them.
     items_without_tags
         Items without any tag: only popularity can recommend them.
+    warnings
+        Sentences about tags that say little, such as near-equal tags.
     """
 
     tags: Mapping[str, int] = field(default_factory=dict)
@@ -40,6 +42,7 @@ class TagReport:
     without_items: Mapping[str, int] = field(default_factory=dict)
     unreadable: Mapping[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
     items_without_tags: int = 0
+    warnings: tuple[str, ...] = ()
 
     def lines(self, *, tags: str = "tags", items: str = "items") -> list[str]:
         """Return the report as sentences; `tags` and `items` are the words for both."""
@@ -57,13 +60,19 @@ class TagReport:
                 f"{', '.join(examples)}"
             )
         out.append(f"{self.items_without_tags:,} {items} have no tag")
-        return out
+        return [*out, *(f"warning: {warning}" for warning in self.warnings)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain values, in the form of earlier versions where it can be."""
+        raw = asdict(self)
+        return raw if self.warnings else {k: v for k, v in raw.items() if k != "warnings"}
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Self:
-        """Return the report that `dataclasses.asdict` made plain values of."""
+        """Return the report that `as_dict` made plain values of."""
         cells = {column: (n, tuple(few)) for column, (n, few) in raw["unreadable"].items()}
-        return cls(**{**raw, "unreadable": cells})
+        warnings = tuple(raw.get("warnings", ()))  # earlier versions had none
+        return cls(**{**raw, "unreadable": cells, "warnings": warnings})
 
 
 def _listed(counts: Mapping[str, int]) -> str:
@@ -80,8 +89,10 @@ class OneHotTags:
     report: TagReport
 
 
-def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> OneHotTags:
-    """Turn the columns of `items` into tags by `rules`.
+def build_tags(
+    items: pl.DataFrame, rules: Sequence[Rule], *, allow_none: bool = False
+) -> OneHotTags:
+    """Turn the columns of `items` into tags by `rules`; no tag is an error unless allowed.
 
     The rules in the result are resolved: they contain what was learned from this table, such as
     the edges of quantile bins, so that `encode_tags` reads new items in the same way.
@@ -112,7 +123,7 @@ def build_tags(items: pl.DataFrame, rules: Sequence[Rule]) -> OneHotTags:
         unreadable=_unreadable(items, resolved),
         items_without_tags=int((np.diff(S.indptr) == 0).sum()),
     )
-    if not tags:
+    if not tags and not allow_none:
         raise RuleError(
             f"No tag is left: {'; '.join(report.lines())}. "
             "Lower min_items, widen the shares of text rules, or add rules for other columns."

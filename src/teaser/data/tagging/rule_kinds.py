@@ -101,12 +101,21 @@ class Rule:
 
 @dataclass(frozen=True)
 class Category(Rule):
-    """One value a cell, unchanged; numbers and booleans become words."""
+    """One value a cell, unchanged; numbers and booleans become words.
+
+    Parameters
+    ----------
+    prefix
+        Words before each value, such as "players" for "players 4".
+    """
 
     kind: ClassVar[str] = "category"
+    prefix: str = field(default="", kw_only=True)
 
     def values(self, items: pl.DataFrame) -> pl.Series:
-        return _one_value(cells.as_text(self._cells(items)))
+        words = cells.as_text(self._cells(items))
+        empty = words.str.strip_chars() == ""
+        return _one_value((f"{self.prefix} " + words).set(empty, None) if self.prefix else words)
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,8 @@ class Number(Rule):
         Names for the bins, one more than `edges`; made from the edges unless given.
     unit
         A word after each number in the labels.
+    prefix
+        Words before each label, such as "pages" for "pages 200 to 300".
     """
 
     kind: ClassVar[str] = "number"
@@ -142,6 +153,7 @@ class Number(Rule):
     edges: tuple[float, ...] = field(default=(), kw_only=True)
     labels: tuple[str, ...] = field(default=(), kw_only=True)
     unit: str = field(default="", kw_only=True)
+    prefix: str = field(default="", kw_only=True)
 
     def check(self) -> None:
         super().check()
@@ -168,7 +180,8 @@ class Number(Rule):
         return replace(self, edges=cells.quantile_edges(numbers, self.bins))
 
     def declared(self) -> tuple[str, ...]:
-        return self.labels or cells.bin_labels(self.edges, self.unit)
+        labels = self.labels or cells.bin_labels(self.edges, self.unit)
+        return tuple(f"{self.prefix} {label}" for label in labels) if self.prefix else labels
 
     def values(self, items: pl.DataFrame) -> pl.Series:
         numbers = cells.as_numbers(self._cells(items))
@@ -303,6 +316,7 @@ _WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
         lambda value: _is(value, tuple) and all(_is(v, str) and v.strip() for v in value),
     ),
     "unit": ("a word", lambda value: _is(value, str)),
+    "prefix": ("a word", lambda value: _is(value, str)),
     "width": ("a whole number from 1", _is_count),
     "min_share": ("a number", _is_number),
     "max_share": ("a number", _is_number),

@@ -78,26 +78,31 @@ def nearest_neighbours(X: sp.csr_array, counts: Array, k: int) -> sp.csr_array:
     X = sp.csr_array(X, dtype=np.float64)
     Xt = X.T.tocsr()
     n_items = X.shape[1]
+    # The squared length of each column: the number of users, where no interaction has a strength.
+    squares = np.bincount(X.indices, weights=np.square(X.data), minlength=n_items)
     width = max(1, _CELLS // max(1, n_items))
     found: list[tuple[Array, Array]] = []
     for first in range(0, n_items, width):
-        # Rows of X'X: how many users chose both items.
+        # Rows of X'X: how many users chose both items, by their strengths.
         both = sp.csr_array(Xt[first : first + width] @ X)
         for row in range(both.shape[0]):
             part = slice(both.indptr[row], both.indptr[row + 1])
-            found.append(_nearest(first + row, both.indices[part], both.data[part], counts, k))
+            pairs = both.indices[part], both.data[part]
+            found.append(_nearest(first + row, *pairs, squares, counts, k))
     starts = np.cumsum([0, *(len(places) for places, _ in found)])
     places = np.concatenate([np.zeros(0, np.int64), *(places for places, _ in found)])
     values = np.concatenate([np.zeros(0), *(values for _, values in found)])
     return sp.csr_array((values, places, starts), shape=(n_items, n_items))
 
 
-def _nearest(item: int, places: Array, both: Array, counts: Array, k: int) -> tuple[Array, Array]:
+def _nearest(
+    item: int, places: Array, both: Array, squares: Array, counts: Array, k: int
+) -> tuple[Array, Array]:
     """Return the positions and cosines of the k nearest of some items, in order of position."""
     others = places != item
     places, both = places[others].astype(np.int64), both[others]
     # One root of one product, so that equal counts give equal cosines to the last bit.
-    cosines = both / np.sqrt(counts[places].astype(np.float64) * counts[item])
+    cosines = both / np.sqrt(squares[places] * squares[item])
     if len(places) > k:
         # All that tie with the k-th nearest are kept here, for popularity to decide.
         least = np.partition(cosines, len(cosines) - k)[len(cosines) - k]

@@ -31,7 +31,7 @@ class WMF(Model):
         sum_ui c_ui (x_ui - u_u v_i)^2 + l2 (|U|^2 + |V|^2),    c_ui = 1 + alpha x_ui
 
     The factors of an unseen user are the least-squares solution for the history, with the items'
-    factors fixed.
+    factors fixed. Strengths of interactions are not used: x_ui is 1 for each of them.
 
     Parameters
     ----------
@@ -99,8 +99,10 @@ class WMF(Model):
     def _learn(self, X: sp.csr_array) -> Array:
         """Return the item factors that `implicit` finds."""
         als, threads = _need("implicit.cpu.als"), _need("threadpoolctl")
-        # implicit reads stored values as c_ui, and takes 1 where none is stored.
-        weighted = sp.csr_matrix(X.astype(np.float32) * np.float32(1 + self.alpha))
+        # implicit reads stored values as c_ui, and takes 1 where none is stored. A history counts
+        # its items alike, and so does the fit: strengths are not used.
+        weights = np.full(X.nnz, 1 + self.alpha, np.float32)
+        weighted = sp.csr_matrix((weights, X.indices, X.indptr), shape=X.shape)
         # implicit solves users in parallel; BLAS threads below that would compete for the cores.
         with threads.threadpool_limits(1, "blas"):
             learner = als.AlternatingLeastSquares(
