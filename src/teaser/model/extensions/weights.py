@@ -56,4 +56,4 @@ class Weights:
         return column_weights(item_counts, self.item_power)
 
 
-PLAIN = Weights(user_power=0.0, ridge_power=0.0)
+PLAIN = Weights(user_power=0.0, ridge_power=0.0, popularity_scale=1.0)
