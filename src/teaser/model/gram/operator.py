@@ -301,7 +301,7 @@ class ContentGram:
         own, content = gram_rows(self.gram, first, last), self.S[first:last] @ self.St
         if not is_sparse(own):
             return own + self.weight * content.toarray()
-        return sorted_rows(own + self.weight * content, self.dtype)
+        return sorted_rows(own + content * self.weight, self.dtype)
 
     def diagonal(self) -> NDArray[Any]:
         """Return the diagonal of the sum."""
