@@ -3,7 +3,7 @@
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -100,24 +100,7 @@ def fit(
         If no recipe fits into the memory of this machine.
     """
     plan = make_plan(dataset, recipe=recipe, rng=rng, **given)
-    report = callback or (lambda _what, _share: None)
-    if previous is None and start is not None:
-        previous = start.groups_
-    if plan.split is None:
-        model, found = plan.model(), plan.stated
-    else:
-        search = _Search(plan, report, previous)
-        model, found, start = search.run(start)
-    report(f"fitting {found.chosen} to all users", plan.done)
-
-    def residual(iteration: int, size: float) -> None:
-        said = f"fitting {found.chosen} to all users: iteration {iteration}, residual {size:.1e}"
-        report(said, plan.done)
-
-    model.fit(dataset, start=start, previous=previous, callback=residual)
-    model.recipe_ = found
-    report("done", 1.0)
-    return model
+    return run_plan(plan, start=start, previous=previous, callback=callback)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +179,33 @@ def make_plan(
         own = default_parameters(chosen, mean_count, given) if own is None else own
         return Plan(dataset, given, {chosen: [own]}, Recipe((), chosen, why))
     return _plan_search(dataset, name, given, mean_count, able)
+
+
+def run_plan(
+    plan: Plan,
+    *,
+    start: Teaser | None = None,
+    previous: Groups | None = None,
+    callback: Progress | None = None,
+) -> Teaser:
+    """Return the model of a plan, fitted; for the parameters see `fit`."""
+    report = callback or (lambda _what, _share: None)
+    if previous is None and start is not None:
+        previous = start.groups_
+    if plan.split is None:
+        model, found = plan.model(), plan.stated
+    else:
+        model, found, start = _Search(plan, report, previous).run(start)
+    said = f"fitting {found.chosen} to all users"
+    report(said, plan.done)
+
+    def residual(iteration: int, size: float) -> None:
+        report(f"{said}: iteration {iteration}, residual {size:.1e}", plan.done)
+
+    model.fit(plan.dataset, start=start, previous=previous, callback=residual)
+    model.recipe_ = found
+    report("done", 1.0)
+    return model
 
 
 def _check_given(dataset: Dataset, name: str, given: dict[str, Any]) -> None:
@@ -415,9 +425,3 @@ def _compared(trial: Trial, highest: float | None) -> Trial:
     if not highest or trial.ndcg is None:
         return trial
     return replace(trial, share=trial.ndcg / highest)
-
-
-def parts_of(trials: Iterable[Trial]) -> list[str]:
-    """Return the parts of scores that any of the trials has."""
-    found = dict.fromkeys(part for t in trials for part, share in t.parts.items() if share > 0)
-    return list(found)
