@@ -49,6 +49,7 @@ def evaluate(
     with _bars() as progress:
         results = run_study(plan, data=data, out=place, quick=quick, progress=progress)
     _show_models(results)
+    _show_parts(results)
     _show_simulations(results.simulations)
     name = f"{plan.name}-quick" if quick else plan.name
     _say(f"{results.seconds:.0f} s; results in {place / name}.json")
@@ -173,13 +174,25 @@ def _show_models(results: "StudyResults") -> None:
     table.add_column("model")
     for metric in metrics:
         table.add_column(METRIC_TITLES[metric], justify="right")
-    parts = ("general", "declared", "discovered", "viewed")
-    for name in (*parts, "fit"):
-        table.add_column(name, justify="right")
+    table.add_column("fit", justify="right")
     for model in results.models:
         values = [_format_summary(model.value(metric)) for metric in metrics]
-        shares = [_percent(model.shares.get(part)) for part in parts]
-        table.add_row(model.name, *values, *shares, f"{model.fit.seconds:.1f} s")
+        table.add_row(model.name, *values, f"{model.fit.seconds:.1f} s")
+    out.print(table)
+
+
+def _show_parts(results: "StudyResults") -> None:
+    from teaser.explain import PARTS
+
+    models = [model for model in results.models if model.shares]
+    if not models:
+        return
+    table = Table(title="Where scores come from, first 20 of each list", title_justify="left")
+    for name in ("model", *PARTS, "from tags"):
+        table.add_column(name, justify="left" if name == "model" else "right")
+    for model in models:
+        shares = [_percent(model.shares.get(part)) for part in PARTS]
+        table.add_row(model.name, *shares, _percent(model.tag_share))
     out.print(table)
 
 
@@ -221,21 +234,21 @@ def _setting(chosen: "DialSetting") -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None or math.isnan(share) else f"{100 * share:.0f} %"
+    return "" if share is None else f"{100 * share:.0f} %"
 
 
 def _show_simulations(simulations: "Sequence[SimulationResult]") -> None:
     if not simulations:
         return
     table = Table(title="Simulated feedback, nDCG@100", title_justify="left")
-    texts = ("model", "among", "scale")
-    for name in (*texts, "step", "tags", "presses", "after", "gain", "95 % interval"):
+    texts = ("model", "scale", "among")
+    columns = ("step", "tags", "presses", "after", "gain", "95 % interval", "among")
+    for name in ("model", "scale", *columns):
         table.add_column(name, justify="left" if name in texts else "right")
     for each in simulations:
         gain = each.gain["ndcg@100"]
         table.add_row(
             each.model,
-            each.among,
             each.scale,
             f"{each.step:g}",
             str(each.n_tags),
@@ -243,6 +256,7 @@ def _show_simulations(simulations: "Sequence[SimulationResult]") -> None:
             _format_summary(each.metrics["ndcg@100"]),
             f"{gain.mean:+.4f}",
             f"{gain.low:+.4f} to {gain.high:+.4f}",
+            each.among,
         )
     out.print(table)
 

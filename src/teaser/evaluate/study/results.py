@@ -218,7 +218,7 @@ class DialSetting:
     error: float
     tag_share: float
     seconds: float
-    personal_share: float = math.nan
+    personal_share: float | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -41,7 +41,7 @@ def draw_dial(dial: DialResults) -> drawing.Picture:
     axes.set(xlim=(-4, 104), xlabel=f"share of the first {dial.shown} items' scores from tags, %")
     axes.set_ylabel(f"validation {metric}")
     drawing.simplify(axes)
-    drawing.legend_below(figure, [h for h in handles if h is not None], columns=3)
+    drawing.legend_below(figure, [h for h in handles if h is not None], columns=2)
     return drawing.picture(
         figure,
         name=f"{dial.key}-dial",

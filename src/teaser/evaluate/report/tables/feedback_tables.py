@@ -106,6 +106,8 @@ def _without_bold_changes(row: Row) -> Row:
 
 
 def _static_cells(study: ReportedStudy, model: ModelResult) -> tuple[Cell, ...]:
+    if all(simulated.model != model.name for simulated in study.results.simulations):
+        return _EMPTY
     values = (
         replace(value_cell(model.value(m)), beside=study.paper_value(model, m)) for m in METRICS
     )

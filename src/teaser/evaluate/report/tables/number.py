@@ -45,7 +45,7 @@ def format_presses(n_tags: int, strength: int, among: str = "all") -> str:
 
 def format_percent(share: float | None) -> str:
     """Return a share in percent, and nothing where there is none."""
-    return "" if share is None or math.isnan(share) else f"{100 * share:.0f} %"
+    return "" if share is None else f"{100 * share:.0f} %"
 
 
 def parse_value(text: str) -> float:
