@@ -17,7 +17,9 @@ L1, L2, K = 100.0, 1000.0, 1000.0
 MODELS: dict[str, Callable[[], Any]] = {
     "EASE": lambda: EASE(l2_weights=L1 + K),
     "TEASER": lambda: Teaser(l2_weights=L1, l2_encoder=L2),
-    "TEASER + remainder": lambda: Teaser(l2_weights=L1, l2_encoder=L2, remainder=Remainder(l2=K)),
+    "TEASER + remainder": lambda: Teaser(
+        l2_weights=L1, l2_encoder=L2, remainder=Remainder(l2=K, neighbours=None)
+    ),
 }
 
 

@@ -27,7 +27,7 @@ def main() -> None:
         model = Teaser(
             l2_weights=L2_WEIGHTS,
             l2_encoder=L2_ENCODER,
-            remainder=Remainder(l2=L2_REMAINDER, share=share),
+            remainder=Remainder(l2=L2_REMAINDER, neighbours=None, share=share),
         ).fit(parts.training)
         found = evaluate(model, parts.test, metrics=[METRIC], name=f"{share:g}")
         whole = whole or found

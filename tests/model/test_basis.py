@@ -60,14 +60,14 @@ def test_it_is_the_product_of_two_explicit_matrices() -> None:
     M = centring_matrix(D.toarray(), [[0, 1, 2], [3, 4]])
     q = mean @ M / np.linalg.norm(mean @ M)
     assert_allclose(basis.q, q, atol=1e-12)
-    whole = np.column_stack([M - np.outer(M @ q, q), basis.gamma * (M @ q)])
+    whole = np.column_stack([M - np.outer(M @ q, q), basis.omega * (M @ q)])
     assert_allclose(basis.apply(sample), sample @ whole, atol=1e-12)
     for column in range(len(q) + 1):
         assert_allclose(basis.direction(column), whole[:, column], atol=1e-12)
     taken = sample[:, :3] @ D[:, :3].sum(axis=0) + sample[:, 3:5] @ D[:, 3:5].sum(axis=0)
     assert_allclose(basis.offset(sample), taken / 12, atol=1e-12)
     D1 = np.column_stack([D.toarray(), D[:, 3:5].sum(axis=1) == 0])
-    assert_allclose(basis.widen(D).toarray(), np.column_stack([D1, D1 @ q / basis.gamma]))
+    assert_allclose(basis.widen(D).toarray(), np.column_stack([D1, D1 @ q / basis.omega]))
     assert basis.further_tags(TAGS) == (Tag("size", "not stated"), GENERAL)
 
 
@@ -133,18 +133,18 @@ def test_further_items_state_a_value_or_not() -> None:
     rows[1, 1] = 1
     wide = basis.widen(sp.csr_array(rows)).toarray()
     assert wide[:, len(TAGS)].tolist() == [0, 1]
-    assert_allclose(wide[:, -1], wide[:, :-1] @ basis.q / basis.gamma)
+    assert_allclose(wide[:, -1], wide[:, :-1] @ basis.q / basis.omega)
 
 
 def test_where_nothing_is_learned_there_is_no_general_appeal() -> None:
     D, mean, sample = problem()
     basis = find_basis(TAGS, D, 0 * mean, 0 * sample)
     assert not basis.q.any()
-    assert basis.gamma == 1.0
+    assert basis.omega == 1.0
     assert not basis.widen(D).toarray()[:, -1].any()
     few = find_basis(TAGS, D, mean, sample[:0])
-    assert few.gamma == 1.0
-    # Where the scale of nobody is positive, gamma stays 1.
+    assert few.omega == 1.0
+    # Where the scale of nobody is positive, omega stays 1.
     alone = find_basis((POPULARITY,), D[:, [len(TAGS) - 1]], np.ones(1), np.ones((3, 1)))
     assert_allclose(alone.apply(np.full((1, 1), 2.0)), [[0.0, 2.0]])
 
@@ -165,7 +165,7 @@ def test_it_is_packed_and_read_back() -> None:
     assert_array_equal(again.apply(sample), basis.apply(sample))
     assert Basis.unpack({}, {}) is None
     wrong: list[tuple[Any, Any]] = [
-        ({"gamma": 0.0}, {}),
+        ({"omega": 0.0}, {}),
         ({}, {"basis.q": np.full(len(basis.q), np.nan)}),
         ({}, {"basis.group": basis.group[:-1]}),
         ({}, {"basis.group": basis.group - 5}),
@@ -202,7 +202,7 @@ def test_users_of_partitions_are_those_of_the_first_parts(tmp_path: Path) -> Non
     assert found is not None
     assert wanted is not None
     assert_allclose(found.q, wanted.q, atol=1e-6)
-    assert found.gamma == pytest.approx(wanted.gamma, rel=1e-5)
+    assert found.omega == pytest.approx(wanted.omega, rel=1e-5)
 
 
 @pytest.fixture(scope="module")

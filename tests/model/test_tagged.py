@@ -1,5 +1,6 @@
 """Batches, presses and ties of a model with affinities and a decoder."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Dataset, Steering, Tag, Teaser
 from teaser.errors import ParameterError
+from teaser.model import load
+from teaser.profile import POPULARITY
 
 PRESSES = [{"town=Ghent": 3}, None, {"type=film": -2, Tag("labels", "free"): 1}]
 HISTORIES = [["i1", "i5"], [], ["i2"]]
@@ -93,6 +96,23 @@ def test_a_cold_person_sees_what_appeals_to_all(model: Teaser, dataset: Dataset)
     for r in found:
         assert (r.reasons, r.general_share) == ((), 1.0)
         assert r.general == r.score == pytest.approx(0.6 * appeal[int(str(r.item_id)[1:])])
+
+
+def test_a_model_that_was_saved_before_has_no_general_appeal() -> None:
+    model = load(Path(__file__).parents[1] / "saved" / "teaser", Teaser)
+    assert model.tag_table_.basis is None
+    assert model.tags_[-1] == POPULARITY
+    history = ["i1", "i5", "i6"]
+    assert model.profile(history).general == 0.0
+    assert model.profile([]).affinities[POPULARITY] == 0.6
+    for r in model.recommend(history, k=3):
+        said = model.explain(r.item_id, history)
+        assert (r.general, said.general, said.general_share) == (0.0, 0.0, 0.0)
+        assert said.contributions == said.tags
+        assert sum(said.tags.values()) == pytest.approx(r.score)
+    parts = model.score_parts(model._rows([history]))
+    assert not parts["general"].any()
+    assert parts["popularity"].any()
 
 
 def test_where_all_scores_are_equal_popularity_decides(dataset: Dataset) -> None:

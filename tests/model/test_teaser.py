@@ -135,7 +135,7 @@ class TestAddItems:
         )
         said = fresh.explain("n1", ["i2"])
         assert said.score - said.general == pytest.approx(wanted, rel=1e-9)
-        # General appeal follows from the tags: D_i q / gamma.
+        # General appeal follows from the tags: D_i q / omega.
         assert said.general != 0
 
     def test_a_mapping_to_tags_does_the_same(self, fresh: Teaser, dataset: Dataset) -> None:

@@ -5,12 +5,12 @@ ranking as it is:
 
     centre    p1_j = p_j - m_f for the tags j of a feature f with one value an item, where
               m_f = sum over its tags of p_j n_j / n, and n_j of n items carry tag j
-    general   q = mean p1 of the training users / its length,  t = p1.q
-              v = [p1 - t q | gamma t],  decoder [D1 | D1 q / gamma]
+    general   q = mean p1 of the training users / its length
+              v = [p1 - (p1.q) q | omega p1.q],  decoder [D1 | D1 q / omega]
 
 An item that states no value of a centred feature carries the tag "not stated" of it, whose raw
 score is 0, so that centring moves all scores of a user by the same constant. The second step moves
-none: (p1 - t q) D1' + gamma t (D1 q / gamma)' = p1 D1'.
+none: (p1 - (p1.q) q) D1' + omega (p1.q) (D1 q / omega)' = p1 D1'.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,14 +48,14 @@ class Basis:
         n_j / n, the share of the items that carry each learned tag.
     q
         The direction of the average profile (all columns but the last): of length 1, or zero.
-    gamma
+    omega
         The factor of general appeal, by which the average user has 1 on the robust scale.
     """
 
     group: Array
     share: Array
     q: Array
-    gamma: float
+    omega: float
 
     @property
     def n_learned(self) -> int:
@@ -69,9 +69,9 @@ class Basis:
         for v, p in zip(out, raw, strict=True):
             v[: self.n_learned] = p
             v[:-1] -= self._means(p)[self.group]
-            t = v[:-1] @ self.q
-            v[:-1] -= t * self.q
-            v[-1] = self.gamma * t
+            along = v[:-1] @ self.q
+            v[:-1] -= along * self.q
+            v[-1] = self.omega * along
         return out
 
     def offset(self, raw: Array) -> Array:
@@ -80,13 +80,16 @@ class Basis:
 
     def direction(self, column: int) -> Array:
         """Return the c (learned tags) for which p.c is the value of a column."""
-        u = -self.q * self.q[column] if column < len(self.q) else self.gamma * self.q
         if column < len(self.q):
-            u[column] += 1.0
-        # p1.u = p.u - sum_f m_f (the sum of u over the columns of f)
-        sums = np.bincount(self.group + 1, u, minlength=self._n_groups + 1)
+            b = -self.q * self.q[column]
+            b[column] += 1.0
+        else:
+            b = self.omega * self.q
+        # p1.b = p.b - sum_f m_f (the sum of b over the columns of f)
+        sums = np.bincount(self.group + 1, b, minlength=self._n_groups + 1)
         sums[0] = 0.0
-        return np.asarray(u[: self.n_learned] - self.share * sums[self.group + 1][: self.n_learned])
+        known = self.group[: self.n_learned]
+        return np.asarray(b[: self.n_learned] - self.share * sums[known + 1])
 
     def widen(self, D: sp.csr_array) -> sp.csr_array:
         """Return the decoder of all columns, given that of the learned tags (items x tags)."""
@@ -97,7 +100,7 @@ class Basis:
         carried = sp.csr_array((np.ones(D.nnz), D.indices, D.indptr), shape=D.shape) @ belongs
         lacks = carried[:, self.group[self.n_learned :]].toarray() == 0
         D1 = sp.csr_array(sp.hstack([D, sp.csr_array(lacks.astype(np.float64))], format="csr"))
-        general = sp.csr_array((D1 @ self.q / self.gamma).reshape(-1, 1))
+        general = sp.csr_array((D1 @ self.q / self.omega).reshape(-1, 1))
         return sp.csr_array(sp.hstack([D1, general], format="csr"))
 
     def further_tags(self, tags: Sequence[Tag]) -> tuple[Tag, ...]:
@@ -110,7 +113,7 @@ class Basis:
         """Return the arrays to be saved."""
         names = ("group", "share", "q")
         arrays = {f"basis.{name}": np.asarray(getattr(self, name)) for name in names}
-        return Packed({"gamma": self.gamma}, arrays)
+        return Packed({"omega": self.omega}, arrays)
 
     @classmethod
     def unpack(cls, settings: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self | None:
@@ -118,11 +121,11 @@ class Basis:
         if "basis.q" not in arrays:
             return None
         group, share, q = (np.array(arrays[f"basis.{name}"]) for name in ("group", "share", "q"))
-        gamma = float(settings["gamma"])
+        omega = float(settings["omega"])
         sizes_fit = len(share) <= len(q) == len(group) and group.min(initial=-1) >= -1
-        if not sizes_fit or not np.isfinite(q).all() or not 0 < gamma < np.inf:
+        if not sizes_fit or not np.isfinite(q).all() or not 0 < omega < np.inf:
             raise ValueError("its basis is not whole")
-        return cls(group, share, q, gamma)
+        return cls(group, share, q, omega)
 
     @property
     def _n_groups(self) -> int:
@@ -146,7 +149,7 @@ def find_basis(tags: Sequence[Tag], D: sp.csr_array, mean: Array, sample: Array)
     mean
         The mean raw scores of the training users (tags).
     sample
-        The raw scores of some of them (users x tags), for gamma.
+        The raw scores of some of them (users x tags), for omega.
     """
     plain = _centring(tags, D)
     centred = plain.apply(mean[None])[0, :-1]
@@ -154,7 +157,7 @@ def find_basis(tags: Sequence[Tag], D: sp.csr_array, mean: Array, sample: Array)
     if length == 0:
         return plain
     basis = replace(plain, q=centred / length)
-    return replace(basis, gamma=_gamma(basis.apply(sample), len(tags) - 1))
+    return replace(basis, omega=_omega(basis.apply(sample), len(tags) - 1))
 
 
 def sample_users(X: Any) -> tuple[Array, sp.csr_array]:
@@ -198,7 +201,7 @@ def _centring(tags: Sequence[Tag], D: sp.csr_array) -> Basis:
     return Basis(columns, carriers / max(1, n_items), np.zeros(len(columns)), 1.0)
 
 
-def _gamma(values: Array, n_personal: int) -> float:
+def _omega(values: Array, n_personal: int) -> float:
     """Return the factor by which the mean of general appeal / the robust scale is 1."""
     if not n_personal or not len(values):
         return 1.0

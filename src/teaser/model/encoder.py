@@ -10,6 +10,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.sparse_encoder import Encoder, sum_rows
+from teaser.model.gram.blocks import blocks
 from teaser.model.gram.gpu import DeviceScorer
 from teaser.model.tagged import TaggedModel
 
@@ -74,7 +75,9 @@ class EncoderModel(TaggedModel, abstract=True):
         if isinstance(X, Interactions):
             return super().mean_raw(dataset, sample)
         mean = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / max(1, X.shape[0])
-        found: Array = sum_rows(self.encoder_, sp.csr_array(mean.reshape(1, -1)))[0]
+        E, found = self.encoder_, np.zeros(self.encoder_.shape[1])
+        for rows in [slice(None)] if sp.issparse(E) else blocks(E):
+            found += E[rows].astype(np.float64).T @ mean[rows]
         if self.user_rows_ is not None and dataset.Q is not None:
             found = found + self.user_rows_.mean(dataset.Q, np.diff(X.indptr))
         return found

@@ -91,7 +91,8 @@ def test_every_answer_says_what_its_reasons_cover(fitted: Product) -> None:
         said = fitted.explain(r.item_id, history)
         assert said.cover == cover
         ours = [(getattr(s, "tags", ()), s.contribution) for s in said.reasons]
-        assert sorted(ours) == sorted((s.tags, s.contribution) for s in alone.reasons)
+        theirs = [(getattr(s, "tags", ()), s.contribution) for s in alone.reasons]
+        assert sorted(ours) == sorted(theirs)
         assert said.general + sum(said.tags.values()) == pytest.approx(cover.explained)
         assert "part of Teaser" in said.sentences()[-1]
         assert "part of EASE" in said.sentences()[-1]

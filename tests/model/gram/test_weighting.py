@@ -1,5 +1,6 @@
 """Weights of users, rows and columns: their formulas, and the same Gram however it is held."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,27 @@ def test_a_fit_of_partitions_is_that_of_the_data_in_memory(
     assert_allclose(Teaser(gram=gram, **how).fit(parted).encoder_, wanted, atol=1e-9)
     with placed(parted, gram, dtype="float64", memory_limit="1GB", user_power=0.5) as held:
         assert_allclose(Teaser(gram=held, **how).fit(parted).encoder_, wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5])
+def test_strengths_in_partitions_are_those_in_memory(tmp_path: Path, power: float) -> None:
+    interactions, items = small_tables(n_users=80)
+    write_partitions(interactions, tmp_path / "p", parts=3)
+    how: dict[str, Any] = {"rules": RULES, "strength": "rating"}
+    parted = Dataset.from_partitions(tmp_path / "p", items, **how)
+    whole = pl.concat([pl.read_parquet(part.source) for part in parted.X.parts])
+    local = Dataset.from_tables(whole, items, **how)
+    weighted = weigh_users(local.X, power, F64).toarray().astype(float)
+    gram = StreamedGram(parted.X, F64, memory_limit=read_bytes(parted.X), user_power=power)
+    assert_allclose(gram.diagonal(), (weighted**2).sum(axis=0), rtol=1e-12)
+    assert_allclose(
+        count_gram(parted.X, F64, user_power=power).G, weighted.T @ weighted, rtol=1e-11
+    )
+    settings: dict[str, Any] = {"dtype": "float64", "tol": 1e-12, "l2_weights": 50.0}
+    settings |= {"weights": Weights(user_power=power, ridge_power=0.7)}
+    wanted = Teaser(**settings).fit(local).encoder_
+    for held in ("dense", "sparse"):
+        assert_allclose(Teaser(gram=held, **settings).fit(parted).encoder_, wanted, atol=1e-9)
 
 
 def test_a_gram_of_other_weights_is_refused(parted: Dataset) -> None:

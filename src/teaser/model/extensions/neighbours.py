@@ -149,12 +149,13 @@ class Neighbours:
             places = near.indptr[items][:, None] + np.arange(m)
             T = near.indices[places]
             G = self._gather(np.column_stack([T, items]))
-            A, right = G[:, :m, :m], G[:, :m, m].copy()
-            own = right.copy()
+            A, own = G[:, :m, :m].copy(), G[:, :m, m]
+            right = own.copy()
             if explained is not None:
                 right *= np.asarray(1 + explained.beta[items], like=G)[:, None]
                 right -= explained.entries(T, items)
-            A[:, np.arange(m), np.arange(m)] += np.asarray(ridge[T], like=G)
+            k = np.asarray(np.arange(m), like=G)
+            A[:, k, k] += np.asarray(ridge[T], like=G)
             R = _solve_each(A, right)
             values[places] = to_host(R)
             diagonal[items] = to_host((own * R).sum(axis=1))

@@ -100,8 +100,8 @@ class DaskGram:
         return sorted_rows(self._total(_row_block, (first, last)), self.dtype)
 
     def diagonal(self) -> Array:
-        """Return diag(G); without weights it was counted when the data set was made."""
-        if not self.user_power:
+        """Return diag(G); of ones alone it was counted when the data set was made."""
+        if not self.user_power and self.X.is_binary:
             return self.X.item_counts.astype(self.dtype)
         if self._diagonal is None:
             self._diagonal = self._total(_diagonal, None).astype(self.dtype)

@@ -50,10 +50,11 @@ def _nearest_dense(first: int, rows: Array, g: Array, m: int) -> _Rows:
     n = len(g)
     G = rows[:, :n].astype(np.float64)
     scale = np.asarray(g, like=G)
-    own = np.arange(first, first + len(G))
+    place = np.asarray(np.arange(len(G)), like=G)
+    own = first + place
     cosine = np.round(G / np.sqrt(scale[own][:, None] * scale), _DECIMALS)
     cosine[G <= 0] = -1.0
-    cosine[np.arange(len(G)), own] = -1.0
+    cosine[place, own] = -1.0
     keep = cosine >= 0
     if m < n:
         least = np.partition(cosine, n - m, axis=1)[:, n - m, None]

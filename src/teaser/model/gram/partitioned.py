@@ -83,7 +83,7 @@ class StreamedGram:
         self.user_power = user_power
         self._diagonal: NDArray[Any] | None = None
         self._kept: dict[int, SparseGram] = {}
-        self._is_kept = _choose_kept(X, self.limit, value_bytes(self.dtype, user_power))
+        self._is_kept = _choose_kept(X, self.limit, value_bytes(X, self.dtype, user_power))
         self._scratch = _scratch_folder(self, scratch) if not all(self._is_kept) else None
 
     def apply(self, matrix: Matrix) -> NDArray[Any]:
@@ -117,8 +117,8 @@ class StreamedGram:
         return sorted_rows(total, self.dtype)
 
     def diagonal(self) -> NDArray[Any]:
-        """Return diag(G); without weights it was counted when the data set was made."""
-        if not self.user_power:
+        """Return diag(G); of ones alone it was counted when the data set was made."""
+        if not self.user_power and self.X.is_binary:
             return self.X.item_counts.astype(self.dtype)
         if self._diagonal is None:
             parts = (gram.diagonal().astype(np.float64) for gram in self._grams())
@@ -266,7 +266,7 @@ def estimate_partitions(
     name = gram if isinstance(gram, str) else "dense" if isinstance(gram, DenseGram) else "sparse"
     found = estimate(_Sizes.of(X), choose_held(X, name, size), size, tol=tol)
     limit = gram.limit if isinstance(gram, StreamedGram) else _SHARE_OF_MEMORY * memory_of_machine()
-    each = value_bytes(size.dtype, user_power)
+    each = value_bytes(X, size.dtype, user_power)
     everything = sum(kept_bytes(X, k, each) for k in range(len(X.parts))) + read_bytes(X)
     held = min(int(limit), everything)
     if not isinstance(gram, str | StreamedGram):
@@ -305,9 +305,9 @@ def kept_bytes(X: Interactions, k: int, per_value: int = 0) -> int:
     return held + 2 * per_value * size.interactions
 
 
-def value_bytes(dtype: np.dtype[Any], user_power: float) -> int:
-    """Return the bytes of an interaction's value: none where users have no weights."""
-    return dtype.itemsize if user_power else 0
+def value_bytes(X: Interactions, dtype: np.dtype[Any], user_power: float) -> int:
+    """Return the bytes of an interaction's value: none where all of them are ones."""
+    return dtype.itemsize if user_power or not X.is_binary else 0
 
 
 def read_bytes(X: Interactions) -> int:
