@@ -95,17 +95,17 @@ def test_the_number_of_groups_is_items_over_grain_within_bounds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     options = DiscoveredTags(grains=(6, 100, 20))
-    assert options.counts(1000, 1000) == {100: 10, 20: 50, 6: 166}
-    assert list(options.counts(1000, 1000)) == [100, 20, 6]
+    assert options.counts(1000) == {100: 10, 20: 50, 6: 166}
+    assert list(options.counts(1000)) == [100, 20, 6]
     with caplog.at_level(logging.INFO, logger="teaser"):
-        assert options.counts(150, 150) == {20: 7, 6: 25}
-        assert DiscoveredTags(grains=(100, 20, 6), max_groups=40).counts(1000, 1000) == {
+        assert options.counts(150) == {20: 7, 6: 25}
+        assert DiscoveredTags(grains=(100, 20, 6), max_groups=40).counts(1000) == {
             100: 10,
             20: 40,
         }
     assert "grain 100 is left out: 150 items make no two groups" in caplog.text
     assert "grain 6 is left out: a coarser one has 40 groups too" in caplog.text
-    assert options.counts(1000, 60) == {100: 10, 20: 30}
+    assert DiscoveredTags(grains=(1.5,)).counts(60) == {1.5: 30}
 
 
 def test_the_groups_that_made_the_data_are_found(
