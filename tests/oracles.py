@@ -137,3 +137,13 @@ def least_squares(residuals: Callable[[Array], Array], free: Array) -> Array:
     J = np.stack(columns, axis=1)
     out[places] = np.linalg.solve(J.T @ J, -J.T @ zero)
     return out.reshape(free.shape)
+
+
+def slow_nearest(G: Array, m: int) -> list[list[int]]:
+    """The neighbours of each item, every pair one at a time."""
+    out = []
+    for j in range(len(G)):
+        others = [i for i in range(len(G)) if i != j and G[i, j] > 0]
+        cosine = {i: round(G[i, j] / np.sqrt(G[i, i] * G[j, j]), 6) for i in others}
+        out.append(sorted(sorted(others, key=lambda i: (-cosine[i], i))[:m]))
+    return out

@@ -184,9 +184,9 @@ def events_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def remainder_model(dataset: Dataset) -> Teaser:
     """A small model in which viewed items count beside their tags."""
-    return Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0), tol=1e-5).fit(
-        dataset
-    )
+    return Teaser(
+        l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0), tol=1e-5
+    ).fit(dataset)
 
 
 @pytest.fixture(scope="session")

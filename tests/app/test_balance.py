@@ -329,7 +329,9 @@ class TestApi:
         self, client: TestClient, serve: Callable[..., TestClient]
     ) -> None:
         found = client.get(f"{API}/model").json()
-        assert found["remainder"] == {"items": 40, "entries": 40 * 39, "sparse": False}
+        assert found["remainder"] == {
+            "items": 40, "entries": 40 * 39, "sparse": False, "neighbours": None,
+        }  # fmt: skip
         plain = serve().get(f"{API}/model").json()
         assert (plain["remainder"], plain["user_tags"]) == (None, {})
 

@@ -40,7 +40,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def both(shop: Path) -> Path:
     """A model with a remainder, of the shop's data set."""
-    options = ("--remainder-l2", 20, "--remainder-share", 0.95)
+    options = ("--remainder-l2", 20, "--remainder-neighbours", 0, "--remainder-share", 0.95)
     said("fit", shop / "data", "--out", shop / "both", *PENALTIES, *options)
     return shop / "both"
 

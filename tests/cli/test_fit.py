@@ -122,7 +122,7 @@ def test_a_switch_alone_takes_the_defaults(shop: Path, tmp_path: Path) -> None:
 
 
 def test_a_remainder_is_that_of_the_library(shop: Path, both: Path) -> None:
-    remainder = teaser.Remainder(l2=20.0, share=0.95)
+    remainder = teaser.Remainder(l2=20.0, neighbours=None, share=0.95)
     data = Dataset.load(shop / "data")
     wanted = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=remainder).fit(data)
     found = teaser.load(both, Teaser)
@@ -171,8 +171,9 @@ def test_bad_parameters_write_nothing(shop: Path, tmp_path: Path) -> None:
         (("--sparse-density", 0), "sparse.density"),
         (("--decoder-rounds", 0), "decoder.rounds"),
         (("--remainder-l2", 0), "remainder.l2"),
-        (("--remainder", "--gram", "sparse"), "gram='sparse'"),
-        (("--remainder", "--sparse"), "sparse"),
+        (("--remainder-neighbours", 0, "--gram", "sparse"), "gram='sparse'"),
+        (("--remainder-neighbours", 0, "--sparse"), "sparse"),
+        (("--weights-user-power", 3), "weights.user_power"),
     ):
         assert name in refused("fit", shop / "data", "--out", tmp_path / "m", *words)
         assert not (tmp_path / "m").exists()

@@ -152,7 +152,7 @@ def test_bad_questions_are_refused(model: Teaser) -> None:
 
 def test_viewed_items_count_in_what_is_asked_next(dataset: Dataset) -> None:
     """Where the tags say nothing, what is likely is told by the remainder alone."""
-    model = Teaser(remainder=Remainder(l2=20.0)).fit(dataset)
+    model = Teaser(remainder=Remainder(neighbours=None, l2=20.0)).fit(dataset)
     model.encoder_ = np.zeros_like(model.encoder_)
     tastes = np.arange(40)
     likely = _likelihood(model, tastes, ["i3"])

@@ -162,7 +162,9 @@ def test_the_places_are_those_of_the_list(model: Teaser, variety: float) -> None
 
 @pytest.mark.parametrize("balance", [0.0, 0.3, 0.5, 1.0])
 def test_viewed_items_count_in_varied_lists_too(dataset: Dataset, balance: float) -> None:
-    both = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0)).fit(dataset)
+    both = Teaser(
+        l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0)
+    ).fit(dataset)
     steering = Steering(balance=balance)
     history, presses = ["i1", "i8"], {"town=Ghent": 2}
     plain = both.recommend(history, presses, k=40, steering=steering)

@@ -30,7 +30,7 @@ def test_without_a_remainder_views_add_nothing(model: Teaser, dataset: Dataset) 
 
 
 def test_with_one_they_add_its_rows(dataset: Dataset) -> None:
-    both = Teaser(remainder=Remainder(l2=20.0)).fit(dataset)
+    both = Teaser(remainder=Remainder(neighbours=None, l2=20.0)).fit(dataset)
     found = both.decode_viewed(dataset.X[:4])
     wanted = dataset.X[:4].toarray() @ np.asarray(both.remainder_, dtype=np.float64)
     assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)

@@ -45,7 +45,10 @@ class TestTrending(ModelContract):
 
 
 def test_the_kinds_are_those_that_can_be_fitted() -> None:
-    known = {"EASE", "EDLAE", "ItemKNN", "Popularity", "Product", "Teaser", "Trending", "WMF"}
+    known = {
+        "EASE", "EDLAE", "ItemKNN", "NeighbourEASE", "Popularity", "Product", "Teaser", "Trending",
+        "WMF",
+    }  # fmt: skip
     assert known <= set(KINDS)
     assert not {"Model", "TaggedModel", "EncoderModel"} & set(KINDS)
     writable: Any = KINDS

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from numpy.testing import assert_allclose
 
-from teaser import Dataset, Teaser
+from teaser import Dataset, Teaser, Weights
 from teaser.errors import ParameterError
 from teaser.model.baselines import ease
 from teaser.model.baselines.ease import EASE
+from teaser.model.baselines.edlae import EDLAE
 from teaser.model.extensions import remainder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.gram.operator import DenseGram
@@ -76,7 +77,12 @@ def test_one_inverse_serves_all_penalties_on_the_encoder(
     fits = SharedFits(dataset)
     pairs = [(5.0, 20.0), (10.0, 15.0), (5.0, 40.0)]
     for (l1, k), l2 in itertools.product(pairs, (5.0, 50.0)):
-        named = {"l2_weights": l1, "remainder": Remainder(l2=k), "l2_encoder": l2, **EXACT}
+        named = {
+            "l2_weights": l1,
+            "remainder": Remainder(neighbours=None, l2=k),
+            "l2_encoder": l2,
+            **EXACT,
+        }
         found = fits.fit(Teaser(**named))
         alone = Teaser(**named).fit(dataset)
         inverted.pop()  # that of the model alone
@@ -91,13 +97,15 @@ def test_ease_of_the_same_ridge_needs_no_inverse_of_its_own(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fits = SharedFits(dataset)
-    fits.fit(Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0)))
+    fits.fit(Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0)))
     wanted = EASE(l2_weights=25.0).fit(dataset)
     with monkeypatch.context() as patch:
         patch.setattr(ease, "invert", lambda _: pytest.fail("an inverse was made again"))
         found = fits.fit_ease(25.0)
     other = fits.fit_ease(30.0)
-    fits.fit(Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0), content_weight=9.0))
+    fits.fit(
+        Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0), content_weight=9.0)
+    )
     plain = fits.fit_ease(25.0)
     another = EASE(l2_weights=30.0).fit(dataset)
     for model, expected in ((found, wanted), (plain, wanted), (other, another)):
@@ -107,7 +115,7 @@ def test_ease_of_the_same_ridge_needs_no_inverse_of_its_own(
 
 def test_a_system_without_a_remainder_is_not_taken_for_one_with(dataset: Dataset) -> None:
     fits = SharedFits(dataset)
-    for k in (None, Remainder(l2=20.0), None):
+    for k in (None, Remainder(neighbours=None, l2=20.0), None):
         found = fits.fit(Teaser(l2_weights=5.0, remainder=k))
         assert isinstance(found, Teaser)
         assert found.has_remainder == (k is not None)
@@ -120,3 +128,53 @@ def test_unknown_kinds_and_parameters_are_named(dataset: Dataset) -> None:
         make_model("Teaser", {"l3": 1})
     with pytest.raises(ParameterError, match=r"remainder\.l2"):
         SharedFits(dataset).fit(make_model("Teaser", {"remainder.l2": "five"}))
+
+
+def test_a_gram_is_shared_by_models_with_the_same_weights_of_users(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = count_calls(monkeypatch, DenseGram, "from_interactions")
+    fits = SharedFits(dataset)
+    for power in (0.0, 0.5):
+        weights = Weights(user_power=power, ridge_power=0.5)
+        found = fits.fit(EASE(l2_weights=5.0, weights=weights))
+        fits.fit(EDLAE(l2_weights=5.0, weights=weights, rank=3, tol=1e-2))
+        fits.fit(Teaser(gram="dense", tol=1e-2, weights=weights))
+        assert len(counted) == 1
+        alone = EASE(l2_weights=5.0, weights=weights).fit(dataset)
+        assert isinstance(found, EASE)
+        assert_allclose(found.weights_, alone.weights_, atol=1e-6)
+        counted.clear()
+
+
+def test_an_inverse_with_weights_is_shared_where_both_penalties_are_the_same(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inverted: list[float] = []
+    invert = inverse.invert_gram
+
+    def counted(gram: Any, ridge: Any, **named: Any) -> Any:
+        inverted.append(float(ridge.mean()))
+        return invert(gram, ridge, **named)
+
+    monkeypatch.setattr(remainder, "invert_gram", counted)
+    for weights, n in ((Weights(ridge_power=0.0), 1), (Weights(ridge_power=0.5), 2)):
+        fits = SharedFits(dataset)
+        inverted.clear()
+        for l1, k, l2 in ((5.0, 20.0, 5.0), (5.0, 20.0, 9.0), (10.0, 15.0, 5.0)):
+            options = Remainder(l2=k, neighbours=None)
+            how: dict[str, Any] = {"l2_weights": l1, "l2_encoder": l2, "weights": weights}
+            found = fits.fit(Teaser(remainder=options, **how, **EXACT))
+            kept = inverted.copy()
+            alone = Teaser(remainder=options, **how, **EXACT).fit(dataset)
+            inverted[:] = kept
+            assert isinstance(found, Teaser)
+            assert_allclose(found.encoder_, alone.encoder_, atol=1e-5)
+        assert len(inverted) == n
+    # Not that of EASE without weights.
+    wanted = EASE(l2_weights=25.0).fit(dataset)
+    plain = fits.fit_ease(25.0)
+    assert isinstance(plain, EASE)
+    assert_allclose(plain.weights_, wanted.weights_, atol=1e-6)
+    weighted = fits.fit_ease(25.0, Weights())
+    assert weighted.parameters()["weights"] == Weights()

@@ -57,10 +57,10 @@ def fit(
     # Estimate first: it refuses bad parameters before a cluster is started.
     expected = model.estimate(data)
     limit = None if memory_limit is None else as_bytes(memory_limit)
-    if limit is not None and model.remainder is not None and expected.total_memory > limit:
+    if limit is not None and model.joint_remainder is not None and expected.total_memory > limit:
         raise ResourceError(
-            f"A fit with a remainder takes {expected.lines(limit)[0].removeprefix('memory ')}. "
-            "Raise the limit, or leave the remainder out."
+            f"A full remainder takes {expected.lines(limit)[0].removeprefix('memory ')}. "
+            "Raise the limit, or use neighbours."
         )
     held = placed(
         data,

@@ -13,6 +13,7 @@ from rich.markup import escape
 from typer.models import OptionInfo
 
 from teaser.errors import ParameterError
+from teaser.model.extensions.options import build_options
 from teaser.model.teaser import Teaser
 
 Folder = Annotated[Path, typer.Argument(help="A folder that prepare or fit wrote.")]
@@ -146,7 +147,8 @@ def build(kind: type[Any], given: Mapping[str, Any]) -> Any:
             for entry, its in _parameters(extension).items()
             if given[f"{name}_{entry}"] is not None
         }
-        arguments[name] = extension(**entries) if entries or given[name] else None
+        is_on = bool(entries) or given[name]
+        arguments[name] = build_options(extension, entries) if is_on else None
     return kind(**arguments)
 
 

@@ -4,6 +4,7 @@ from teaser.model.base import Model
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.edlae import EDLAE
 from teaser.model.baselines.itemknn import ItemKNN
+from teaser.model.baselines.neighbour_ease import NeighbourEASE
 from teaser.model.baselines.popularity import Popularity
 from teaser.model.baselines.product import Product
 from teaser.model.baselines.wmf import WMF, WMFS
@@ -19,6 +20,7 @@ __all__ = [
     "WMFS",
     "ItemKNN",
     "Model",
+    "NeighbourEASE",
     "Popularity",
     "Product",
     "TaggedModel",

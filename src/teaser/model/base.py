@@ -242,10 +242,15 @@ class Model(ABC):
     @classmethod
     def from_content(cls, content: Content) -> Self:
         """Return the model that was saved; its arrays stay on disk until they are used."""
-        model = cls.from_parameters(content.settings["parameters"])
+        model = cls.from_parameters(cls.complete(content.settings["parameters"]))
         model._item_table = ItemTable.unpack(content)
         model.unpack(content)
         return model
+
+    @classmethod
+    def complete(cls, saved: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return saved hyper-parameters with those that were added since, as they were then."""
+        return saved
 
     @classmethod
     def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -88,6 +88,6 @@ def check_dataset(dataset: Any, *, partitions: bool = False) -> None:
         )
     if not partitions and not sp.issparse(dataset.X):
         raise ParameterError(
-            "The interactions of this data set are in partitions, and only Teaser and WMFS can "
-            "learn from those. Make a data set with Dataset.from_tables."
+            "The interactions of this data set are in partitions, and only Teaser, "
+            "NeighbourEASE and WMFS can learn from those. Make a data set with Dataset.from_tables."
         )

@@ -14,7 +14,12 @@ from teaser.data.tagging.user_features import UserFeatures
 from teaser.errors import ParameterError
 from teaser.model.checks import check_flag
 from teaser.model.encoder import EncoderModel
-from teaser.model.extensions.composition import fit_parts, fixed_decoder, prepare_system
+from teaser.model.extensions.composition import (
+    check_companions,
+    check_system,
+    fit_parts,
+    prepare_system,
+)
 from teaser.model.extensions.discovered_tags import (
     Discovered,
     DiscoveredTags,
@@ -29,15 +34,15 @@ from teaser.model.extensions.learned_decoder import (
     more_rounds,
     tag_means,
 )
+from teaser.model.extensions.neighbours import estimate_neighbours
 from teaser.model.extensions.options import (
     OPTIONS,
     check_options,
+    complete_saved,
     read_parameters,
 )
 from teaser.model.extensions.remainder import (
     Remainder,
-    check_companions,
-    check_system,
     describe_remainder,
     estimate_remainder,
     pack_remainder,
@@ -53,7 +58,13 @@ from teaser.model.extensions.user_features import (
     unpack_user_rows,
 )
 from teaser.model.extensions.weights import PLAIN, Weights
-from teaser.model.gram.cost import Estimate, FitSize, estimate, explained_memory_error
+from teaser.model.gram.cost import (
+    Estimate,
+    FitSize,
+    estimate,
+    explained_memory_error,
+    pair_count,
+)
 from teaser.model.gram.gpu import check_device
 from teaser.model.gram.partitioned import estimate_partitions
 from teaser.model.packed import Packed
@@ -92,9 +103,9 @@ class Teaser(EncoderModel):
         `DiscoveredTags(grains=...)` adds tags that the fit finds: groups of items that the same
         users choose. None, the default, has declared tags alone.
     remainder
-        `Remainder(l2=..., share=...)` adds item-to-item weights for what tags leave unexplained;
-        it cannot be combined with `decoder` or `sparse`. The weights are P(E D') + R then. None,
-        the default, learns tags alone.
+        `Remainder(l2=..., neighbours=...)` adds item-to-item weights for what tags leave
+        unexplained: the weights are P(E D') + R then. With `neighbours=None` it cannot be
+        combined with `decoder`, `sparse` or user features. None, the default, learns tags alone.
     decoder
         `LearnedDecoder(l2=..., rounds=...)` learns how much each tag matters for each item. With
         None, the default, a tag counts 1 for every item that carries it.
@@ -135,7 +146,7 @@ class Teaser(EncoderModel):
         Item count / highest count.
     remainder_
         R, items x items, of the items that were there at the fit: R_ij is what viewing i adds
-        to j. An array, or a csr matrix where a share was given; None without.
+        to j. A csr matrix, or an array for all pairs of items; None without.
     user_tags_, user_encoder_
         The user features, and what each adds to a history; () and None without.
     iterations_, residual_, converged_
@@ -215,10 +226,10 @@ class Teaser(EncoderModel):
         """
         with explained_memory_error("The fit"):
             self._check_with(dataset)
+            user_features = learned_features(self, dataset)
             dataset, groups = find_groups(self, dataset, start, discovered, system)
             if self.decoder is not None:
                 check_carriers(dataset.S)
-            user_features = learned_features(self, dataset)
             begin = None if start is None else _matched(start, dataset, user_features)
             own = system is None
             if system is None:
@@ -229,7 +240,7 @@ class Teaser(EncoderModel):
             found = fit_parts(
                 self,
                 system,
-                fixed_decoder(dataset, self.weights),
+                dataset,
                 limits=Limits(tol=self.tol, max_iter=self.max_iter, callback=callback),
                 start=begin,
                 overwrite=own,
@@ -264,7 +275,7 @@ class Teaser(EncoderModel):
     @property
     def joint_remainder(self) -> Remainder | None:
         """The options of a remainder that is found together with the encoder, or None."""
-        is_joint = getattr(self.remainder, "neighbours", None) is None
+        is_joint = self.remainder is not None and self.remainder.neighbours is None
         return self.remainder if is_joint else None
 
     @property
@@ -313,14 +324,18 @@ class Teaser(EncoderModel):
         if self.joint_remainder is not None:
             return estimate_remainder(found, dataset.n_items, self.dtype, self.joint_remainder)
         rounds = 0 if self.decoder is None else self.decoder.rounds
-        return more_rounds(found, rounds=rounds, is_sparse=self.sparse is not None)
+        found = more_rounds(found, rounds=rounds, is_sparse=self.sparse is not None)
+        if self.remainder is None:
+            return found
+        pairs = pair_count(dataset.X)
+        return estimate_neighbours(found, dataset.n_items, self.dtype, self.remainder, pairs=pairs)
 
     def describe(self) -> dict[str, Any]:
         """Return what the model holds as plain values, for programs."""
         return {
             **super().describe(),
             **self._solver_report(),
-            "remainder": describe_remainder(self.remainder_),
+            "remainder": describe_remainder(self.remainder_, self.remainder),
             "discovered": None if self.groups_ is None else self.groups_.describe(),
         }
 
@@ -347,6 +362,11 @@ class Teaser(EncoderModel):
             raise ValueError("its parts are of different sizes")
         if not np.isfinite(self.residual_):
             raise ValueError("its residual is not finite")
+
+    @classmethod
+    def complete(cls, saved: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return saved parameters with the options of today; see `complete_saved`."""
+        return complete_saved(saved)
 
     @classmethod
     def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,7 +59,9 @@ def study(tmp_path: Path) -> Path:
 
 
 def test_the_tag_share_is_that_of_the_explanations(parts: Split) -> None:
-    model = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0)).fit(parts.training)
+    model = Teaser(
+        l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0)
+    ).fit(parts.training)
     fold = parts.validation
     lists = evaluate(model, fold, metrics=["ndcg@5"]).lists[:, :5]
     shares = []
@@ -81,7 +83,7 @@ def test_the_ends_have_all_and_nothing_from_tags(parts: Split) -> None:
     lists = np.zeros((parts.validation.n_users, 3), dtype=int)
     assert tag_share(Teaser().fit(parts.training), parts.validation, lists) == 1.0
     assert tag_share(EASE().fit(parts.training), parts.validation, lists) == 0.0
-    model = Teaser(remainder=Remainder(l2=20.0)).fit(parts.training)
+    model = Teaser(remainder=Remainder(neighbours=None, l2=20.0)).fit(parts.training)
     assert tag_share(model, parts.validation, lists - 1) == 1.0
 
 

@@ -131,7 +131,7 @@ def test_weights_give_the_minimum_of_their_objective(dataset: Dataset, item_powe
     X = interactions(dataset)
     X[:, 7] = 0  # nobody chose it, so that its penalty would be zero
     few = replace(dataset, X=sp.csr_array(X))
-    powers = {"user_power": 0.5, "ridge_power": 0.8, "item_power": item_power}
+    powers: dict[str, Any] = {"user_power": 0.5, "ridge_power": 0.8, "item_power": item_power}
     model = EASE(l2_weights=3.0, weights=Weights(**powers), dtype="float64").fit(few)
     problem = WeightedProblem(X, np.zeros((40, 1)), 3.0, 1.0, **powers)
     roots, wanted = np.sqrt(problem.w)[:, None], np.zeros((40, 40))

@@ -178,7 +178,7 @@ def test_the_ranking_is_by_the_product_and_not_by_a_part(fitted: Product) -> Non
 
 
 def test_what_has_no_product_is_answered_by_the_model_with_tags(dataset: Dataset) -> None:
-    tagged = Teaser(remainder=Remainder(l2=20.0)).fit(dataset)
+    tagged = Teaser(remainder=Remainder(neighbours=None, l2=20.0)).fit(dataset)
     product = Product(tagged, EASE().fit(dataset))
     profile = product.profile(["i1", "i5"], {"town=Ghent": 1})
     scores = tagged.scores(profile)

@@ -83,6 +83,27 @@ def test_the_weights_are_those_of_a_regression_for_each_item(seed: int, kind: st
     assert_allclose(found.toarray(), exact_weights(X, E, D), atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_weights_of_rows_and_columns_and_rows_of_features_count(seed: int) -> None:
+    """Features of users are columns after those of items, with rows of E and none of D."""
+    X, D = random_problem(seed)
+    rng = np.random.default_rng(seed)
+    Q = (rng.random((len(X), 3)) < 0.4).astype(float)
+    E, r = rng.normal(size=(len(D) + 3, D.shape[1])), rng.uniform(0.5, 2.0, len(D) + 3)
+    c, Y = rng.uniform(0.5, 2.0, len(D)), np.hstack([X, Q])
+    padded = sp.csr_array(np.vstack([D, np.zeros((3, D.shape[1]))]))
+    gram = DenseGram(Y.T @ Y)
+    system = System.build(gram, padded, **SEED, row_penalty=r, column_weight=c)
+    found = update_decoder(system, E, sp.csr_array(D), l1=L1, l2_decoder=LD).toarray()
+    for i in range(len(D)):
+        tags, others = np.flatnonzero(D[i]), E.copy()
+        others[i] = 0
+        Z, rest = (Y @ others)[:, tags], others[:, tags]
+        A = c[i] ** 2 * (Z.T @ Z + L1 * rest.T @ (r[:, None] * rest)) + LD * np.eye(len(tags))
+        wanted = np.linalg.solve(A, c[i] ** 2 * Z.T @ X[:, i] + LD * D[i, tags])
+        assert_allclose(found[i, tags], wanted, atol=1e-8)
+
+
 def test_small_batches_give_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     X, D = random_problem(1)
     E = np.random.default_rng(1).normal(size=D.shape)
@@ -256,7 +277,7 @@ def test_settings_that_make_no_sense_are_refused_before_any_work(dataset: Datase
         for work in (Teaser(decoder=options).estimate, Teaser(decoder=options).fit):
             with pytest.raises(ParameterError, match=said):
                 work(dataset)
-    both = Teaser(decoder=LearnedDecoder(), remainder=Remainder())
+    both = Teaser(decoder=LearnedDecoder(), remainder=Remainder(neighbours=None))
     with pytest.raises(ParameterError, match="together with decoder"):
         both.fit(dataset)
 

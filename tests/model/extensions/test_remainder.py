@@ -43,7 +43,7 @@ from teaser.model.solver.solution import Limits
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract, example_dataset
 
-JOINT = Remainder(l2=1000.0)
+JOINT = Remainder(neighbours=None)
 
 
 def half_gradients(
@@ -81,7 +81,10 @@ def solved(
     gram = DenseGram(X.T @ X)
     system = prepare_remainder(invert_gram(gram, l1 + k), sp.csr_array(D), l1 + k)
     found, R = fit_remainder(
-        system, options=Remainder(l2=k), l2=l2, limits=Limits(tol=tol, max_iter=500)
+        system,
+        options=Remainder(neighbours=None, l2=k),
+        l2=l2,
+        limits=Limits(tol=tol, max_iter=500),
     )
     assert found.converged
     assert not sp.issparse(R)
@@ -109,8 +112,9 @@ def test_weights_give_the_minimum_of_their_objective(
     X, D = random_problem(int(strong))
     if strong:
         X = X * np.random.default_rng(1).uniform(0.2, 2.0, X.shape)
-    weights = Weights(**dict(zip(("user_power", "ridge_power", "item_power"), powers, strict=True)))
-    problem = WeightedProblem(X, D, 2.0, 3.0, 5.0, *powers)
+    names = ("user_power", "ridge_power", "item_power")
+    named: dict[str, Any] = dict(zip(names, powers, strict=True))
+    weights, problem = Weights(**named), WeightedProblem(X, D, 2.0, 3.0, 5.0, **named)
     options = replace(JOINT, l2=5.0)
     system = module.prepare_inverse(
         sp.csr_array(X), "auto", sp.csr_array(D), options=options, l1=2.0, weights=weights,
@@ -172,7 +176,10 @@ def test_single_precision_is_near_double() -> None:
     gram = DenseGram((X.T @ X).astype(np.float32))
     system = prepare_remainder(invert_gram(gram, 7.0), sp.csr_array(D.astype(np.float32)), 7.0)
     found, R32 = fit_remainder(
-        system, options=Remainder(l2=5.0), l2=3.0, limits=Limits(tol=1e-5, max_iter=100)
+        system,
+        options=Remainder(neighbours=None, l2=5.0),
+        l2=3.0,
+        limits=Limits(tol=1e-5, max_iter=100),
     )
     assert found.encoder.dtype == R32.dtype == np.float32
     assert_allclose(found.encoder, E, atol=1e-4)
@@ -236,7 +243,7 @@ def test_it_takes_few_iterations_and_fewer_from_a_start() -> None:
 
 
 def test_ease_of_the_same_ridge_is_a_by_product(dataset: Dataset) -> None:
-    system = Teaser(l2_weights=3.0, remainder=Remainder(l2=4.0)).prepare(dataset)
+    system = Teaser(l2_weights=3.0, remainder=Remainder(neighbours=None, l2=4.0)).prepare(dataset)
     wanted = EASE(l2_weights=7.0).fit(dataset)
     assert isinstance(system, Inverse)
     kept = system.inverse.copy()
@@ -259,7 +266,9 @@ class TestTeaserWithRemainder(TaggedModelContract):
     """All that an aspect model must do."""
 
     def make(self) -> Teaser:
-        return Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0), tol=1e-5)
+        return Teaser(
+            l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0), tol=1e-5
+        )
 
     def test_contributions_sum_to_what_the_reasons_cover(self, fitted: Any) -> None:
         for item in ("i2", "i9", "i20"):
@@ -290,16 +299,19 @@ class TestTeaserWithSparseRemainder(TestTeaserWithRemainder):
 
     def make(self) -> Teaser:
         return Teaser(
-            l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0, share=0.9), tol=1e-5
+            l2_weights=5.0,
+            l2_encoder=5.0,
+            remainder=Remainder(neighbours=None, l2=20.0, share=0.9),
+            tol=1e-5,
         )
 
 
 @pytest.fixture(scope="module")
 def both(dataset: Dataset) -> Teaser:
     """A model with a remainder; tests that change a model make their own."""
-    return Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0), tol=1e-5).fit(
-        dataset
-    )
+    return Teaser(
+        l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0), tol=1e-5
+    ).fit(dataset)
 
 
 def one_row(dataset: Dataset, *places: int) -> sp.csr_array:
@@ -312,7 +324,7 @@ def test_the_fitted_model_is_the_minimum(dataset: Dataset) -> None:
     settings: dict[str, Any] = {
         "l2_weights": 5.0,
         "l2_encoder": 7.0,
-        "remainder": Remainder(l2=20.0),
+        "remainder": Remainder(neighbours=None, l2=20.0),
     }
     model = Teaser(**settings, tol=1e-12, dtype="float64", content_weight=0.5).fit(dataset)
     S = dataset.S.toarray()
@@ -333,7 +345,9 @@ def test_without_k_there_is_no_remainder(model: Teaser, both: Teaser) -> None:
     assert model.explain("i3", ["i1"]).viewed == {}
     assert model.explain("i3", ["i1"]).tag_share == 1.0
     assert model.describe()["remainder"] is None
-    assert both.describe()["remainder"] == {"items": 40, "entries": 1560, "sparse": False}
+    assert both.describe()["remainder"] == {
+        "items": 40, "entries": 1560, "sparse": False, "neighbours": None,
+    }  # fmt: skip
 
 
 def test_scores_are_those_of_the_objective_up_to_one_factor(both: Teaser, dataset: Dataset) -> None:
@@ -381,9 +395,9 @@ def test_the_dial_changes_nothing_without_a_remainder_or_a_history(
 
 
 def test_people_alone_are_ease_where_the_remainder_is_cheap(dataset: Dataset) -> None:
-    model = Teaser(l2_weights=5.0, l2_encoder=500.0, remainder=Remainder(l2=1e-3), tol=1e-5).fit(
-        dataset
-    )
+    model = Teaser(
+        l2_weights=5.0, l2_encoder=500.0, remainder=Remainder(neighbours=None, l2=1e-3), tol=1e-5
+    ).fit(dataset)
     wanted = EASE(l2_weights=5.001).fit(dataset).score_batch(dataset.X[:20])
     found = model.score_batch(dataset.X[:20], steering=Steering(balance=1.0))
     factor = (found * wanted).sum(axis=1) / (wanted**2).sum(axis=1)
@@ -419,7 +433,9 @@ def test_a_viewed_reason_is_said_in_words(both: Teaser) -> None:
 
 
 def test_new_items_have_no_part_in_it(dataset: Dataset) -> None:
-    model = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0)).fit(dataset)
+    model = Teaser(
+        l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0)
+    ).fit(dataset)
     before = model.score_batch(one_row(dataset, 1, 5))[0]
     model.add_items({"new": ["town=Ghent", "type=concert"]})
     X = np.zeros((1, 41))
@@ -438,11 +454,11 @@ def test_new_items_have_no_part_in_it(dataset: Dataset) -> None:
 
 def test_what_was_added_is_kept_with_the_rest(dataset: Dataset, tmp_path: Path) -> None:
     for share in (1.0, 0.8):
-        model = Teaser(remainder=Remainder(l2=50.0, share=share)).fit(dataset)
+        model = Teaser(remainder=Remainder(neighbours=None, l2=50.0, share=share)).fit(dataset)
         model.add_items({"new": ["town=Ghent"]})
         model.save(tmp_path / f"m{share}")
         loaded = teaser.load(tmp_path / f"m{share}", Teaser)
-        assert loaded.remainder == Remainder(l2=50.0, share=share)
+        assert loaded.remainder == Remainder(neighbours=None, l2=50.0, share=share)
         assert sp.issparse(loaded.remainder_) == (share < 1)
         history = ["i1", "new"]
         assert loaded.recommend(history, k=9) == model.recommend(history, k=9)
@@ -472,7 +488,7 @@ def test_a_remainder_of_another_size_is_refused(both: Teaser, tmp_path: Path) ->
 def test_a_share_keeps_fewer_entries_and_nearly_the_same_lists(
     both: Teaser, dataset: Dataset
 ) -> None:
-    remainder = Remainder(l2=20.0, share=0.95)
+    remainder = Remainder(neighbours=None, l2=20.0, share=0.95)
     few = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=remainder, tol=1e-5).fit(dataset)
     assert few.remainder_.nnz < 0.7 * 1560
     assert few.remainder_.dtype == np.float32
@@ -485,41 +501,70 @@ def test_a_share_keeps_fewer_entries_and_nearly_the_same_lists(
 
 def test_what_is_prepared_is_shared_over_penalties_on_the_encoder(dataset: Dataset) -> None:
     exact: dict[str, Any] = {"tol": 1e-9, "dtype": "float64"}
-    first = Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0), l2_encoder=5.0, **exact)
+    first = Teaser(
+        l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0), l2_encoder=5.0, **exact
+    )
     system = first.prepare(dataset)
     first.fit(dataset, system=system)
-    other = Teaser(l2_weights=10.0, remainder=Remainder(l2=15.0), l2_encoder=50.0, **exact)
-    other.fit(dataset, system=system, start=first)
-    alone = Teaser(l2_weights=10.0, remainder=Remainder(l2=15.0), l2_encoder=50.0, **exact).fit(
-        dataset
+    other = Teaser(
+        l2_weights=10.0, remainder=Remainder(neighbours=None, l2=15.0), l2_encoder=50.0, **exact
     )
+    other.fit(dataset, system=system, start=first)
+    alone = Teaser(
+        l2_weights=10.0, remainder=Remainder(neighbours=None, l2=15.0), l2_encoder=50.0, **exact
+    ).fit(dataset)
     assert_allclose(other.encoder_, alone.encoder_, atol=1e-7)
     assert_allclose(other.remainder_, alone.remainder_, atol=1e-7)
 
 
 def test_what_was_prepared_for_another_ridge_is_refused(dataset: Dataset) -> None:
-    system = Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0)).prepare(dataset)
+    system = Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0)).prepare(dataset)
     with pytest.raises(ParameterError, match="ridge of 25 and the model has a ridge of 30"):
-        Teaser(l2_weights=5.0, remainder=Remainder(l2=25.0)).fit(dataset, system=system)
+        Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=25.0)).fit(
+            dataset, system=system
+        )
     with pytest.raises(ParameterError, match="ridge of 25 and the model has no inverse"):
         Teaser(l2_weights=5.0).fit(dataset, system=system)
     plain = Teaser(l2_weights=5.0).prepare(dataset)
     with pytest.raises(ParameterError, match="no inverse and the model has a ridge of 25"):
-        Teaser(l2_weights=5.0, remainder=Remainder(l2=20.0)).fit(dataset, system=plain)
+        Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0)).fit(
+            dataset, system=plain
+        )
+
+
+def test_options_that_exclude_each_other_are_refused_with_the_reason() -> None:
+    for options, said in (
+        (Remainder(neighbours=0), r"remainder\.neighbours must be a whole number of at least 1"),
+        (Remainder(neighbours=2.5), r"remainder\.neighbours"),  # type: ignore[arg-type]
+        (Remainder(rounds=0), r"remainder\.rounds"),
+        (Remainder(neighbours=None, rounds=2), "rounds=2 needs neighbours.*jointly"),
+        (Remainder(share=0.5), "share=0.5 is for neighbours=None.*100 neighbours is sparse"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            options.check()
+    for fine in (Remainder(), Remainder(neighbours=None, share=0.5), Remainder(rounds=3)):
+        fine.check()
+    assert Remainder() == Remainder(l2=50.0, neighbours=100, rounds=1, share=1.0)
+
+
+def test_rounding_does_not_decide_a_remainder_of_neighbours(dataset: Dataset) -> None:
+    with pytest.raises(ParameterError, match="rounding"):
+        Remainder(l2=1e8, neighbours=None).check_precision(5.0, dataset.X, "float32")
+    Remainder(l2=1e8).check_precision(5.0, dataset.X, "float32")
 
 
 def test_a_senseless_penalty_is_refused(dataset: Dataset) -> None:
     wrong: list[Any] = [0, -1.0, np.inf, np.nan, True, "5"]
     for k in wrong:
         with pytest.raises(ParameterError, match=r"remainder\.l2"):
-            Teaser(remainder=Remainder(l2=k)).fit(dataset)
+            Teaser(remainder=Remainder(neighbours=None, l2=k)).fit(dataset)
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"remainder": Remainder(share=0.0)}, r"remainder\.share"),
-        ({"remainder": Remainder(share=1.5)}, r"remainder\.share"),
+        ({"remainder": Remainder(neighbours=None, share=0.0)}, r"remainder\.share"),
+        ({"remainder": Remainder(neighbours=None, share=1.5)}, r"remainder\.share"),
         ({"remainder": {"l2": 5.0}}, "remainder must be a Remainder object"),
         ({"solver": "admm"}, "found solver='admm'"),
         ({"gram": "sparse"}, "as an array, found gram='sparse'"),
@@ -532,7 +577,9 @@ def test_contradictions_are_refused_before_any_work(
 ) -> None:
     for work in ("fit", "prepare", "estimate"):
         with pytest.raises(ParameterError, match=said):
-            getattr(Teaser(**{"remainder": Remainder(l2=5.0), **settings}), work)(dataset)
+            getattr(Teaser(**{"remainder": Remainder(neighbours=None, l2=5.0), **settings}), work)(
+                dataset
+            )
 
 
 def test_a_given_gram_is_used_and_left_alone(dataset: Dataset, both: Teaser) -> None:
@@ -541,7 +588,7 @@ def test_a_given_gram_is_used_and_left_alone(dataset: Dataset, both: Teaser) -> 
     settings: dict[str, Any] = {
         "l2_weights": 5.0,
         "l2_encoder": 5.0,
-        "remainder": Remainder(l2=20.0),
+        "remainder": Remainder(neighbours=None, l2=20.0),
     }
     found = Teaser(**settings, gram=G, tol=1e-5).fit(dataset)
     assert_array_equal(G.G, kept)
@@ -556,7 +603,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers(
 
     monkeypatch.setattr(cost, "memory_of_machine", lambda: 20_000)
     monkeypatch.setattr(module, "build_gram", refuse)
-    model = Teaser(remainder=Remainder(l2=5.0), dtype="float64")
+    model = Teaser(remainder=Remainder(neighbours=None, l2=5.0), dtype="float64")
     said = r"40 items needs 26 kB for 2 items x items arrays .* has 20 kB. Use dtype='float32'"
     with pytest.raises(ResourceError, match=said):
         model.prepare(dataset)
@@ -568,26 +615,28 @@ def test_what_does_not_fit_is_refused_with_the_numbers(
 
 def test_the_estimate_counts_the_inverse(dataset: Dataset) -> None:
     plain = Teaser(gram="dense").estimate(dataset)
-    found = Teaser(remainder=Remainder(l2=5.0)).estimate(dataset)
+    found = Teaser(remainder=Remainder(neighbours=None, l2=5.0)).estimate(dataset)
     assert found.gram == "dense"
     assert found.memory["items x items"] == 40 * 40 * 4
     assert found.total_memory == plain.total_memory
-    few = Teaser(remainder=Remainder(l2=5.0, share=0.5)).estimate(dataset)
+    few = Teaser(remainder=Remainder(neighbours=None, l2=5.0, share=0.5)).estimate(dataset)
     assert few.memory["sparse remainder"] == 0.5 * 40 * 40 * 8
-    large = estimate_remainder(plain, 30_000, "float32", Remainder())
+    large = estimate_remainder(plain, 30_000, "float32", Remainder(neighbours=None))
     assert large.seconds > plain.seconds + 1
 
 
 def test_warnings_stay_warnings(dataset: Dataset) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = Teaser(remainder=Remainder(l2=20.0), max_iter=1, tol=1e-5).fit(dataset)
+        model = Teaser(remainder=Remainder(neighbours=None, l2=20.0), max_iter=1, tol=1e-5).fit(
+            dataset
+        )
     assert not model.converged_
     assert any("Stopped after 1 iterations" in str(w.message) for w in caught)
 
 
 def test_a_second_fit_without_it_forgets_it(dataset: Dataset) -> None:
-    model = Teaser(remainder=Remainder(l2=20.0)).fit(dataset)
+    model = Teaser(remainder=Remainder(neighbours=None, l2=20.0)).fit(dataset)
     model.remainder = None
     assert not model.fit(dataset).has_remainder
     assert model.explain("i3", ["i1"]).viewed == {}
@@ -624,7 +673,7 @@ def test_it_recommends_better_than_tags_alone_where_tags_say_little() -> None:
 
     tags, with_it = (
         Teaser(**settings).fit(data),
-        Teaser(**settings, remainder=Remainder(l2=10.0)).fit(data),
+        Teaser(**settings, remainder=Remainder(neighbours=None, l2=10.0)).fit(data),
     )
     assert hits(with_it) > hits(tags) + 5
 
@@ -633,9 +682,11 @@ def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(
     dataset: Dataset,
 ) -> None:
     with pytest.raises(ParameterError, match=r"remainder\.l2=1e\+08 is more than 1,000 times"):
-        Teaser(remainder=Remainder(l2=1e8)).fit(dataset)
+        Teaser(remainder=Remainder(neighbours=None, l2=1e8)).fit(dataset)
     plain = Teaser(dtype="float64", tol=1e-9).fit(dataset)
-    large = Teaser(remainder=Remainder(l2=1e8), dtype="float64", tol=1e-9).fit(dataset)
+    large = Teaser(remainder=Remainder(neighbours=None, l2=1e8), dtype="float64", tol=1e-9).fit(
+        dataset
+    )
     assert_allclose(large.encoder_, plain.encoder_, atol=1e-5 * np.abs(plain.encoder_).max())
 
 
@@ -648,13 +699,13 @@ def test_room_is_wanted_for_what_is_kept_too(
     monkeypatch.setattr(
         module, "check_room", lambda *args, **named: cost.check_room(*args, **{**named, **limits})
     )
-    Teaser(remainder=Remainder(l2=50.0)).fit(dataset)
+    Teaser(remainder=Remainder(neighbours=None, l2=50.0)).fit(dataset)
     with pytest.raises(ResourceError, match="A remainder of"):
-        Teaser(remainder=Remainder(l2=50.0, share=0.999)).fit(dataset)
+        Teaser(remainder=Remainder(neighbours=None, l2=50.0, share=0.999)).fit(dataset)
 
 
 def test_what_is_kept_takes_eight_bytes_and_stays_on_disk(dataset: Dataset, tmp_path: Path) -> None:
-    model = Teaser(remainder=Remainder(l2=50.0, share=0.5)).fit(dataset)
+    model = Teaser(remainder=Remainder(neighbours=None, l2=50.0, share=0.5)).fit(dataset)
     kept: Any = model.remainder_
     assert kept.indices.dtype == kept.indptr.dtype == np.int32
     model.save(tmp_path / "m")
@@ -665,7 +716,9 @@ def test_what_is_kept_takes_eight_bytes_and_stays_on_disk(dataset: Dataset, tmp_
 
 
 def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
-    system: Any = Teaser(l2_weights=20.0, remainder=Remainder(l2=480.0)).prepare(dataset)
+    system: Any = Teaser(l2_weights=20.0, remainder=Remainder(neighbours=None, l2=480.0)).prepare(
+        dataset
+    )
     EASE(l2_weights=500.0).fit(dataset, inverse=system.inverse)
     with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I"):
         EASE(l2_weights=77.0).fit(dataset, inverse=system.inverse)
@@ -674,7 +727,7 @@ def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
 @pytest.mark.parametrize("k", [300.0, 10_000.0])
 def test_the_grams_eigenvectors_save_iterations(k: float) -> None:
     data = events.dataset(n_events=300, n_users=1500, start=date(2026, 1, 1))
-    model = Teaser(l2_weights=20.0, l2_encoder=500.0, remainder=Remainder(l2=k))
+    model = Teaser(l2_weights=20.0, l2_encoder=500.0, remainder=Remainder(neighbours=None, l2=k))
     system: Any = model.prepare(data)
     limits = Limits(tol=1e-4, max_iter=200)
     bare = replace(system, U=system.U[:, :0], mu=system.mu[:0])
@@ -746,17 +799,29 @@ def test_what_is_packed_is_unpacked(R: Any, share: float) -> None:
     held = R if share == 1 else keep_largest(R, share)
     again = unpack_remainder(pack_remainder(held), 600)
     assert (again != held).sum() == 0
-    said = describe_remainder(again)
+    said = describe_remainder(again, Remainder(neighbours=None, share=share))
     assert said == {
         "items": 600,
         "entries": 600 * 599 if share == 1 else held.nnz,
         "sparse": share < 1,
+        "neighbours": None,
     }
+    near = describe_remainder(again, Remainder(neighbours=7))
+    assert near is not None
+    assert near["neighbours"] == 7
+
+
+@pytest.mark.parametrize("name", ["remainder", "sparse-remainder"])
+def test_models_saved_before_there_were_neighbours_have_a_joint_one(name: str) -> None:
+    model = teaser.load(Path(__file__).parents[2] / "saved" / name, Teaser)
+    assert model.remainder is not None
+    assert model.remainder.neighbours is None
+    assert model.has_remainder
 
 
 def test_nothing_is_packed_of_nothing() -> None:
     assert pack_remainder(None) == {}
     assert unpack_remainder({}, 5) is None
-    assert describe_remainder(None) is None
+    assert describe_remainder(None, None) is None
     with pytest.raises(ValueError, match="not of the items"):
         unpack_remainder({"remainder": np.zeros((2, 2))}, 3)

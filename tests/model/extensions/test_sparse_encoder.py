@@ -1,6 +1,7 @@
 """A sparse encoder: the entries chosen, their values against brute force, and how it is served."""
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,27 @@ def test_the_operator_is_that_of_the_dense_equation_on_any_support(seed: int) ->
     assert_allclose(problem.operator(x), A[np.ix_(places, places)] @ x, atol=1e-9)
     assert_allclose(problem.right_hand_side(), b[places], atol=1e-9)
     assert_allclose(problem.diagonal, A.diagonal()[places], atol=1e-9)
+
+
+def test_weights_of_rows_and_columns_are_those_of_the_whole_equation() -> None:
+    X, D = random_problem(3)
+    rng = np.random.default_rng(3)
+    r, c = rng.uniform(0.5, 2.0, (2, len(D)))
+    kept = rng.random(D.shape) < 0.4
+    for gram in (DenseGram(X.T @ X), SparseGram(sp.csr_array(X), np.dtype(float))):
+        system = System.build(
+            gram, sp.csr_array(D), rank=5, rng=rng, row_penalty=r, column_weight=c
+        )
+        whole = EncoderEquation(system, L1, L2)
+        for equation in (whole, replace(whole, right=rng.normal(size=D.shape))):
+            problem = SupportEquation.build(equation, sp.csr_array(kept.astype(float)))
+            x = rng.normal(size=int(kept.sum()))
+            E = np.zeros(D.shape)
+            E[kept] = x
+            A = equation.encoder(equation.operator(equation.unknowns(E)))
+            assert_allclose(problem.operator(x), A[kept], atol=1e-9)
+            B = equation.encoder(equation.right_hand_side())
+            assert_allclose(problem.right_hand_side(), B[kept], atol=1e-9)
 
 
 def test_an_entry_is_worth_what_leaving_it_out_alone_costs() -> None:
@@ -302,7 +324,9 @@ def test_a_share_that_makes_no_sense_is_refused_before_any_work(dataset: Dataset
 
 def test_a_remainder_and_a_sparse_encoder_are_refused_together(dataset: Dataset) -> None:
     with pytest.raises(ParameterError, match="together with sparse"):
-        Teaser(sparse=SparseEncoder(density=0.1), remainder=Remainder(l2=100.0)).estimate(dataset)
+        Teaser(
+            sparse=SparseEncoder(density=0.1), remainder=Remainder(neighbours=None, l2=100.0)
+        ).estimate(dataset)
 
 
 def test_all_entries_are_the_dense_solution(dataset: Dataset) -> None:

@@ -205,7 +205,7 @@ class TestFit:
             model.profile([], about=["camp=music"])
 
     def test_a_full_remainder_is_refused(self, known: Dataset) -> None:
-        full = Remainder(l2=100.0)
+        full = Remainder(neighbours=None, l2=100.0)
         with pytest.raises(ParameterError, match=r"full remainder.*neighbours.*user_features=F"):
             Teaser(remainder=full).fit(known)
         with pytest.raises(ParameterError, match="user_features=False"):

@@ -82,6 +82,7 @@ def test_products_are_those_of_the_whole_matrix(
     assert_allclose(gram.apply(local.S), G @ local.S.toarray())
     assert_array_equal(gram.diagonal(), G.diagonal())
     assert_array_equal(gram.counted().G, G)
+    assert_array_equal(gram.row_block(5, 19).toarray(), G[5:19])
     F, DV = rng.standard_normal((2, 40, 9))
     eta, beta = rng.random(9), rng.random(40)
     found = gram.apply_pair(F, DV, eta, beta)

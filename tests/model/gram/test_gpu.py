@@ -1,8 +1,10 @@
 """The GPU gives what the CPU gives; where there is none, that is said."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
@@ -10,12 +12,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import random_problem
 
 import teaser
-from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Teaser
+from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Teaser, Weights
 from teaser.errors import ParameterError, ResourceError
 from teaser.model.extensions import remainder
+from teaser.model.extensions.neighbours import Neighbours, fit_neighbours
+from teaser.model.extensions.sparse_encoder import as_dense
 from teaser.model.gram import gpu as device
 from teaser.model.gram.blocks import sparse_like
 from teaser.model.gram.operator import DenseGram
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Limits
 
 
 def is_available() -> bool:
@@ -119,6 +126,76 @@ def test_weights_and_a_sparse_encoder_found_there_are_those_found_here(
     assert_allclose(there.score_batch(wide.X[:200]), here.score_batch(wide.X[:200]), atol=1e-4)
 
 
+WEIGHTS = Weights(user_power=0.5, ridge_power=0.7, item_power=0.4, popularity_scale=2.0)
+
+
+@needs_gpu
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+def test_weighted_encoders_are_those_of_the_cpu(gram: str) -> None:
+    X, D = random_problem(1)
+    X = X * np.random.default_rng(1).uniform(0.2, 2.0, X.shape)
+    settings: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0, "gram": gram}
+    settings |= {"user_power": 0.5, "ridge_power": 0.8, "item_power": 0.6, "dtype": "float64"}
+    here = teaser.solve(X, D, tol=1e-10, **settings)
+    there = teaser.solve(X, D, tol=1e-10, device="cuda", **settings)
+    assert_allclose(there.encoder, here.encoder, atol=1e-8)
+
+
+@needs_gpu
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"content_weight": 2.0},
+        {"decoder": LearnedDecoder()},
+        {"sparse": SparseEncoder(density=0.3)},
+        {"remainder": Remainder(l2=30.0, neighbours=20)},
+        {"remainder": Remainder(l2=30.0, neighbours=20, rounds=2)},
+        {
+            "decoder": LearnedDecoder(),
+            "sparse": SparseEncoder(density=0.3),
+            "remainder": Remainder(l2=30.0, neighbours=20, rounds=2),
+        },
+    ],
+    ids=str,
+)
+def test_weights_and_all_extensions_found_there_are_those_found_here(
+    wide: Dataset, gram: str, how: dict[str, Any]
+) -> None:
+    strengths = np.random.default_rng(0).uniform(0.3, 2.0, wide.X.nnz).astype(np.float32)
+    X = sp.csr_array((strengths, wide.X.indices, wide.X.indptr), shape=wide.X.shape)
+    data = replace(wide, X=X)
+    settings: dict[str, Any] = {"tol": 1e-9, "gram": gram, "dtype": "float64", "weights": WEIGHTS}
+    here = Teaser(**settings, **how).fit(data)
+    there = Teaser(**settings, **how, device="cuda").fit(data)
+    assert_allclose(there.decoder_.toarray(), here.decoder_.toarray(), atol=1e-5)
+    assert_allclose(as_dense(there.encoder_), as_dense(here.encoder_), atol=1e-5)
+    if "remainder" in how:
+        assert sp.issparse(there.remainder_)
+        assert_allclose(there.remainder_.toarray(), here.remainder_.toarray(), atol=1e-5)
+
+
+@needs_gpu
+def test_a_weighted_full_remainder_and_user_features_are_those_of_the_cpu(wide: Dataset) -> None:
+    settings: dict[str, Any] = {"tol": 1e-9, "dtype": "float64", "weights": WEIGHTS}
+    full: dict[str, Any] = {"remainder": Remainder(l2=300.0, neighbours=None)}
+    here = Teaser(**settings, **full).fit(wide)
+    there = Teaser(**settings, **full, device="cuda").fit(wide)
+    assert_allclose(there.encoder_, here.encoder_, atol=1e-7)
+    assert_allclose(there.remainder_, here.remainder_, atol=1e-7)
+    interactions, items = small_tables(n_users=2500, n_items=300)
+    names = interactions["user_id"].unique(maintain_order=True)
+    users = pl.DataFrame({"user_id": names, "camp": [f"c{k % 3}" for k in range(len(names))]})
+    known = Dataset.from_tables(interactions, items, rules=RULES, users=users)
+    here = Teaser(**settings, decoder=LearnedDecoder()).fit(known)
+    there = Teaser(**settings, decoder=LearnedDecoder(), device="cuda").fit(known)
+    assert here.user_rows_ is not None
+    assert there.user_rows_ is not None
+    assert_allclose(there.user_rows_.encoder, here.user_rows_.encoder, atol=1e-6)
+    assert_allclose(there.user_rows_.alone, here.user_rows_.alone, atol=1e-6)
+
+
 @needs_gpu
 def test_scores_of_batches_are_those_of_the_cpu(wide: Dataset) -> None:
     model = Teaser(tol=1e-4, device="cuda").fit(wide)
@@ -136,7 +213,10 @@ def test_scores_of_batches_are_those_of_the_cpu(wide: Dataset) -> None:
 @needs_gpu
 @pytest.mark.parametrize("content_weight", [0.0, 2.5])
 def test_a_remainder_found_there_is_that_of_the_cpu(wide: Dataset, content_weight: float) -> None:
-    settings: dict[str, Any] = {"remainder": Remainder(l2=300.0), "content_weight": content_weight}
+    settings: dict[str, Any] = {
+        "remainder": Remainder(neighbours=None, l2=300.0),
+        "content_weight": content_weight,
+    }
     for dtype, tol, within in (("float64", 1e-10, 1e-8), ("float32", 1e-5, 1e-4)):
         here = Teaser(**settings, tol=tol, dtype=dtype).fit(wide)
         there = Teaser(**settings, tol=tol, dtype=dtype, device="cuda").fit(wide)
@@ -148,21 +228,60 @@ def test_a_remainder_found_there_is_that_of_the_cpu(wide: Dataset, content_weigh
 
 
 @needs_gpu
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+@pytest.mark.parametrize("content_weight", [0.0, 2.5])
+def test_neighbours_found_there_are_those_of_the_cpu(
+    wide: Dataset, gram: str, content_weight: float
+) -> None:
+    model = Teaser(gram=gram, content_weight=content_weight, dtype="float64", tol=1e-8)
+    equation = EncoderEquation(model.prepare(wide), 5.0, 50.0)
+    E = conjugate_gradients(equation, Limits(tol=1e-10, max_iter=200)).encoder
+    D = sp.csr_array(equation.system.D)
+    options = Remainder(l2=20.0, neighbours=15)
+    model.device = "cuda"
+    there = model.prepare(wide).gram
+    for encoder in (E, sp.csr_array(np.where(np.abs(E) > np.median(np.abs(E)), E, 0))):
+        how: dict[str, Any] = {"l1": 5.0, "options": options}
+        here = fit_neighbours(equation.system.gram, encoder, D, **how)
+        found = fit_neighbours(there, encoder, D, **how)
+        assert_array_equal(found.indices, here.indices)
+        assert_allclose(found.toarray(), here.toarray(), atol=1e-8)
+    system = model.prepare(wide)
+    on_gpu, on_cpu = (
+        Neighbours.build(one.gram, 15, penalty=np.full(wide.n_items, 5.0))
+        for one in (system, equation.system)
+    )
+    rights = (
+        device.to_host(
+            system.rotate_back(on_gpu.right_hand_side(system, on_gpu.remainder(E, D, 20.0)))
+        ),
+        equation.system.rotate_back(
+            on_cpu.right_hand_side(equation.system, on_cpu.remainder(E, D, 20.0))
+        ),
+    )
+    assert_allclose(*rights, atol=1e-8 * np.abs(rights[1]).max())
+
+
+@needs_gpu
 def test_what_is_prepared_there_is_shared_and_left_alone(wide: Dataset) -> None:
-    first = Teaser(remainder=Remainder(l2=300.0), tol=1e-5, device="cuda")
+    first = Teaser(remainder=Remainder(neighbours=None, l2=300.0), tol=1e-5, device="cuda")
     system: Any = first.prepare(wide)
     kept = device.to_host(system.inverse)
     first.fit(wide, system=system)
     assert_array_equal(device.to_host(system.inverse), kept)
-    again = Teaser(remainder=Remainder(l2=300.0), tol=1e-5, device="cuda").fit(wide, system=system)
+    again = Teaser(remainder=Remainder(neighbours=None, l2=300.0), tol=1e-5, device="cuda").fit(
+        wide, system=system
+    )
     assert_allclose(again.remainder_, first.remainder_, atol=1e-6)
 
 
 @needs_gpu
 @pytest.mark.parametrize("share", [1.0, 0.9])
 def test_scores_with_a_remainder_are_those_of_the_cpu(wide: Dataset, share: float) -> None:
-    model = Teaser(remainder=Remainder(l2=300.0, share=share), device="cuda").fit(wide)
-    here = Teaser(remainder=Remainder(l2=300.0))
+    model = Teaser(remainder=Remainder(neighbours=None, l2=300.0, share=share), device="cuda").fit(
+        wide
+    )
+    here = Teaser(remainder=Remainder(neighbours=None, l2=300.0))
     here.__dict__.update(model.__dict__, device="cpu")
     presses = [{"town=Ghent": 3}] * 200
     assert_allclose(
@@ -179,7 +298,7 @@ def test_a_remainder_that_does_not_fit_on_the_gpu_is_refused(
 ) -> None:
     monkeypatch.setattr(remainder, "free_memory", lambda: 10**4)
     with pytest.raises(ResourceError, match=r"for 3 items x items arrays .* this GPU has 10 kB"):
-        Teaser(remainder=Remainder(l2=5.0), device="cuda").fit(wide)
+        Teaser(remainder=Remainder(neighbours=None, l2=5.0), device="cuda").fit(wide)
 
 
 @needs_gpu

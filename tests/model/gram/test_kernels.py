@@ -82,6 +82,38 @@ def test_sums_replace_what_is_there_or_are_added_to_it(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_squares_are_the_rows_and_columns_of_a_symmetric_matrix(shape: str) -> None:
+    X = interactions(shape)
+    G = (X.T @ X).toarray()
+    upper = sp.csr_array(np.triu(G))
+    rng = np.random.default_rng(0)
+    # One and two places: rows are long beside them, and looked up; fifteen: rows are read through.
+    for size in (1, 2, 15):
+        places = np.stack([rng.permutation(37)[:size] for _ in range(6)])
+        out = np.zeros((6, size, size))
+        kernels.squares(upper.indptr, upper.indices, upper.data, places, out)
+        assert_allclose(out, G[places[:, :, None], places[:, None, :]])
+
+
+def test_small_systems_are_solved_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    for size in (1, 2, 9, 40):
+        B = rng.standard_normal((5, size, size))
+        A, b = B @ B.transpose(0, 2, 1) + np.eye(size), rng.standard_normal((5, size))
+        wanted = np.linalg.solve(A, b[:, :, None])[:, :, 0]
+        # Part of a larger array, as G on the neighbours of an item is.
+        larger = np.zeros((5, size + 1, size + 1))
+        larger[:, :size, :size] = A
+        kernels.solve(larger[:, :size, :size], b)
+        assert_allclose(b, wanted, atol=1e-10)
+    bad = np.array([[[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    right = np.ones((2, 2))
+    kernels.solve(bad, right)
+    assert np.isnan(right[0]).any()
+    assert_allclose(right[1], 1.0)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_rows_of_the_gram_are_counted_by_themselves(shape: str) -> None:
     X = interactions(shape)
     found = SparseGram(X, KINDS[1]).rows(5, 19)

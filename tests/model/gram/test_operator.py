@@ -19,6 +19,7 @@ from teaser.model.gram.operator import (
     PairGram,
     SparseGram,
     counting_dtype,
+    gram_rows,
     leading_eigenpairs,
 )
 
@@ -48,6 +49,40 @@ def test_a_sparse_matrix_is_applied_like_a_dense_one(gram: Gram) -> None:
     found = gram.apply(M)
     assert isinstance(found, np.ndarray)
     assert_allclose(found, gram.apply(M.toarray()))
+
+
+def test_every_gram_yields_its_rows(gram: Gram) -> None:
+    X = interactions()
+    S = sp.csr_array((np.random.default_rng(3).random((30, 6)) < 0.3).astype(float))
+    content = ContentGram(gram, S, 2.5)
+    both = (X.T @ X + 2.5 * (S @ S.T)).toarray()
+    for operator, G in ((gram, (X.T @ X).toarray()), (content, both)):
+        rows: Any = gram_rows(operator, 7, 19)
+        assert sp.issparse(rows) == isinstance(gram, SparseGram)
+        if sp.issparse(rows):
+            assert rows.has_sorted_indices
+            rows = rows.toarray()
+        assert_allclose(rows, G[7:19])
+        assert rows.dtype == F64
+
+
+def test_rows_of_strengths_are_right_in_single_precision() -> None:
+    X = interactions()
+    X.data[:] = np.random.default_rng(1).uniform(0.1, 3.0, X.nnz)
+    for dtype in ("float32", "float64"):
+        rows: Any = gram_rows(SparseGram(X, np.dtype(dtype)), 3, 30)
+        assert rows.dtype == dtype
+        assert_allclose(rows.toarray(), (X.T @ X).toarray()[3:], rtol=1e-6)
+
+
+def test_an_operator_without_rows_is_asked_for_its_columns() -> None:
+    class Applied:
+        n_items, dtype = 30, F64
+        apply = staticmethod(lambda matrix: (interactions().T @ interactions()) @ matrix)
+        diagonal = staticmethod(lambda: np.ones(30))
+
+    rows: Any = gram_rows(Applied(), 4, 9)
+    assert_allclose(rows, (interactions().T @ interactions()).toarray()[4:9])
 
 
 def test_content_is_added_on_both_sides(gram: Gram) -> None:

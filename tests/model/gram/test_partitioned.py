@@ -64,6 +64,9 @@ class TestProducts:
         assert_allclose(gram.apply(local.S), G @ local.S.toarray())
         assert_array_equal(gram.diagonal(), G.diagonal())
         assert gram.diagonal().dtype == gram.dtype == F64
+        rows = gram.row_block(5, 19)
+        assert_array_equal(rows.toarray(), G[5:19])
+        assert rows.has_sorted_indices
 
     def test_a_pair_is_that_of_the_whole_matrix(
         self, parted: Dataset, local: Dataset, kept: int

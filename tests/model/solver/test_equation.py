@@ -63,6 +63,7 @@ def test_what_other_weights_explain_is_left_to_them(solver: str) -> None:
     R = without_diagonal(np.random.default_rng(0).normal(size=(len(D), len(D))) / 20)
     system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rng=np.random.default_rng(0))
     H = X.T @ X + 2.0 * np.eye(len(D))
-    equation = EncoderEquation(system, 2.0, 3.0, explained=without_diagonal(H @ R) @ D)
+    right = without_diagonal(X.T @ X - H @ R) @ D @ system.V
+    equation = EncoderEquation(system, 2.0, 3.0, right=right)
     found = dispatch(equation, Limits(tol=1e-11, max_iter=20_000), solver=solver)
     assert_allclose(found.encoder, problem.encoder(R=R), atol=1e-8)

@@ -101,4 +101,5 @@ def test_weights_give_the_minimum_of_their_objective(
 
 def test_powers_of_zero_are_the_paper_s_model_to_the_bit() -> None:
     plain = teaser.solve(X, D, **GOOD).encoder
-    assert (teaser.solve(X, D, **GOOD, **dict.fromkeys(POWERS, 0.0)).encoder == plain).all()
+    zero: dict[str, Any] = dict.fromkeys(POWERS, 0.0)
+    assert (teaser.solve(X, D, **GOOD, **zero).encoder == plain).all()

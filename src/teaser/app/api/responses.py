@@ -236,11 +236,15 @@ class Found(Schema):
 
 
 class Remainder(Schema):
-    """The size of the remainder: how many items it has, and how many entries are stored."""
+    """The size of the remainder: how many items it has, and how many entries are stored.
+
+    `neighbours`: how many others may explain an item; null if all may.
+    """
 
     items: int
     entries: int
     sparse: bool
+    neighbours: int | None
 
 
 class Model(Schema):

@@ -4,7 +4,8 @@ Any of them may be left out. Each is the exact solution for what the steps befor
 for the joint remainder, which is found together with the encoder and stands alone.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,21 +13,33 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
+from teaser.data.reading.partitions import Interactions
 from teaser.data.tagging.user_features import UserFeatures
+from teaser.errors import ParameterError
 from teaser.model.extensions.discovered_tags import declared_columns
 from teaser.model.extensions.learned_decoder import LearnedDecoder, learn_decoder
+from teaser.model.extensions.neighbours import (
+    NEAR_POWER,
+    Neighbours,
+    check_neighbours,
+    learn_neighbours,
+)
 from teaser.model.extensions.remainder import (
     Inverse,
     Remainder,
     RemainderMatrix,
     fit_remainder,
     prepare_inverse,
+    ridge_of,
 )
-from teaser.model.extensions.sparse_encoder import SparseEncoder, sparsify
+from teaser.model.extensions.sparse_encoder import SparseEncoder, refit_support, sparsify
 from teaser.model.extensions.user_features import pad_rows, stack_interactions
 from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import FitSize
+from teaser.model.gram.gpu import to_host
+from teaser.model.gram.operator import Gram
+from teaser.model.gram.pairs import nearest
 from teaser.model.gram.weighting import row_weights
 from teaser.model.item_table import popularity
 from teaser.model.solver.equation import EncoderEquation
@@ -58,6 +71,17 @@ class Plan(Protocol):
     def joint_remainder(self) -> Remainder | None:
         """The options of a remainder that is found together with the encoder."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class SharedSystem(System):
+    """A system that is shared over penalties, with the neighbours of items once they are known.
+
+    `near` has the neighbours by their number, and `kept` what the last remainder was found with.
+    """
+
+    near: dict[int, sp.csr_array] = field(default_factory=dict)
+    kept: dict[int, Neighbours] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +133,13 @@ def prepare_system(
         how |= {"options": plan.joint_remainder, "l1": float(plan.l2_weights), "keep": keep}
         how |= {"weights": weights, "item_counts": dataset.item_counts}
         return prepare_inverse(dataset.X, plan.gram, D, **how)
+    n_near = 0 if plan.remainder is None else plan.remainder.neighbours or 0
+    # Before the Gram of the fit, so that there are never two of them.
+    near = {n_near: _find_near(plan, dataset, n_near)} if n_near else {}
     X, n_items = stack_interactions(dataset, user_features), dataset.n_items
-    size = FitSize(D.shape[1], kind, plan.solver)
     how |= {"user_power": weights.user_power, "n_items": n_items}
-    gram = build_gram(X, plan.gram, size, **how)
-    return prepare(
+    gram = build_gram(X, plan.gram, FitSize(D.shape[1], kind, plan.solver), **how)
+    system = prepare(
         gram,
         D,
         solver=plan.solver,
@@ -121,12 +147,30 @@ def prepare_system(
         row_penalty=row_weights(gram, weights.ridge_power, n_items=n_items),
         column_weight=weights.of_columns(dataset.item_counts),
     )
+    own = {part.name: getattr(system, part.name) for part in fields(system)}
+    return SharedSystem(**own, near=near)
+
+
+def _find_near(plan: Plan, dataset: Dataset, m: int) -> sp.csr_array:
+    """Return the nearest neighbours of each item (items x items)."""
+    given = plan.gram
+    gram: Gram
+    if not isinstance(dataset.X, Interactions) or isinstance(given, str):
+        # The same way of holding it as in the fit.
+        size = FitSize(dataset.n_tags + 1, np.dtype(plan.dtype))
+        how = given if isinstance(given, str) else "auto"
+        gram = build_gram(dataset.X, how, size, device=plan.device, user_power=NEAR_POWER)
+    elif hasattr(given, "with_user_power"):
+        gram = given.with_user_power(NEAR_POWER)
+    else:  # counted elsewhere, as by a cluster: its own cosines are all there are
+        gram = build_gram(dataset.X, given, FitSize(1, np.dtype(plan.dtype)))
+    return nearest(gram, m)
 
 
 def fit_parts(
     plan: Plan,
     system: System,
-    D: sp.csr_array,
+    dataset: Dataset,
     *,
     limits: Limits,
     start: Array | None = None,
@@ -137,14 +181,13 @@ def fit_parts(
     Parameters
     ----------
     system
-        What `prepare_system` returned.
-    D
-        The fixed decoder, items x tags, in double precision.
+        What `prepare_system` returned for this data set.
     start
         An encoder to begin from, with the rows of user features.
     overwrite
         Whether the memory of an inverse may be used for the remainder.
     """
+    D = fixed_decoder(dataset, plan.weights)
     if isinstance(system, Inverse) and plan.joint_remainder is not None:
         solution, R = fit_remainder(
             system,
@@ -155,7 +198,11 @@ def fit_parts(
             overwrite=overwrite,
         )
         return Parts(solution, system, D, R)
-    return _fit_tags(plan, system, D, limits, start)
+    n_near = 0 if plan.remainder is None else plan.remainder.neighbours or 0
+    if n_near:
+        check_neighbours(system.gram, n_near, n_items=dataset.n_items)
+    found = _fit_tags(plan, system, D, limits, start)
+    return _fit_near(plan, system, dataset, found, limits) if n_near else found
 
 
 def _fit_tags(
@@ -177,3 +224,97 @@ def _fit_tags(
         equation = EncoderEquation(system, l1, l2)
         solution = sparsify(equation, solution, density=plan.sparse.density, limits=limits)
     return Parts(solution, system, D)
+
+
+def _fit_near(plan: Plan, system: System, dataset: Dataset, tags: Parts, limits: Limits) -> Parts:
+    """Return what tags explain, with the remainder of neighbours for what they do not.
+
+    Parameters
+    ----------
+    system
+        The one that was prepared; that of `tags` may have another decoder.
+    """
+    options = plan.remainder
+    if options is None:
+        return tags
+
+    def solve(equation: EncoderEquation, start: Any) -> Solution:
+        if sp.issparse(start):
+            return refit_support(equation, start, limits)
+        return dispatch(equation, limits, solver=plan.solver, start=start)
+
+    equation = EncoderEquation(tags.system, float(plan.l2_weights), float(plan.l2_encoder))
+    D = sp.csr_array(tags.decoder, copy=True)
+    D.resize((tags.system.gram.n_items, D.shape[1]))  # rows of user features are empty
+    neighbours = _neighbours(plan, system, dataset, int(options.neighbours or 0))
+    solution, R = learn_neighbours(
+        equation, tags.solution, neighbours, D, options=options, solve=solve
+    )
+    return replace(tags, solution=solution, remainder=R)
+
+
+def _neighbours(plan: Plan, system: System, dataset: Dataset, m: int) -> Neighbours:
+    """Return the neighbours and G on them, from the system where it has them."""
+    near, kept = (system.near, system.kept) if isinstance(system, SharedSystem) else ({}, {})
+    penalty = float(plan.l2_weights) * to_host(system.row_penalty).astype(np.float64)
+    if m not in kept:
+        if m not in near:
+            near[m] = _find_near(plan, dataset, m)
+        kept.clear()  # G on the neighbours may be large
+        kept[m] = Neighbours.build(
+            system.gram, m, penalty=penalty, n_items=dataset.n_items, near=near[m]
+        )
+    return replace(kept[m], penalty=penalty)
+
+
+def check_companions(*, solver: str, gram: Any, others: Sequence[str]) -> None:
+    """Raise `ParameterError` for other parameters that a remainder cannot be learned with.
+
+    Parameters
+    ----------
+    others
+        The names of the other extensions in use that exclude a remainder.
+    """
+    if solver != "cg":
+        raise ParameterError(
+            f"A remainder needs solver='cg', conjugate gradients, found solver={solver!r}."
+        )
+    if isinstance(gram, str) and gram == "sparse":
+        raise ParameterError(
+            "A remainder needs X'X as an array, found gram='sparse'. Use gram='auto'."
+        )
+    if others:
+        raise ParameterError(
+            f"A full remainder cannot be learned together with {' or '.join(others)}: its closed "
+            "form is that of a fixed decoder and all entries. Use neighbours, as in "
+            "Remainder(neighbours=100), or one of them."
+        )
+
+
+def check_system(
+    system: System, shape: tuple[int, int], l1: float, options: Remainder | None
+) -> None:
+    """Raise `ParameterError` unless a prepared system has this shape and ridge.
+
+    Parameters
+    ----------
+    options
+        Of a remainder that needs the inverse; None for a system without one.
+    """
+    if system.D.shape != shape:
+        raise ParameterError(
+            f"The system was prepared for {system.D.shape[0]:,} items and "
+            f"{system.D.shape[1] - 1:,} tags, and the data set has {shape[0]:,} and "
+            f"{shape[1] - 1:,}. Prepare it from this data set."
+        )
+    found = system.ridge if isinstance(system, Inverse) else None
+    wanted = None if options is None else ridge_of(l1, system.row_penalty, options)
+    is_same = found is wanted if found is None or wanted is None else np.allclose(found, wanted)
+    if not is_same:
+        said = ("no inverse" if r is None else f"a ridge of {r.mean():g}" for r in (found, wanted))
+        raise ParameterError(
+            "The system was prepared for {} and the model has {}. With a full remainder it can be "
+            "shared where l2_weights + remainder.l2 is the same, with ridge_power both.".format(
+                *said
+            )
+        )

@@ -6,9 +6,10 @@ its entries with a dot, `remainder.l2 = [300, 1000]`.
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from teaser.errors import ParameterError, closest
+from teaser.model.checks import is_number
 from teaser.model.extensions.discovered_tags import DiscoveredTags
 from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
@@ -56,6 +57,32 @@ def read_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _build(name, v) if isinstance(v, dict) else v for name, v in out.items()}
 
 
+def complete_saved(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a saved model, with what was no option when it was written.
+
+    A remainder that says nothing of neighbours was a joint one.
+    """
+    out = _upgrade(saved)
+    given = {name for name, value in out.items() if value is not None}
+    table = out.get("remainder") or {}
+    if any(name.split(".")[0] == "remainder" for name in given) and isinstance(table, Mapping):
+        out.setdefault("remainder.neighbours", table.get("neighbours"))
+    return out
+
+
+def build_options(kind: type[Any], table: Mapping[str, Any]) -> Any:
+    """Return an options object of its entries; 0 stands for None where a number may be None.
+
+    TOML and command lines cannot write None.
+    """
+    hints = get_type_hints(kind)
+    can_be_none = {name for name, hint in hints.items() if type(None) in get_args(hint)}
+    given = {
+        n: None if n in can_be_none and is_number(v) and v == 0 else v for n, v in table.items()
+    }
+    return kind(**given)
+
+
 def check_options(name: str, value: Any) -> None:
     """Raise `ParameterError` unless this is None or an options object with sensible values."""
     if value is None:
@@ -79,7 +106,7 @@ def _build(name: str, table: Mapping[str, Any]) -> Any:
             )
     # Neither json nor TOML has tuples.
     plain = {entry: tuple(v) if isinstance(v, list) else v for entry, v in table.items()}
-    return OPTIONS[name](**plain)
+    return build_options(OPTIONS[name], plain)
 
 
 def _upgrade(given: Mapping[str, Any]) -> dict[str, Any]:

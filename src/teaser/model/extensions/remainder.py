@@ -4,12 +4,13 @@ With W = P(E D') + R, R an items x items matrix with a zero diagonal,
 
     f(E, R) = |X - X W|^2 + l1 |W|^2 + l2 |E|^2 + kappa |R|^2
 
-is minimised by an equation in E alone and a closed form for R. With weights, G + L takes the
-place of G + l1 I, D~ = C D that of D, B0 C that of B0, and R C that of R. See
+is minimised by an equation in E alone and a closed form for R: the joint remainder of this file.
+With weights, G + L takes the place of G + l1 I, D~ = C D that of D, B0 C that of B0, and R C that
+of R. The remainder of nearest neighbours, found after E, is in neighbours.py. See
 docs/users/model.md.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from teaser.data.sparse_matrix import pack
 from teaser.errors import ParameterError
-from teaser.model.checks import check_number, check_share
+from teaser.model.checks import check_count, check_number, check_share
 from teaser.model.extensions.sparse_encoder import unpack_mapped
 from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.blocks import blocks, chunks, rowdot
@@ -51,25 +52,48 @@ class Remainder:
     Parameters
     ----------
     l2
-        The penalty on R, kappa in the equations. A small one approaches EASE, a large one TEASER
-        without a remainder.
+        The penalty on R, kappa in the equations. A small one leaves more to viewed items, a large
+        one more to tags.
+    neighbours
+        How many nearest neighbours of an item may explain it; R is found after the encoder. None
+        learns R for all pairs of items, jointly with the encoder, in an items x items array; 0
+        stands for None where it cannot be written.
+    rounds
+        How often R is found with neighbours: beyond 1, the encoder is found again for each R.
     share
-        Below 1, R is kept sparse: of each row the largest entries that carry this share of its
-        sum of squares.
+        Below 1, a joint R is kept sparse: of each row the largest entries that carry this share
+        of its sum of squares.
     """
 
-    l2: float = 1000.0
+    l2: float = 50.0
+    neighbours: int | None = 100
+    rounds: int = 1
     share: float = 1.0
 
     def check(self) -> None:
         """Raise `ParameterError` for options that make no sense."""
         check_number("remainder.l2", self.l2)
         check_share("remainder.share", self.share)
+        check_count("remainder.rounds", self.rounds)
+        if self.neighbours is None:
+            if self.rounds > 1:
+                raise ParameterError(
+                    f"remainder.rounds={self.rounds} needs neighbours: without them encoder and "
+                    "remainder are found jointly, in one round. Leave rounds out."
+                )
+            return
+        check_count("remainder.neighbours", self.neighbours)
+        if self.share < 1:
+            raise ParameterError(
+                f"remainder.share={self.share:g} is for neighbours=None: a remainder of "
+                f"{self.neighbours:,} neighbours is sparse already. Leave share out, or use fewer "
+                "neighbours."
+            )
 
     def check_precision(self, l1: float, X: Any, dtype: str) -> None:
-        """Raise `ParameterError` where kappa is so large that rounding decides R."""
+        """Raise `ParameterError` where kappa is so large that rounding decides a joint R."""
         count = X.nnz / X.shape[1]
-        if dtype == "float32" and self.l2 > _LARGEST_K * (l1 + count):
+        if self.neighbours is None and dtype == "float32" and self.l2 > _LARGEST_K * (l1 + count):
             raise ParameterError(
                 f"remainder.l2={self.l2:g} is more than {_LARGEST_K:,} times l2_weights={l1:g} and "
                 f"the mean count of an item ({count:.3g}): in float32 rounding would decide. Use a "
@@ -327,7 +351,7 @@ def keep_largest(R: Array, share: float) -> sp.csr_array:
 
 
 def estimate_remainder(found: Estimate, n_items: int, dtype: str, options: Remainder) -> Estimate:
-    """Return what a fit with a remainder takes, from what one with a dense Gram does.
+    """Return what a fit with a joint remainder takes, from what one with a dense Gram does.
 
     Gram, inverse and remainder follow each other in one array; a sparse R comes beside it.
     """
@@ -335,59 +359,6 @@ def estimate_remainder(found: Estimate, n_items: int, dtype: str, options: Remai
     if options.share < 1:
         memory["sparse remainder"] = options.kept_bytes(n_items, dtype)
     return replace(found, memory=memory, seconds=found.seconds + n_items**3 / dense_rate(dtype))
-
-
-def check_companions(*, solver: str, gram: Any, others: Sequence[str]) -> None:
-    """Raise `ParameterError` for other parameters that a remainder cannot be learned with.
-
-    Parameters
-    ----------
-    others
-        The names of the other extensions in use that exclude a remainder.
-    """
-    if solver != "cg":
-        raise ParameterError(
-            f"A remainder needs solver='cg', conjugate gradients, found solver={solver!r}."
-        )
-    if isinstance(gram, str) and gram == "sparse":
-        raise ParameterError(
-            "A remainder needs X'X as an array, found gram='sparse'. Use gram='auto'."
-        )
-    if others:
-        raise ParameterError(
-            f"A full remainder cannot be learned together with {' or '.join(others)}: its closed "
-            "form is that of a fixed decoder and all entries. Use neighbours, as in "
-            "Remainder(neighbours=100), or one of them."
-        )
-
-
-def check_system(
-    system: System, shape: tuple[int, int], l1: float, options: Remainder | None
-) -> None:
-    """Raise `ParameterError` unless a prepared system has this shape and ridge.
-
-    Parameters
-    ----------
-    options
-        Of a remainder that needs the inverse; None for a system without one.
-    """
-    if system.D.shape != shape:
-        raise ParameterError(
-            f"The system was prepared for {system.D.shape[0]:,} items and "
-            f"{system.D.shape[1] - 1:,} tags, and the data set has {shape[0]:,} and "
-            f"{shape[1] - 1:,}. Prepare it from this data set."
-        )
-    found = system.ridge if isinstance(system, Inverse) else None
-    wanted = None if options is None else ridge_of(l1, system.row_penalty, options)
-    is_same = found is wanted if found is None or wanted is None else np.allclose(found, wanted)
-    if not is_same:
-        said = ("no inverse" if r is None else f"a ridge of {r.mean():g}" for r in (found, wanted))
-        raise ParameterError(
-            "The system was prepared for {} and the model has {}. With a full remainder it can be "
-            "shared where l2_weights + remainder.l2 is the same, with ridge_power both.".format(
-                *said
-            )
-        )
 
 
 def viewed_sum(R: RemainderMatrix, places: Array, n_items: int) -> Array:
@@ -428,13 +399,16 @@ def _entry(R: sp.csr_array, row: int, column: int) -> float:
     return float(R.data[span][place]) if found.any() else 0.0
 
 
-def describe_remainder(R: RemainderMatrix | None) -> dict[str, Any] | None:
-    """Return the size of a remainder as plain values."""
+def describe_remainder(
+    R: RemainderMatrix | None, options: Remainder | None
+) -> dict[str, Any] | None:
+    """Return the size of a remainder as plain values; None for the neighbours of a joint one."""
     if R is None:
         return None
     n_items, is_sparse = int(R.shape[0]), not isinstance(R, np.ndarray)
     entries = int(R.nnz) if is_sparse else n_items * (n_items - 1)
-    return {"items": n_items, "entries": entries, "sparse": is_sparse}
+    neighbours = None if options is None else options.neighbours
+    return {"items": n_items, "entries": entries, "sparse": is_sparse, "neighbours": neighbours}
 
 
 def pack_remainder(R: RemainderMatrix | None) -> dict[str, Array]:

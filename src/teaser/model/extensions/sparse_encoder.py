@@ -76,14 +76,23 @@ def sparsify(
     looser = replace(limits, tol=min(0.5, _LOOSER * limits.tol))
     for share in reversed(shares):
         kept = support(saliency(equation, encoder), share)
-        refit = conjugate_gradients(
-            SupportEquation.build(equation, kept),
-            limits if share == density else looser,
-            as_dense(encoder),
-            is_guess=False,
-        )
+        refit = _solve_on(equation, kept, encoder, limits if share == density else looser)
         encoder, iterations = refit.encoder, iterations + refit.iterations
     return replace(refit, iterations=iterations)
+
+
+def refit_support(equation: EncoderEquation, start: sp.csr_array, limits: Limits) -> Solution:
+    """Return the encoder that is best on the entries of another one, from which it starts."""
+    kept = sp.csr_array((np.ones_like(start.data), start.indices, start.indptr), start.shape)
+    return _solve_on(equation, kept, start, limits)
+
+
+def _solve_on(
+    equation: EncoderEquation, kept: sp.csr_array, start: Encoder, limits: Limits
+) -> Solution:
+    return conjugate_gradients(
+        SupportEquation.build(equation, kept), limits, as_dense(start), is_guess=False
+    )
 
 
 def saliency(equation: EncoderEquation, encoder: Encoder) -> Array:
@@ -201,11 +210,12 @@ class SupportEquation:
         return np.asarray(out, like=x)
 
     def right_hand_side(self) -> Array:
-        """Return P(G) C D at the places kept, without what is explained already."""
-        system, explained = self.system, self.equation.explained
+        """Return P(G) C D at the places kept, or what the equation has in its place."""
+        system = self.system
+        if self.equation.right is not None:
+            other = system.rotate_back(self.equation.right)
+            return np.asarray(other[self.rows, self.columns], like=system.g)
         B = system.gram.apply(system.scaled(system.column_weight))
-        if explained is not None:
-            B -= np.asarray(explained, dtype=B.dtype, like=B)
         own = (system.g * system.column_weight)[self.rows] * self.weights
         return np.asarray(B[self.rows, self.columns] - own, like=system.g)
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.checks import check_choice
+from teaser.model.gram.blocks import is_sparse
 from teaser.model.gram.cost import FitSize, check_memory, choose_gram
 from teaser.model.gram.gpu import build_device_gram
-from teaser.model.gram.operator import ContentGram, DenseGram, Gram, SparseGram
+from teaser.model.gram.operator import ContentGram, DenseGram, Gram, SparseGram, gram_rows
 from teaser.model.gram.partitioned import hold_partitions
 from teaser.model.gram.weighting import weigh_users
 
@@ -108,11 +109,8 @@ def as_array(operator: Gram) -> Array:
         return operator.rows(0, n)
     G = np.empty((n, n), dtype=kind)
     for first in range(0, n, _BLOCK):
-        # G I, some columns of I at a time: all of I would be a second items x items array.
-        unit = np.zeros((n, min(_BLOCK, n - first)), dtype=kind)
-        unit[np.arange(unit.shape[1]) + first, np.arange(unit.shape[1])] = 1
-        # G is symmetric: its columns are its rows.
-        G[first : first + _BLOCK] = operator.apply(unit).T
+        rows = gram_rows(operator, first, min(first + _BLOCK, n))
+        G[first : first + _BLOCK] = rows.toarray() if is_sparse(rows) else rows
     return G
 
 

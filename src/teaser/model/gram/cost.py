@@ -299,7 +299,7 @@ def _work(X: Any, gram: str, size: FitSize, iterations: int) -> dict[str, float]
     if gram == "dense":
         # G F, and an items x tags array times V.
         work["dense"] += (2 * n_items**2 * n_tags + basis) * iterations
-        work["count"] = _pair_count(X)
+        work["count"] = pair_count(X)
     else:
         # Two products an iteration, each with X and with X'.
         work["sparse"] = 4.0 * X.nnz * n_tags * (iterations + 1)
@@ -315,8 +315,10 @@ def _sparse_rate() -> float:
     return _SCIPY_RATE if kernels() is None else _SPARSE_RATE
 
 
-def _pair_count(X: sp.csr_array) -> float:
+def pair_count(X: Any) -> float:
     """Return how many co-occurrences the Gram counts: the sum of squared history lengths."""
+    if hasattr(X, "squares"):  # interactions in partitions
+        return float(X.squares)
     return float(np.square(np.diff(X.indptr).astype(np.float64)).sum())
 
 

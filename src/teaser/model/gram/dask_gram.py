@@ -19,7 +19,7 @@ from teaser.data.reading.partitions import Interactions, PartSize, Reader
 from teaser.errors import ClusterError
 from teaser.model.gram.blocks import Matrix
 from teaser.model.gram.dask_cluster import Cluster, LostError
-from teaser.model.gram.operator import DenseGram, SparseGram
+from teaser.model.gram.operator import DenseGram, SparseGram, sorted_rows
 from teaser.model.gram.partitioned import column_blocks, mean_length
 from teaser.model.gram.weighting import weigh_users
 
@@ -94,6 +94,10 @@ class DaskGram:
             diagonal += both[:, -1]
         return out, diagonal.astype(self.dtype)
 
+    def row_block(self, first: int, last: int) -> sp.csr_array:
+        """Return rows `first` to `last` of G, sparse, the sum over partitions."""
+        return sorted_rows(self._total(_row_block, (first, last)), self.dtype)
+
     def diagonal(self) -> Array:
         """Return diag(G); without weights it was counted when the data set was made."""
         if not self.user_power:
@@ -102,6 +106,10 @@ class DaskGram:
             self._diagonal = self._total(_diagonal, None).astype(self.dtype)
         return self._diagonal.copy()
 
+    def with_user_power(self, power: float) -> "DaskGram":
+        """Return the Gram of the same interactions with other weights of users."""
+        return DaskGram(self.X, self.cluster, self.dtype, user_power=power)
+
     def counted(self) -> DenseGram:
         """Return G as one array in this process, counted by the workers."""
         G = np.empty((self.n_items, self.n_items), dtype=self.dtype)
@@ -109,7 +117,7 @@ class DaskGram:
             G[:, rows] = self._total(_count, (rows.start, rows.stop))
         return DenseGram(G)
 
-    def _total(self, work: Callable[..., Array], sent: Any) -> Array:
+    def _total(self, work: Callable[..., Matrix], sent: Any) -> Matrix:
         """Return the sum over partitions of what `work` makes of them and of `sent`."""
         for attempt in range(_ATTEMPTS):
             try:
@@ -120,7 +128,7 @@ class DaskGram:
                     self.cluster.submit(work, gram, shared, of=part)
                     for part, gram in zip(self.X.parts, self._grams, strict=True)
                 ]
-                return np.asarray(self.cluster.result(self._reduce(futures)))
+                return self.cluster.result(self._reduce(futures))
             except LostError:
                 # What was sent lived on workers only: begin this block again with all of it,
                 # once the scheduler has noticed who is gone.
@@ -191,5 +199,9 @@ def _count(gram: SparseGram, box: _Box) -> Array:
     return gram.rows(first, last).T
 
 
-def _add(one: Array, other: Array) -> Array:
+def _row_block(gram: SparseGram, box: _Box) -> sp.csr_array:
+    return gram.row_block(*box.content)
+
+
+def _add(one: Matrix, other: Matrix) -> Matrix:
     return one + other

@@ -122,6 +122,10 @@ class DeviceGram:
             return (matrix.T.tocsr() @ self.G).T
         return self.G @ matrix
 
+    def row_block(self, first: int, last: int) -> Any:
+        """Return rows `first` to `last` of G, a view."""
+        return self.G[first:last]
+
     def diagonal(self) -> Any:
         """Return diag(G)."""
         return self.G.diagonal().copy()
@@ -153,6 +157,12 @@ class DeviceSparseGram:
             # X M is users x columns: few columns bound its memory.
             out[:, first : first + _COLUMNS] = self.Xt @ (self.X @ block)
         return out
+
+    def row_block(self, first: int, last: int) -> Any:
+        """Return rows `first` to `last` of G, sparse: only pairs that somebody chose."""
+        rows = self.Xt[first:last] @ self.X
+        rows.sort_indices()
+        return rows
 
     def diagonal(self) -> Any:
         """Return diag(G)."""

@@ -14,12 +14,19 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-def compiled(function: Callable[..., None]) -> Callable[..., None]:
-    """Compile a function at its first use; it is cached on disk if a writable folder exists."""
+def compiled(function: Callable[..., None], *, reorder: bool = False) -> Callable[..., None]:
+    """Compile a function at its first use; it is cached on disk if a writable folder exists.
+
+    Parameters
+    ----------
+    reorder
+        Whether sums may be added in another order, several terms at once.
+    """
+    free = {"reassoc", "contract"} if reorder else False
     try:
-        return njit(nogil=True, cache=True)(function)
+        return njit(nogil=True, cache=True, fastmath=free)(function)
     except RuntimeError:  # neither this folder nor the user's own can be written to
-        return njit(nogil=True)(function)
+        return njit(nogil=True, fastmath=free)(function)
 
 
 def _gather(
@@ -87,5 +94,63 @@ def _count(
             G[item, k] += row[k]
 
 
+def _squares(indptr: Array, indices: Array, values: Array, places: Array, out: Array) -> None:
+    """Make out[b] the rows and columns places[b] of a symmetric matrix, which is zero before.
+
+    The first three arrays are those of its upper triangle, the columns of each row sorted.
+    """
+    where = np.full(indptr.size - 1, -1, np.int64)
+    size = places.shape[1]
+    for b in range(places.shape[0]):
+        for k in range(size):
+            where[places[b, k]] = k
+        for k in range(size):
+            first, last = indptr[places[b, k]], indptr[places[b, k] + 1]
+            if last - first < 16 * size:
+                for at in range(first, last):
+                    other = where[indices[at]]
+                    if other >= 0:
+                        out[b, k, other] = out[b, other, k] = values[at]
+                continue
+            # A long row: each of the few columns is looked up by bisection.
+            for other in range(size):
+                column = places[b, other]
+                at = first + np.searchsorted(indices[first:last], column)
+                if at < last and indices[at] == column:
+                    out[b, k, other] = out[b, other, k] = values[at]
+        for k in range(size):
+            where[places[b, k]] = -1
+
+
+def _solve(A: Array, b: Array) -> None:
+    """Replace each row of b by the solution of A[k] x = b[k], and A by its Cholesky factors.
+
+    A holds symmetric positive definite matrices, of which the lower halves are read; where one is
+    not, the solution is not a number. For small matrices this is as fast as a library's routine,
+    whose own threads would get in the way of those that call it.
+    """
+    size = b.shape[1]
+    for n in range(b.shape[0]):
+        L, x = A[n], b[n]
+        for i in range(size):
+            for j in range(i + 1):
+                # L_ij L_jj = A_ij - sum over k < j of L_ik L_jk
+                rest = L[i, j]
+                for k in range(j):
+                    rest -= L[i, k] * L[j, k]
+                L[i, j] = rest / L[j, j] if j < i else np.sqrt(rest) if rest > 0 else np.nan
+        for i in range(size):  # L y = b
+            rest = x[i]
+            for k in range(i):
+                rest -= L[i, k] * x[k]
+            x[i] = rest / L[i, i]
+        for i in range(size - 1, -1, -1):  # L' x = y
+            x[i] /= L[i, i]
+            for k in range(i):
+                x[k] -= L[i, k] * x[i]
+
+
 gather = compiled(_gather)
+solve = compiled(_solve, reorder=True)
+squares = compiled(_squares)
 count = compiled(_count)

@@ -123,6 +123,10 @@ class DenseGram:
         in_threads(work, range(0, self.n_items, _ROWS))
         return out
 
+    def row_block(self, first: int, last: int) -> NDArray[Any]:
+        """Return rows `first` to `last` of G, a view."""
+        return self.G[first:last]
+
     def diagonal(self) -> NDArray[Any]:
         """Return diag(G)."""
         return self.G.diagonal().copy()
@@ -223,6 +227,19 @@ class SparseGram:
         _add_counts(out, self._matrix(np.dtype(np.int8)), 1.0, first=first)
         return out
 
+    @cached_property
+    def _exact(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """X and its transpose in a type in which counts, and sums of weights, are exact enough."""
+        X, (*_, values) = self._matrix(np.dtype(np.int8)), self._parts
+        wide = counting_dtype(X, self.dtype) if values is None else np.dtype(np.float64)
+        X = X.astype(wide)
+        return X, X.T.tocsr()
+
+    def row_block(self, first: int, last: int) -> sp.csr_array:
+        """Return rows `first` to `last` of G, sparse: only pairs that somebody chose."""
+        X, Xt = self._exact
+        return sorted_rows(Xt[first:last] @ X, self.dtype)
+
     def diagonal(self) -> NDArray[Any]:
         """Return diag(G) = the column sums of X squared."""
         _, indices, values = self._parts
@@ -279,9 +296,37 @@ class ContentGram:
         out: NDArray[Any] = self.gram.apply(matrix) + self.weight * dense
         return out
 
+    def row_block(self, first: int, last: int) -> Matrix:
+        """Return rows `first` to `last` of the sum, as the Gram inside gives its own."""
+        own, content = gram_rows(self.gram, first, last), self.S[first:last] @ self.St
+        if not is_sparse(own):
+            return own + self.weight * content.toarray()
+        return sorted_rows(own + self.weight * content, self.dtype)
+
     def diagonal(self) -> NDArray[Any]:
         """Return the diagonal of the sum."""
         return self._diagonal.copy()
+
+
+def gram_rows(gram: Gram, first: int, last: int) -> Matrix:
+    """Return rows `first` to `last` of G where G lives: an array, or csr with sorted columns.
+
+    The caller leaves them as they are. An operator without a `row_block` of its own is applied to
+    columns of the identity.
+    """
+    if hasattr(gram, "row_block"):
+        return gram.row_block(first, last)
+    unit = np.zeros_like(gram.diagonal(), shape=(gram.n_items, last - first))
+    unit[np.arange(first, last), np.arange(last - first)] = 1
+    # G is symmetric: its columns are its rows.
+    return gram.apply(unit).T
+
+
+def sorted_rows(rows: Matrix, dtype: np.dtype[Any]) -> Matrix:
+    """Return sparse rows in a type, the columns of each in order."""
+    rows = rows.tocsr().astype(dtype)
+    rows.sort_indices()
+    return rows
 
 
 def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -31,7 +31,14 @@ from teaser.model.gram.cost import (
     memory_of_machine,
     say_bytes,
 )
-from teaser.model.gram.operator import DenseGram, Gram, SparseGram, _add_counts, gram_bytes
+from teaser.model.gram.operator import (
+    DenseGram,
+    Gram,
+    SparseGram,
+    _add_counts,
+    gram_bytes,
+    sorted_rows,
+)
 from teaser.model.gram.weighting import weigh_users
 
 # Bytes that decoding a row takes at the peak, measured with ids that are texts.
@@ -102,6 +109,13 @@ class StreamedGram:
                 diagonal += part
         return out, diagonal.astype(self.dtype)
 
+    def row_block(self, first: int, last: int) -> sp.csr_array:
+        """Return rows `first` to `last` of G, sparse, the sum over partitions."""
+        total = sp.csr_array((last - first, self.n_items), dtype=self.dtype)
+        for gram in self._grams():
+            total = total + gram.row_block(first, last)
+        return sorted_rows(total, self.dtype)
+
     def diagonal(self) -> NDArray[Any]:
         """Return diag(G); without weights it was counted when the data set was made."""
         if not self.user_power:
@@ -110,6 +124,10 @@ class StreamedGram:
             parts = (gram.diagonal().astype(np.float64) for gram in self._grams())
             self._diagonal = sum(parts, np.zeros(self.n_items)).astype(self.dtype)
         return self._diagonal.copy()
+
+    def with_user_power(self, power: float) -> "StreamedGram":
+        """Return the Gram of the same interactions with other weights of users."""
+        return StreamedGram(self.X, self.dtype, memory_limit=self.limit, user_power=power)
 
     def _grams(self) -> Iterator[SparseGram]:
         for k in range(len(self.X.parts)):

@@ -1,11 +1,14 @@
 """ADMM, the solver of the paper's appendix, for comparison with conjugate gradients."""
 
+from typing import Any
+
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from teaser.errors import SolverError
 from teaser.model.gram.blocks import norm, rowdot
-from teaser.model.gram.operator import DenseGram
+from teaser.model.gram.operator import DenseGram, Gram
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import (
     Limits,
@@ -33,28 +36,19 @@ def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None)
     goal = norm(B)
     if goal == 0.0:
         return Solution(np.zeros_like(B), 0, 0.0, True, 0.0)
-    G = (
-        gram.G
-        if isinstance(gram, DenseGram)
-        else gram.apply(np.eye(gram.n_items, dtype=gram.dtype))
-    )
     # L = l1 I + dM(extra) with the least of the penalties as l1: G + dM(extra) is decomposed.
     L = system.penalty(equation.l1)
     l1 = L.min()
-    extra = L - l1
-    if extra.any():
-        G = G + np.diag(extra)
-    mu, U = scipy.linalg.eigh(G, check_finite=False, driver="evd")
-    # It is positive semidefinite: eigenvalues below zero are rounding.
-    mu = np.maximum(mu, 0.0)[:, None]
-    g = system.g
+    g, extra = system.g, L - l1
+    mu, U = _eigenpairs(gram, extra)
     rho = float(np.mean(g + extra) + l1) if rho is None else rho
     # In the bases of U and V, (G + L) E K + l2 E is a product entry by entry.
     inverse = 1.0 / ((mu + l1) * system.eta + l2)
-    GD = gram.apply(system.scaled(system.column_weight))
-    if equation.explained is not None:
-        GD -= equation.explained
     gc = g * system.column_weight  # diag(G C)
+    if equation.right is None:
+        GD = gram.apply(system.scaled(system.column_weight))
+    else:  # another right-hand side is P(G C) D in the place of that of the system
+        GD = np.asarray(system.rotate_back(B) + system.scaled(gc))
     beta = np.zeros_like(g)
     gamma = np.zeros_like(g)
     F, true, iteration, best = np.zeros_like(B), np.inf, 0, np.inf
@@ -98,3 +92,17 @@ def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None)
     if true > tol:
         warn_not_converged(iteration, true, limits, gram.dtype)
     return Solution(equation.encoder(F), iteration, true, true <= tol, 2 * true * goal)
+
+
+def _eigenpairs(gram: Gram, extra: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the eigenvalues of G + dM(extra), a column, and its eigenvectors."""
+    G = (
+        gram.G
+        if isinstance(gram, DenseGram)
+        else gram.apply(np.eye(gram.n_items, dtype=gram.dtype))
+    )
+    if extra.any():
+        G = G + np.diag(extra)
+    mu, U = scipy.linalg.eigh(G, check_finite=False, driver="evd")
+    # It is positive semidefinite: eigenvalues below zero are rounding.
+    return np.maximum(mu, 0.0)[:, None], U

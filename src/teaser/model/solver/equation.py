@@ -26,13 +26,14 @@ Array = NDArray[Any]
 class EncoderEquation:
     """The equation of a system and the two penalties; the unknowns are F = E V.
 
-    `explained` (items x tags) is taken out of B: what other weights than E D' explain already.
+    `right` is the right-hand side in the basis of V where it is not B V of the system: beside
+    other weights than P(E D'), which explain a part of X already.
     """
 
     system: System
     l1: float
     l2: float
-    explained: Array | None = None
+    right: Array | None = None
 
     def operator(self, F: Array) -> Array:
         """Return A(F V') V.
@@ -76,8 +77,7 @@ class EncoderEquation:
 
     def right_hand_side(self) -> Array:
         """Return B V."""
-        B = self.system.right_hand_side()
-        return B if self.explained is None else B - self.system.rotate(self.explained)
+        return self.system.right_hand_side() if self.right is None else self.right.copy()
 
     def preconditioner(self) -> Callable[[Array], Array]:
         """Return an approximate inverse of the operator."""

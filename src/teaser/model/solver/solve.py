@@ -21,6 +21,7 @@ from teaser.model.solver.solution import Callback, Limits, Solution, check_reach
 from teaser.model.solver.system import System
 
 SOLVERS = ("cg", "admm")
+_POWERS = ("user_power", "ridge_power", "item_power")
 
 
 def solve(
@@ -45,7 +46,7 @@ def solve(
     """Find the encoder of the TEASER objective for arrays, with D used as it is given.
 
     minimise |X - X P(E D')|^2 + l2_weights |P(E D')|^2 + l2_encoder |E|^2 over E, where P sets
-    the diagonal to zero; the powers weigh users, rows and columns of these sums.
+    the diagonal to zero.
 
     Parameters
     ----------
@@ -74,14 +75,9 @@ def solve(
         An encoder (items x tags) near the solution, from which conjugate gradients begin.
     callback
         Called with the iteration and its relative residual.
-    user_power
-        The weight of a user is (h / mean h)^-user_power, h the number of its interactions.
-    ridge_power
-        The penalty on the weights of item i is l2_weights (g_i / mean g)^ridge_power, g the
-        diagonal of the weighted X'X.
-    item_power
-        The weight of item j where it is predicted is (n_j / mean n)^-item_power, n the number of
-        its interactions, at least 1.
+    user_power, ridge_power, item_power
+        How much weights of users, rows and columns depend on their counts, from 0 to 2: see
+        `teaser.Weights`. 0 leaves them out.
 
     Returns
     -------
@@ -99,25 +95,33 @@ def solve(
         rng=rng,
         device=device,
     )
-    powers = {"user_power": user_power, "ridge_power": ridge_power, "item_power": item_power}
-    for name, value in powers.items():
-        check_power(name, value)
-    kind = np.dtype(dtype)
-    X, D = _as_pair(X, D, kind)
-    start = None if start is None else _as_start(start, D.shape, kind)
-    size = FitSize(D.shape[1], kind, solver)
-    operator = build_gram(X, gram, size, device=device, user_power=user_power)
-    system = prepare(
-        operator,
-        D,
-        solver=solver,
-        rng=rng,
-        row_penalty=row_weights(operator, ridge_power),
-        column_weight=column_weights(np.bincount(X.indices, minlength=X.shape[1]), item_power),
-    )
+    powers = (user_power, ridge_power, item_power)
+    for name, power in zip(_POWERS, powers, strict=True):
+        check_power(name, power)
+    X, D = _as_pair(X, D, np.dtype(dtype))
+    start = None if start is None else _as_start(start, D.shape, D.dtype)
+    system = _system_of(X, D, powers, gram=gram, solver=solver, rng=rng, device=device)
     equation = EncoderEquation(system, float(l2_weights), float(l2_encoder))
     limits = Limits(tol=tol, max_iter=max_iter, callback=callback)
     return dispatch(equation, limits, solver=solver, start=start)
+
+
+def _system_of(
+    X: sp.csr_array,
+    D: sp.csr_array,
+    powers: tuple[float, float, float],
+    *,
+    gram: Any,
+    solver: str,
+    rng: int | np.random.Generator | None,
+    device: str,
+) -> System:
+    """Return the system of arrays, with the weights of users, rows and columns."""
+    size = FitSize(D.shape[1], D.dtype, solver)
+    operator = build_gram(X, gram, size, device=device, user_power=powers[0])
+    r = row_weights(operator, powers[1])
+    c = column_weights(np.bincount(X.indices, minlength=X.shape[1]), powers[2])
+    return prepare(operator, D, solver=solver, rng=rng, row_penalty=r, column_weight=c)
 
 
 def prepare(

@@ -121,3 +121,6 @@ def test_kinds_of_models_keep_colours_of_their_own() -> None:
     colours = {line_style(kind)[0] for kind in kinds}
     assert colours == set(SERIES)
     assert line_style("Unheard")[0] in SERIES
+    # That of EASE, dashed otherwise.
+    assert line_style("NeighbourEASE")[0] == line_style("EASE")[0]
+    assert line_style("NeighbourEASE") != line_style("EASE")

@@ -45,6 +45,7 @@ _LINES: Mapping[str, tuple[int, Any]] = {
     "Product": (3, "-"),
     "WMFS": (2, "-"),
     "EASE": (1, "--"),
+    "NeighbourEASE": (1, (0, (3, 1, 1, 1))),
     "EDLAE": (4, (0, (5, 1.5, 1, 1.5))),
     "ItemKNN": (5, (0, (2, 1.5))),
     "WMF": (6, (0, (7, 2))),

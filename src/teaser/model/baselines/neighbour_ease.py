@@ -1,0 +1,124 @@
+"""EASE on neighbours: the best linear prediction of each item from those nearest to it."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.artifact import Content
+from teaser.data.dataset import Dataset
+from teaser.data.sparse_matrix import pack, unpack
+from teaser.errors import ParameterError
+from teaser.model.base import Model
+from teaser.model.checks import check_choice, check_count, check_dataset, check_number
+from teaser.model.extensions.neighbours import NEAR_POWER, Neighbours
+from teaser.model.extensions.options import check_options, read_parameters
+from teaser.model.extensions.weights import PLAIN, Weights
+from teaser.model.gram.build import DTYPES, GRAMS, build_gram
+from teaser.model.gram.cost import FitSize, explained_memory_error
+from teaser.model.gram.operator import Gram
+from teaser.model.gram.pairs import nearest
+from teaser.model.gram.weighting import item_ridge
+from teaser.model.packed import Packed
+
+Array = NDArray[Any]
+
+
+class NeighbourEASE(Model):
+    """EASE in which only the nearest neighbours of an item explain it.
+
+    With T the nearest neighbours of item j by cosine, it minimises
+
+        |X - X B|^2 + l2_weights |B|^2,    B_ij = 0 unless i is in T
+
+    by one small problem for each item, (X'X + l2_weights I)_TT B_Tj = (X'X)_Tj. No items x items
+    array is needed with a sparse Gram.
+
+    Parameters
+    ----------
+    l2_weights
+        lambda, the penalty on item weights: larger trusts only what many users share.
+    neighbours
+        How many neighbours an item has at most. Cosines are those of X'X with user_power 0.5.
+    weights
+        `Weights(user_power=..., ridge_power=...)` weighs users and the penalties of items.
+    gram
+        How to hold X'X: `"auto"`, `"dense"`, `"sparse"`, or a precomputed array or operator.
+    dtype
+        `"float32"` or `"float64"`.
+
+    Attributes
+    ----------
+    weights_
+        B, sparse, items x items; a history's scores are the sum of its rows.
+    """
+
+    weights_: sp.csr_array
+
+    def __init__(
+        self,
+        *,
+        l2_weights: float = 50.0,
+        neighbours: int = 100,
+        weights: Weights | None = None,
+        gram: Any = "auto",
+        dtype: str = "float32",
+    ) -> None:
+        self.l2_weights = l2_weights
+        self.neighbours = neighbours
+        self.weights = weights
+        self.gram = gram
+        self.dtype = dtype
+
+    def fit(self, dataset: Dataset) -> Self:
+        """Learn the weights."""
+        self._check(dataset)
+        how = PLAIN if self.weights is None else self.weights
+        with explained_memory_error("The fit"):
+            held = self.gram if isinstance(self.gram, str) else "auto"
+            near = nearest(self._build_gram(dataset, held, NEAR_POWER), int(self.neighbours))
+            gram = self._build_gram(dataset, self.gram, how.user_power)
+            ridge = item_ridge(gram.diagonal(), float(self.l2_weights), how.ridge_power)
+            found = Neighbours.build(gram, int(self.neighbours), penalty=ridge, near=near)
+            weights = found.weights()
+        self.keep_items(dataset)
+        self.weights_ = weights
+        return self
+
+    def score_batch(self, X: Any) -> Array:
+        """Return the score of every item for every row of histories (users x items)."""
+        rows = self.check_histories(X)
+        return np.asarray((rows.astype(np.float64) @ self.weights_).toarray())
+
+    @classmethod
+    def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters with options objects in place of tables; see `read_parameters`."""
+        return read_parameters(parameters)
+
+    def pack(self) -> Packed:
+        """Return what was learned beside the items, to be saved."""
+        return Packed(arrays=pack("weights", self.weights_))
+
+    def unpack(self, content: Content) -> None:
+        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        shape = (len(self.items_), len(self.items_))
+        self.weights_ = unpack("weights", content.arrays, shape).astype(self.dtype)
+        if not np.isfinite(self.weights_.data).all():
+            raise ValueError("its weights are not finite")
+
+    def _build_gram(self, dataset: Dataset, gram: Any, user_power: float) -> Gram:
+        size = FitSize(int(self.neighbours), np.dtype(self.dtype))
+        return build_gram(dataset.X, gram, size, user_power=user_power)
+
+    def _check(self, dataset: Dataset) -> None:
+        check_number("l2_weights", self.l2_weights)
+        check_count("neighbours", self.neighbours)
+        check_options("weights", self.weights)
+        check_choice("dtype", self.dtype, DTYPES)
+        if self.gram is None or (isinstance(self.gram, str) and self.gram not in GRAMS):
+            raise ParameterError(
+                f"gram must be one of {', '.join(GRAMS)}, or an operator, found {self.gram!r}."
+            )
+        check_dataset(dataset, partitions=True)

@@ -1,0 +1,322 @@
+"""Extensions together: every step is the least of the objective for what was found before it."""
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from conftest import RULES, small_tables
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import Array, WeightedProblem, least_squares, slow_nearest
+
+from teaser import (
+    Category,
+    Dataset,
+    LearnedDecoder,
+    Remainder,
+    SparseEncoder,
+    Teaser,
+    ViewedReason,
+    Weights,
+)
+from teaser.data.reading.partition_writer import write_partitions
+from teaser.errors import ParameterError, ResourceError
+from teaser.model.extensions import composition, neighbours
+from teaser.model.gram.operator import DenseGram
+from teaser.model.shared_fit import SharedFits
+from teaser.testing import TaggedModelContract
+
+EXACT: dict[str, Any] = {"l2_weights": 3.0, "l2_encoder": 2.0, "tol": 1e-12, "dtype": "float64"}
+WEIGHTS = Weights(user_power=0.4, ridge_power=0.7, item_power=0.5, popularity_scale=2.0)
+DECODER = LearnedDecoder(l2=4.0, rounds=1)
+SPARSE = SparseEncoder(density=0.4)
+NEAR = Remainder(l2=5.0, neighbours=4)
+
+
+class TestEverything(TaggedModelContract):
+    def make(self) -> Teaser:
+        return Teaser(
+            l2_weights=5.0, l2_encoder=5.0, tol=1e-4, weights=WEIGHTS, remainder=NEAR,
+            decoder=LearnedDecoder(l2=5.0), sparse=SparseEncoder(density=0.5),
+        )  # fmt: skip
+
+    def test_contributions_sum_to_what_the_reasons_cover(self, fitted: Any) -> None:
+        for item in ("i2", "i9", "i20"):
+            said = fitted.explain(item, ["i1", "i5"], {"town=Ghent": 1})
+            total = sum(said.contributions.values()) + sum(said.viewed.values())
+            assert total == pytest.approx(said.score, rel=1e-9)
+
+    def test_every_recommendation_has_reasons_of_its_own_tags(self, fitted: Any) -> None:
+        for r in fitted.recommend(["i1", "i5"], k=5):
+            carried = {str(tag) for tag in fitted.explain(r.item_id, ["i1", "i5"]).contributions}
+            for reason in r.reasons:
+                if isinstance(reason, ViewedReason):
+                    assert reason.item_id in ("i1", "i5")
+                else:
+                    assert str(reason.tag) in carried
+
+
+@pytest.fixture(scope="module")
+def strong() -> Dataset:
+    """Few users and items, with user features, and strengths in the place of ones."""
+    interactions, items = small_tables(3, n_users=50, n_items=14)
+    names = interactions["user_id"].unique(maintain_order=True)
+    camps = [("cinema", "music", None)[k % 3] for k in range(len(names))]
+    users = pl.DataFrame({"user_id": names, "camp": camps})
+    data = Dataset.from_tables(
+        interactions, items, rules=RULES, users=users, user_rules=[Category("camp")]
+    )
+    strengths = np.random.default_rng(0).uniform(0.3, 2.0, data.X.nnz).astype(np.float32)
+    X = sp.csr_array((strengths, data.X.indices, data.X.indptr), shape=data.X.shape)
+    assert (np.bincount(X.indices, minlength=14) > 0).all()
+    return replace(data, X=X)
+
+
+def best_decoder(problem: WeightedProblem, E: Array, S: Array) -> Array:
+    """The weights of the decoder that are best for an encoder, at the entries of S."""
+    root = np.sqrt(DECODER.l2)
+
+    def residuals(D: Array) -> Array:
+        return np.append(problem.residuals(E, D=D), root * (D - S).ravel())
+
+    return least_squares(residuals, S != 0)
+
+
+def best_remainder(problem: WeightedProblem, E: Array, support: Array) -> Array:
+    return least_squares(lambda R: problem.residuals(E, R), support)
+
+
+def near(X: Array, m: int) -> Array:
+    """Which item may explain which, by cosines with the weights of users that neighbours have."""
+    w = WeightedProblem(X, np.zeros((X.shape[1], 1)), 1.0, 1.0, user_power=0.5).w
+    out = np.zeros((X.shape[1], X.shape[1]), bool)
+    for j, places in enumerate(slow_nearest(X.T @ (w[:, None] * X), m)):
+        out[places, j] = True
+    return out
+
+
+def both_rows(model: Teaser) -> Array:
+    E: Any = model.encoder_
+    E = E.toarray() if sp.issparse(E) else E
+    return E if model.user_encoder_ is None else np.vstack([E, model.user_encoder_])
+
+
+def expected(data: Dataset, model: Teaser) -> tuple[WeightedProblem, Array, Array | None]:
+    """The problem with the decoder found, the encoder and the remainder, all by least squares."""
+    weights = Weights(user_power=0, ridge_power=0) if model.weights is None else model.weights
+    scale = weights.popularity_scale
+    S = np.column_stack([data.S.toarray(), scale * model.popularity_])
+    has_features = model.user_features and data.Q is not None
+    features = sp.csr_array(data.Q).toarray().astype(float) if has_features else None
+    delta = model.content_weight
+    problem = WeightedProblem(
+        data.X.toarray().astype(float), S, 3.0, 2.0,
+        user_power=weights.user_power, ridge_power=weights.ridge_power,
+        item_power=weights.item_power,
+        kappa=0.0 if model.remainder is None else model.remainder.l2,
+        features=features,
+        content=np.sqrt(delta) * data.S.toarray() if delta else None,
+    )  # fmt: skip
+    if model.decoder is not None:
+        D = best_decoder(problem, problem.encoder(), S)
+        problem = replace(problem, D=D)
+    kept = both_rows(model) != 0 if model.sparse is not None else None
+    E, R = problem.encoder(kept), None
+    if model.remainder is not None:
+        support = near(problem.X, int(model.remainder.neighbours or 0))
+        R = best_remainder(problem, E, support)
+        for _ in range(model.remainder.rounds - 1):
+            E = problem.encoder(kept, R)
+            R = best_remainder(problem, E, support)
+    return problem, E, R
+
+
+# Every pair of extensions, and all of them, with and without weights and content.
+PARTS: dict[str, Any] = {"decoder": DECODER, "sparse": SPARSE, "remainder": NEAR}
+CHOICES: list[dict[str, Any]] = [
+    *({name: PARTS[name] for name in pair} for pair in itertools.combinations(PARTS, 2)),
+    *({name: PARTS[name]} for name in PARTS),
+    PARTS,
+]
+
+
+@pytest.mark.parametrize("how", CHOICES, ids=lambda how: "+".join(how))
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+@pytest.mark.parametrize("user_features", [True, False])
+def test_each_step_is_exact_beside_all_others(
+    strong: Dataset, how: dict[str, Any], gram: str, user_features: bool
+) -> None:
+    weighted: dict[str, Any] = {"weights": WEIGHTS, "content_weight": 0.5, "gram": gram}
+    model = Teaser(user_features=user_features, **EXACT, **how, **weighted).fit(strong)
+    problem, E, R = expected(strong, model)
+    assert_allclose(model.decoder_.toarray(), problem.D, atol=1e-8)
+    assert_allclose(both_rows(model), E, atol=1e-8)
+    assert (model.user_encoder_ is not None) == user_features
+    if R is None:
+        assert model.remainder_ is None
+    else:
+        assert_allclose(model.remainder_.toarray(), R, atol=1e-8)
+    assert sp.issparse(model.encoder_) == ("sparse" in how)
+
+
+def test_without_weights_content_and_strengths_too(strong: Dataset) -> None:
+    ones = replace(strong, X=sp.csr_array((strong.X != 0).astype(np.float32)))
+    model = Teaser(**EXACT, **PARTS).fit(ones)
+    problem, E, R = expected(ones, model)
+    assert_allclose(model.decoder_.toarray(), problem.D, atol=1e-8)
+    assert_allclose(both_rows(model), E, atol=1e-8)
+    assert R is not None
+    assert_allclose(model.remainder_.toarray(), R, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"sparse": SPARSE}, {"decoder": DECODER}, {"solver": "admm", "max_iter": 50_000}],
+    ids=str,
+)  # fmt: skip
+def test_further_rounds_find_each_beside_the_other(strong: Dataset, how: dict[str, Any]) -> None:
+    options = replace(NEAR, rounds=3)
+    exact = EXACT | ({"tol": 1e-11} if "solver" in how else {})
+    model = Teaser(remainder=options, weights=WEIGHTS, **exact, **how).fit(strong)
+    _, E, R = expected(strong, model)
+    assert_allclose(both_rows(model), E, atol=1e-8)
+    assert R is not None
+    assert_allclose(model.remainder_.toarray(), R, atol=1e-8)
+    once = Teaser(remainder=NEAR, weights=WEIGHTS, **exact, **how).fit(strong)
+    assert model.iterations_ > once.iterations_
+    assert np.abs(both_rows(once) - E).max() > 1e-3
+
+
+@pytest.mark.parametrize("how", [{}, {"decoder": DECODER}, {"sparse": SPARSE}], ids=str)
+def test_what_features_say_alone_is_weighted_too(strong: Dataset, how: dict[str, Any]) -> None:
+    model = Teaser(weights=WEIGHTS, **EXACT, **how).fit(strong)
+    problem, _, _ = expected(strong, model)
+    assert model.user_rows_ is not None
+    assert problem.features is not None
+    Q, roots, c = problem.features, np.sqrt(problem.w)[:, None], problem.c
+    L = np.sqrt(problem.l1_rows[strong.n_items :])[:, None]
+
+    def residuals(N: Array) -> Array:
+        W = N @ problem.D.T
+        parts = [roots * (problem.X - Q @ W) * c, L * W * c, np.sqrt(2.0) * N]
+        return np.concatenate([part.ravel() for part in parts])
+
+    wanted = least_squares(residuals, np.ones((Q.shape[1], problem.D.shape[1]), bool))
+    assert_allclose(model.user_rows_.alone, wanted, atol=1e-8)
+
+
+def test_scores_are_the_sum_of_all_parts(strong: Dataset) -> None:
+    model = Teaser(weights=WEIGHTS, tol=1e-4, **PARTS).fit(strong)
+    history = [strong.items[i] for i in (1, 4, 6)]
+    for item in ("i2", "i9"):
+        found = model.explain(item, history, about=["camp=music"])
+        parts = sum(found.contributions.values()) + sum(found.viewed.values())
+        assert found.score == pytest.approx(parts, rel=1e-9)
+
+
+class TestFullRemainder:
+    FULL = Remainder(l2=5.0, neighbours=None)
+
+    def test_weights_content_and_strengths_go_with_it(self, strong: Dataset) -> None:
+        how: dict[str, Any] = {"weights": WEIGHTS, "content_weight": 0.5, "user_features": False}
+        model = Teaser(remainder=self.FULL, **how, **EXACT).fit(strong)
+        scaled = np.column_stack([strong.S.toarray(), 2.0 * model.popularity_])
+        problem = WeightedProblem(
+            strong.X.toarray().astype(float), scaled, 3.0, 2.0, 5.0, 0.4, 0.7, 0.5,
+            content=np.sqrt(0.5) * strong.S.toarray(),
+        )  # fmt: skip
+        E, R = problem.both()
+        assert_allclose(model.encoder_, E, atol=1e-8)
+        assert_allclose(model.remainder_, R, atol=1e-8)
+
+    @pytest.mark.parametrize("how", [{"decoder": DECODER}, {"sparse": SPARSE}, {}], ids=str)
+    def test_the_others_are_refused_with_the_way_out(
+        self, strong: Dataset, how: dict[str, Any]
+    ) -> None:
+        with pytest.raises(ParameterError, match=r"full remainder.*Use neighbours"):
+            Teaser(remainder=self.FULL, **how).fit(strong)
+
+
+class TestSharedSystem:
+    def test_one_system_serves_all_penalties_and_numbers_of_neighbours(
+        self, strong: Dataset, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made: list[int] = []
+        find = composition._find_near
+
+        def counted(plan: Any, data: Any, m: int) -> Any:
+            made.append(m)
+            return find(plan, data, m)
+
+        monkeypatch.setattr(composition, "_find_near", counted)
+        system = Teaser(remainder=NEAR, **EXACT).prepare(strong)
+        for l1, kappa, m in ((3.0, 5.0, 4), (9.0, 50.0, 4), (3.0, 5.0, 2), (4.0, 5.0, 4)):
+            how = {**EXACT, "l2_weights": l1, "remainder": Remainder(l2=kappa, neighbours=m)}
+            shared = Teaser(**how).fit(strong, system=system)
+            made_before = len(made)
+            alone = Teaser(**how).fit(strong)
+            del made[made_before:]
+            assert_allclose(shared.encoder_, alone.encoder_, atol=1e-9)
+            assert_allclose(shared.remainder_.toarray(), alone.remainder_.toarray(), atol=1e-9)
+        assert made == [4, 2]
+        plain = Teaser(**EXACT).fit(strong, system=system)
+        assert plain.remainder_ is None
+
+    def test_fits_of_a_grid_are_those_alone(self, strong: Dataset) -> None:
+        fits = SharedFits(strong)
+        for user_power, l2, kappa in itertools.product((0.0, 0.5), (2.0, 8.0), (5.0, 20.0)):
+            weights = Weights(user_power=user_power, item_power=0.5)
+            how = {**EXACT, "l2_encoder": l2, "weights": weights, "user_features": False}
+            how |= {"remainder": Remainder(l2=kappa, neighbours=4)}
+            found = fits.fit(Teaser(**how))
+            alone = Teaser(**how).fit(strong)
+            assert isinstance(found, Teaser)
+            assert_allclose(found.encoder_, alone.encoder_, atol=1e-8)
+            assert_allclose(found.remainder_.toarray(), alone.remainder_.toarray(), atol=1e-8)
+
+    def test_a_given_gram_changes_nothing(self, strong: Dataset) -> None:
+        how: dict[str, Any] = {"remainder": NEAR, "user_features": False, **EXACT}
+        gram = DenseGram.from_interactions(strong.X, np.dtype("float64"))
+        found, wanted = Teaser(gram=gram, **how).fit(strong), Teaser(**how).fit(strong)
+        assert_allclose(found.remainder_.toarray(), wanted.remainder_.toarray(), atol=1e-9)
+
+
+def test_partitions_have_neighbours_too(tmp_path: Any) -> None:
+    interactions, items = small_tables()
+    write_partitions(interactions, tmp_path / "p", parts=4)
+    parted = Dataset.from_partitions(tmp_path / "p", items, rules=RULES)
+    whole = pl.concat([pl.read_parquet(part.source) for part in parted.X.parts])
+    local = Dataset.from_tables(whole, items, rules=RULES)
+    how: dict[str, Any] = {"weights": WEIGHTS, "remainder": NEAR, **EXACT}
+    wanted = Teaser(**how).fit(local)
+    for gram in ("dense", "sparse"):
+        found = Teaser(gram=gram, **how).fit(parted)
+        assert_allclose(found.encoder_, wanted.encoder_, atol=1e-9)
+        assert_allclose(found.remainder_.toarray(), wanted.remainder_.toarray(), atol=1e-9)
+
+
+def test_the_estimate_counts_neighbours_and_rounds(strong: Dataset) -> None:
+    plain = Teaser().estimate(strong)
+    near = Teaser(remainder=replace(NEAR, rounds=2)).estimate(strong)
+    assert near.memory["neighbours"] > 0
+    assert near.iterations == 2 * plain.iterations
+    assert near.gram == plain.gram
+
+
+def test_neighbours_that_do_not_fit_are_refused_before_the_encoder_is_found(
+    strong: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbours, "memory_of_machine", lambda: 100)
+    monkeypatch.setattr(composition, "dispatch", lambda *_, **__: pytest.fail("it was found"))
+    with pytest.raises(ResourceError, match="4 neighbours for 14 items"):
+        Teaser(remainder=NEAR).fit(strong)
+
+
+def test_a_second_fit_without_a_remainder_forgets_it(strong: Dataset) -> None:
+    model = Teaser(remainder=NEAR, tol=1e-3).fit(strong)
+    assert model.has_remainder
+    model.remainder = None
+    assert not model.fit(strong).has_remainder
+    assert_array_equal(model.encoder_, Teaser(tol=1e-3).fit(strong).encoder_)

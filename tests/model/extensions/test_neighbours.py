@@ -1,0 +1,309 @@
+"""The remainder of neighbours: the minimum on its support, whatever E, D, G and weights are."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import Array, random_problem, slow_nearest, without_diagonal
+
+from teaser import Remainder
+from teaser.errors import ResourceError, SolverError
+from teaser.model.extensions import neighbours as module
+from teaser.model.extensions.neighbours import (
+    Neighbours,
+    check_neighbours,
+    estimate_neighbours,
+    fit_neighbours,
+    learn_neighbours,
+)
+from teaser.model.gram import pairs
+from teaser.model.gram.cost import Estimate
+from teaser.model.gram.operator import ContentGram, DenseGram, Gram, SparseGram
+from teaser.model.solver.conjugate_gradients import conjugate_gradients
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import Limits, Solution
+from teaser.model.solver.system import System
+
+F64 = np.dtype("float64")
+
+
+class Applied:
+    """A Gram of somebody else, with the two methods of the protocol alone."""
+
+    def __init__(self, G: Array) -> None:
+        self.G, self.n_items, self.dtype = G, len(G), G.dtype
+
+    def apply(self, matrix: Any) -> Array:
+        return np.asarray(self.G @ (matrix.toarray() if sp.issparse(matrix) else matrix))
+
+    def diagonal(self) -> Array:
+        return self.G.diagonal().copy()
+
+
+def held(X: Array, kind: str) -> Gram:
+    """G of interactions, held in one of the ways."""
+    if kind == "sparse":
+        return SparseGram(sp.csr_array(X), F64)
+    return DenseGram(X.T @ X) if kind == "dense" else Applied(X.T @ X)
+
+
+def brute_force(
+    G: Array, L: Array, W: Array, support: list[list[int]], kappa: float, *, target: Array
+) -> Array:
+    """The R on the support that minimises the objective, as one least-squares problem a column.
+
+    G = A'A with A the root of G, so that |A (T - W - r)|^2 + |L^(1/2) (W + r)|^2 + kappa |r|^2.
+    """
+    mu, U = np.linalg.eigh(G)
+    A = (U * np.sqrt(np.maximum(mu, 0))) @ U.T
+    n = len(support)
+    R = np.zeros((n, n))
+    for j, T in enumerate(support):
+        if T:
+            unit = np.eye(len(G))[:, T]
+            left = np.vstack([A @ unit, np.sqrt(L)[:, None] * unit, np.sqrt(kappa) * unit])
+            rest = A @ (target[:, j] - W[:, j])
+            right = np.concatenate([rest, -np.sqrt(L) * W[:, j], np.zeros(len(G))])
+            R[T, j] = np.linalg.lstsq(left, right, rcond=None)[0]
+    return R
+
+
+def problem(seed: int, *, weighted: bool = True) -> tuple[Array, Array, Array, Array]:
+    """Interactions with strengths, a decoder, an encoder that is nothing special, row penalties."""
+    rng = np.random.default_rng(seed)
+    X, D = random_problem(seed)
+    if weighted:
+        X = X * rng.uniform(0.2, 2.0, X.shape)
+    D = D * rng.uniform(0.5, 1.5, D.shape)
+    return X, D, rng.standard_normal(D.shape), rng.uniform(0.5, 3.0, len(D))
+
+
+def objective(X: Array, W: Array, R: Array, L: Array, kappa: float) -> float:
+    B = W + R
+    sizes = np.square(X - X @ B).sum() + (L[:, None] * np.square(B)).sum()
+    return float(sizes + kappa * np.square(R).sum())
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "applied"])
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_minimum_on_the_support(seed: int, kind: str) -> None:
+    X, D, E, r = problem(seed)
+    l1, kappa, m = 2.0, 3.0, 4
+    found = fit_neighbours(
+        *(held(X, kind), E, sp.csr_array(D)),
+        l1=l1,
+        row_penalty=r,
+        options=Remainder(l2=kappa, neighbours=m),
+    )
+    G, W = X.T @ X, without_diagonal(E @ D.T)
+    support = slow_nearest(G, m)
+    wanted = brute_force(G, l1 * r, W, support, kappa, target=np.eye(len(G)))
+    assert_allclose(found.toarray(), wanted, atol=1e-8)
+    assert found.has_sorted_indices
+    assert found.dtype == np.float64
+    # The item that nobody chose explains nothing and is not explained.
+    assert not found.toarray()[5].any()
+    assert not found.toarray()[:, 5].any()
+    least = objective(X, W, wanted, l1 * r, kappa)
+    rng = np.random.default_rng(seed)
+    for size in (1e-1, 1e-3):
+        moved = (wanted != 0) * rng.standard_normal(wanted.shape) * size
+        assert objective(X, W, wanted + moved, l1 * r, kappa) > least
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_sparse_encoder_is_the_same_as_a_dense_one(kind: str) -> None:
+    X, D, E, r = problem(1)
+    E[np.random.default_rng(0).random(E.shape) < 0.7] = 0.0
+    how: dict[str, Any] = {"l1": 2.0, "row_penalty": r, "options": Remainder(l2=3.0, neighbours=4)}
+    dense = fit_neighbours(held(X, kind), E, sp.csr_array(D), **how)
+    sparse = fit_neighbours(held(X, kind), sp.csr_array(E), sp.csr_array(D), **how)
+    assert_allclose(sparse.toarray(), dense.toarray(), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_content_and_user_features_are_part_of_what_is_explained(kind: str) -> None:
+    """Rows of user features below those of the items: in W and G, never in a support."""
+    X, D, _, _ = problem(2)
+    rng = np.random.default_rng(2)
+    n, p = len(D), 3
+    Q = (rng.random((len(X), p)) < 0.5).astype(float)
+    both, padded = np.hstack([X, Q]), np.vstack([D, np.zeros((p, D.shape[1]))])
+    E, r = rng.standard_normal(padded.shape), rng.uniform(0.5, 3.0, n + p)
+    S = sp.csr_array(np.vstack([D[:, :3] != 0, np.zeros((p, 3))]).astype(float))
+    gram = ContentGram(held(both, kind), S, 0.7)
+    found = fit_neighbours(
+        *(gram, E, sp.csr_array(padded)),
+        l1=2.0,
+        row_penalty=r,
+        options=Remainder(l2=3.0, neighbours=5),
+        n_items=n,
+    )
+    assert found.shape == (n, n)
+    G = both.T @ both + 0.7 * (S @ S.T).toarray()
+    W = (E @ padded.T)[:, :n]
+    W[np.arange(n), np.arange(n)] = 0.0
+    support = slow_nearest(G[:n, :n], 5)
+    wanted = brute_force(G, 2.0 * r, W, support, 3.0, target=np.eye(n + p)[:, :n])
+    assert_allclose(found.toarray(), wanted, atol=1e-8)
+
+
+def test_who_is_near_can_come_from_another_gram() -> None:
+    X, D, E, _ = problem(0)
+    h = np.maximum(1, (X > 0).sum(axis=1, keepdims=True))
+    near = DenseGram((X / h).T @ X)
+    options = Remainder(l2=3.0, neighbours=3)
+    found = fit_neighbours(
+        *(held(X, "dense"), E, sp.csr_array(D)), l1=2.0, options=options, cosine_gram=near
+    )
+    W, L = without_diagonal(E @ D.T), np.full(len(D), 2.0)
+    support = slow_nearest(near.G, 3)
+    assert support != slow_nearest(X.T @ X, 3)
+    wanted = brute_force(X.T @ X, L, W, support, 3.0, target=np.eye(len(D)))
+    assert_allclose(found.toarray(), wanted, atol=1e-8)
+
+
+def test_blocks_and_batches_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, D, E, r = problem(0)
+    how: dict[str, Any] = {"l1": 2.0, "row_penalty": r, "options": Remainder(l2=3.0, neighbours=4)}
+    whole = [fit_neighbours(held(X, k), E, sp.csr_array(D), **how) for k in ("dense", "sparse")]
+    monkeypatch.setattr(module, "_BATCH_BYTES", 40)
+    for name in ("_DENSE_CELLS", "_SPARSE_CELLS"):
+        monkeypatch.setattr(pairs, name, 40)
+    parts = [fit_neighbours(held(X, k), E, sp.csr_array(D), **how) for k in ("dense", "sparse")]
+    for one, other in zip(whole, parts, strict=True):
+        assert_allclose(one.toarray(), other.toarray(), atol=1e-12)
+
+
+def test_it_does_without_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, D, E, r = problem(0)
+    how: dict[str, Any] = {"l1": 2.0, "row_penalty": r, "options": Remainder(l2=3.0, neighbours=4)}
+    compiled = fit_neighbours(held(X, "sparse"), E, sp.csr_array(D), **how)
+    monkeypatch.setattr(module, "kernels", lambda: None)
+    plain = fit_neighbours(held(X, "sparse"), E, sp.csr_array(D), **how)
+    assert_allclose(plain.toarray(), compiled.toarray(), atol=1e-12)
+
+
+def test_an_item_without_tags_is_explained_by_its_neighbours_alone() -> None:
+    """Without tags it is EASE on the neighbours with the ridge l1 + kappa."""
+    X, _, _, r = problem(3)
+    gram = held(X, "sparse")
+    D, E = sp.csr_array((len(r), 2)), np.ones((len(r), 2))
+    found = fit_neighbours(
+        gram, E, D, l1=2.0, row_penalty=r, options=Remainder(l2=3.0, neighbours=4)
+    )
+    ease = Neighbours.build(gram, 4, penalty=2.0 * r + 3.0).weights()
+    assert_allclose(found.toarray(), ease.toarray(), atol=1e-12)
+    assert found.nnz
+
+
+def test_a_gram_that_is_none_is_refused() -> None:
+    G = np.array([[1.0, 5.0, 5.0], [5.0, 1.0, 5.0], [5.0, 5.0, 1.0]])
+    with pytest.raises(SolverError, match="positive"):
+        Neighbours.build(DenseGram(G), 2, penalty=np.full(3, 0.1)).weights()
+
+
+def test_single_precision_is_near_double() -> None:
+    X, D, E, r = problem(1)
+    how: dict[str, Any] = {"l1": 2.0, "row_penalty": r, "options": Remainder(l2=3.0, neighbours=4)}
+    wanted = fit_neighbours(held(X, "dense"), E, sp.csr_array(D), **how)
+    f32 = np.dtype("float32")
+    for gram in (DenseGram((X.T @ X).astype(f32)), SparseGram(sp.csr_array(X), f32)):
+        found = fit_neighbours(gram, E, sp.csr_array(D), **how)
+        assert found.dtype == np.float32
+        assert_allclose(found.toarray(), wanted.toarray(), atol=1e-4)
+
+
+def equation_of(X: Array, D: Array, l1: float, l2: float) -> EncoderEquation:
+    rng = np.random.default_rng(0)
+    system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rank=5, rng=rng)
+    return EncoderEquation(system, l1, l2)
+
+
+def solve(equation: EncoderEquation, start: Array | None) -> Solution:
+    return conjugate_gradients(equation, Limits(tol=1e-13, max_iter=500), start, is_guess=False)
+
+
+def half_gradient(
+    G: Array, D: Array, l1: float, l2: float, E: Array, R: Array
+) -> tuple[Array, Array]:
+    """Half the gradient in E, and what half of that in R is but for kappa R."""
+    H = G + l1 * np.eye(len(G))
+    inner = without_diagonal(H @ (without_diagonal(E @ D.T) + R) - G)
+    return inner @ D + l2 * E, inner
+
+
+def test_an_encoder_beside_a_remainder_has_no_gradient() -> None:
+    X, D, E, _ = problem(0)
+    l1, l2, options = 2.0, 3.0, Remainder(l2=4.0, neighbours=4)
+    equation = equation_of(X, D, l1, l2)
+    neighbours = Neighbours.build(equation.system.gram, 4, penalty=np.full(len(D), l1))
+    found = neighbours.remainder(E, sp.csr_array(D), options.l2)
+    right = neighbours.right_hand_side(equation.system, found)
+    beside = replace(equation, right=right)
+    again = solve(beside, E)
+    in_e, _ = half_gradient(X.T @ X, D, l1, l2, again.encoder, found.R.toarray())
+    assert_allclose(in_e, 0, atol=1e-8)
+    # The caller may overwrite what it is given.
+    beside.right_hand_side()[:] = 0
+    assert_array_equal(beside.right_hand_side(), right)
+
+
+def test_rounds_lower_the_objective_towards_the_joint_minimum() -> None:
+    X, D, _, _ = problem(1)
+    l1, l2, kappa = 2.0, 3.0, 4.0
+    equation, Dc = equation_of(X, D, l1, l2), sp.csr_array(D)
+    neighbours = Neighbours.build(equation.system.gram, 4, penalty=np.full(len(D), l1))
+    alone = solve(equation, None)
+    values, penalty = list[float](), np.full(len(D), l1)
+    for rounds in (1, 2, 3, 200):
+        options = Remainder(l2=kappa, neighbours=4, rounds=rounds)
+        found, R = learn_neighbours(equation, alone, neighbours, Dc, options=options, solve=solve)
+        W = without_diagonal(found.encoder @ D.T)
+        size = objective(X, W, R.toarray(), penalty, kappa) + l2 * np.square(found.encoder).sum()
+        values.append(float(size))
+        if rounds == 1:
+            assert_array_equal(found.encoder, alone.encoder)
+    assert (np.diff(values) < 0).all()
+    # After many rounds neither gradient is left, on the support of R.
+    in_e, in_r = half_gradient(X.T @ X, D, l1, l2, found.encoder, R.toarray())
+    assert_allclose(in_e, 0, atol=1e-6)
+    support = R.toarray() != 0
+    assert_allclose((in_r + kappa * R.toarray())[support], 0, atol=1e-6)
+    assert found.iterations > alone.iterations
+
+
+def test_what_does_not_fit_is_refused_with_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _, _, _ = problem(0)
+    gram = held(X, "sparse")
+    check_neighbours(gram, 4, n_items=gram.n_items)
+    monkeypatch.setattr(module, "memory_of_machine", lambda: 2_500)
+    said = r"4 neighbours for 14 items needs .*pairs of neighbours .* has 2 kB"
+    with pytest.raises(ResourceError, match=said):
+        Neighbours.build(gram, 4, penalty=np.ones(14))
+    with pytest.raises(ResourceError, match="3 kB"):
+        check_neighbours(held(X, "dense"), 5, n_items=14)
+    monkeypatch.setattr(module, "memory_of_machine", lambda: 5_000)
+    check_neighbours(held(X, "dense"), 5, n_items=14)
+
+
+def test_the_estimate_of_neighbours_grows_with_them_and_with_rounds() -> None:
+    plain = Estimate("sparse", {"interactions": 10}, 1.0, 8)
+    found = estimate_neighbours(plain, 1000, "float32", Remainder(neighbours=50), pairs=2e4)
+    assert found.memory["neighbours"] == 1000 * 50 * (12 + 8 + 2 * 8)
+    assert found.memory["pairs of neighbours"] == 1.5 * 1e4 * 8
+    assert found.memory["interactions"] == 10
+    more = estimate_neighbours(plain, 1000, "float32", Remainder(rounds=3), pairs=1e9)
+    assert more.memory["pairs of neighbours"] == 1.5 * 1000**2 / 2 * 8
+    assert more.iterations == 24
+    assert more.seconds > 3 * found.seconds
+    dense = estimate_neighbours(
+        replace(plain, gram="dense"), 1000, "float32", Remainder(), pairs=9.0
+    )
+    assert "pairs of neighbours" not in dense.memory
+    # No more neighbours than items.
+    few = estimate_neighbours(plain, 10, "float32", Remainder(neighbours=50), pairs=0.0)
+    assert few.memory["neighbours"] == 10 * 10 * 36
