@@ -14,13 +14,14 @@ from teaser.explain import (
     Viewed,
     ViewedReason,
     affinity_text,
-    all_reasons,
-    by_item,
-    by_tag,
+    find_contributions,
+    general_sentence,
+    join_values,
     main_reasons,
     number_features,
     sum_impacts,
 )
+from teaser.profile import GENERAL, POPULARITY
 
 TAGS = tuple(Tag("f", str(i)) for i in range(6))
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)
@@ -33,6 +34,7 @@ PRESSES = st.dictionaries(
             "town=Liège",
             "labels=free",
             "popularity=popularity",
+            "general appeal=general appeal",
         ]
     ),
     st.integers(-5, 5),
@@ -47,13 +49,23 @@ def test_contributions_sum_to_the_score(
     model: Teaser, history: list[str], presses: dict[str, int], item: int, scale: str
 ) -> None:
     found = model.explain(f"i{item}", history, presses, steering=Steering(scale=scale))
+    assert found.general + sum(found.tags.values()) == pytest.approx(found.score, abs=1e-12)
     assert sum(found.contributions.values()) == pytest.approx(found.score, abs=1e-12)
-    a = model.profile(history, presses, steering=Steering(scale=scale)).affinities
+    profile = model.profile(history, presses, steering=Steering(scale=scale))
+    a = profile.affinities
+    told: list[Tag] = []
     for reason in found.reasons:
         assert isinstance(reason, Reason)
-        assert reason.affinity == a[reason.tag]
-    sizes = sum(abs(r.share) for r in found.reasons)
-    assert sizes == pytest.approx(1.0) or not any(found.contributions.values())
+        assert reason.affinity == pytest.approx(sum(a[tag] for tag in reason.tags))
+        assert reason.contribution == pytest.approx(sum(found.tags[tag] for tag in reason.tags))
+        assert reason.tag == reason.tags[0]
+        told += reason.tags
+    assert sorted(told) == sorted(found.tags)
+    assert GENERAL not in found.tags
+    appeal = model.decoder_[:, [model.tags_.index(GENERAL)]].toarray()[item, 0]
+    assert found.general == pytest.approx(profile.general * appeal)
+    shares = [found.general_share, *(r.share for r in found.reasons)]
+    assert sum(shares) == pytest.approx(found.score / found.total if found.total else 0.0)
 
 
 @fixture_is_read_only
@@ -66,6 +78,8 @@ def test_lists_and_explanations_tell_the_same(
         assert (r.score, r.match) == (whole.score, whole.match)
         assert r.reasons == main_reasons(whole.reasons)
         assert r.title == whole.title
+        assert r.general == whole.general
+        assert r.general_share == pytest.approx(whole.general_share)
 
 
 @fixture_is_read_only
@@ -105,7 +119,7 @@ def test_match_falls_with_rank_from_at_most_one(model: Teaser, history: list[str
 
 def test_reasons_are_the_five_largest_shares_of_at_least_a_twentieth() -> None:
     a = np.array([0.9, -0.6, 0.3, 0.02, 0.5, 0.4])
-    every = all_reasons(a, np.arange(6), np.ones(6), TAGS)
+    every = find_contributions(a, np.arange(6), np.ones(6), TAGS).reasons()
     shown = main_reasons(every)
 
     def named(reasons: Sequence[AnyReason]) -> list[str]:
@@ -119,14 +133,17 @@ def test_reasons_are_the_five_largest_shares_of_at_least_a_twentieth() -> None:
 
 
 def test_a_contribution_carries_the_weight_of_the_item() -> None:
-    (reason,) = all_reasons(np.array([0.5]), np.array([0]), np.array([0.25]), TAGS)
+    parts = find_contributions(np.array([0.5]), np.array([0]), np.array([0.25]), TAGS)
+    (reason,) = parts.reasons()
     assert isinstance(reason, Reason)
     assert reason.contribution == 0.125
     assert reason.affinity == 0.5
 
 
 def test_an_item_without_tags_has_no_reasons() -> None:
-    assert all_reasons(np.ones(6), np.array([], int), np.array([]), TAGS) == ()
+    parts = find_contributions(np.ones(6), np.array([], int), np.array([]), TAGS)
+    assert parts.reasons() == ()
+    assert (parts.by_tag(), parts.by_item(), parts.total) == ({}, {}, 0.0)
 
 
 def test_impacts_weigh_affinities_by_how_many_items_carry_the_tag() -> None:
@@ -191,9 +208,10 @@ def test_impacts_are_shares_of_the_features() -> None:
 def test_both_kinds_of_reasons_compete_by_share() -> None:
     tags = (Tag("a", "x"), Tag("a", "y"))
     viewed = Viewed(np.array([0.3, 0.0, -0.5]), lambda n: (f"i{n}", [None, "B", "C"][n]))
-    found = all_reasons(
+    parts = find_contributions(
         np.array([0.4, 0.2]), np.array([0, 1]), np.array([1.0, 0.5]), tags, scale=0.5, viewed=viewed
     )
+    found = parts.reasons()
     # 0.2 and 0.05 of tags, 0.3 and -0.5 of items; what adds nothing is left out.
     assert [type(r) for r in found] == [ViewedReason, ViewedReason, Reason, Reason]
     assert [r.contribution for r in found] == pytest.approx([-0.5, 0.3, 0.2, 0.05])
@@ -206,21 +224,66 @@ def test_both_kinds_of_reasons_compete_by_share() -> None:
         "-48 % because you viewed C",
         "29 % because you viewed i0",
     ]
-    few = all_reasons(
-        np.array([0.4, 0.2]), np.array([0, 1]), np.array([1.0, 0.5]), tags,
-        scale=0.5, viewed=viewed, min_share=0.05,
-    )  # fmt: skip
-    assert few == found[:3]
+    assert parts.reasons(min_share=0.05) == found[:3]
     assert main_reasons(found, negative=False) == found[1:3]
-    assert by_item(found) == {"i2": -0.5, "i0": 0.3}
-    assert by_tag(found) == pytest.approx({tags[0]: 0.2, tags[1]: 0.05})
+    assert parts.by_item() == {"i2": -0.5, "i0": 0.3}
+    assert parts.by_tag() == pytest.approx({tags[0]: 0.2, tags[1]: 0.05})
 
 
 def test_the_share_of_tags_is_of_all_parts() -> None:
     tag = Tag("a", "x")
     said = Explanation("i", 0.1, 0.5, {tag: -0.3}, (), viewed={"j": 0.5, "k": -0.1})
     assert said.tag_share == pytest.approx(0.3 / 0.9)
+    parts = {tag: -0.3, POPULARITY: 0.2}
+    apart = Explanation("i", 0.1, 0.5, parts, (), viewed={"j": 0.5}, general=-1.0)
+    assert apart.tag_share == pytest.approx(0.3 / 2.0)
+    assert apart.general_share == pytest.approx(-0.5)
+    assert apart.contributions == {**parts, GENERAL: -1.0}
+    assert said.contributions == {tag: -0.3}
     assert Explanation("i", 0.0, 0.0, {tag: 0.0}, ()).tag_share == 1.0
+
+
+def test_general_appeal_is_told_apart_and_counts_in_the_shares() -> None:
+    tags = (*TAGS[:2], GENERAL)
+    a, w = np.array([0.4, -0.2, 0.5]), np.array([1.0, 1.0, 0.8])
+    parts = find_contributions(a, np.arange(3), w, tags, scale=0.5, general=2)
+    assert parts.general == pytest.approx(0.2)
+    assert parts.general_share == pytest.approx(0.4)
+    assert parts.by_tag() == pytest.approx({TAGS[0]: 0.2, TAGS[1]: -0.1})
+    assert [r.share for r in parts.reasons()] == pytest.approx([0.4, -0.2])
+    moved = find_contributions(a, np.arange(3), w, tags, scale=0.5, general=2, offset=-1.2)
+    assert moved.general == pytest.approx(-1.0)
+    said = Explanation("i", 0.3, 1.0, parts.by_tag(), parts.reasons(), general=parts.general)
+    assert said.sentences()[0] == "general appeal adds 40 %"
+    assert len(said.sentences()) == 3
+    assert general_sentence(-0.062) == "general appeal takes 6 %"
+    assert general_sentence(0.001) == "general appeal adds under 1 %"
+
+
+def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
+    a = np.array([0.2, 0.5, -0.3, 0.4, 0.1, 0.0])
+    together = np.array([0, 1, 0, 1, 2, -1])
+    parts = find_contributions(a, np.arange(6), np.ones(6), TAGS, scale=0.5, together=together)
+    first, second, third, last = parts.reasons()
+    assert isinstance(first, Reason)
+    assert isinstance(second, Reason)
+    assert (first.tag, first.tags) == (TAGS[1], (TAGS[1], TAGS[3]))
+    assert (first.contribution, first.affinity, first.weight) == pytest.approx((0.45, 0.9, 1.0))
+    assert first.share == pytest.approx(0.9 / 1.5)
+    assert sorted([second.contribution, third.contribution]) == pytest.approx([-0.05, 0.05])
+    assert last.contribution == 0.0
+    assert first.sentence() == "60 % because of your affinity of 0.9 with 1 and 3"
+    # Where the weights differ, affinity x weight is still what is added.
+    w = np.array([1.0, 2.0, 1.0, 0.5, 1.0, 1.0])
+    (top, *_) = find_contributions(a, np.arange(6), w, TAGS, together=together).reasons()
+    assert isinstance(top, Reason)
+    assert top.weight == pytest.approx(1.25)
+    assert top.affinity * top.weight == pytest.approx(top.contribution) == pytest.approx(1.2)
+
+
+def test_values_are_joined_in_words() -> None:
+    assert join_values(TAGS[:1]) == "0"
+    assert join_values(TAGS[:3]) == "0, 1 and 2"
 
 
 def test_a_small_share_of_a_viewed_item_is_said_so() -> None:
@@ -231,7 +294,7 @@ def test_a_small_share_of_a_viewed_item_is_said_so() -> None:
 
 def test_a_reason_that_adds_nothing_is_not_said() -> None:
     tags = (Tag("a", "x"), Tag("a", "y"))
-    reasons = all_reasons(np.array([0.4, 0.0]), np.array([0, 1]), np.ones(2), tags)
-    found = Explanation("i", 0.4, 1.0, by_tag(reasons), reasons)
+    parts = find_contributions(np.array([0.4, 0.0]), np.array([0, 1]), np.ones(2), tags)
+    found = Explanation("i", 0.4, 1.0, parts.by_tag(), parts.reasons())
     assert len(found.reasons) == 2
     assert found.sentences() == ["100 % because of your affinity of 0.4 with x"]

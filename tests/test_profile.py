@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Presses, Steering, Tag, Teaser
+from teaser import Presses, Profile, Steering, Tag, Teaser
 from teaser.errors import ParameterError, UnknownTagError
 from teaser.profile import (
     DEFAULT_STEERING,
+    GENERAL,
     POPULARITY,
     Array,
     default_certainty,
@@ -24,8 +25,16 @@ finite = st.floats(-10, 10).map(lambda x: round(x, 6))
 RAW = np.array([[0.5, -2.0, 0.0, 8.0]])
 
 
-def affinities(raw: Array, lengths: list[int], popularity: int, steering: Steering) -> Array:
-    return scaled(raw, lengths, popularity, steering)[0]
+def scaled_plain(
+    raw: Array, lengths: list[int], steering: Steering = DEFAULT_STEERING
+) -> tuple[Array, Array]:
+    """Affinities of a model without a basis, whose last column is popularity."""
+    last = raw.shape[1] - 1
+    return scaled(raw, raw, lengths, n_personal=last, cold=last, steering=steering)
+
+
+def affinities(raw: Array, lengths: list[int], steering: Steering = DEFAULT_STEERING) -> Array:
+    return scaled_plain(raw, lengths, steering)[0]
 
 
 def test_certainty_grows_with_the_history() -> None:
@@ -35,41 +44,39 @@ def test_certainty_grows_with_the_history() -> None:
 
 
 def test_the_papers_scale_divides_by_the_largest_of_all() -> None:
-    found = affinities(RAW, [5], 3, Steering(scale="paper"))
+    found = affinities(RAW, [5], Steering(scale="paper"))
     assert_allclose(found, [[0.05, -0.2, 0.0, 0.8]])
 
 
 def test_the_robust_scale_leaves_popularity_out() -> None:
-    found = affinities(RAW, [5], 3, DEFAULT_STEERING)
+    found = affinities(RAW, [5], DEFAULT_STEERING)
     scale = np.percentile([0.5, 2.0, 0.0], 99)
     assert_allclose(found, 0.8 * RAW / scale)
 
 
 def test_a_user_without_history_leans_on_popularity_alone() -> None:
-    assert_array_equal(affinities(RAW, [0], 3, DEFAULT_STEERING), [[0, 0, 0, 0.6]])
-    assert_array_equal(affinities(RAW, [0], 3, Steering(cold_popularity=0.1))[0, 3], 0.1)
+    assert_array_equal(affinities(RAW, [0], DEFAULT_STEERING), [[0, 0, 0, 0.6]])
+    assert_array_equal(affinities(RAW, [0], Steering(cold_general=0.1))[0, 3], 0.1)
 
 
 def test_nothing_learned_is_no_affinity_at_all() -> None:
-    assert not affinities(np.zeros((1, 4)), [3], 3, DEFAULT_STEERING).any()
+    assert not affinities(np.zeros((1, 4)), [3], DEFAULT_STEERING).any()
 
 
 def test_where_only_popularity_speaks_it_is_the_scale() -> None:
-    assert_allclose(
-        affinities(np.array([[0, 0, 0, 4.0]]), [5], 3, DEFAULT_STEERING), [[0, 0, 0, 0.8]]
-    )
+    assert_allclose(affinities(np.array([[0, 0, 0, 4.0]]), [5], DEFAULT_STEERING), [[0, 0, 0, 0.8]])
 
 
 def test_the_certainty_can_be_replaced() -> None:
     sure = Steering(scale="paper", certainty=lambda length: 1.0)
-    assert affinities(RAW, [1], 3, sure).max() == 1.0
+    assert affinities(RAW, [1], sure).max() == 1.0
 
 
 @given(st.lists(finite, min_size=2, max_size=30), st.integers(1, 20))
 def test_on_the_papers_scale_affinities_stay_within_the_certainty(
     raw: list[float], length: int
 ) -> None:
-    found = affinities(np.array([raw]), [length], 0, Steering(scale="paper"))
+    found = affinities(np.array([raw]), [length], Steering(scale="paper"))
     assert np.abs(found).max() <= default_certainty(length) + 1e-12
 
 
@@ -78,8 +85,8 @@ def test_affinities_do_not_depend_on_the_size_of_raw_scores(
     raw: list[float], length: int, factor: float
 ) -> None:
     p = np.array([raw])
-    found = affinities(factor * p, [length], 0, DEFAULT_STEERING)
-    assert_allclose(found, affinities(p, [length], 0, DEFAULT_STEERING), rtol=1e-9, atol=1e-9)
+    found = affinities(factor * p, [length], DEFAULT_STEERING)
+    assert_allclose(found, affinities(p, [length], DEFAULT_STEERING), rtol=1e-9, atol=1e-9)
 
 
 def test_presses_move_an_affinity_within_its_bounds() -> None:
@@ -177,7 +184,8 @@ def test_bad_presses_are_refused(model: Teaser) -> None:
 
 def test_a_profile_names_every_tag_and_sums_its_impacts_to_one(model: Teaser) -> None:
     found = model.profile(["i1", "i4"], {"town=Ghent": 2})
-    assert tuple(found.affinities) == model.tags_
+    assert (*found.affinities, GENERAL) == model.tags_ == found.tags
+    assert found.general == found.values[-1] != 0
     assert sum(found.impacts.values()) == pytest.approx(1.0)
     assert set(found.impacts) == {"type", "town", "labels", "popularity"}
     assert found.history == ("i1", "i4")
@@ -205,10 +213,67 @@ def test_the_order_of_a_history_and_repeats_do_not_matter(model: Teaser) -> None
     assert mixed.history == ("i7", "i1", "i4")
 
 
-def test_a_cold_profile_is_popularity(model: Teaser) -> None:
+def test_a_cold_profile_is_general_appeal(model: Teaser) -> None:
     found = model.profile([])
-    assert {tag: a for tag, a in found.affinities.items() if a} == {POPULARITY: 0.6}
-    assert found.impacts["popularity"] == 1.0
+    assert not any(found.affinities.values())
+    assert found.general == 0.6
+    assert not any(found.impacts.values())
+    assert model.profile([], {GENERAL: -2}).general == pytest.approx(0.2)
+    assert model.profile([], {"general appeal=general appeal": 1}).general == pytest.approx(0.8)
+
+
+def test_the_scale_is_that_of_the_values_or_of_the_raw_scores() -> None:
+    raw, values = np.array([[2.0, -4.0, 8.0]]), np.array([[1.0, -0.5, 0.1, 3.0, 6.0]])
+    how: dict[str, Any] = {"n_personal": 2, "cold": 4}
+    found, factors = scaled(raw, values, [5], steering=DEFAULT_STEERING, **how)
+    s = np.percentile([1.0, 0.5], 99)
+    assert_allclose(found, 0.8 * values / s)
+    assert_allclose(factors, 0.8 / s)
+    paper, _ = scaled(raw, values, [5], steering=Steering(scale="paper"), **how)
+    assert_allclose(paper, 0.1 * values)
+    cold, _ = scaled(raw, values, [0], steering=DEFAULT_STEERING, **how)
+    assert cold.tolist() == [[0, 0, 0, 0, 0.6]]
+
+
+def test_without_personal_values_general_appeal_is_the_scale() -> None:
+    for n_personal in (0, 2):
+        values = np.array([[0.0, 0.0, 0.0, -3.0]])
+        found, _ = scaled(
+            values, values, [5], n_personal=n_personal, cold=3, steering=DEFAULT_STEERING
+        )
+        assert_allclose(found, [[0, 0, 0, -0.8]])
+
+
+def test_names_of_one_tag_share_its_presses() -> None:
+    index = {Tag("g", "old"): 0, Tag("g", "new"): 0, Tag("a", "1"): 1}
+    assert place_presses({"g=old": 3, "g=new": 4, "a=1": -1}, index) == {0: 5, 1: -1}
+    with pytest.raises(ParameterError):
+        place_presses({"g=old": 6}, index)
+
+
+def test_general_appeal_is_apart_from_the_tags() -> None:
+    tags = (Tag("a", "x"), POPULARITY, GENERAL)
+    how: dict[str, Any] = {"certainty": 0.8, "impacts": {}, "history": (), "presses": {}}
+    found = Profile(tags, np.array([0.5, 0.1, 0.9]), **how)
+    assert found.general == 0.9
+    assert found.affinities == {tags[0]: 0.5, POPULARITY: 0.1}
+    assert found.top(5) == [(tags[0], 0.5), (POPULARITY, 0.1)]
+    assert Profile(tags[:2], np.array([0.5, 0.1]), **how).general == 0.0
+
+
+def test_a_history_may_have_strengths(model: Teaser) -> None:
+    found = model.profile({"i1": 2, "i4": 0.5, "i7": 0})
+    assert (found.history, found.strengths) == (("i1", "i4"), (2.0, 0.5))
+    assert found.certainty == pytest.approx(0.6)
+    assert model.profile({"i1": 1, "i4": 1}).strengths == ()
+    # Only the ratio of the strengths matters for affinities, which are scaled.
+    twice = model.profile({"i1": 4, "i4": 1})
+    assert_allclose(twice.values, found.values, rtol=1e-9)
+    assert not np.allclose(found.values, model.profile(["i1", "i4"]).values)
+    wrong: list[Any] = [-1, float("nan"), float("inf"), "2", None, True]
+    for bad in wrong:
+        with pytest.raises(ParameterError, match="'i4'"):
+            model.profile({"i1": 1, "i4": bad})
 
 
 def test_what_is_no_list_is_no_history(model: Teaser) -> None:
@@ -234,7 +299,7 @@ def test_senseless_steering_is_refused() -> None:
         {"step": -0.2},
         {"step": "a"},
         {"step": float("inf")},
-        {"cold_popularity": float("nan")},
+        {"cold_general": float("nan")},
         {"certainty": 0.5},
     ]
     for bad in cases:
@@ -259,7 +324,7 @@ def test_a_balance_weighs_two_parts() -> None:
 @pytest.mark.parametrize("scale", ["robust", "paper"])
 def test_the_factor_is_what_turned_raw_scores_into_affinities(scale: str) -> None:
     raw = np.vstack([RAW, RAW, np.zeros_like(RAW)])
-    found, factors = scaled(raw, [1, 5, 3], 3, Steering(scale=scale))
+    found, factors = scaled_plain(raw, [1, 5, 3], Steering(scale=scale))
     assert_allclose(found, raw * factors[:, None])
     assert factors[1] == pytest.approx(2 * factors[0])
     assert factors[2] == pytest.approx(0.8)

@@ -18,6 +18,10 @@ from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError, PressRangeError
 
 POPULARITY = Tag("popularity", "popularity")
+# What an average user would see in an item; told apart from the tags.
+GENERAL = Tag("general appeal", "general appeal")
+# The value of a feature that an item does not state.
+NOT_STATED = "not stated"
 MAX_PRESSES = 5
 
 Array = NDArray[Any]
@@ -38,13 +42,15 @@ class Steering:
     ----------
     scale
         `"robust"` divides by the 99th percentile of the absolute scores of all tags but
-        popularity; `"paper"` by the largest absolute score of all.
+        popularity, general appeal and those named "not stated"; `"paper"` by the largest
+        absolute score as it was learned.
     step
         How far one press moves an affinity.
     certainty
         The certainty of a profile, from the length of its history.
-    cold_popularity
-        Affinity with popularity of a user without history.
+    cold_general
+        Affinity with general appeal of a user without history; with popularity in a model that
+        does not tell general appeal apart.
     balance
         The weight of viewed items against tags: 0 is tags only, 0.5 the model as fitted, 1 viewed
         items only. It matters only if the model has a remainder.
@@ -53,7 +59,7 @@ class Steering:
     scale: str = "robust"
     step: float = 0.2
     certainty: Callable[[int], float] = default_certainty
-    cold_popularity: float = 0.6
+    cold_general: float = 0.6
     balance: float = 0.5
 
     def __post_init__(self) -> None:
@@ -61,7 +67,7 @@ class Steering:
             raise ParameterError(f"scale must be 'robust' or 'paper', found {self.scale!r}.")
         for name, value, least in (
             ("step", self.step, 0.0),
-            ("cold_popularity", self.cold_popularity, -1.0),
+            ("cold_general", self.cold_general, -1.0),
         ):
             if not isinstance(value, int | float) or not least < value < math.inf:
                 raise ParameterError(f"{name} must be a number above {least:g}, found {value!r}.")
@@ -139,13 +145,14 @@ class Profile:
     Attributes
     ----------
     tags
-        All tags of the model, popularity last.
+        All tags of the model, general appeal last.
     values
         The affinity with each tag, in the order of `tags`.
     certainty
         The certainty of the profile, between 0 and 1.
     impacts
-        The share of each feature in the scores; they sum to 1 unless all affinities are 0.
+        The share of each feature in the scores, general appeal left out; they sum to 1 unless
+        all affinities with tags are 0.
     history
         The items of the history.
     presses
@@ -155,6 +162,11 @@ class Profile:
         without a remainder.
     about
         The user tags given with the request.
+    strengths
+        The strength of each item of the history; empty where all are 1.
+    together
+        For each tag the number of its group of near-equal tags; -1 for popularity, general appeal
+        and tags named "not stated". None: every tag stands for itself.
     """
 
     tags: tuple[Tag, ...] = field(repr=False)
@@ -166,15 +178,33 @@ class Profile:
     tags_weight: float = 1.0
     viewed_weight: float = 0.0
     about: tuple[Tag, ...] = ()
+    strengths: tuple[float, ...] = ()
+    together: Array | None = field(default=None, repr=False)
 
     @cached_property
     def affinities(self) -> dict[Tag, float]:
-        """The affinity with each tag."""
-        return dict(zip(self.tags, self.values.tolist(), strict=True))
+        """The affinity with each tag, relative to the average user; general appeal left out."""
+        pairs = zip(self.tags, self.values.tolist(), strict=True)
+        return {tag: a for tag, a in pairs if tag != GENERAL}
+
+    @property
+    def general(self) -> float:
+        """The affinity with general appeal, about 1 at full certainty for the average user.
+
+        It is 0 for a model that does not tell general appeal apart.
+        """
+        return float(self.values[-1]) if self.tags[-1:] == (GENERAL,) else 0.0
 
     def top(self, n: int = 10, *, feature: str | None = None) -> list[tuple[Tag, float]]:
-        """Return the `n` tags of largest absolute affinity, of one feature if it is named."""
-        chosen = [i for i, tag in enumerate(self.tags) if feature in (None, tag.feature)]
+        """Return the `n` tags of largest absolute affinity, of one feature if it is named.
+
+        General appeal is left out.
+        """
+        chosen = [
+            i
+            for i, tag in enumerate(self.tags)
+            if feature in (None, tag.feature) and tag != GENERAL
+        ]
         # Equal affinities are ordered by tag, whatever the order of the columns.
         chosen.sort(key=lambda i: (-abs(self.values[i]), self.tags[i]))
         return [(self.tags[i], float(self.values[i])) for i in chosen[:n]]
@@ -191,7 +221,11 @@ def check_press(tag: object, steps: Any) -> int:
 
 
 def place_presses(presses: PressesLike | None, index: Mapping[Tag, int]) -> dict[int, int]:
-    """Return the checked presses by the position of their tag."""
+    """Return the checked presses by the position of their tag.
+
+    Presses on two names of one tag, which may have been merged since, add up to at most
+    `MAX_PRESSES`.
+    """
     if presses is None:
         return {}
     if not isinstance(presses, Mapping):
@@ -201,37 +235,51 @@ def place_presses(presses: PressesLike | None, index: Mapping[Tag, int]) -> dict
     placed: dict[int, int] = {}
     for tag, steps in presses.items():
         position = resolve_tag(tag, index)
-        placed[position] = check_press(tag, placed.get(position, 0) + check_press(tag, steps))
+        net = placed.get(position, 0) + check_press(tag, steps)
+        placed[position] = min(max(net, -MAX_PRESSES), MAX_PRESSES)
     return placed
 
 
 def scaled(
-    raw: Array, lengths: Sequence[int], popularity: int, steering: Steering
+    raw: Array,
+    values: Array,
+    lengths: Sequence[int],
+    *,
+    n_personal: int,
+    cold: int,
+    steering: Steering,
 ) -> tuple[Array, Array]:
-    """Return the affinities before any press (users x tags), and the factor of each row.
+    """Return the affinities before any press (users x columns), and the factor of each row.
 
-    a = p x certainty / scale. If all raw scores are zero, the factor is the certainty.
+    a = v x certainty / scale. If all values are zero, the factor is the certainty.
 
     Parameters
     ----------
     raw
-        p, the summed encoder rows of each history (users x tags).
+        p, the summed encoder rows of each history (users x learned tags).
+    values
+        v, the same in the basis that is shown (users x columns); p itself without a basis.
     lengths
         The length of each history.
-    popularity
-        The position of the popularity tag.
+    n_personal
+        How many of the columns, from the first, are declared or discovered tags.
+    cold
+        The column of general appeal, or of popularity without a basis.
     """
-    out, factors = np.zeros(raw.shape), np.zeros(len(raw))
+    out, factors = np.zeros(values.shape), np.zeros(len(values))
     for row, length in enumerate(lengths):
         factors[row] = certainty = steering.certainty(length)
         if length == 0:
-            # p = 0 without a history: popularity is all there is to recommend by.
-            out[row, popularity] = steering.cold_popularity
+            # p = 0 without a history: general appeal is all there is to recommend by.
+            out[row, cold] = steering.cold_general
             continue
-        scale = _scale(raw[row], popularity, steering.scale)
+        if steering.scale == "paper":
+            scale = float(np.abs(raw[row]).max())
+        else:
+            scale = robust_scale(values[row], n_personal)
         if scale > 0:
-            # a = c p / s
-            out[row] = raw[row] / scale * certainty
+            # a = c v / s
+            out[row] = values[row] / scale * certainty
             factors[row] = certainty / scale
     return out, factors
 
@@ -246,12 +294,14 @@ def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
     return out
 
 
-def _scale(p: Array, popularity: int, kind: str) -> float:
-    size = np.abs(p)
-    largest = float(size.max())
-    if kind == "paper" or len(size) == 1:
-        return largest
-    # Popularity, often the largest, and a few extreme tags would make all others small.
-    scale = float(np.percentile(np.delete(size, popularity), 99))
+def robust_scale(values: Array, n_personal: int) -> float:
+    """Return the 99th percentile of the absolute values of declared and discovered tags.
+
+    Popularity and general appeal, often the largest, and a few extreme tags would make all others
+    small. Where the personal tags have no values, the largest of all takes its place.
+    """
+    size = np.abs(values)
+    largest = float(size.max(initial=0.0))
+    scale = float(np.percentile(size[:n_personal], 99)) if n_personal else 0.0
     # If only popularity has a score, the percentile of the others is about zero.
     return scale if scale > 1e-9 * largest else largest

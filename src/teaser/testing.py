@@ -36,7 +36,7 @@ from teaser.errors import (
     UnknownTagError,
 )
 from teaser.model import load
-from teaser.profile import Steering
+from teaser.profile import GENERAL, Steering
 
 RULES = (Category("type"), Category("town"), ListOf("labels"))
 
@@ -227,11 +227,23 @@ class ModelContract:
     def test_impossible_histories_are_refused(self, fitted: Any) -> None:
         with pytest.raises(ParameterError, match="3 columns"):
             fitted.score_batch(np.ones((2, 3)))
-        for bad in (2.0, -1.0, np.nan, np.inf):
+        for bad in (-1.0, np.nan, np.inf):
             X = np.zeros((1, example_dataset().n_items))
             X[0, 0] = bad
-            with pytest.raises(ParameterError, match="0 and 1"):
+            with pytest.raises(ParameterError, match="at least 0"):
                 fitted.score_batch(X)
+            with pytest.raises(ParameterError, match="'i0'"):
+                fitted.recommend({"i0": bad})
+
+    def test_items_of_a_history_may_have_strengths(self, fitted: Any) -> None:
+        X = _row(1, 5)
+        X[0, 5] = 0.25
+        scores = fitted.score_batch(X)[0]
+        for r in fitted.recommend({"i1": 1, "i5": 0.25, "i7": 0}, k=5):
+            assert scores[_position(r.item_id)] == pytest.approx(r.score, rel=1e-9, abs=1e-12)
+            assert r.item_id not in ("i1", "i5")
+        plain = fitted.recommend(["i1", "i5"], k=40)
+        assert fitted.recommend({"i1": 1.0, "i5": 1}, k=40) == plain
 
     def test_it_describes_itself_in_plain_values(self, fitted: Any) -> None:
         found = json.loads(json.dumps(fitted.describe()))
@@ -258,6 +270,7 @@ class TaggedModelContract(ModelContract):
     def test_a_press_moves_one_affinity_by_a_step(self, fitted: Any) -> None:
         before = fitted.profile(["i1", "i5"]).affinities
         after = fitted.profile(["i1", "i5"], {"labels=free": 1}).affinities
+        assert before.keys() == after.keys()
         (moved,) = (tag for tag in before if before[tag] != after[tag])
         assert str(moved) == "labels=free"
         assert after[moved] - before[moved] == pytest.approx(0.2)
@@ -285,27 +298,68 @@ class TaggedModelContract(ModelContract):
         for item in ("i2", "i9", "i20"):
             said = fitted.explain(item, ["i1", "i5"], {"town=Ghent": 1})
             covered = said.cover.explained if hasattr(said, "cover") else said.score
-            assert sum(said.contributions.values()) == pytest.approx(covered, rel=1e-9)
-            assert sum(abs(r.share) for r in said.reasons) == pytest.approx(1.0)
+            parts = said.general + sum(said.tags.values()) + sum(said.viewed.values())
+            assert parts == pytest.approx(covered, rel=1e-9)
+            shares = [said.general_share, *(r.share for r in said.reasons)]
+            # Near-equal tags are one reason, in which what they add and take may cancel.
+            is_merged = any(len(getattr(r, "tags", ())) > 1 for r in said.reasons)
+            assert sum(map(abs, shares)) == pytest.approx(1.0) or is_merged
+            assert sum(map(abs, shares)) <= 1 + 1e-9
+            assert sum(shares) == pytest.approx(covered / said.total)
 
     def test_every_recommendation_has_reasons_of_its_own_tags(self, fitted: Any) -> None:
-        data = example_dataset()
-        tags, D = fitted.tags_, fitted.decoder_.toarray()
+        D = fitted.decoder_.toarray()
+        told = 0
         for r in fitted.recommend(["i1", "i5"], k=5):
-            row = D[data.items.index_of(r.item_id)]
-            assert r.reasons
-            assert all(row[tags.index(reason.tag)] > 0 for reason in r.reasons)
+            row = D[fitted.items_.index_of(r.item_id)]
+            reasons = [reason for reason in r.reasons if hasattr(reason, "tag")]
+            told += len(reasons)
+            assert all(row[fitted.tags_.index(reason.tag)] > 0 for reason in reasons)
+            assert all(reason.tag != GENERAL for reason in reasons)
+        assert told > 0
+
+    def test_the_parts_of_scores_sum_to_them(self, fitted: Any) -> None:
+        X, history = _row(1, 5), ["i1", "i5"]
+        places = np.array([[4, 2, -1]])
+        few, every = fitted.score_parts(X, places), fitted.score_parts(X)
+        assert every.parts.shape == (5, 1, len(fitted.items_))
+        assert_allclose(few.parts[:, :, :2], every.parts[:, :, [4, 2]])
+        assert few.listed.tolist() == [[True, True, False]]
+        for n, item in enumerate(("i4", "i2")):
+            said = fitted.explain(item, history)
+            covered = said.cover.explained if hasattr(said, "cover") else said.score
+            assert few.scores[0, n] == pytest.approx(covered, rel=1e-9)
+            assert few["general"][0, n] == pytest.approx(said.general, rel=1e-9, abs=1e-12)
+            by_tags = few["declared"] + few["discovered"] + few["popularity"]
+            assert by_tags[0, n] == pytest.approx(sum(said.tags.values()), rel=1e-9, abs=1e-12)
+        shares = fitted.list_shares(X, places)
+        assert sum(shares.values()) == pytest.approx(1.0)
 
     def test_impacts_sum_to_one(self, fitted: Any) -> None:
         assert sum(fitted.profile(["i1", "i5"]).impacts.values()) == pytest.approx(1.0)
 
-    def test_origins_sum_to_the_raw_score(self, fitted: Any) -> None:
-        history = ["i2", "i5", "i7"]
-        raw = fitted.encode(sp.csr_array(_row(2, 5, 7)))[0]
-        for column in (0, 3, len(raw) - 1):
+    def test_origins_sum_to_the_value_before_scaling(self, fitted: Any) -> None:
+        history = {"i2": 1.0, "i5": 0.5, "i7": 2.0}
+        row = _row(2, 5, 7)
+        row[0, [5, 7]] = 0.5, 2.0
+        values = fitted.tag_table_.apply_basis(fitted.encode(sp.csr_array(row)))[0]
+        assert len(values) == len(fitted.tags_)
+        a = fitted.profile(history).values
+        for column in range(len(values)):
             origins = fitted.origins(fitted.tags_[column], history)
-            assert list(origins) == history
-            assert sum(origins.values()) == pytest.approx(raw[column], rel=1e-9)
+            assert list(origins) == list(history)
+            assert sum(origins.values()) == pytest.approx(values[column], rel=1e-9, abs=1e-12)
+            assert a[column] * values[0] == pytest.approx(a[0] * values[column], abs=1e-12)
+
+    def test_rankings_are_those_of_the_raw_scores(self, fitted: Any) -> None:
+        X = example_dataset().X[:8]
+        table = fitted.tag_table_
+        raw = fitted.encode(sp.csr_array(X))
+        before = raw @ table.learned_decoder.toarray().T
+        after = table.apply_basis(raw) @ fitted.decoder_.toarray().T
+        # Both differ by one constant for each user.
+        apart = after - before
+        assert_allclose(apart, np.tile(apart[:, :1], (1, apart.shape[1])), rtol=0, atol=1e-9)
 
     def test_an_unknown_tag_is_named_with_the_closest(self, fitted: Any) -> None:
         with pytest.raises(UnknownTagError, match="town=Ghent"):

@@ -24,6 +24,12 @@ def test_a_profile_is_json(shop: Path) -> None:
     assert found["history"] == ["i2", "i6"]
     assert found["affinities"] == {str(t): a for t, a in library.affinities.items()}
     assert found["impacts"] == library.impacts
+    assert found["general"] == library.general != 0
+    text = said(
+        "profile", shop / "model", "-i", "i2,i6", "--press", "general appeal=general appeal:-1"
+    )
+    (line,) = [line for line in text.splitlines() if line.startswith("General appeal")]
+    assert line.rstrip().endswith("-1")
 
 
 def test_a_list_has_signed_reasons(shop: Path) -> None:
@@ -41,6 +47,8 @@ def test_a_list_is_json(shop: Path) -> None:
     )
     assert [r["item_id"] for r in found] == [r.item_id for r in library]
     assert found[0]["reasons"][0]["share"] == library[0].reasons[0].share
+    assert found[0]["general_share"] == library[0].general_share
+    assert "general" in said("recommend", shop / "model", "-i", "i2")
     assert found[0]["reasons"][0]["sentence"] == library[0].reasons[0].sentence()
 
 
@@ -57,7 +65,12 @@ def test_an_explanation_adds_up(shop: Path) -> None:
     assert "because of your affinity of" in text
     assert "score" in text
     found = json.loads(said("explain", shop / "model", "i4", "-i", "i2", "--json"))
-    assert sum(r["contribution"] for r in found["reasons"]) == pytest.approx(found["score"])
+    reasons = sum(r["contribution"] for r in found["reasons"])
+    assert found["general"] + reasons == pytest.approx(found["score"])
+    assert reasons == pytest.approx(sum(found["tags"].values()))
+    assert "general appeal adds" in text or "general appeal takes" in text
+    names = [line.split()[0] for line in text.splitlines() if line.strip()]
+    assert names.index("general") + 1 == names.index("tags") == names.index("viewed") - 1
 
 
 def test_the_origin_of_an_affinity(shop: Path) -> None:
@@ -128,7 +141,7 @@ def test_lists_follow_features(club: Path) -> None:
 def test_an_explanation_with_facts_adds_up(club: Path) -> None:
     words = ["explain", club / "model", "i2", "-i", "i4", "--about", "camp=music"]
     found = json.loads(said(*words, "--json"))
-    assert sum(found["contributions"].values()) == pytest.approx(found["score"])
+    assert found["general"] + sum(found["tags"].values()) == pytest.approx(found["score"])
     without = json.loads(said(*words[:-2], "--json"))
     assert found["score"] != pytest.approx(without["score"])
 
@@ -161,8 +174,8 @@ def test_json_adds_up_at_every_place_of_the_dial(both: Path) -> None:
         found = json.loads(
             said("explain", both, "i3", "-i", "i1,i5", "--balance", balance, "--json")
         )
-        tags, viewed = found["contributions"], found.get("viewed", {})
-        total = sum(tags.values()) + sum(viewed.values())
+        tags, viewed = found["tags"], found.get("viewed", {})
+        total = found["general"] + sum(tags.values()) + sum(viewed.values())
         assert total == pytest.approx(found["score"])
         assert bool(viewed) == (balance > 0)
         assert any(tags.values()) == (balance < 1)

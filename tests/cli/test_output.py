@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console, RenderableType
 
-from teaser import Dataset, Presses, Remainder, Teaser
+from teaser import Dataset, Presses, Remainder, Tag, Teaser
 from teaser.cli.output import (
     _signed_bar,
     as_explanation,
@@ -42,9 +42,11 @@ def test_a_profile_shows_impacts_affinities_and_presses(model: Teaser) -> None:
     profile = model.profile(["i2", "i4"], Presses().press("town=Ghent", 2))
     lines = drawn(draw_profile(profile, per_feature=2)).splitlines()
     shown = [line.split()[0] for line in lines if not line.startswith(" ")]
-    assert set(shown[:-1]) == {"Type", "Town", "Labels", "Popularity"}
+    assert shown[0] == "General"
+    assert f"{profile.general:+.2f}" in lines[0]
+    assert set(shown[1:-1]) == {"Type", "Town", "Labels", "Popularity"}
     ghent = next(line for line in lines if "Ghent" in line)
-    assert f"{profile.top(1, feature='town')[0][1]:+.2f}" in ghent
+    assert f"{profile.affinities[Tag('town', 'Ghent')]:+.2f}" in ghent
     assert ghent.rstrip().endswith("+2")
     assert "fairly sure" in lines[-1]
 
@@ -69,6 +71,12 @@ def test_an_explanation_ends_with_the_sum(model: Teaser) -> None:
     last = drawn(draw_explanation(found)).splitlines()[-1]
     assert last.startswith("score")
     assert f"{found.score:+.3f}" in last
+    lines = drawn(draw_explanation(found)).splitlines()
+    (appeal,) = [line for line in lines if line.startswith("General appeal")]
+    assert f"{found.general:+.3f}" in appeal
+    sums = {"general": found.general, "tags": sum(found.tags.values()), "viewed": 0.0}
+    for line, (name, part) in zip(lines[-4:-1], sums.items(), strict=True):
+        assert line.split() == [name, f"{part:+.3f}"]
 
 
 def test_origins_end_with_the_sum(model: Teaser) -> None:
@@ -82,7 +90,7 @@ def test_both_kinds_of_reasons_are_drawn(dataset: Dataset) -> None:
     both = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0)).fit(dataset)
     text = drawn(draw_recommendations(both.recommend(["i1", "i5"], k=3)))
     assert "% viewed Event 1" in text
-    assert "% film" in text
+    assert "film" in text
     found = both.explain("i3", ["i1", "i5"])
     lines = drawn(draw_explanation(found)).splitlines()
     for name in ("1", "5"):
@@ -91,7 +99,8 @@ def test_both_kinds_of_reasons_are_drawn(dataset: Dataset) -> None:
         assert f"{found.viewed[f'i{name}']:+.3f}" in line
     said = as_explanation(found)
     assert said["viewed"] == found.viewed
-    assert {r["sentence"] for r in said["reasons"]} == set(found.sentences())
+    assert {r["sentence"] for r in said["reasons"]} == set(found.sentences()[1:])
+    assert found.sentences()[0].startswith("general appeal")
     (place,) = (as_recommendation(r) for r in both.recommend(["i1", "i5"], k=1))
     kinds = {"tag" in reason for reason in place["reasons"]}
     assert kinds == {True, False}

@@ -67,6 +67,24 @@ def test_weights_count_carriers_however_much_a_tag_weighs(parts: Split, fitted: 
     )
 
 
+def test_only_declared_and_discovered_tags_are_drawn() -> None:
+    interactions, items = small_tables()
+    town = pl.when(pl.int_range(pl.len()) % 3 == 0).then(None).otherwise(pl.col("town"))
+    data = Dataset.from_tables(interactions, items.with_columns(town.alias("town")), rules=RULES)
+    fold = split(data, n_validation=0, n_test=60, min_interactions=4, rng=0).test
+    model = Teaser().fit(data)
+    n_tags = len(data.tags)
+    assert [tag.value for tag in model.tags_[n_tags:]] == [
+        "popularity", "not stated", "general appeal",
+    ]  # fmt: skip
+    lists = np.tile(np.arange(40), (60, 1))
+    wanted = tag_weights(model, fold)
+    for weights in (wanted, unwanted_weights(model, 0 * wanted, lists)):
+        assert weights.shape == (60, len(model.tags_))
+        assert weights.nnz > 0
+        assert weights.indices.max() < n_tags
+
+
 def test_unwanted_tags_are_seen_and_not_held_out(parts: Split, fitted: Teaser) -> None:
     held_out = tag_weights(fitted, parts.test)
     lists = recommend_lists(fitted, parts.test, k=6)

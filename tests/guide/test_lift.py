@@ -16,7 +16,7 @@ from teaser.guide import smallest_presses
 from teaser.profile import POPULARITY
 
 
-def random_model(seed: int, n_items: int = 14, n_tags: int = 4) -> Teaser:
+def random_model(seed: int, n_items: int = 14, n_tags: int = 3) -> Teaser:
     """A model of a few tags whose encoder is drawn, not learnt; some items are alike."""
     rng = np.random.default_rng(seed)
     carried = rng.random((n_items, n_tags)) < 0.45
@@ -31,6 +31,15 @@ def random_model(seed: int, n_items: int = 14, n_tags: int = 4) -> Teaser:
     people = pl.DataFrame(pairs, schema=["user_id", "item_id"], orient="row")
     model = Teaser().fit(Dataset.from_tables(people, items, rules=(ListOf("tags"),)))
     model.encoder_ = rng.normal(size=model.encoder_.shape)
+    return model
+
+
+def without_basis(model: Teaser) -> Teaser:
+    """The same model as earlier versions had it, popularity its last tag."""
+    table = model.tag_table_
+    model._tag_table = replace(
+        table, tags=table.learned_tags, decoder=table.learned_decoder, basis=None
+    )
     return model
 
 
@@ -103,7 +112,7 @@ def check(
 def test_no_smaller_set_of_presses_exists(seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = random_model(seed)
-    totals = [check(model, rng, 4, Steering(cold_popularity=0.55)) for _ in range(12)]
+    totals = [check(model, rng, 4, Steering(cold_general=0.55)) for _ in range(12)]
     assert len({t for t in totals if t}) > 1
 
 
@@ -111,9 +120,9 @@ def test_no_smaller_set_of_presses_exists(seed: int) -> None:
 def test_no_smaller_set_exists_where_the_weights_of_tags_were_learned(seed: int) -> None:
     rng = np.random.default_rng(30 + seed)
     model = random_model(seed)
-    last = model.decoder_.indices == len(model.tags_) - 1
+    last = model.decoder_.indices >= model.tag_table_.n_personal
     model.decoder_.data[~last] = rng.normal(1.0, 0.7, int((~last).sum()))
-    totals = [check(model, rng, 4, Steering(cold_popularity=0.55)) for _ in range(12)]
+    totals = [check(model, rng, 4, Steering(cold_general=0.55)) for _ in range(12)]
     assert len({t for t in totals if t}) > 1
 
 
@@ -124,7 +133,7 @@ def test_what_may_not_be_recommended_is_neither_passed_nor_brought_up(seed: int)
     totals = []
     for _ in range(12):
         allowed = rng.random(len(model.items_)) < 0.6
-        totals.append(check(model, rng, 3, Steering(cold_popularity=0.55), allowed))
+        totals.append(check(model, rng, 3, Steering(cold_general=0.55), allowed))
     assert None in totals
     assert any(total is not None for total in totals)
 
@@ -149,18 +158,18 @@ def test_a_mask_of_another_length_is_refused(model: Teaser) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_ties_are_decided_as_in_the_list(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    model = random_model(seed)
+    model = without_basis(random_model(seed))
     model.encoder_ = np.round(2 * rng.normal(size=model.encoder_.shape)) / 2
     counted = np.round(2 * model.popularity_) / 2
     model._item_table = replace(model.item_table_, popularity=counted)
     last = model.decoder_.indices == len(model.tags_) - 1
     model.decoder_.data[last] = np.round(2 * model.decoder_.data[last]) / 2
-    steering = Steering(scale="paper", step=0.25, cold_popularity=0.5, certainty=lambda h: 1.0)
+    steering = Steering(scale="paper", step=0.25, cold_general=0.5, certainty=lambda h: 1.0)
     assert any(check(model, rng, 3, steering) for _ in range(20))
 
 
 def test_a_twin_that_comes_first_stays_first() -> None:
-    twins = random_model(5)
+    twins = without_basis(random_model(5))
     twins.popularity_[:2] = 0.5
     D = twins.decoder_.toarray()
     D[:2, -1] = 0.5
@@ -186,7 +195,7 @@ def test_what_is_up_needs_no_press(model: Teaser) -> None:
 
 def test_presses_that_are_there_stay_and_count(model: Teaser) -> None:
     last = model.recommend(["i1", "i5"], k=40)[-1].item_id
-    presses = {tag: 5 for tag in model.explain(last, ["i1"]).contributions if tag != POPULARITY}
+    presses = {tag: 5 for tag in model.explain(last, ["i1"]).tags if tag != POPULARITY}
     found = smallest_presses(model, last, ["i1", "i5"], presses, k=10, max_presses=30)
     assert found is not None
     assert not set(found.presses) & set(presses)
@@ -196,7 +205,7 @@ def test_presses_that_are_there_stay_and_count(model: Teaser) -> None:
 
 def test_a_tag_pressed_down_can_be_pressed_up_ten_times() -> None:
     model = random_model(3)
-    tags = [t for t, x in model.explain("i2", []).contributions.items() if t != POPULARITY]
+    tags = [t for t, x in model.explain("i2", []).tags.items() if t != POPULARITY]
     found = smallest_presses(model, "i2", [], {tags[0]: -5}, k=1, max_presses=40)
     assert found is not None
     assert all(-5 <= n + (-5 if t == tags[0] else 0) <= 5 for t, n in found.presses.items())
@@ -270,7 +279,7 @@ def with_remainder(seed: int) -> Teaser:
 def test_no_smaller_set_exists_where_viewed_items_count_too(seed: int, balance: float) -> None:
     rng = np.random.default_rng(20 + seed)
     model = with_remainder(seed)
-    steering = Steering(cold_popularity=0.55, balance=balance)
+    steering = Steering(cold_general=0.55, balance=balance)
     totals = [check(model, rng, 4, steering) for _ in range(10)]
     assert any(total for total in totals)
 

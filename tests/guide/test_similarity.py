@@ -16,7 +16,7 @@ from teaser.guide.similarity import rarity_rows
 def slow_similarity(model: Teaser, i: int, c: int) -> float:
     """The cosine over weighted tags, by loops over sets."""
     n = len(model.items_)
-    S = model.decoder_.toarray()[:, :-1]
+    S = model.decoder_.toarray()[:, : model.tag_table_.n_personal]
     weight = [np.log(1 + n / S[:, j].sum()) for j in range(S.shape[1])]
     own, other = set(np.flatnonzero(S[i])), set(np.flatnonzero(S[c]))
     both = sum(weight[j] ** 2 for j in own & other)
@@ -40,9 +40,9 @@ def test_similarity_is_the_cosine_of_weighted_tags(model: Teaser, item: int) -> 
 def test_shared_tags_are_those_of_both_and_their_shares_sum_to_one(
     model: Teaser, item: int
 ) -> None:
-    own = set(model.explain(f"i{item}", []).contributions)
+    own = set(model.explain(f"i{item}", []).tags)
     for s in similar(model, f"i{item}"):
-        other = set(model.explain(s.item_id, []).contributions)
+        other = set(model.explain(s.item_id, []).tags)
         assert {tag for tag, _ in s.shared} == {t for t in own & other if t.feature != "popularity"}
         shares = [share for _, share in s.shared]
         assert shares == sorted(shares, reverse=True)

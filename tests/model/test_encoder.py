@@ -1,11 +1,13 @@
 """Histories summed by an encoder, and where a sum comes from."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Dataset, Remainder, Teaser
+from teaser import Dataset, Remainder, SparseEncoder, Teaser
 from teaser.model.encoder import EncoderModel
 
 
@@ -18,6 +20,13 @@ def test_raw_scores_are_rows_summed_in_double_precision(model: Teaser, dataset: 
     found = model.encode(rows)
     assert found.dtype == np.float64
     assert_allclose(found, rows.toarray() @ model.encoder_.astype(np.float64), rtol=1e-12)
+
+
+@pytest.mark.parametrize("sparse", [None, SparseEncoder(density=0.4)])
+def test_the_mean_profile_is_that_of_all_training_users(dataset: Dataset, sparse: Any) -> None:
+    model = Teaser(sparse=sparse).fit(dataset)
+    wanted = model.encode(dataset.X).mean(axis=0)
+    assert_allclose(model.mean_raw(dataset, np.zeros((1, 8))), wanted, rtol=1e-9, atol=1e-15)
 
 
 def test_scores_are_affinities_of_the_tags_summed(model: Teaser) -> None:
@@ -43,4 +52,5 @@ def test_origins_of_an_item_that_came_later_are_zero(dataset: Dataset) -> None:
     assert origins["new"] == 0.0
     place = [str(t) for t in model.tags_].index("town=Ghent")
     rows = sp.csr_array(np.eye(41)[[1]])
-    assert origins["i1"] == pytest.approx(model.encode(rows)[0, place])
+    values = model.tag_table_.apply_basis(model.encode(rows))
+    assert origins["i1"] == pytest.approx(values[0, place])

@@ -12,7 +12,7 @@ from teaser import Dataset, Teaser, artifact
 from teaser.errors import ArtifactError, ParameterError
 from teaser.model import load
 from teaser.model.item_table import ItemTable, popularity
-from teaser.profile import POPULARITY
+from teaser.profile import GENERAL, POPULARITY
 
 
 def test_popularity_is_a_share_of_the_highest_count(dataset: Dataset) -> None:
@@ -32,6 +32,22 @@ def test_a_history_is_positions_each_once(dataset: Dataset) -> None:
         table.positions(wrong)
 
 
+def test_strengths_belong_to_items(dataset: Dataset) -> None:
+    table = ItemTable.from_dataset(dataset)
+    found = table.strengths({"i7": 0.5, "i2": 3, "i4": 0})
+    assert found == {7: 0.5, 2: 3.0}
+    assert list(found) == table.positions({"i7": 0.5, "i2": 3, "i4": 0}) == [7, 2]
+    assert table.strengths(["i7", "i2", "i7"]) == {7: 1.0, 2: 1.0}
+    rows = table.rows([found, [3, 1]])
+    assert rows.toarray()[0, [2, 7]].tolist() == [3.0, 0.5]
+    assert rows.toarray()[1].nonzero()[0].tolist() == [1, 3]
+    assert rows.nnz == 4
+    wrong: list[Any] = [-0.1, float("nan"), float("inf"), "1", None, True]
+    for bad in wrong:
+        with pytest.raises(ParameterError, match="'i2'"):
+            table.strengths({"i7": 1, "i2": bad})
+
+
 def test_items_that_are_not_allowed_are_barred(dataset: Dataset) -> None:
     table = ItemTable.from_dataset(dataset)
     assert table.barred(np.arange(40) != 3).tolist() == [3]
@@ -48,8 +64,8 @@ def test_titles_and_new_items_follow_the_metadata(dataset: Dataset) -> None:
     assert model.add_items(new) is model
     assert model.title(40) == "Fresh"
     assert model.popularity_[40] == 0.0
-    assert model.decoder_.shape == (41, len(dataset.tags) + 1)
-    assert model.tags_[-1] == POPULARITY
+    assert model.decoder_.shape == (41, len(dataset.tags) + 2)
+    assert model.tags_[-2:] == (POPULARITY, GENERAL)
     assert dataset.n_items == 40
 
 

@@ -1,15 +1,21 @@
 """The tags of items: decoder, look-ups, and what may be learned from."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Category, Dataset, Teaser
-from teaser.errors import ParameterError, RuleError
+from teaser import Category, Dataset, Tag, Teaser, artifact
+from teaser.data.tagging.rule_set import Rules
+from teaser.errors import ArtifactError, ParameterError, RuleError
+from teaser.explain import PARTS
+from teaser.model import load
 from teaser.model.item_table import popularity
 from teaser.model.tag_table import TagTable, check_tagged, decoder
 from teaser.profile import POPULARITY
@@ -31,13 +37,79 @@ def test_look_ups_follow_from_tags_and_decoder(dataset: Dataset) -> None:
     assert_allclose(table.mass, abs(table.decoder.toarray()).sum(axis=0))
     names, numbers = table.features
     assert [names[n] for n in numbers] == [tag.feature for tag in table.tags]
+    assert (table.n_learned, table.general) == (len(table.tags), None)
+    assert_array_equal(table.direction(2), np.arange(len(table.tags)) == 2)
     longer = table.extended(decoder(dataset.S[:2], np.zeros(2)))
     assert longer.decoder.shape == (42, len(table.tags))
     assert (longer.mass > table.mass).any()
 
 
-@pytest.mark.parametrize("name", ["popularity", "discovered"])
-def test_a_feature_may_not_be_named_as_those_of_the_model(name: str) -> None:
+def test_a_basis_adds_columns_that_are_told_apart(model: Teaser, dataset: Dataset) -> None:
+    table = model.tag_table_
+    n = len(dataset.tags)
+    assert (table.n_personal, table.popularity, table.n_learned, table.general) == (
+        *(n, n, n + 1, n + 1),
+    )
+    assert table.learned_tags == (*dataset.tags, POPULARITY)
+    assert table.learned_decoder.shape == (40, n + 1)
+    assert (table.mass[:-1] > 0).all()
+    assert table.mass[-1] == 0
+    kinds = [PARTS[kind] for kind in table.kinds]
+    assert kinds == ["declared"] * n + ["popularity", "general"]
+
+
+def test_near_equal_tags_are_those_on_nearly_the_same_items() -> None:
+    rng = np.random.default_rng(0)
+    S = (rng.random((60, 12)) < 0.3).astype(float)
+    S[:, 3] = S[:, 0]
+    S[:1, 3] = 1 - S[:1, 0]
+    S[:, 7] = S[:, 3]
+    S[1:2, 7] = 1 - S[1:2, 3]
+    S[:, 9] = S[:, 5] * 0.4
+    S[:, 11] = 0
+    tags = tuple(Tag("f", str(j)) for j in range(12))
+    D = decoder(sp.csr_array(S), rng.random(60))
+    found = TagTable((*tags, POPULARITY), D, Rules(())).together
+    assert found[-1] == -1
+    held = S > 0
+    for i in range(12):
+        for j in range(12):
+            either = (held[:, i] | held[:, j]).sum()
+            overlap = (held[:, i] & held[:, j]).sum() / either if either else 0.0
+            if overlap > 0.8:
+                assert found[i] == found[j]
+    assert len(set(found[:12].tolist())) == 9
+    assert len({found[0], found[3], found[7]}) == len({found[5], found[9]}) == 1
+
+
+def test_popularity_and_what_is_not_stated_are_near_nothing(dataset: Dataset) -> None:
+    one = replace(dataset, S=dataset.S[:, [0]], tags=dataset.tags[:1])
+    table = Teaser().fit(one).tag_table_
+    assert [tag.value for tag in table.tags[2:]] == ["not stated", "general appeal"]
+    assert table.together.tolist() == [0, -1, -1, -1]
+    bare = TagTable((POPULARITY,), decoder(sp.csr_array((4, 0)), np.ones(4)), Rules(()))
+    assert bare.together.tolist() == [-1]
+
+
+def test_aliases_and_basis_are_saved(dataset: Dataset, tmp_path: Path) -> None:
+    model = Teaser().fit(dataset)
+    old, new = Tag("town", "Gand"), Tag("town", "Ghent")
+    model._tag_table = replace(model.tag_table_, aliases={old: new})
+    model.save(tmp_path / "m")
+    table = load(tmp_path / "m", Teaser).tag_table_
+    assert (table.aliases, table.index[old]) == ({old: new}, table.index[new])
+    content = artifact.read(tmp_path / "m")
+    more = {name: np.append(content.arrays[name], 0) for name in ("basis.q", "basis.group")}
+    artifact.write(
+        tmp_path / "m", kind=content.kind, settings=content.settings,
+        arrays={**content.arrays, **more}, tables=content.tables,
+    )  # fmt: skip
+    with pytest.raises(ArtifactError, match="basis does not fit"):
+        load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", ["popularity", "general appeal", "discovered"])
+def test_a_feature_may_not_have_the_name_of_an_own_column(name: str) -> None:
     interactions, items = small_tables()
     items = items.with_columns(pl.lit("x").alias(name))
     data = Dataset.from_tables(interactions, items, rules=(*RULES, Category(name)))

@@ -1,5 +1,6 @@
 """Batches, presses and ties of a model with affinities and a decoder."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Dataset, Steering, Tag, Teaser
 from teaser.errors import ParameterError
+from teaser.model import load
+from teaser.profile import POPULARITY
 
 PRESSES = [{"town=Ghent": 3}, None, {"type=film": -2, Tag("labels", "free"): 1}]
 HISTORIES = [["i1", "i5"], [], ["i2"]]
@@ -41,9 +44,10 @@ def test_lists_of_a_batch_follow_everybodys_own_presses(model: Teaser) -> None:
 def test_steering_reaches_every_answer(model: Teaser) -> None:
     paper = Steering(scale="paper")
     history = ["i1", "i5"]
-    assert max(
-        map(abs, model.profile(history, steering=paper).affinities.values())
-    ) == pytest.approx(0.6)
+    raw = model.encode(model._rows([history]))
+    values = model.tag_table_.apply_basis(raw)[0]
+    wanted = 0.6 * values / np.abs(raw).max()
+    assert_allclose(model.profile(history, steering=paper).values, wanted, rtol=1e-12)
     row = model.score_batch(rows_of([history]), steering=paper)[0]
     for r in model.recommend(history, steering=paper, k=3):
         assert row[int(str(r.item_id)[1:])] == pytest.approx(r.score)
@@ -84,21 +88,40 @@ def test_an_empty_batch_is_no_list(model: Teaser) -> None:
     assert model.recommend_batch([]) == []
 
 
-def test_a_cold_person_sees_what_is_popular(model: Teaser, dataset: Dataset) -> None:
-    found = [r.item_id for r in model.recommend([], k=5)]
-    order = np.lexsort((np.arange(40), -dataset.item_counts))
-    assert found == [dataset.items[i] for i in order[:5]]
-    (reason,) = model.recommend([], k=1)[0].reasons
-    assert reason.share == 1.0
+def test_a_cold_person_sees_what_appeals_to_all(model: Teaser, dataset: Dataset) -> None:
+    found = model.recommend([], k=5)
+    appeal = model.decoder_[:, [len(model.tags_) - 1]].toarray().ravel()
+    order = np.lexsort((np.arange(40), -dataset.item_counts, -appeal))
+    assert [r.item_id for r in found] == [dataset.items[i] for i in order[:5]]
+    for r in found:
+        assert (r.reasons, r.general_share) == ((), 1.0)
+        assert r.general == r.score == pytest.approx(0.6 * appeal[int(str(r.item_id)[1:])])
+
+
+def test_a_model_that_was_saved_before_has_no_general_appeal() -> None:
+    model = load(Path(__file__).parents[1] / "saved" / "teaser", Teaser)
+    assert model.tag_table_.basis is None
+    assert model.tags_[-1] == POPULARITY
+    history = ["i1", "i5", "i6"]
+    assert model.profile(history).general == 0.0
+    assert model.profile([]).affinities[POPULARITY] == 0.6
+    for r in model.recommend(history, k=3):
+        said = model.explain(r.item_id, history)
+        assert (r.general, said.general, said.general_share) == (0.0, 0.0, 0.0)
+        assert said.contributions == said.tags
+        assert sum(said.tags.values()) == pytest.approx(r.score)
+    parts = model.score_parts(model._rows([history]))
+    assert not parts["general"].any()
+    assert parts["popularity"].any()
 
 
 def test_where_all_scores_are_equal_popularity_decides(dataset: Dataset) -> None:
     model = Teaser().fit(dataset)
     model.add_items({"new": ["type=film"]})
     assert model.recommend(["new"], k=3)[0].score == 0.0
-    assert [r.item_id for r in model.recommend(["new"], k=3)] == [
-        r.item_id for r in model.recommend([], k=3)
-    ]
+    order = np.lexsort((np.arange(40), -dataset.item_counts))
+    found = [r.item_id for r in model.recommend(["new"], k=3)]
+    assert found == [dataset.items[i] for i in order[:3]]
 
 
 def test_titles_come_from_the_metadata(model: Teaser) -> None:

@@ -15,7 +15,7 @@ from teaser import Category, Dataset, Tag, Teaser, artifact
 from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleError, UnknownTagError
 from teaser.model.gram.operator import DenseGram
 from teaser.model.solver.system import System
-from teaser.profile import POPULARITY
+from teaser.profile import GENERAL, POPULARITY
 from teaser.testing import TaggedModelContract
 
 
@@ -33,9 +33,9 @@ def test_it_learns_the_exact_encoder_of_tags_and_popularity(dataset: Dataset) ->
     model = Teaser(l2_weights=5, l2_encoder=5, tol=1e-9, dtype="float64").fit(dataset)
     counts = np.asarray(dataset.X.sum(axis=0)).ravel()
     D = np.column_stack([dataset.S.toarray(), counts / counts.max()])
-    assert_allclose(model.decoder_.toarray(), D, rtol=1e-6)
+    assert_allclose(model.tag_table_.learned_decoder.toarray(), D, rtol=1e-6)
     assert_allclose(model.encoder_, exact_encoder(gram_of(dataset), D, 5, 5), atol=1e-7)
-    assert model.tags_ == (*dataset.tags, POPULARITY)
+    assert model.tags_ == (*dataset.tags, POPULARITY, GENERAL)
 
 
 def test_people_of_a_camp_are_recommended_the_events_of_their_camp(model: Teaser) -> None:
@@ -57,7 +57,7 @@ def test_content_weight_adds_shared_tags_however_the_gram_is_held(
         l2_weights=5, l2_encoder=5, content_weight=3.0, gram=gram, tol=1e-9, dtype="float64"
     ).fit(dataset)
     S = dataset.S.toarray().astype(float)
-    wanted = exact_encoder(G + 3.0 * S @ S.T, model.decoder_.toarray(), 5, 5)
+    wanted = exact_encoder(G + 3.0 * S @ S.T, model.tag_table_.learned_decoder.toarray(), 5, 5)
     assert_allclose(model.encoder_, wanted, atol=1e-6)
 
 
@@ -100,7 +100,8 @@ def test_origins_sum_to_the_raw_score(model: Teaser) -> None:
     assert list(origins) == history
     rows = model._rows([history])
     column = model.tags_.index(Tag("town", "Ghent"))
-    assert sum(origins.values()) == pytest.approx(model.encode(rows)[0, column], rel=1e-12)
+    values = model.tag_table_.apply_basis(model.encode(rows))
+    assert sum(origins.values()) == pytest.approx(values[0, column], rel=1e-9)
     with pytest.raises(UnknownTagError, match=r"Unknown tag town=Gent\. Closest: town=Ghent"):
         model.origins("town=Gent", history)
 
@@ -123,7 +124,7 @@ class TestAddItems:
         for name, score in before.items():
             assert after[name].score == score
         tags = {"type=concert", "town=Ghent", "labels=free", "labels=late"}
-        assert {str(t) for t in fresh.explain("n1", ["i2"]).contributions} == tags
+        assert {str(t) for t in fresh.explain("n1", ["i2"]).tags} == tags
         assert after["n1"].title == "Newcomer"
 
     def test_the_score_is_the_sum_of_its_tags(self, fresh: Teaser) -> None:
@@ -132,7 +133,10 @@ class TestAddItems:
         wanted = sum(
             a[Tag.parse(t)] for t in ("type=concert", "town=Ghent", "labels=free", "labels=late")
         )
-        assert fresh.explain("n1", ["i2"]).score == pytest.approx(wanted, rel=1e-12)
+        said = fresh.explain("n1", ["i2"])
+        assert said.score - said.general == pytest.approx(wanted, rel=1e-9)
+        # General appeal follows from the tags: D_i q / omega.
+        assert said.general != 0
 
     def test_a_mapping_to_tags_does_the_same(self, fresh: Teaser, dataset: Dataset) -> None:
         fresh.add_items(

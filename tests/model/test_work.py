@@ -149,6 +149,7 @@ def test_a_refit_after_a_hundredth_new_takes_a_third_of_the_iterations(movies: D
     assert 1 <= warm.iterations_ <= cold.iterations_ / 3
     people = movies.X[:200]
     old, new, wanted = (
-        people @ model.encoder_ @ model.decoder_.T for model in (yesterday, warm, cold)
+        people @ model.encoder_ @ model.tag_table_.learned_decoder.T
+        for model in (yesterday, warm, cold)
     )
     assert np.linalg.norm(new - wanted) < 0.5 * np.linalg.norm(old - wanted)

@@ -44,7 +44,7 @@ def profile(
     scale: Scale = "robust",
     as_json: AsJson = False,
 ) -> None:
-    """Show the profile of a person: impacts of features, affinities with tags."""
+    """Show the profile of a person: general appeal, impacts of features, affinities."""
     fitted = load(model, Teaser)
     seen, presses = read_history(fitted.items_, history), read_presses(press)
     found = fitted.profile(seen, presses, about=about, steering=Steering(scale=scale))
@@ -121,7 +121,7 @@ def explain(
         return
     out.print(f"[bold]{escape(found.title or str(found.item_id))}[/]", highlight=False)
     out.print(output.draw_explanation(found))
-    for sentence in found.sentences()[:5]:
+    for sentence in found.sentences()[:6]:
         out.print(f"  {sentence}", highlight=False, markup=False)
 
 

@@ -17,9 +17,16 @@ from rich.text import Text
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag
 from teaser.errors import counted
-from teaser.explain import AnyReason, Explanation, Reason, Recommendation, ViewedReason
+from teaser.explain import (
+    AnyReason,
+    Explanation,
+    Reason,
+    Recommendation,
+    ViewedReason,
+    join_values,
+)
 from teaser.model.teaser import Teaser
-from teaser.profile import Profile
+from teaser.profile import GENERAL, Profile
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
 _HALF = 10
@@ -87,30 +94,30 @@ def draw_content(content: Mapping[str, Any]) -> Iterator[Text]:
 
 
 def draw_profile(profile: Profile, *, per_feature: int = 4) -> RenderableType:
-    """Draw features by impact, and below each its strongest tags as signed bars."""
+    """Draw general appeal, then features by impact, and below each its strongest tags."""
     table = Table.grid(padding=(0, 2))
     table.add_column(min_width=26, overflow="fold")
     table.add_column(width=2 * _HALF + 1)
     table.add_column(justify="right")
     table.add_column(justify="right", style="bold")
+    if profile.tags[-1:] == (GENERAL,):
+        general = Text(_label(GENERAL.feature), style="bold")
+        table.add_row(general, *_affinity_cells(GENERAL, profile.general, profile))
     for feature, impact in sorted(profile.impacts.items(), key=lambda pair: -pair[1]):
         bar = Text(_block() * round(impact * 2 * _HALF), style=QUIET)
         table.add_row(Text(_label(feature), style="bold"), bar, f"{100 * impact:.0f} %", "")
         for tag, affinity in profile.top(per_feature, feature=feature):
-            pressed = profile.presses.get(tag, 0)
-            table.add_row(
-                Text(f"  {tag.value}"),
-                _signed_bar(affinity),
-                Text(f"{affinity:+.2f}", style=_colour(affinity)),
-                f"{pressed:+d}" if pressed else "",
-            )
+            table.add_row(Text(f"  {tag.value}"), *_affinity_cells(tag, affinity, profile))
     return Group(table, Text(_describe_certainty(profile), style=QUIET))
 
 
 def draw_recommendations(
     recommendations: Sequence[Recommendation], *, before: Sequence[Recommendation] | None = None
 ) -> RenderableType:
-    """Draw a list with signed reasons, and how each item moved if an earlier list is given."""
+    """Draw a list with general appeal and signed reasons.
+
+    If an earlier list is given, it shows how each item moved.
+    """
     ranks = {r.item_id: place for place, r in enumerate(before or (), 1)}
     table = Table(box=None, padding=(0, 1), pad_edge=False)
     table.add_column("", justify="right")
@@ -118,17 +125,22 @@ def draw_recommendations(
         table.add_column("", justify="right")
     table.add_column("match", justify="right")
     table.add_column("item", overflow="fold", ratio=2)
+    table.add_column("general", justify="right")
     table.add_column("reasons", overflow="fold", ratio=3)
     for place, r in enumerate(recommendations, 1):
         moved = [] if before is None else [_moved(ranks.get(r.item_id), place)]
         name = Text.assemble((f"{r.title}  " if r.title else "", "bold"), (str(r.item_id), QUIET))
         reasons = Text("  ").join(_reason(reason) for reason in r.reasons)
-        table.add_row(str(place), *moved, f"{100 * r.match:.0f} %", name, reasons)
+        general = Text(f"{100 * r.general_share:+.0f} %", style=QUIET)
+        table.add_row(str(place), *moved, f"{100 * r.match:.0f} %", name, general, reasons)
     return table
 
 
 def draw_explanation(explanation: Explanation) -> RenderableType:
-    """Draw every contribution to the score of an item, and their sum."""
+    """Draw every contribution to the score of an item: general appeal, tags, viewed items.
+
+    The sum of each part and the score follow.
+    """
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
@@ -136,17 +148,22 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
     table.add_column(justify="right")
     table.add_column(justify="right")
     table.add_row(*(Text(h, style=QUIET) for h in ("feature", "tag", "affinity", "adds", "share")))
+    if explanation.general:
+        named, share = (_label(GENERAL.feature), "", ""), explanation.general_share
+        table.add_row(*map(Text, named), *_part_cells(explanation.general, share))
     for r in explanation.reasons:
-        style = _colour(r.contribution)
         if isinstance(r, Reason):
-            named = (_label(r.tag.feature), r.tag.value, f"{r.affinity:+.3f}")
+            named = (_label(r.tag.feature), join_values(r.tags), f"{r.affinity:+.3f}")
         else:
             named = ("Viewed", _viewed(r), "")
-        table.add_row(
-            *(Text(text) for text in named),
-            Text(f"{r.contribution:+.3f}", style=style),
-            Text(f"{100 * r.share:+.0f} %", style=style),
-        )
+        table.add_row(*map(Text, named), *_part_cells(r.contribution, r.share))
+    parts = {
+        "general": explanation.general,
+        "tags": sum(explanation.tags.values()),
+        "viewed": sum(explanation.viewed.values()),
+    }
+    for name, part in parts.items():
+        table.add_row(Text(name, style=QUIET), "", "", Text(f"{part:+.3f}", style=QUIET), "")
     total = Text(f"{explanation.score:+.3f}", style="bold")
     table.add_row(
         Text("score", style="bold"), "", "", total, f"match {100 * explanation.match:.0f} %"
@@ -161,6 +178,7 @@ def as_profile(profile: Profile) -> dict[str, Any]:
         "presses": {str(tag): steps for tag, steps in profile.presses.items()},
         "about": [str(tag) for tag in profile.about],
         "certainty": profile.certainty,
+        "general": profile.general,
         "impacts": profile.impacts,
         "affinities": {str(tag): a for tag, a in profile.affinities.items()},
     }
@@ -184,7 +202,9 @@ def as_explanation(found: Explanation) -> dict[str, Any]:
         "title": found.title,
         "score": found.score,
         "match": found.match,
-        "contributions": {str(t): c for t, c in found.contributions.items()},
+        "general": found.general,
+        "general_share": found.general_share,
+        "tags": {str(t): c for t, c in found.tags.items()},
         **viewed,
         "reasons": [as_reason(r) for r in found.reasons],
     }
@@ -216,7 +236,7 @@ def draw_origins(
         if isinstance(item_id, Tag):
             name = f"your {_label(item_id.feature).lower()}: {item_id.value}"
         table.add_row(Text(name), Text(f"{part:+.5f}", style=_colour(part)))
-    table.add_row(Text("raw score", style="bold"), f"{sum(origins.values()):+.5f}")
+    table.add_row(Text("sum, before scaling", style="bold"), f"{sum(origins.values()):+.5f}")
     return table
 
 
@@ -228,6 +248,18 @@ def describe_change(before: Sequence[Recommendation], after: Sequence[Recommenda
     new = len(after) - len(old)
     verb, left = "is" if new == 1 else "are", len(before) - len(old)
     return f"{counted(rose, 'item')} rose, {new} {verb} new on this list, {left} left it."
+
+
+def _affinity_cells(tag: Tag, affinity: float, profile: Profile) -> tuple[Text, Text, str]:
+    """Return bar, number and presses of one affinity."""
+    pressed = profile.presses.get(tag, 0)
+    number = Text(f"{affinity:+.2f}", style=_colour(affinity))
+    return _signed_bar(affinity), number, f"{pressed:+d}" if pressed else ""
+
+
+def _part_cells(contribution: float, share: float) -> tuple[Text, Text]:
+    style = _colour(contribution)
+    return Text(f"{contribution:+.3f}", style=style), Text(f"{100 * share:+.0f} %", style=style)
 
 
 def _signed_bar(value: float) -> Text:
@@ -257,7 +289,7 @@ def _shows(letter: str) -> bool:
 
 def _reason(reason: AnyReason) -> Text:
     share = f"{100 * reason.share:+.0f} %"
-    named = reason.tag.value if isinstance(reason, Reason) else f"viewed {_viewed(reason)}"
+    named = join_values(reason.tags) if isinstance(reason, Reason) else f"viewed {_viewed(reason)}"
     return Text.assemble((share, _colour(reason.share)), f" {named}")
 
 

@@ -16,7 +16,7 @@ from teaser.evaluate.metrics import Summary, as_rows
 from teaser.evaluate.protocol import BATCH_MEMORY, Callback, Evaluation, evaluate, recommend_lists
 from teaser.model.checks import check_k
 from teaser.model.tagged import TaggedModel
-from teaser.profile import DEFAULT_STEERING, POPULARITY, Steering, check_press
+from teaser.profile import DEFAULT_STEERING, Steering, check_press
 
 Array = NDArray[Any]
 Draw = tuple[Mapping[Tag, int], ...]
@@ -75,7 +75,8 @@ def simulate(
 
     Presses of - (negative `strength`) are on tags that a user sees but does not want: those of
     the `shown` recommended items, weighted by how many of these carry them, less every tag
-    that a held-out item carries. They depend on the model's lists. Popularity is never pressed.
+    that a held-out item carries. They depend on the model's lists. Only declared and discovered
+    tags are pressed: never popularity, general appeal or a value that is not stated.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def simulate(
 
 
 def tag_weights(model: TaggedModel, fold: Fold) -> sp.csr_array:
-    """Return how many held-out items of each user carry each tag but popularity."""
+    """Return how many held-out items of each user carry each declared or discovered tag."""
     return _counts(fold.held_out, model)
 
 
@@ -203,13 +204,15 @@ def average(rounds: Sequence[Evaluation]) -> Evaluation:
 
 
 def _counts(rows: sp.csr_array, model: TaggedModel) -> sp.csr_array:
-    """Return how many items of each row carry each tag (rows x tags); popularity counts nothing."""
+    """Return how many items of each row carry each tag (rows x tags).
+
+    Columns other than declared and discovered tags count nothing.
+    """
     carried = sp.csr_array(model.decoder_, copy=True)
-    # A learned weight counts as one: the item carries the tag.
-    carried.data = (carried.data != 0).astype(np.float64)
-    for column in np.flatnonzero([tag == POPULARITY for tag in model.tags_]).tolist():
-        carried.data[carried.indices == column] = 0
-    return _tidy(rows.astype(np.float64) @ carried)
+    # A learned weight counts as one, as does an interaction of any strength.
+    is_tag = carried.indices < model.tag_table_.n_personal
+    carried.data = ((carried.data != 0) & is_tag).astype(np.float64)
+    return _tidy((rows != 0).astype(np.float64) @ carried)
 
 
 def _tidy(matrix: Any) -> sp.csr_array:

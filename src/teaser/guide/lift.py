@@ -96,8 +96,9 @@ def smallest_presses(
     -----
     Scores are linear in affinities, so a press on tag j that moves its affinity by x closes the
     gap to rival c by x (D_ij - D_cj). For binary tags, only + on the item's tags and - on other
-    tags close a gap, and no gap widens. Popularity and tags with learned weights can act either
-    way. The effect of each further press, bounds included, is a table of constants.
+    tags close a gap, and no gap widens. General appeal, popularity, and tags with learned or other
+    weights than 1 can act either way. The effect of each further press, bounds included, is a table
+    of constants.
 
     The search enumerates all choices of one press, then two, then three, and so on. It prunes a
     choice if its best continuation still leaves k rivals ahead, or if an equally good choice
@@ -193,7 +194,6 @@ def _case(
     steering: Steering,
 ) -> _Case:
     item = model.items_.index_of(item_id)
-    index = {tag: j for j, tag in enumerate(model.tags_)}
     seen = [model.items_.index_of(known) for known in profile.history]
     rivals = np.ones(len(model.items_), dtype=bool)
     rivals[barred] = rivals[[item, *seen]] = False
@@ -208,7 +208,7 @@ def _case(
         values=profile.values,
         weight=profile.tags_weight,
         viewed=model.viewed_scores(profile) if model.has_remainder else None,
-        placed=place_presses(presses, index),
+        placed=place_presses(presses, model.tag_table_.index),
         step=steering.step,
         rivals=rivals,
         wins_tie=wins_tie,
@@ -268,8 +268,9 @@ class _Lever:
 class _Board:
     """The levers that act on the given rivals, strongest first.
 
-    Gaps are in presses; a rival with a positive gap is ahead. Popularity acts in both directions,
-    so it is not a lever: `start` holds the gaps after each number of presses on it.
+    Gaps are in presses; a rival with a positive gap is ahead. The last tag, general appeal, acts
+    on all rivals in either direction, so it is not a lever: `start` holds the gaps after each
+    number of presses on it.
 
     Lever A covers lever B if A is at least as effective as B against every rival. Moving a press
     from B to A then leaves no rival further ahead, as long as A moves by full steps. The search
@@ -283,7 +284,7 @@ class _Board:
         gaps = (now[rows] - now[case.item]) / (case.weight * case.step) + tie
         # D_ij - D_cj for the item i, rivals c and tags j (rivals x tags).
         gain = case.row - case.D[rows].toarray()
-        self.popularity = gain.shape[1] - 1
+        self.last = gain.shape[1] - 1
         self.start: list[tuple[int, Array]] = [(0, gaps)]
         levers = []
         for sign in (1, -1):
@@ -293,7 +294,7 @@ class _Board:
                 # Presses beyond the bound of the affinity move nothing and are left out.
                 n = min(max_presses, int(np.searchsorted(reach, reach[-1] - 1e-12)))
                 lever = _Lever(j, sign, sign * gain[:, j], reach[: n + 1])
-                if j == self.popularity:
+                if j == self.last:
                     self.start += [
                         (sign * m, gaps - reach[m] * lever.weights) for m in range(1, n + 1)
                     ]
@@ -383,7 +384,7 @@ class _Board:
     def _read(self, row: Array) -> dict[int, int]:
         levers = ((self.levers[t], int(row[t])) for t in np.flatnonzero(row[:-1]))
         found = {lever.tag: lever.sign * m for lever, m in levers}
-        return {**found, self.popularity: int(row[-1])} if row[-1] else found
+        return {**found, self.last: int(row[-1])} if row[-1] else found
 
 
 def _hopeful(gaps: Array, left: Array, k: int, reach: Array, supply: Array) -> Array:

@@ -30,15 +30,16 @@ def quick_picks(
     """Return k well-known items whose choice is most informative about a new user's taste.
 
     The items should cover the space of tastes: every likely taste has one of them near. Picking
-    item i reveals its encoder row E_i. The similarity of items i and c is the cosine of their
-    rows, with tags weighted by the number of items that carry them, and 0 where it is negative.
+    item i reveals its encoder row E_i, general appeal told apart. The similarity of items i and c
+    is the cosine of their rows over declared and discovered tags, weighted by the number of items
+    that carry them, and 0 where it is negative.
     Items are taken greedily to maximise
 
         sum over items c of  w_c * max similarity of c to an item shown or taken
 
     where w_c is the likelihood that c is to the user's taste: its popularity and, after the first
     pick, also the exponential of its standardised score for the profile of the picks, without
-    popularity.
+    popularity and general appeal.
 
     Parameters
     ----------
@@ -69,9 +70,11 @@ def _likelihood(model: TaggedModel, tastes: Array, picked: Sequence[ItemId]) -> 
     if not picked:
         return np.asarray(worth)
     profile = model.profile(picked)
-    values = profile.values.copy()
-    # Popularity is a factor of `worth` already.
-    values[-1] = 0.0
+    values, table = profile.values.copy(), model.tag_table_
+    # Popularity is a factor of `worth` already, and general appeal is much the same.
+    values[table.popularity] = 0.0
+    if table.general is not None:
+        values[table.general] = 0.0
     scores = model.scores(replace(profile, values=values))[tastes]
     spread = float(scores.std())
     return np.asarray(worth * np.exp((scores - scores.mean()) / spread) if spread > 0 else worth)
@@ -84,9 +87,12 @@ def _directions(model: TaggedModel, places: Sequence[int] | Array) -> Array:
         (np.ones(n), np.asarray(places, dtype=np.int64), np.arange(n + 1)),
         shape=(n, len(model.items_)),
     )
-    carriers = np.bincount(model.decoder_.indices, minlength=len(model.tags_))
+    table = model.tag_table_
+    n = table.n_personal
+    carriers = np.bincount(model.decoder_.indices, minlength=len(model.tags_))[:n]
+    values = table.apply_basis(model.encode(single))[:, :n]
     # Roots, since a product of two rows has the weight of a tag twice.
-    rows = (model.encode(single)[:, :-1] * np.sqrt(carriers[:-1])).astype(np.float32)
+    rows = (values * np.sqrt(carriers)).astype(np.float32)
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(length > 0, length, 1))
 

@@ -36,7 +36,7 @@ class Similar:
 
 
 def similar(model: TaggedModel, item_id: ItemId, *, k: int = 10) -> list[Similar]:
-    """Return the k items most similar to one by their tags, popularity left out.
+    """Return the k items most similar to one by their declared and discovered tags.
 
     The similarity is the cosine of the angle between rows of tags weighted by their rarity.
     Ties are ordered by popularity, then by position. Items that share nothing are
@@ -64,13 +64,13 @@ def similar(model: TaggedModel, item_id: ItemId, *, k: int = 10) -> list[Similar
 def rarity_rows(model: TaggedModel, places: Array | None = None) -> sp.csr_array:
     """Return the items' tags weighted by log(1 + items / carriers), in rows of length 1 or 0.
 
-    The columns are those of the decoder, with 0 for popularity. The rows are all items, or those
-    at the given positions.
+    The columns are those of the decoder, with 0 for all but declared and discovered tags. The
+    rows are all items, or those at the given positions.
     """
     n_items, n_tags = model.decoder_.shape
     carriers = np.bincount(model.decoder_.indices, minlength=n_tags)
     rarity = np.log1p(n_items / np.maximum(1, carriers))
-    rarity[-1] = 0.0
+    rarity[model.tag_table_.n_personal :] = 0.0
     D = model.decoder_ if places is None else model.decoder_[places]
     data = D.data * rarity[D.indices]
     owner = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
-from teaser.profile import DEFAULT_STEERING, MAX_PRESSES, POPULARITY, Profile
+from teaser.explain import join_values
+from teaser.profile import DEFAULT_STEERING, GENERAL, MAX_PRESSES, POPULARITY, Profile
 
 # Only affinities of at least this share of the strongest one are stated.
 _SHARE = 0.5
@@ -27,7 +26,7 @@ class Statement:
     tags
         Tags of different features, strongest affinity first, all with the sign of `leaning`.
     strength
-        The smallest absolute affinity among the tags.
+        The smallest absolute affinity among the tags, near-equal ones summed.
     """
 
     leaning: Literal[1, -1]
@@ -41,19 +40,17 @@ def statements(profile: Profile, *, k: int = 3) -> list[Statement]:
     The first names what the user leans towards: the strongest tag of each of up to three
     features. Up to two more each name one tag that the user leans away from, so that each can be
     contradicted on its own. An affinity is stated only if it is at least 0.1 and at least half
-    the strongest one. Popularity is never stated, nor an affinity that the user's own presses
-    oppose. An empty profile has no statements.
+    the strongest one. Near-equal tags, which lie on nearly the same items, count once with the sum
+    of their affinities, so that no statement contradicts another. Popularity, general appeal and
+    values that are not stated are left out, as is an affinity that the user's own presses oppose.
+    An empty profile has no statements.
     """
     if isinstance(k, bool) or not isinstance(k, int) or k < 0:
         raise ParameterError(f"k must be a whole number of at least 0, found {k!r}.")
-    size = np.abs(profile.values)
-    if profile.tags[-1:] == (POPULARITY,):
-        size[-1] = 0.0
-    size[_contradicted(profile)] = 0.0
-    bar = max(_LEAST, _SHARE * float(size.max(initial=0.0)))
+    leanings = _leanings(profile)
+    bar = max(_LEAST, _SHARE * max((abs(a) for _, a in leanings), default=0.0))
     strong = sorted(
-        ((profile.tags[j], float(profile.values[j])) for j in np.flatnonzero(size >= bar).tolist()),
-        key=lambda p: (-abs(p[1]), p[0]),
+        (pair for pair in leanings if abs(pair[1]) >= bar), key=lambda p: (-abs(p[1]), p[0])
     )
     liked = _one_a_feature([(tag, a) for tag, a in strong if a > 0])[:_TOGETHER]
     shunned = _one_a_feature([(tag, a) for tag, a in strong if a < 0])
@@ -73,6 +70,9 @@ def undo_presses(
 ) -> dict[Tag, int]:
     """Return the presses behind "not really": as many as bring each affinity to 0 or beyond.
 
+    The affinity of a tag with near-equal ones is the sum of theirs, presses on the others
+    included; the tag alone is pressed.
+
     If all remaining presses do not reach 0, they are all returned: `statements` does not state a
     tag that was pressed against. A tag without remaining presses is left out.
 
@@ -87,9 +87,12 @@ def undo_presses(
     step
         How far one press moves an affinity.
     """
-    found = {}
+    found, pressed = {}, presses or {}
+    together = {learned.tags[j]: places for places in groups(learned) for j in places}
     for tag in statement.tags:
-        a, now = statement.leaning * learned.affinities[tag], (presses or {}).get(tag, 0)
+        places, now = together[tag], pressed.get(tag, 0)
+        others = sum(pressed.get(learned.tags[j], 0) for j in places) - now
+        a = statement.leaning * (float(learned.values[places].sum()) + step * others)
         # Rounding may lift n presses slightly above n.
         wanted = max(1, math.ceil(a / step - 1e-9))
         steps = -statement.leaning * min(MAX_PRESSES, wanted) - now
@@ -106,19 +109,36 @@ def say(statement: Statement) -> str:
     >>> say(Statement(1, (Tag("type", "Concert"), Tag("town", "Ghent")), 0.7))
     'You lean towards Concert and Ghent.'
     """
-    *most, last = (tag.value for tag in statement.tags)
-    named = f"{', '.join(most)} and {last}" if most else last
-    return f"You lean {'towards' if statement.leaning > 0 else 'away from'} {named}."
+    way = "towards" if statement.leaning > 0 else "away from"
+    return f"You lean {way} {join_values(statement.tags)}."
 
 
-def _contradicted(profile: Profile) -> list[int]:
-    """Return the positions of tags whose net presses go against their affinity."""
-    pressed = {tag for tag, steps in profile.presses.items() if steps}
-    return [
-        j
-        for j, tag in enumerate(profile.tags if pressed else ())
-        if tag in pressed and profile.presses[tag] * float(profile.values[j]) < 0
-    ]
+def _leanings(profile: Profile) -> list[tuple[Tag, float]]:
+    """Return the affinities that may be stated: the sum of each group of near-equal tags.
+
+    A group has the name of its tag that leans most in the direction of the sum. Groups of which a
+    tag was pressed against the sum are left out.
+    """
+    found = []
+    for places in groups(profile):
+        total = float(profile.values[places].sum())
+        pressed = [profile.presses.get(profile.tags[j], 0) for j in places]
+        if total and all(steps * total >= 0 for steps in pressed):
+            first = max(places, key=lambda j: math.copysign(1.0, total) * profile.values[j])
+            found.append((profile.tags[first], total))
+    return found
+
+
+def groups(profile: Profile) -> list[list[int]]:
+    """Return the positions of the tags that may be stated, near-equal ones together."""
+    if profile.together is None:
+        apart = (POPULARITY, GENERAL)
+        return [[j] for j, tag in enumerate(profile.tags) if tag not in apart]
+    found: dict[int, list[int]] = {}
+    for j, number in enumerate(profile.together.tolist()):
+        found.setdefault(number, []).append(j)
+    found.pop(-1, None)
+    return list(found.values())
 
 
 def _one_a_feature(pairs: list[tuple[Tag, float]]) -> list[tuple[Tag, float]]:

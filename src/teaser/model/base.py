@@ -156,7 +156,7 @@ class Model(ABC):
         Parameters
         ----------
         history
-            Item ids; one that occurs twice counts once.
+            Item ids; one that occurs twice counts once. A mapping gives the strength of each.
         allowed
             Which items may be recommended: true or false for each, in the order of `items_`.
             All of them when not given; scores and matches are the same either way.
@@ -177,11 +177,10 @@ class Model(ABC):
         items, k = self.item_table_, check_k(k)
         lists = []
         # One user at a time: a matrix product may round a row differently from that row alone.
-        for seen in [items.positions(history) for history in histories]:
-            scores = self.score_batch(items.rows([seen]))[0]
-            best = self.rank_items(
-                scores, k=k, seen=seen if exclude_history else (), allowed=allowed
-            )
+        for viewed in [items.strengths(history) for history in histories]:
+            scores = self.score_batch(items.rows([viewed]))[0]
+            seen = list(viewed) if exclude_history else ()
+            best = self.rank_items(scores, k=k, seen=seen, allowed=allowed)
             scored = Scored(scores)
             lists.append(
                 [
@@ -344,7 +343,10 @@ def as_histories(X: Any, n_items: int) -> sp.csr_array:
             f"The histories have {rows.shape[1]:,} columns and the model {n_items:,} items. "
             "Use one column an item, in the order of model.items_."
         )
-    if not np.isfinite(rows.data).all() or not np.isin(rows.data, (0, 1)).all():
-        raise ParameterError("Histories must hold only 0 and 1.")
+    if not np.isfinite(rows.data).all() or (rows.data < 0).any():
+        raise ParameterError(
+            "Histories must hold finite numbers of at least 0: 1 for an item of the history, or "
+            "its strength."
+        )
     rows.eliminate_zeros()
     return rows

@@ -1,14 +1,16 @@
 """A model whose raw tag scores are rows of an encoder, summed over the history."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.data.dataset import Dataset
+from teaser.data.reading.partitions import Interactions
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.sparse_encoder import Encoder, sum_rows
+from teaser.model.gram.blocks import blocks
 from teaser.model.gram.gpu import DeviceScorer
 from teaser.model.tagged import TaggedModel
 
@@ -24,7 +26,7 @@ class EncoderModel(TaggedModel, abstract=True):
     Attributes
     ----------
     encoder_
-        E, items x tags, a row for every item that was there at the fit.
+        E, items x learned tags, a row for every item that was there at the fit.
     device
         Where batches are scored: `"cpu"` or `"cuda"`.
     groups_
@@ -58,13 +60,27 @@ class EncoderModel(TaggedModel, abstract=True):
             return self._scorer().decode_viewed(rows)
         return super().decode_viewed(rows)
 
-    def encode_parts(self, positions: Sequence[int], column: int) -> Array:
-        """Return what each item of a history adds to the raw score of one tag."""
-        n_learned = self.encoder_.shape[0]
-        # p_j = sum of E_ij over the history; items added after the fit have no row.
-        return np.array(
-            [float(self.encoder_[i, column]) if i < n_learned else 0.0 for i in positions]
-        )
+    def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
+        """Return what each item of a history adds to p.c, x_i E_i.c, for a direction c."""
+        out = np.zeros(len(positions))
+        # Items added after the fit have no row.
+        known = positions < self.encoder_.shape[0]
+        rows = self.encoder_[positions[known]].astype(np.float64)
+        out[known] = strengths[known] * (rows @ direction)
+        return out
+
+    def mean_raw(self, dataset: Dataset, sample: Array) -> Array:
+        """Return the mean raw tag scores of the training users (tags): mean row of X, times E."""
+        X = dataset.X
+        if isinstance(X, Interactions):
+            return super().mean_raw(dataset, sample)
+        mean = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / max(1, X.shape[0])
+        E, found = self.encoder_, np.zeros(self.encoder_.shape[1])
+        for rows in [slice(None)] if sp.issparse(E) else blocks(E):
+            found += E[rows].astype(np.float64).T @ mean[rows]
+        if self.user_rows_ is not None and dataset.Q is not None:
+            found = found + self.user_rows_.mean(dataset.Q, np.diff(X.indptr))
+        return found
 
     def _scorer(self) -> DeviceScorer:
         """Return encoder and decoder on the GPU, moved there once."""

@@ -1,7 +1,9 @@
 """The items of a fitted model: ids, metadata and popularity."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +18,8 @@ from teaser.errors import ParameterError
 from teaser.model.packed import Packed
 
 Array = NDArray[Any]
-History = Iterable[ItemId]
+# The items of a history; a mapping gives the strength of each.
+History = Iterable[ItemId] | Mapping[ItemId, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,17 +84,42 @@ class ItemTable:
 
     def positions(self, history: History) -> list[int]:
         """Return the positions of a history's items, each once, in the order of the history."""
+        return list(self.strengths(history))
+
+    def strengths(self, history: History) -> dict[int, float]:
+        """Return the strength of each item of a history, by position, in its order.
+
+        It is 1 unless the history is a mapping. An item of strength 0 is not in the history.
+        """
         if isinstance(history, str | bytes) or not isinstance(history, Iterable):
             raise ParameterError(f"A history is a list of item ids, found {history!r}.")
-        return list(dict.fromkeys(self.ids.index_of(item_id) for item_id in history))
+        if not isinstance(history, Mapping):
+            return dict.fromkeys((self.ids.index_of(item_id) for item_id in history), 1.0)
+        for item_id, strength in history.items():
+            is_number = isinstance(strength, Real) and not isinstance(strength, bool)
+            if not is_number or not 0 <= strength < math.inf:
+                raise ParameterError(
+                    f"The strength of an item must be a number of at least 0, found {strength!r} "
+                    f"for {item_id!r}."
+                )
+        found = {self.ids.index_of(item_id): float(x) for item_id, x in history.items()}
+        return {place: x for place, x in found.items() if x > 0}
 
-    def rows(self, histories: Sequence[Sequence[int]]) -> sp.csr_array:
-        """Return histories, given as positions, as a binary matrix (users x items)."""
-        positions = [sorted(history) for history in histories]
+    def rows(self, histories: Sequence[Sequence[int] | Mapping[int, float]]) -> sp.csr_array:
+        """Return histories as a matrix (users x items), in double precision.
+
+        Parameters
+        ----------
+        histories
+            Positions, each once, or mappings from positions to strengths.
+        """
+        weighted = [h if isinstance(h, Mapping) else dict.fromkeys(h, 1.0) for h in histories]
+        positions = [sorted(history) for history in weighted]
         indptr = np.cumsum([0, *(len(row) for row in positions)])
         indices = np.array([i for row in positions for i in row], dtype=np.int64)
-        shape = (len(positions), len(self))
-        return sp.csr_array((np.ones(len(indices), np.float32), indices, indptr), shape=shape)
+        pairs = zip(weighted, positions, strict=True)
+        data = np.array([history[i] for history, row in pairs for i in row], dtype=np.float64)
+        return sp.csr_array((data, indices, indptr), shape=(len(positions), len(self)))
 
     def barred(self, allowed: Array | None) -> Array:
         """Return the positions of the items that a mask of allowed items leaves out."""

@@ -1,6 +1,5 @@
 """The contract of a model with tags: profile, presses, reasons and origins."""
 
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Self
@@ -11,107 +10,27 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser import profile as who
-from teaser.artifact import Content
-from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
-from teaser.data.tagging.rule_set import Rules
 from teaser.data.tagging.tag import Tag, resolve_tag
-from teaser.explain import Explanation, Recommendation
-from teaser.model.base import Model
+from teaser.explain import Contributions, Explanation, Recommendation
 from teaser.model.checks import check_k
-from teaser.model.extensions.remainder import RemainderMatrix, viewed_parts, viewed_sum
-from teaser.model.extensions.user_features import (
-    About,
-    ManyAbout,
-    UserRows,
-    place_about,
-    place_many_about,
-)
+from teaser.model.extensions.user_features import About, ManyAbout, place_about
 from teaser.model.item_table import History
 from teaser.model.new_items import read_new_items
-from teaser.model.packed import Packed
-from teaser.model.tag_table import TagTable, decoder
-from teaser.model.user_state import Scored, UserState, UserStates, check_steered
+from teaser.model.tag_scores import TagScores
+from teaser.model.tag_table import decoder
+from teaser.model.user_state import Scored, UserState, item_contributions
 from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
 
 Array = NDArray[Any]
 
 
-class TaggedModel(Model, abstract=True):
+class TaggedModel(TagScores, abstract=True):
     """A model whose scores are affinities with tags, summed over the tags of an item.
 
-    A subclass defines `fit`, which calls `keep_items`, and `encode` with `encode_parts`.
+    A subclass defines `fit`, which calls `keep_items` and, once it can encode, `keep_basis`; and
+    `encode` with `encode_parts`.
     """
-
-    _tag_table: TagTable | None = None
-    _user_rows: UserRows | None = None
-    _remainder: RemainderMatrix = None
-
-    @abstractmethod
-    def encode(self, rows: sp.csr_array) -> Array:
-        """Return the raw tag scores p of histories (users x tags), in double precision."""
-
-    @abstractmethod
-    def encode_parts(self, positions: Sequence[int], column: int) -> Array:
-        """Return what each item of a history, by position, adds to the raw score of one tag."""
-
-    @property
-    def tag_table_(self) -> TagTable:
-        """The tags of the items."""
-        if self._tag_table is None:
-            raise self._not_fitted()
-        return self._tag_table
-
-    @property
-    def tags_(self) -> tuple[Tag, ...]:
-        """The tags, in the order of the decoder's columns; popularity is the last."""
-        return self.tag_table_.tags
-
-    @property
-    def decoder_(self) -> sp.csr_array:
-        """D, items x tags: the tags of each item, and its popularity in the last column."""
-        return self.tag_table_.decoder
-
-    @property
-    def rules_(self) -> Rules:
-        """The rules that made the tags, for further items."""
-        return self.tag_table_.rules
-
-    @property
-    def user_rows_(self) -> UserRows | None:
-        """What was learned of the user tags, or None."""
-        return self._user_rows
-
-    @property
-    def remainder_(self) -> RemainderMatrix:
-        """R, items x items: what viewing one item adds to the score of another, or None."""
-        return self._remainder
-
-    @property
-    def user_tags_(self) -> tuple[Tag, ...]:
-        """The user tags that the model has learned from; none unless the data have them."""
-        return () if self.user_rows_ is None else self.user_rows_.tags
-
-    @property
-    def user_encoder_(self) -> Array | None:
-        """What each user tag adds to a history (user tags x tags), or None."""
-        return None if self.user_rows_ is None else self.user_rows_.encoder
-
-    @property
-    def has_remainder(self) -> bool:
-        """Whether viewed items are reasons of their own, beside the tags."""
-        return self.remainder_ is not None
-
-    def keep_items(self, dataset: Dataset, decoder: sp.csr_array | None = None) -> None:
-        """Keep the items and tags of the data set that the model was fitted to.
-
-        Parameters
-        ----------
-        decoder
-            The decoder (items x tags) where its weights were learned.
-        """
-        super().keep_items(dataset)
-        self._tag_table = TagTable.from_dataset(dataset, decoder)
 
     def add_items(self, items: Any) -> Self:
         """Make further items recommendable without fitting again.
@@ -124,7 +43,7 @@ class TaggedModel(Model, abstract=True):
             to the profile of a user who views them until the model is fitted again.
         """
         known = self.item_table_
-        new = read_new_items(items, known, self.tags_, self.rules_)
+        new = read_new_items(items, known, self.tag_table_.learned_tags, self.rules_)
         rows = self._weigh(decoder(new.S, np.zeros(len(new.ids))))
         self._tag_table = self.tag_table_.extended(rows)
         self._item_table = known.extended(new.ids, new.table)
@@ -143,7 +62,8 @@ class TaggedModel(Model, abstract=True):
         Parameters
         ----------
         history
-            Item ids; one that occurs twice counts once.
+            Item ids; one that occurs twice counts once. A mapping gives the strength of each, at
+            least 0; an item of strength 0 is not in the history.
         presses
             Net presses by `Tag` or `"feature=value"`, whole numbers from -5 to 5.
         about
@@ -152,21 +72,23 @@ class TaggedModel(Model, abstract=True):
         steering
             How raw scores become affinities and presses move them.
         """
-        positions = self.item_table_.positions(history)
-        rows = self.item_table_.rows([positions])
+        viewed = self.item_table_.strengths(history)
+        rows = self.item_table_.rows([viewed])
         state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
         known = place_about(about, self.user_rows_)
         net = who.place_presses(presses, self.tag_table_.index)
         return Profile(
             tags=self.tags_,
             values=state.values,
-            certainty=steering.certainty(len(positions) + bool(known)),
+            certainty=steering.certainty(len(viewed) + bool(known)),
             impacts=why.sum_impacts(state.values, self.tag_table_.mass, *self.tag_table_.features),
-            history=tuple(self.items_[i] for i in positions),
+            history=tuple(self.items_[i] for i in viewed),
             presses={self.tags_[place]: steps for place, steps in net.items()},
             tags_weight=state.tags_weight,
             viewed_weight=state.viewed_weight,
             about=tuple(self.user_tags_[i] for i in known),
+            strengths=() if set(viewed.values()) <= {1.0} else tuple(viewed.values()),
+            together=self.tag_table_.together,
         )
 
     def recommend(
@@ -244,18 +166,19 @@ class TaggedModel(Model, abstract=True):
     def origins(
         self, tag: Tag | str, history: History, about: About | None = None
     ) -> dict[Any, float]:
-        """Return where an affinity comes from: what each item of the history adds to the raw score.
+        """Return where an affinity comes from: what each item of the history adds to it, unscaled.
 
         What is known of the user follows, each with its `Tag` as the key. The parts sum to the
-        raw score p of the tag, of which the affinity is a multiple.
+        value of the tag before scaling, of which the affinity without presses is a multiple.
         """
-        column = resolve_tag(tag, self.tag_table_.index)
-        positions = self.item_table_.positions(history)
-        added = self.encode_parts(positions, column).tolist()
-        parts: dict[Any, float] = dict(zip((self.items_[i] for i in positions), added, strict=True))
+        direction = self.tag_table_.direction(resolve_tag(tag, self.tag_table_.index))
+        viewed = self.item_table_.strengths(history)
+        positions = np.array(list(viewed), dtype=np.int64)
+        added = self.encode_parts(positions, np.array(list(viewed.values())), direction).tolist()
+        parts: dict[Any, float] = dict(zip((self.items_[i] for i in viewed), added, strict=True))
         known = place_about(about, self.user_rows_)
         if self.user_rows_ is not None:
-            parts |= self.user_rows_.origins(known, column, len(positions))
+            parts |= self.user_rows_.origins(known, direction, len(viewed))
         return parts
 
     def scores(self, profile: Profile) -> Array:
@@ -268,7 +191,7 @@ class TaggedModel(Model, abstract=True):
 
     def viewed_scores(self, profile: Profile) -> Array:
         """Return the part of `scores` that comes from viewed items: zero without a remainder."""
-        return np.asarray(profile.viewed_weight * self._viewed(self._state(profile).seen))
+        return np.asarray(profile.viewed_weight * self._viewed(self._state(profile)))
 
     def entries(
         self, places: Array, profile: Profile, scores: Array, *, negative_reasons: bool = True
@@ -284,167 +207,64 @@ class TaggedModel(Model, abstract=True):
         """
         return self._entries(places, self._state(profile), Scored(scores), negative_reasons)
 
-    def affinity_batch(
-        self,
-        X: Any,
-        presses: Sequence[PressesLike | None] | None = None,
-        *,
-        about: ManyAbout | None = None,
-        steering: Steering = DEFAULT_STEERING,
-    ) -> Array:
-        """Return the affinities of users given as rows of histories (users x tags)."""
-        return self.user_states(
-            self.check_histories(X), presses, steering=steering, about=about
-        ).values
-
-    def score_batch(
-        self,
-        X: Any,
-        presses: Sequence[PressesLike | None] | None = None,
-        *,
-        about: ManyAbout | None = None,
-        steering: Steering = DEFAULT_STEERING,
-    ) -> Array:
-        """Return the score of every item for users given as rows of histories (users x items)."""
-        states = self.user_states(self.check_histories(X), presses, steering=steering, about=about)
-        scores = self.decode(states.values)
-        if not self.has_remainder:
-            return scores
-        viewed = states.viewed_weight[:, None] * self.decode_viewed(states.rows)
-        return np.asarray(states.tags_weight[:, None] * scores + viewed)
-
-    def decode(self, affinities: Array) -> Array:
-        """Return the score of every item for affinities with tags (users x items)."""
-        return np.asarray((self.decoder_ @ affinities.T).T)  # a D', D being the sparse factor
-
-    def decode_viewed(self, rows: sp.csr_array) -> Array:
-        """Return what histories add to every item by the remainder (users x items), unweighted."""
-        out = np.zeros(rows.shape)
-        for user in range(rows.shape[0]):
-            out[user] = self._viewed(rows.indices[rows.indptr[user] : rows.indptr[user + 1]])
-        return out
-
-    def user_states(
-        self,
-        rows: sp.csr_array,
-        presses: Sequence[PressesLike | None] | None = None,
-        *,
-        steering: Steering = DEFAULT_STEERING,
-        about: ManyAbout | None = None,
-    ) -> UserStates:
-        """Return users as they are scored, given their histories (users x items)."""
-        check_steered(presses, steering, rows.shape[0])
-        known = place_many_about(about, self.user_rows_, rows.shape[0])
-        raw, lengths = self.encode(rows), np.diff(rows.indptr)  # p and h of each user
-        if self.user_rows_ is not None and known is not None:
-            raw = raw + self.user_rows_.encode(known, lengths)  # w N_f + (1 - w) E_f
-            lengths = lengths + (np.diff(known.indptr) > 0)  # one more item, for c but not for w
-        values, factors = who.scaled(raw, lengths.tolist(), len(self.tags_) - 1, steering)
-        for row, given in enumerate(presses or ()):
-            placed = who.place_presses(given, self.tag_table_.index)
-            if placed:
-                values[row] = who.press(values[row], placed, steering.step)  # a' = a + step n
-        # A user of whose history the remainder knows nothing is scored by the tags alone.
-        n_viewed = 0 if self.remainder_ is None else self.remainder_.shape[0]
-        has_viewed = np.diff(rows[:, :n_viewed].indptr) > 0
-        return UserStates(
-            rows,
-            values,
-            np.where(has_viewed, steering.tags_weight, 1.0),
-            np.where(has_viewed, steering.viewed_weight * factors, 0.0),  # factors: c / s
-        )
-
-    def score_state(self, state: UserState) -> Array:
-        """Return the score of every item for one user, in double precision."""
-        scores = np.asarray(self.decoder_ @ state.values)  # sum_j a_j D_ij for every item i
-        if self.remainder_ is None:
-            return scores
-        return np.asarray(
-            state.tags_weight * scores + state.viewed_weight * self._viewed(state.seen)
-        )
-
-    def reasons(
-        self, item_index: int, state: UserState, *, min_share: float = 0.0
-    ) -> tuple[why.AnyReason, ...]:
-        """Return the reasons for one item's score, those with less than `min_share` left out."""
-        D = self.decoder_
-        row = slice(D.indptr[item_index], D.indptr[item_index + 1])
-        viewed = None
-        if self.remainder_ is not None:
-            parts = state.viewed_weight * viewed_parts(self.remainder_, state.seen, item_index)
-            viewed = why.Viewed(parts, lambda n: self.item_table_.name(int(state.seen[n])))
-        return why.all_reasons(
-            state.values,
-            D.indices[row],
-            D.data[row],
-            self.tags_,
-            scale=state.tags_weight,
-            viewed=viewed,
-            min_share=min_share,
+    def contributions(self, item_index: int, state: UserState) -> Contributions:
+        """Return the parts of one item's score for a user."""
+        return item_contributions(
+            self.tag_table_, self.remainder_, self.item_table_, item_index, state
         )
 
     def describe(self) -> dict[str, Any]:
         """Return what the model holds as plain values, for programs."""
         return {
             **super().describe(),
-            "tags": dict(Counter(tag.feature for tag in self.tags_)),
+            "tags": dict(Counter(tag.feature for tag in self.tag_table_.learned_tags)),
             "user_tags": dict(Counter(tag.feature for tag in self.user_tags_)),
             "roles": dict(self.rules_.roles),
         }
-
-    def pack(self) -> Packed:
-        """Return what was learned beside the items, to be saved."""
-        return super().pack() | self.tag_table_.pack()
-
-    def unpack(self, content: Content) -> None:
-        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
-        super().unpack(content)
-        self._tag_table = TagTable.unpack(content)
 
     def _weigh(self, new: sp.csr_array) -> sp.csr_array:
         """Return the rows of the decoder of new items, given their tags."""
         return new
 
-    def _rows(self, histories: Sequence[History]) -> sp.csr_array:
-        items = self.item_table_
-        return items.rows([items.positions(history) for history in histories])
-
     def _state(self, profile: Profile) -> UserState:
         seen = np.array(self.item_table_.positions(profile.history), dtype=np.int64)
-        return UserState(profile.values, seen, profile.tags_weight, profile.viewed_weight)
+        strengths = np.array(profile.strengths) if profile.strengths else np.ones(len(seen))
+        return UserState(
+            profile.values, seen, strengths, profile.tags_weight, profile.viewed_weight
+        )
 
     def _score(self, state: UserState) -> Scored:
         return Scored(self.score_state(state))
 
-    def _viewed(self, seen: Array) -> Array:
-        if self.remainder_ is None:
-            return np.zeros(len(self.items_))
-        return viewed_sum(self.remainder_, seen, len(self.items_))
-
     def _entries(
         self, places: Array, state: UserState, scored: Scored, negative: bool
     ) -> list[Recommendation]:
-        return [
-            Recommendation(
-                item_id=self.items_[i],
-                score=float(scored.scores[i]),
-                match=scored.match(i),
-                reasons=why.main_reasons(
-                    self.reasons(i, state, min_share=why.MIN_SHARE), negative=negative
-                ),
-                title=self.title(i),
+        entries = []
+        for i in places.tolist():
+            parts = self.contributions(i, state)
+            reasons = why.main_reasons(parts.reasons(min_share=why.MIN_SHARE), negative=negative)
+            entries.append(
+                Recommendation(
+                    item_id=self.items_[i],
+                    score=float(scored.scores[i]),
+                    match=scored.match(i),
+                    reasons=reasons,
+                    title=self.title(i),
+                    general=parts.general,
+                    general_share=parts.general_share,
+                )
             )
-            for i in places.tolist()
-        ]
+        return entries
 
     def _explanation(self, i: int, state: UserState, scored: Scored) -> Explanation:
-        reasons = self.reasons(i, state)
+        parts = self.contributions(i, state)
         return Explanation(
             item_id=self.items_[i],
             score=float(scored.scores[i]),
             match=scored.match(i),
-            contributions=why.by_tag(reasons),
-            reasons=reasons,
+            tags=parts.by_tag(),
+            reasons=parts.reasons(),
             title=self.title(i),
-            viewed=why.by_item(reasons),
+            viewed=parts.by_item(),
+            general=parts.general,
         )

@@ -134,10 +134,12 @@ class Teaser(EncoderModel):
     Attributes
     ----------
     encoder_
-        E, items x tags, a row for every item that was there at the fit; an array, or a csr
-        matrix with `sparse`.
+        E, items x learned tags, a row for every item that was there at the fit; an array, or a
+        csr matrix with `sparse`. The learned tags are declared and discovered ones, and
+        popularity: the first columns of `tags_`.
     decoder_
-        D, items x tags, popularity in the last column; weights where they were learned.
+        D, items x tags, weights where they were learned; general appeal in the last column. Its
+        first columns are those of the learned tags, `tag_table_.learned_decoder`.
     tags_, items_
         The tags of the columns and the item ids of the rows.
     groups_
@@ -246,7 +248,8 @@ class Teaser(EncoderModel):
                 overwrite=own,
             )
             solution = found.solution
-            self.keep_items(dataset, found.decoder)
+            aliases = None if groups is None else groups.aliases
+            self.keep_items(dataset, found.decoder, aliases)
             self.groups_ = groups
             self.encoder_ = solution.encoder[: dataset.n_items]
             self._user_rows = learn_user_rows(
@@ -260,6 +263,7 @@ class Teaser(EncoderModel):
                 user_power=self._weights.user_power,
             )
             self._remainder = found.remainder
+            self.keep_basis(dataset)
             self.iterations_ = solution.iterations
             self.residual_ = solution.residual
             self.converged_ = solution.converged
@@ -350,7 +354,7 @@ class Teaser(EncoderModel):
         """Set what `pack` returned; encoder and remainder stay on disk until used."""
         super().unpack(content)
         arrays, fit = content.arrays, content.settings["fit"]
-        self.encoder_ = unpack_encoder(arrays, len(self.tags_))
+        self.encoder_ = unpack_encoder(arrays, self.tag_table_.n_learned)
         n_learned, width = self.encoder_.shape
         self._remainder = unpack_remainder(arrays, n_learned)
         self._user_rows = unpack_user_rows(arrays, content.tables, width)
@@ -358,7 +362,7 @@ class Teaser(EncoderModel):
         self.iterations_ = fit["iterations"]
         self.residual_ = fit["residual"]
         self.converged_ = fit["converged"]
-        if width != len(self.tags_) or n_learned > len(self.items_):
+        if width != self.tag_table_.n_learned or n_learned > len(self.items_):
             raise ValueError("its parts are of different sizes")
         if not np.isfinite(self.residual_):
             raise ValueError("its residual is not finite")
@@ -385,7 +389,7 @@ class Teaser(EncoderModel):
         """Return the rows of new items with the mean of the weights that were learned for a tag."""
         if self.decoder is None:
             return new
-        data = new.data * tag_means(self.decoder_)[new.indices]
+        data = new.data * tag_means(self.tag_table_.learned_decoder)[new.indices]
         return sp.csr_array((data, new.indices, new.indptr), shape=new.shape)
 
     def _check(self) -> None:

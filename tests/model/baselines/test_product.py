@@ -39,13 +39,20 @@ def test_scores_are_products_of_positive_scores(fitted: Product, dataset: Datase
     X = dataset.X[:50]
     presses = [{"town=Ghent": 2}] * 50
     paper = Steering(scale="paper")
-    s1 = tagged.score_batch(X, presses, steering=paper)
+    states = tagged.user_states(X, presses, steering=paper)
+    raw = tagged.encode(X)
+    factor = 1 / np.abs(raw).max(axis=1) * [paper.certainty(h) for h in np.diff(X.indptr)]
+    # Before centring, which moves all scores of a user: the sign of a score matters here.
+    before = raw @ tagged.tag_table_.learned_decoder.toarray().T
+    pressed = states.values - tagged.affinity_batch(X, steering=paper)
+    s1 = factor[:, None] * before + pressed @ tagged.decoder_.toarray().T
+    assert np.abs(s1 - tagged.score_batch(X, presses, steering=paper)).max() > 0.01
     s2 = other.score_batch(X)
     found = fitted.score_batch(X, presses, steering=paper)
     for u in range(50):
         for i in range(40):
             wanted = max(0.0, s1[u, i]) * max(0.0, s2[u, i])
-            assert found[u, i] == pytest.approx(wanted, rel=1e-12)
+            assert found[u, i] == pytest.approx(wanted, rel=1e-9, abs=1e-12)
     assert (found == 0).any()
     assert (found > 0).any()
 
@@ -73,7 +80,9 @@ def test_every_answer_says_what_its_reasons_cover(fitted: Product) -> None:
         cover = r.cover
         i = int(str(r.item_id)[1:])
         assert (cover.explained_by, cover.other) == ("Teaser", "EASE")
-        assert cover.explained == pytest.approx(tagged.explain(r.item_id, history).score)
+        alone = tagged.explain(r.item_id, history)
+        offset = r.general - alone.general
+        assert cover.explained == pytest.approx(alone.score + offset)
         row = np.zeros((1, 40))
         row[0, [1, 5]] = 1
         assert cover.unexplained == pytest.approx(other.score_batch(row)[0, i])
@@ -81,10 +90,13 @@ def test_every_answer_says_what_its_reasons_cover(fitted: Product) -> None:
         assert not cover.alone
         said = fitted.explain(r.item_id, history)
         assert said.cover == cover
-        assert said.reasons == tagged.explain(r.item_id, history).reasons
+        ours = [(getattr(s, "tags", ()), s.contribution) for s in said.reasons]
+        theirs = [(getattr(s, "tags", ()), s.contribution) for s in alone.reasons]
+        assert sorted(ours) == sorted(theirs)
+        assert said.general + sum(said.tags.values()) == pytest.approx(cover.explained)
         assert "part of Teaser" in said.sentences()[-1]
         assert "part of EASE" in said.sentences()[-1]
-        assert len(said.sentences()) == len(said.reasons) + 1
+        assert len(said.sentences()) == len(said.reasons) + 2
 
 
 def test_profiles_are_those_of_the_model_with_tags(fitted: Product) -> None:

@@ -53,6 +53,8 @@ def test_users_are_folded_in_by_their_ridge_regression(
     X = np.zeros((5, 30))
     for row, length in enumerate((0, 1, 5, 9, 22)):
         X[row, rng.choice(30, length, replace=False)] = 1
+    # The last again with strengths, and a shorter one.
+    X = np.vstack([X, X[[2, 4]] * rng.uniform(0.1, 3.0, 30)])
     given = sp.csr_array(Y) if sparse else Y
     found = fold_in(sp.csr_array(X), given, ridge_inverse(given, l2), alpha)
     wanted = [ridge(Y, x, l2, alpha) for x in X]
@@ -72,7 +74,7 @@ def test_groups_of_users_make_no_difference(
 
 def test_tag_scores_fit_the_history_best(dataset: Dataset) -> None:
     model = WMFS(l2=3.0, alpha=8.0).fit(dataset)
-    D = model.decoder_.toarray()
+    D = model.tag_table_.learned_decoder.toarray()
     X = dataset.X[:25].toarray().astype(float)
     assert_allclose(model.encode(dataset.X[:25]), [ridge(D, x, 3.0, 8.0) for x in X], atol=1e-8)
 

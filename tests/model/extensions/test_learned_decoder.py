@@ -193,10 +193,11 @@ def test_the_mean_weight_of_a_tag_is_over_its_carriers() -> None:
 def test_a_model_holds_the_weights_and_the_encoder_of_them(dataset: Dataset) -> None:
     model = Teaser(decoder=LearnedDecoder(l2=2.0), **EXACT).fit(dataset)
     fixed = Teaser(**EXACT).fit(dataset)
-    assert_array_equal(model.decoder_.indices, fixed.decoder_.indices)
-    assert np.abs(model.decoder_.data - fixed.decoder_.data).max() > 0.05
+    D, S = model.tag_table_.learned_decoder, fixed.tag_table_.learned_decoder
+    assert_array_equal(D.indices, S.indices)
+    assert np.abs(D.data - S.data).max() > 0.05
     X = dataset.X.toarray().astype(float)
-    wanted = exact_encoder(X.T @ X, model.decoder_.toarray(), 5.0, 5.0)
+    wanted = exact_encoder(X.T @ X, D.toarray(), 5.0, 5.0)
     assert_allclose(model.encoder_, wanted, atol=1e-7)
     assert model.iterations_ > fixed.iterations_
 
@@ -204,7 +205,8 @@ def test_a_model_holds_the_weights_and_the_encoder_of_them(dataset: Dataset) -> 
 def test_a_strong_penalty_leaves_the_tags_as_they_are(dataset: Dataset) -> None:
     model = Teaser(decoder=LearnedDecoder(l2=1e12), **EXACT).fit(dataset)
     fixed = Teaser(**EXACT).fit(dataset)
-    assert_allclose(model.decoder_.toarray(), fixed.decoder_.toarray(), atol=1e-6)
+    D, S = model.tag_table_.learned_decoder, fixed.tag_table_.learned_decoder
+    assert_allclose(D.toarray(), S.toarray(), atol=1e-6)
     assert_allclose(model.encoder_, fixed.encoder_, atol=1e-6)
 
 
@@ -246,7 +248,7 @@ def test_new_items_start_at_the_mean_weights_of_their_tags(dataset: Dataset) -> 
     for place in (-2, -1):
         row = model.decoder_.toarray()[place]
         assert_allclose(row[places], wanted)
-        assert np.count_nonzero(row) == len(places)
+        assert np.count_nonzero(row[: model.tag_table_.n_learned]) == len(places)
 
 
 def test_weights_are_saved_and_read_back(learned: Teaser, tmp_path: Path) -> None:
@@ -291,9 +293,9 @@ def test_items_without_tags_are_told_of_and_a_catalogue_of_them_refused(
     with caplog.at_level(logging.WARNING, logger="teaser"):
         model = Teaser(decoder=LearnedDecoder()).fit(some)
     assert "2 of 40 items carry no tag" in caplog.text
-    assert model.tags_[-1] == POPULARITY
-    assert_array_equal(model.decoder_[[3]].indices, [len(model.tags_) - 1])
-    assert set(model.explain("i3", ["i2"]).contributions) == {POPULARITY}
+    D = model.tag_table_.learned_decoder
+    assert_array_equal(D[[3]].indices, [model.tags_.index(POPULARITY)])
+    assert set(model.explain("i3", ["i2"]).tags) == {POPULARITY}
     none = replace(dataset, S=sp.csr_array(dataset.S.shape))
     with pytest.raises(ParameterError, match="No item carries a tag"):
         Teaser(decoder=LearnedDecoder()).fit(none)

@@ -39,7 +39,6 @@ from teaser.model.extensions.user_features import (
     place_many_about,
 )
 from teaser.model.solver.solve import solve
-from teaser.profile import POPULARITY
 
 Array = NDArray[Any]
 HISTORY = ["i1", "i4", "i6"]
@@ -136,7 +135,7 @@ class TestEquation:
     def test_a_model_solves_it(self, known: Dataset, fitted: Teaser) -> None:
         assert known.Q is not None
         X, Q = known.X.toarray().astype(float), known.Q.toarray().astype(float)
-        D = fitted.decoder_.toarray()
+        D = fitted.tag_table_.learned_decoder.toarray()
         assert fitted.user_encoder_ is not None
         both = np.vstack([fitted.encoder_, fitted.user_encoder_])
         Y = np.hstack([X, Q])
@@ -182,8 +181,9 @@ class TestFit:
             Tag("camp", "cinema"), Tag("camp", "music"),
         )  # fmt: skip
         assert fitted.user_encoder_ is not None
-        assert fitted.user_encoder_.shape == (2, len(fitted.tags_))
-        assert fitted.encoder_.shape == (known.n_items, len(fitted.tags_))
+        n_learned = len(known.tags) + 1
+        assert fitted.user_encoder_.shape == (2, n_learned)
+        assert fitted.encoder_.shape == (known.n_items, n_learned)
         assert fitted.describe()["user_tags"] == {"camp": 2}
 
     def test_a_data_set_without_them_makes_a_model_without(self, model: Teaser) -> None:
@@ -262,8 +262,22 @@ class TestProfile:
             raw = fitted.encoder_[places].sum(axis=0)
             raw = raw + share * rows.alone[1] + (1 - share) * rows.encoder[1]
             profile = fitted.profile(history, about=["camp=music"])
-            scale = np.percentile(np.abs(raw[:-1]), 99)
-            assert_allclose(profile.values, profile.certainty * raw / scale, rtol=1e-9)
+            values = fitted.tag_table_.apply_basis(raw[None])[0]
+            scale = np.percentile(np.abs(values[: fitted.tag_table_.n_personal]), 99)
+            assert_allclose(profile.values, profile.certainty * values / scale, rtol=1e-9)
+
+    def test_general_appeal_is_that_of_the_average_user_with_features(
+        self, known: Dataset, fitted: Teaser
+    ) -> None:
+        rows = fitted.user_rows_
+        assert rows is not None
+        assert known.Q is not None
+        lengths = np.diff(known.X.indptr)
+        raw = known.X.toarray() @ fitted.encoder_ + rows.encode(known.Q, lengths)
+        assert_allclose(rows.mean(known.Q, lengths), rows.encode(known.Q, lengths).mean(axis=0))
+        mean = fitted.tag_table_.apply_basis(raw.mean(axis=0)[None])[0]
+        assert_allclose(mean[:-1], 0, atol=1e-12)
+        assert mean[-1] > 0
 
     def test_features_count_as_one_more_item_for_the_certainty(self, fitted: Teaser) -> None:
         assert fitted.profile([]).certainty == pytest.approx(0.2)
@@ -280,7 +294,7 @@ class TestProfile:
         several: tuple[Any, ...] = (None, [], ())
         for nothing in several:
             cold = fitted.profile([], about=nothing)
-            assert cold.affinities[POPULARITY] == 0.6
+            assert cold.general == 0.6
             assert np.count_nonzero(cold.values) == 1
             assert_array_equal(
                 fitted.profile(HISTORY, about=nothing).values, fitted.profile(HISTORY).values
@@ -385,14 +399,18 @@ class TestAnswers:
         aspect = Teaser(tol=1e-5).fit(known)
         both = Product(aspect, EASE(l2_weights=10.0).fit(known))
         assert both.user_tags_ == aspect.user_tags_
-        cold = both.recommend([], about=["camp=music"], k=5)
-        alone = aspect.recommend([], about=["camp=music"], k=5)
+        # Scores that are not positive are 0 in the product, so that popularity orders them.
+        cold = both.recommend([], about=["camp=music"], k=3)
+        alone = aspect.recommend([], about=["camp=music"], k=3)
         assert [r.item_id for r in cold] == [r.item_id for r in alone]
         said = both.explain("i2", HISTORY, about=["camp=music"])
         aspect_said = aspect.explain("i2", HISTORY, about=["camp=music"])
-        assert said.cover.explained == aspect_said.score
+        offset = said.general - aspect_said.general
+        assert said.cover.explained == pytest.approx(aspect_said.score + offset)
         X = sp.csr_array((1, known.n_items))
-        wanted = np.maximum(aspect.score_batch(X, about=[["camp=music"]]), 0)
+        scores = aspect.score_batch(X, about=[["camp=music"]])
+        states = both.user_states(X, about=[["camp=music"]])
+        wanted = np.maximum(scores + states.offset[:, None], 0)
         assert_allclose(both.score_batch(X, about=[["camp=music"]]), wanted, rtol=1e-9)
         parts = both.origins("type=concert", ["i1"], about=["camp=music"])
         assert parts == aspect.origins("type=concert", ["i1"], about=["camp=music"])

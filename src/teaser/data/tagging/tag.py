@@ -25,13 +25,13 @@ class Tag:
     feature: str
     value: str
 
-    def __str__(self) -> str:
-        return f"{self.feature}={self.value}"
-
     @property
     def discovered(self) -> bool:
-        """Whether a fit found this tag; all others are declared by metadata."""
+        """Whether the model found the tag in the interactions: no metadata declare it."""
         return self.feature == DISCOVERED
+
+    def __str__(self) -> str:
+        return f"{self.feature}={self.value}"
 
     @classmethod
     def parse(cls, text: str) -> Self:

@@ -162,7 +162,8 @@ class EDLAE(Model):
         scores = scores @ self.decoder_.T
         # x_i (E D')_ii, what an item says about itself, is no part of the model.
         users = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-        scores[users, rows.indices] -= self.own_[rows.indices].astype(scores.dtype)
+        own = rows.data * self.own_[rows.indices]
+        scores[users, rows.indices] -= own.astype(scores.dtype)
         return scores
 
     def _rank(self, dataset: Dataset) -> int | None:

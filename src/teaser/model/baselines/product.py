@@ -74,7 +74,7 @@ class PartRecommendation(Recommendation):
 class PartExplanation(Explanation):
     """The score of one item for one user, of which the reasons cover a part.
 
-    The contributions sum to `cover.explained`.
+    General appeal and the contributions of tags and viewed items sum to `cover.explained`.
     """
 
     cover: Cover
@@ -121,6 +121,10 @@ class Product(TaggedModel):
     De Pauw, Ruymbeek, Goethals: Modelling Users with Item Metadata for Explainable and
     Interactive Recommendation.
     """
+
+    # max(0, score) depends on where zero is: scores are those of the model with tags before
+    # centring, and the difference, the same for every item, is told with general appeal.
+    keeps_offset = True
 
     _fitted: tuple[TaggedModel, Model] | None = None
 
@@ -169,9 +173,9 @@ class Product(TaggedModel):
         """Return the raw tag scores p of histories (users x tags)."""
         return self.parts[0].encode(rows)
 
-    def encode_parts(self, positions: Sequence[int], column: int) -> Array:
-        """Return what each item of a history adds to the raw score of one tag."""
-        return self.parts[0].encode_parts(positions, column)
+    def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
+        """Return what each item of a history adds to p.c for a direction c."""
+        return self.parts[0].encode_parts(positions, strengths, direction)
 
     def check_fitted(self) -> None:
         """Raise unless both parts are fitted, and to the same items."""
@@ -194,9 +198,8 @@ class Product(TaggedModel):
         """Return the product of the positive scores for rows of histories (users x items)."""
         self.check_fitted()
         rows = self.check_histories(X)
-        tagged, other = self.parts
-        explained = tagged.score_batch(rows, presses, about=about, steering=steering)
-        return multiply(explained, other.score_batch(rows))
+        states = self.user_states(rows, presses, steering=steering, about=about)
+        return multiply(self.score_states(states), self.parts[1].score_batch(rows))
 
     def explain(
         self,
@@ -261,7 +264,8 @@ class Product(TaggedModel):
 
     def _score(self, state: UserState) -> ScoredParts:
         explained = self.score_state(state)
-        row = self.item_table_.rows([state.seen.tolist()])
+        viewed = dict(zip(state.seen.tolist(), state.strengths.tolist(), strict=True))
+        row = self.item_table_.rows([viewed])
         unexplained = self.parts[1].score_batch(row)[0]
         return ScoredParts(multiply(explained[None], unexplained[None])[0], explained, unexplained)
 

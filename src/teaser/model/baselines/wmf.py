@@ -1,7 +1,6 @@
 """WMF and WMF-S: weighted matrix factorisation, with learned item factors or with the tags."""
 
 import importlib
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -135,8 +134,9 @@ class WMFS(TaggedModel):
 
         sum_i c_i (x_i - D_i p)^2 + l2 |p|^2,    c_i = 1 + alpha x_i
 
-    over all items, with D = [S | popularity]: one ridge regression a user. It is solved in the
-    space of the history or of the tags, whichever is smaller.
+    over all items, with D = [S | popularity]: one ridge regression a user. x_i is 1 for the items
+    of the history, or their strength. It is solved in the space of the history or of the tags,
+    whichever is smaller.
 
     Parameters
     ----------
@@ -175,25 +175,27 @@ class WMFS(TaggedModel):
         inverse = ridge_inverse(decoder(dataset.S, popularity(dataset)), self.l2)
         self.keep_items(dataset)
         self.inverse_, self.n_learned_ = inverse, dataset.n_items
+        self.keep_basis(dataset)
         return self
 
     def encode(self, rows: sp.csr_array) -> Array:
-        """Return p, the tag scores that fit each history best (users x tags).
+        """Return p, the tag scores that fit each history best (users x learned tags).
 
         Items that were added after the fit add nothing.
         """
         known = rows[:, : self.n_learned_]
-        return fold_in(known, self.decoder_, self.inverse_, float(self.alpha))
+        D = self.tag_table_.learned_decoder
+        return fold_in(known, D, self.inverse_, float(self.alpha))
 
-    def encode_parts(self, positions: Sequence[int], column: int) -> Array:
-        """Return what each item of a history adds to the raw score of one tag."""
-        places = np.asarray(positions, dtype=np.int64)
-        known = places < self.n_learned_
-        out = np.zeros(len(places))
-        own = self.decoder_[places[known]]
+    def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
+        """Return what each item of a history adds to p.c for a direction c."""
+        known = positions < self.n_learned_
+        out = np.zeros(len(positions))
+        x = strengths[known]
+        own = _times(self.tag_table_.learned_decoder[positions[known]], np.sqrt(x))
         Z = np.asarray(own @ self.inverse_)
-        # p = (1 + alpha) K D'(I + alpha T)^-1 1, a sum over the items that the last 1 stands for
-        out[known] = (1 + self.alpha) * _in_history(Z, own, self.alpha, Z[:, column])
+        # p.c = c'Z'(I + alpha T)^-1 r, a sum over the items that the entries of r stand for
+        out[known] = _target(x, self.alpha) * _in_history(Z, own, self.alpha, Z @ direction)
         return out
 
     def pack(self) -> Packed:
@@ -206,7 +208,8 @@ class WMFS(TaggedModel):
         settings = content.settings
         # Version 0.1.0 wrote "learnt".
         self.n_learned_ = settings["n_learned" if "n_learned" in settings else "learnt"]
-        if self.inverse_.shape != (len(self.tags_), len(self.tags_)):
+        n_tags = self.tag_table_.n_learned
+        if self.inverse_.shape != (n_tags, n_tags):
             raise ValueError("its inverse does not fit its tags")
         if not 0 <= self.n_learned_ <= len(self.items_):
             raise ValueError("it learned from more items than it has")
@@ -228,10 +231,11 @@ def ridge_inverse(Y: Any, l2: float) -> Array:
 def fold_in(rows: sp.csr_array, Y: Any, inverse: Array, alpha: float) -> Array:
     """Return the factors of users (users x factors) that fit their histories best.
 
-    With K = (Y'Y + l2 I)^-1 and the factors Y_h of the h items of a history, the normal equations
-    are (K^-1 + alpha Y_h'Y_h) p = (1 + alpha) Y_h'1. By Woodbury's identity
+    With K = (Y'Y + l2 I)^-1, the strengths x of the h items of a history and their factors times
+    the roots of the strengths, Y_h, the normal equations are (K^-1 + alpha Y_h'Y_h) p = Y_h'r with
+    r = (1 + alpha x) sqrt(x). By Woodbury's identity
 
-        p = (1 + alpha) K Y_h' (I + alpha Y_h K Y_h')^-1 1,
+        p = K Y_h' (I + alpha Y_h K Y_h')^-1 r,
 
     which has h unknowns. A history longer than the number of factors is solved by the normal
     equations instead.
@@ -239,7 +243,7 @@ def fold_in(rows: sp.csr_array, Y: Any, inverse: Array, alpha: float) -> Array:
     Parameters
     ----------
     rows
-        Histories, users x items.
+        Histories, users x items: 1, or the strength of an item.
     Y
         Factors of the items (items x factors), dense or sparse.
     """
@@ -251,23 +255,38 @@ def fold_in(rows: sp.csr_array, Y: Any, inverse: Array, alpha: float) -> Array:
             items = np.unique(np.concatenate(histories))
             spread = np.asarray(Y[items] @ inverse)
         for u, places in zip(users, histories, strict=True):
-            own = Y[places]
-            Z = spread[np.searchsorted(items, places)] if sp.issparse(Y) else own @ inverse
-            out[u] = (1 + alpha) * _one_user(Z, own, inverse, alpha)
+            x = rows.data[rows.indptr[u] : rows.indptr[u + 1]].astype(np.float64)
+            root = np.sqrt(x)
+            own = _times(Y[places], root)
+            if sp.issparse(Y):
+                Z = root[:, None] * spread[np.searchsorted(items, places)]
+            else:
+                Z = own @ inverse
+            out[u] = _one_user(Z, own, inverse, alpha, _target(x, alpha))
     return out
 
 
-def _one_user(Z: Array, own: Any, inverse: Array, alpha: float) -> Array:
-    """Return K Y_h'(I + alpha Y_h K Y_h')^-1 1 for Z = Y_h K."""
+def _one_user(Z: Array, own: Any, inverse: Array, alpha: float, target: Array) -> Array:
+    """Return K Y_h'(I + alpha Y_h K Y_h')^-1 r for Z = Y_h K and the target r."""
     h, n_factors = Z.shape
     # The smaller of two equations: h unknowns by Woodbury, or one for each factor.
     if h <= n_factors:
-        return np.asarray(Z.T @ _in_history(Z, own, alpha, np.ones(h)))
+        return np.asarray(Z.T @ _in_history(Z, own, alpha, target))
     square = own.T @ own
     square = square.toarray() if sp.issparse(square) else square
-    # (K^-1 + alpha Y_h'Y_h) p = Y_h'1, both sides multiplied by K.
+    # (K^-1 + alpha Y_h'Y_h) p = Y_h'r, both sides multiplied by K.
     left = np.eye(n_factors) + alpha * (inverse @ square)
-    return np.asarray(np.linalg.solve(left, Z.sum(axis=0)))
+    return np.asarray(np.linalg.solve(left, Z.T @ target))
+
+
+def _target(strengths: Array, alpha: float) -> Array:
+    """Return r = (1 + alpha x) sqrt(x), the weighted target c_i x_i over the root of x_i."""
+    return np.asarray((1 + alpha * strengths) * np.sqrt(strengths))
+
+
+def _times(rows: Any, factors: Array) -> Any:
+    """Return rows, dense or sparse, each multiplied by its factor."""
+    return sp.diags_array(factors) @ rows if sp.issparse(rows) else factors[:, None] * rows
 
 
 def _in_history(Z: Array, own: Any, alpha: float, right: Array) -> Array:

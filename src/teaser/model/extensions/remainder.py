@@ -361,24 +361,35 @@ def estimate_remainder(found: Estimate, n_items: int, dtype: str, options: Remai
     return replace(found, memory=memory, seconds=found.seconds + n_items**3 / dense_rate(dtype))
 
 
-def viewed_sum(R: RemainderMatrix, places: Array, n_items: int) -> Array:
-    """Return the sum of R's rows of a history for every item (n_items), in double precision.
+def viewed_sum(
+    R: RemainderMatrix, places: Array, n_items: int, strengths: Array | None = None
+) -> Array:
+    """Return sum_i x_i R_ij over a history for every item j (n_items), in double precision.
 
     Items beyond those of R, which were added after the fit, add nothing and get nothing.
+
+    Parameters
+    ----------
+    places, strengths
+        The positions of the history's items, and x, the strength of each; 1 by default.
     """
     out = np.zeros(n_items)
     width = R.shape[1]
-    known = places[places < R.shape[0]]
+    is_known = places < R.shape[0]
+    rows, x = R[places[is_known]], np.ones(int(is_known.sum()))
+    if strengths is not None:
+        x = strengths[is_known].astype(np.float64)
     if isinstance(R, np.ndarray):
-        out[:width] = R[known].sum(axis=0, dtype=np.float64)
+        weighted = rows if (x == 1).all() else x[:, None] * rows
+        out[:width] = weighted.sum(axis=0, dtype=np.float64)
     else:
-        rows = R[known]
-        out[:width] = np.bincount(rows.indices, weights=rows.data, minlength=width)
+        weights = rows.data * np.repeat(x, np.diff(rows.indptr))
+        out[:width] = np.bincount(rows.indices, weights=weights, minlength=width)
     return out
 
 
 def viewed_parts(R: RemainderMatrix, places: Array, item: int) -> Array:
-    """Return what each item of a history adds to one item, in double precision."""
+    """Return R_ij of each item i of a history for one item j, in double precision."""
     out = np.zeros(len(places))
     if item >= R.shape[1]:
         return out

@@ -242,21 +242,30 @@ class SupportEquation:
 
 
 def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
-    """Return the encoder's rows summed over each history (users x tags), in double precision.
+    """Return p = sum_i x_i E_i over each history (users x tags), in double precision.
 
     Items beyond the encoder's rows add nothing.
+
+    Parameters
+    ----------
+    rows
+        Histories with the strength x of each item (users x items).
     """
     n_learned, n_tags = encoder.shape
     raw = np.zeros((rows.shape[0], n_tags))
     # One user at a time: the same bits alone and in a batch.
     for user in range(rows.shape[0]):
-        places = rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
-        places = places[places < n_learned]
+        span = slice(rows.indptr[user], rows.indptr[user + 1])
+        is_known = rows.indices[span] < n_learned
+        some = encoder[rows.indices[span][is_known]]
+        x = rows.data[span][is_known].astype(np.float64)
         if sp.issparse(encoder):
-            some = encoder[places]
-            raw[user] = np.bincount(some.indices, some.data, minlength=n_tags)
+            weights = some.data * np.repeat(x, np.diff(some.indptr))
+            raw[user] = np.bincount(some.indices, weights, minlength=n_tags)
+        elif (x == 1).all():
+            raw[user] = some.sum(axis=0, dtype=np.float64)
         else:
-            raw[user] = encoder[places].sum(axis=0, dtype=np.float64)
+            raw[user] = (x[:, None] * some).sum(axis=0)
     return raw
 
 

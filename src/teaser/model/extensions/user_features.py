@@ -71,11 +71,18 @@ class UserRows:
         # w N_f + (1 - w) E_f, summed over the tags f of each user (users x tags).
         return np.asarray(share * (together @ self.alone) + (1 - share) * (together @ self.encoder))
 
-    def origins(self, known: Sequence[int], column: int, length: int) -> dict[Tag, float]:
-        """Return what each feature adds to the raw score of one tag."""
+    def mean(self, known: sp.csr_array, lengths: Array) -> Array:
+        """Return the mean of `encode` over users (tags), without an array for each user."""
+        share, n_users = alone_share(lengths), max(1, known.shape[0])
+        together = known.astype(np.float64).T
+        total = (together @ share) @ self.alone + (together @ (1 - share)) @ self.encoder
+        return np.asarray(total / n_users)
+
+    def origins(self, known: Sequence[int], direction: Array, length: int) -> dict[Tag, float]:
+        """Return what each feature adds to p.c for a direction c (tags)."""
         share = float(alone_share(np.array(length)))
-        parts = share * self.alone[:, column].astype(np.float64)
-        parts += (1 - share) * self.encoder[:, column].astype(np.float64)
+        parts = share * (self.alone.astype(np.float64) @ direction)
+        parts += (1 - share) * (self.encoder.astype(np.float64) @ direction)
         return {self.tags[i]: float(parts[i]) for i in known}
 
 
@@ -214,7 +221,7 @@ def match_rows(start: Any, encoder: Any, dataset: Dataset, features: UserFeature
     return match_encoder(
         rows,
         items=names,
-        tags=start.tags_,
+        tags=start.tag_table_.learned_tags,
         new_items=wanted,
         new_tags=(*dataset.tags, POPULARITY),
     )

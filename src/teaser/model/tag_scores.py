@@ -1,0 +1,337 @@
+"""Scores of a model with tags: affinities of users, decoded over the tags of the items."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser import explain as why
+from teaser import profile as who
+from teaser.artifact import Content
+from teaser.data.dataset import Dataset
+from teaser.data.tagging.rule_set import Rules
+from teaser.data.tagging.tag import Tag
+from teaser.model.base import Model
+from teaser.model.basis import sample_users
+from teaser.model.extensions.remainder import RemainderMatrix, viewed_sum
+from teaser.model.extensions.user_features import ManyAbout, UserRows, place_many_about
+from teaser.model.item_table import History
+from teaser.model.packed import Packed
+from teaser.model.tag_table import TagTable
+from teaser.model.user_state import ScoreParts, UserState, UserStates, check_steered, split_scores
+from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
+
+Array = NDArray[Any]
+
+# Users whose lists are split into parts at a time.
+_BATCH = 512
+
+
+class TagScores(Model, abstract=True):
+    """The part of `TaggedModel` that turns histories and presses into scores.
+
+    Scores are affinities with tags, summed over the tags of an item, and the remainder's sum over
+    the viewed items where the model has one.
+    """
+
+    # Whether what centring takes from all scores of a user is added again: scores then keep their
+    # sign.
+    keeps_offset: ClassVar[bool] = False
+
+    _tag_table: TagTable | None = None
+    _user_rows: UserRows | None = None
+    _remainder: RemainderMatrix = None
+
+    @abstractmethod
+    def encode(self, rows: sp.csr_array) -> Array:
+        """Return the raw tag scores p of histories (users x learned tags), in double precision."""
+
+    @abstractmethod
+    def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
+        """Return what each item of a history adds to p.c (items).
+
+        Parameters
+        ----------
+        positions, strengths
+            The items of the history and the strength of each.
+        direction
+            c (learned tags); the value of a tag is p.c for the tag's own c.
+        """
+
+    @property
+    def tag_table_(self) -> TagTable:
+        """The tags of the items."""
+        if self._tag_table is None:
+            raise self._not_fitted()
+        return self._tag_table
+
+    @property
+    def tags_(self) -> tuple[Tag, ...]:
+        """The tags, in the order of the decoder's columns; general appeal is the last.
+
+        Those that the encoder has too come first: declared ones, discovered ones, popularity.
+        """
+        return self.tag_table_.tags
+
+    @property
+    def decoder_(self) -> sp.csr_array:
+        """D, items x tags: the tags of each item, its popularity, and its general appeal."""
+        return self.tag_table_.decoder
+
+    @property
+    def rules_(self) -> Rules:
+        """The rules that made the tags, for further items."""
+        return self.tag_table_.rules
+
+    @property
+    def user_rows_(self) -> UserRows | None:
+        """What was learned of the user tags, or None."""
+        return self._user_rows
+
+    @property
+    def remainder_(self) -> RemainderMatrix:
+        """R, items x items: what viewing one item adds to the score of another, or None."""
+        return self._remainder
+
+    @property
+    def user_tags_(self) -> tuple[Tag, ...]:
+        """The user tags that the model has learned from; none unless the data have them."""
+        return () if self.user_rows_ is None else self.user_rows_.tags
+
+    @property
+    def user_encoder_(self) -> Array | None:
+        """What each user tag adds to a history (user tags x tags), or None."""
+        return None if self.user_rows_ is None else self.user_rows_.encoder
+
+    @property
+    def has_remainder(self) -> bool:
+        """Whether viewed items are reasons of their own, beside the tags."""
+        return self.remainder_ is not None
+
+    def keep_items(
+        self,
+        dataset: Dataset,
+        decoder: sp.csr_array | None = None,
+        aliases: Mapping[Tag, Tag] | None = None,
+    ) -> None:
+        """Keep the items and tags of the data set that the model was fitted to.
+
+        Parameters
+        ----------
+        decoder
+            The decoder (items x tags) where its weights were learned.
+        aliases
+            Earlier names of tags, and the tag that now stands for each.
+        """
+        super().keep_items(dataset)
+        self._tag_table = TagTable.from_dataset(dataset, decoder, aliases)
+
+    def keep_basis(self, dataset: Dataset) -> None:
+        """Centre the tags and tell general appeal apart; see `teaser.model.basis`.
+
+        Parameters
+        ----------
+        dataset
+            The one that the model was fitted to: general appeal is that of its average user.
+        """
+        places, rows = sample_users(dataset.X)
+        learned = None if self.user_rows_ is None else dataset.Q
+        sample = self._encode_users(rows, None if learned is None else learned[places])
+        self._tag_table = self.tag_table_.with_basis(self.mean_raw(dataset, sample), sample)
+
+    def mean_raw(self, dataset: Dataset, sample: Array) -> Array:
+        """Return the mean raw tag scores of the training users (learned tags).
+
+        Parameters
+        ----------
+        sample
+            The raw tag scores of some of them, of which it is the mean unless a model can do
+            better.
+        """
+        return np.asarray(sample.mean(axis=0) if len(sample) else np.zeros(sample.shape[1]))
+
+    def affinity_batch(
+        self,
+        X: Any,
+        presses: Sequence[PressesLike | None] | None = None,
+        *,
+        about: ManyAbout | None = None,
+        steering: Steering = DEFAULT_STEERING,
+    ) -> Array:
+        """Return the affinities of users given as rows of histories (users x tags)."""
+        return self.user_states(
+            self.check_histories(X), presses, steering=steering, about=about
+        ).values
+
+    def score_batch(
+        self,
+        X: Any,
+        presses: Sequence[PressesLike | None] | None = None,
+        *,
+        about: ManyAbout | None = None,
+        steering: Steering = DEFAULT_STEERING,
+    ) -> Array:
+        """Return the score of every item for users given as rows of histories (users x items)."""
+        states = self.user_states(self.check_histories(X), presses, steering=steering, about=about)
+        return self.score_states(states)
+
+    def score_states(self, states: UserStates) -> Array:
+        """Return the score of every item for several users (users x items)."""
+        scores = self.decode(states.values)
+        if self.has_remainder:
+            viewed = states.viewed_weight[:, None] * self.decode_viewed(states.rows)
+            scores = states.tags_weight[:, None] * scores + viewed
+        return np.asarray(scores + states.offset[:, None] if self.keeps_offset else scores)
+
+    def score_parts(
+        self,
+        X: Any,
+        places: Array | None = None,
+        presses: Sequence[PressesLike | None] | None = None,
+        *,
+        about: ManyAbout | None = None,
+        steering: Steering = DEFAULT_STEERING,
+    ) -> ScoreParts:
+        """Return scores split into parts that sum to them: general appeal, tags, viewed items.
+
+        Parameters
+        ----------
+        X
+            Histories (users x items), as for `score_batch`.
+        places
+            Positions of the items wanted for each user (users x k), -1 after the end of a list;
+            all items by default.
+        """
+        rows = self.check_histories(X)
+        states = self.user_states(rows, presses, steering=steering, about=about)
+        if places is None:
+            places = np.tile(np.arange(len(self.items_)), (rows.shape[0], 1))
+        return split_scores(self.tag_table_, self.remainder_, states, places)
+
+    def list_shares(
+        self,
+        X: Any,
+        lists: Array,
+        *,
+        shown: int = 20,
+        about: sp.csr_array | None = None,
+        steering: Steering = DEFAULT_STEERING,
+    ) -> dict[str, float]:
+        """Return the mean share of each part in the scores of recommended items, by name.
+
+        The mean is over the first items of all lists; it is of |part| / the sum of all |parts|.
+
+        Parameters
+        ----------
+        X
+            Histories (users x items).
+        lists
+            Positions of the recommended items (users x k), -1 after the end of a list.
+        shown
+            How many items of each list count.
+        about
+            The user features (users x user tags), or None.
+        """
+        rows = self.check_histories(X)
+        total, count = np.zeros(len(why.PARTS)), 0
+        for first in range(0, rows.shape[0], _BATCH):
+            some = slice(first, first + _BATCH)
+            known = None if about is None else about[some]
+            found = self.score_parts(
+                rows[some], lists[some, :shown], about=known, steering=steering
+            )
+            shares, n = found.sum_shares()
+            total, count = total + shares, count + n
+        return dict(zip(why.PARTS, (total / max(1, count)).tolist(), strict=True))
+
+    def decode(self, affinities: Array) -> Array:
+        """Return the score of every item for affinities with tags (users x items)."""
+        return np.asarray((self.decoder_ @ affinities.T).T)  # a D', D being the sparse factor
+
+    def decode_viewed(self, rows: sp.csr_array) -> Array:
+        """Return what histories add to every item by the remainder (users x items), unweighted."""
+        out = np.zeros(rows.shape)
+        for user in range(rows.shape[0]):
+            span = slice(rows.indptr[user], rows.indptr[user + 1])
+            if self.remainder_ is not None:
+                seen, strengths = rows.indices[span], rows.data[span]
+                out[user] = viewed_sum(self.remainder_, seen, rows.shape[1], strengths)
+        return out
+
+    def user_states(
+        self,
+        rows: sp.csr_array,
+        presses: Sequence[PressesLike | None] | None = None,
+        *,
+        steering: Steering = DEFAULT_STEERING,
+        about: ManyAbout | None = None,
+    ) -> UserStates:
+        """Return users as they are scored, given their histories (users x items)."""
+        check_steered(presses, steering, rows.shape[0])
+        known = place_many_about(about, self.user_rows_, rows.shape[0])
+        raw, lengths = self._encode_users(rows, known), np.diff(rows.indptr)  # p and h of each user
+        if self.user_rows_ is not None and known is not None:
+            lengths = lengths + (np.diff(known.indptr) > 0)  # one more item, for c but not for w
+        table = self.tag_table_
+        values, factors = who.scaled(
+            raw,
+            table.apply_basis(raw),
+            lengths.tolist(),
+            n_personal=table.n_personal,
+            cold=len(table.tags) - 1,
+            steering=steering,
+        )
+        for row, given in enumerate(presses or ()):
+            placed = who.place_presses(given, table.index)
+            if placed:
+                values[row] = who.press(values[row], placed, steering.step)  # a' = a + step n
+        # A user of whose history the remainder knows nothing is scored by the tags alone.
+        n_viewed = 0 if self.remainder_ is None else self.remainder_.shape[0]
+        has_viewed = np.diff(rows[:, :n_viewed].indptr) > 0
+        weight = np.where(has_viewed, steering.tags_weight, 1.0)
+        offset = np.zeros(len(values))
+        if self.keeps_offset and table.basis is not None:
+            offset = weight * factors * table.basis.offset(raw)
+        return UserStates(
+            rows,
+            values,
+            weight,
+            np.where(has_viewed, steering.viewed_weight * factors, 0.0),  # factors: c / s
+            offset,
+        )
+
+    def score_state(self, state: UserState) -> Array:
+        """Return the score of every item for one user, in double precision."""
+        scores = np.asarray(self.decoder_ @ state.values)  # sum_j a_j D_ij for every item i
+        if self.remainder_ is not None:
+            scores = state.tags_weight * scores + state.viewed_weight * self._viewed(state)
+        return np.asarray(scores + state.offset)
+
+    def pack(self) -> Packed:
+        """Return what was learned beside the items, to be saved."""
+        return super().pack() | self.tag_table_.pack()
+
+    def unpack(self, content: Content) -> None:
+        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        super().unpack(content)
+        self._tag_table = TagTable.unpack(content)
+
+    def _rows(self, histories: Sequence[History]) -> sp.csr_array:
+        items = self.item_table_
+        return items.rows([items.strengths(history) for history in histories])
+
+    def _encode_users(self, rows: sp.csr_array, known: sp.csr_array | None) -> Array:
+        """Return p of users by their histories and user features (users x learned tags)."""
+        raw = self.encode(rows)
+        if self.user_rows_ is None or known is None:
+            return raw
+        # w N_f + (1 - w) E_f
+        return np.asarray(raw + self.user_rows_.encode(known, np.diff(rows.indptr)))
+
+    def _viewed(self, state: UserState) -> Array:
+        if self.remainder_ is None:
+            return np.zeros(len(self.items_))
+        return viewed_sum(self.remainder_, state.seen, len(self.items_), state.strengths)

@@ -1,0 +1,290 @@
+"""The change of basis against explicit matrices: rankings stay, features are centred."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from conftest import RULES, small_tables
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+import teaser
+from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Steering, Tag, Teaser
+from teaser.data.tagging.tag import DISCOVERED
+from teaser.model import EASE, WMFS, Product
+from teaser.model.basis import Basis, find_basis, sample_users
+from teaser.profile import GENERAL, POPULARITY, robust_scale
+
+Array = NDArray[Any]
+
+COLOURS = [Tag("colour", v) for v in ("red", "green", "blue")]
+SIZES = [Tag("size", v) for v in ("small", "large")]
+WORDS = [Tag("word", v) for v in "abc"]
+FOUND = [Tag(DISCOVERED, v) for v in "xy"]
+TAGS = (*COLOURS, *SIZES, *WORDS, *FOUND, POPULARITY)
+
+
+def problem(seed: int = 0, n_items: int = 12) -> tuple[sp.csr_array, Array, Array]:
+    """A decoder, the mean profile and some profiles. Every item has a colour, not all a size."""
+    rng = np.random.default_rng(seed)
+    D = np.zeros((n_items, len(TAGS)))
+    D[np.arange(n_items), np.arange(n_items) % 3] = 1
+    stated = np.flatnonzero(np.arange(n_items) % 4)
+    D[stated, 3 + stated % 2] = 1
+    D[:, 5:8] = rng.random((n_items, 3)) < 0.5
+    D[0, 5:8] = 1
+    D[np.arange(n_items), 8 + np.arange(n_items) % 2] = 1
+    D[:, -1] = rng.random(n_items)
+    sample = rng.normal(size=(40, len(TAGS))) + rng.normal(size=len(TAGS))
+    return sp.csr_array(D), sample.mean(axis=0), sample
+
+
+def centring_matrix(D: Array, groups: list[list[int]]) -> Array:
+    """Return M of p1 = p M, one column for each learned tag and each that is not stated."""
+    n, t = D.shape
+    M = np.hstack([np.eye(t), np.zeros((t, 1))])
+    for columns, more in zip(groups, ([], [t]), strict=True):
+        for j in columns:
+            for k in (*columns, *more):
+                M[j, k] -= D[:, j].sum() / n
+    return M
+
+
+def test_it_is_the_product_of_two_explicit_matrices() -> None:
+    D, mean, sample = problem()
+    basis = find_basis(TAGS, D, mean, sample)
+    M = centring_matrix(D.toarray(), [[0, 1, 2], [3, 4]])
+    q = mean @ M / np.linalg.norm(mean @ M)
+    assert_allclose(basis.q, q, atol=1e-12)
+    whole = np.column_stack([M - np.outer(M @ q, q), basis.omega * (M @ q)])
+    assert_allclose(basis.apply(sample), sample @ whole, atol=1e-12)
+    for column in range(len(q) + 1):
+        assert_allclose(basis.direction(column), whole[:, column], atol=1e-12)
+    taken = sample[:, :3] @ D[:, :3].sum(axis=0) + sample[:, 3:5] @ D[:, 3:5].sum(axis=0)
+    assert_allclose(basis.offset(sample), taken / 12, atol=1e-12)
+    D1 = np.column_stack([D.toarray(), D[:, 3:5].sum(axis=1) == 0])
+    assert_allclose(basis.widen(D).toarray(), np.column_stack([D1, D1 @ q / basis.omega]))
+    assert basis.further_tags(TAGS) == (Tag("size", "not stated"), GENERAL)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_scores_of_a_user_move_by_the_same_constant(seed: int) -> None:
+    D, mean, sample = problem(seed, n_items=12 + seed)
+    basis = find_basis(TAGS, D, mean, sample)
+    after = basis.apply(sample) @ basis.widen(D).toarray().T
+    assert_allclose(after, sample @ D.toarray().T - basis.offset(sample)[:, None], atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_values_of_a_centred_feature_are_all_on_one_side(seed: int) -> None:
+    D, mean, sample = problem(seed)
+    basis = find_basis(TAGS, D, mean, sample)
+    values = basis.apply(sample)
+    for columns in ([0, 1, 2], [3, 4, len(TAGS)]):
+        assert (values[:, columns].min(axis=1) < 0).all()
+        assert (values[:, columns].max(axis=1) > 0).all()
+    # Words are several an item, and found groups no values of a feature: neither is centred.
+    assert (basis.group[5:-1] == -1).all()
+    assert basis.group[-1] == 1
+
+
+def test_the_average_user_has_general_appeal_alone() -> None:
+    D, mean, sample = problem()
+    basis = find_basis(TAGS, D, mean, sample)
+    average = basis.apply(mean[None])[0]
+    assert_allclose(average[:-1], 0, atol=1e-12)
+    assert average[-1] > 0
+    assert np.linalg.norm(basis.q) == pytest.approx(1.0)
+    values = basis.apply(sample)
+    scales = [robust_scale(row, len(TAGS) - 1) for row in values]
+    assert np.mean(values[:, -1] / scales) == pytest.approx(1.0)
+
+
+def test_rows_have_the_same_bits_alone_and_in_a_batch() -> None:
+    D, mean, sample = problem()
+    basis = find_basis(TAGS, D, mean, sample)
+    whole = basis.apply(sample)
+    assert_array_equal(np.vstack([basis.apply(row[None]) for row in sample]), whole)
+    assert basis.apply(sample[:0]).shape == (0, len(TAGS) + 2)
+
+
+def test_a_feature_with_weights_is_left_as_it_is() -> None:
+    D, mean, sample = problem()
+    weighted = D.toarray()
+    weighted[0, 0] = 0.9
+    basis = find_basis(TAGS, sp.csr_array(weighted), mean, sample)
+    assert (basis.group[:3] == -1).all()
+    assert (basis.group[3:5] == 0).all()
+    assert basis.further_tags(TAGS) == (Tag("size", "not stated"), GENERAL)
+    after = basis.apply(sample) @ basis.widen(sp.csr_array(weighted)).toarray().T
+    moved = after - sample @ weighted.T
+    assert_allclose(moved, np.tile(moved[:, :1], 12), atol=1e-10)
+
+
+def test_further_items_state_a_value_or_not() -> None:
+    D, mean, sample = problem()
+    basis = find_basis(TAGS, D, mean, sample)
+    rows = np.zeros((2, len(TAGS)))
+    rows[0, [1, 3]] = 1
+    rows[1, 1] = 1
+    wide = basis.widen(sp.csr_array(rows)).toarray()
+    assert wide[:, len(TAGS)].tolist() == [0, 1]
+    assert_allclose(wide[:, -1], wide[:, :-1] @ basis.q / basis.omega)
+
+
+def test_where_nothing_is_learned_there_is_no_general_appeal() -> None:
+    D, mean, sample = problem()
+    basis = find_basis(TAGS, D, 0 * mean, 0 * sample)
+    assert not basis.q.any()
+    assert basis.omega == 1.0
+    assert not basis.widen(D).toarray()[:, -1].any()
+    few = find_basis(TAGS, D, mean, sample[:0])
+    assert few.omega == 1.0
+    # Where the scale of nobody is positive, omega stays 1.
+    alone = find_basis((POPULARITY,), D[:, [len(TAGS) - 1]], np.ones(1), np.ones((3, 1)))
+    assert_allclose(alone.apply(np.full((1, 1), 2.0)), [[0.0, 2.0]])
+
+
+def test_a_value_that_is_named_not_stated_keeps_its_name() -> None:
+    tags = (Tag("size", "not stated"), Tag("size", "large"), POPULARITY)
+    D = sp.csr_array(np.array([[1, 0, 0.5], [0, 1, 0.2], [0, 0, 1.0]]))
+    basis = find_basis(tags, D, np.array([1.0, 2.0, 3.0]), np.ones((1, 3)))
+    assert basis.further_tags(tags) == (Tag("size", "not stated (2)"), GENERAL)
+
+
+def test_it_is_packed_and_read_back() -> None:
+    D, mean, sample = problem()
+    basis = find_basis(TAGS, D, mean, sample)
+    packed = basis.pack()
+    again = Basis.unpack(packed.settings, packed.arrays)
+    assert again is not None
+    assert_array_equal(again.apply(sample), basis.apply(sample))
+    assert Basis.unpack({}, {}) is None
+    wrong: list[tuple[Any, Any]] = [
+        ({"omega": 0.0}, {}),
+        ({}, {"basis.q": np.full(len(basis.q), np.nan)}),
+        ({}, {"basis.group": basis.group[:-1]}),
+        ({}, {"basis.group": basis.group - 5}),
+    ]
+    for settings, arrays in wrong:
+        with pytest.raises(ValueError, match="not whole"):
+            Basis.unpack({**packed.settings, **settings}, {**packed.arrays, **arrays})
+
+
+def test_some_users_are_evenly_spaced(tmp_path: Path) -> None:
+    X = sp.csr_array(np.eye(4_001))
+    places, rows = sample_users(X)
+    assert len(places) == rows.shape[0] == 2_000
+    assert (places[0], places[-1]) == (0, 4_000)
+    assert set(np.diff(places)) <= {2, 3}
+    assert_array_equal(rows.indices, places)
+    few, _ = sample_users(X[:3])
+    assert few.tolist() == [0, 1, 2]
+
+
+def test_users_of_partitions_are_those_of_the_first_parts(tmp_path: Path) -> None:
+    interactions, items = small_tables()
+    users = interactions["user_id"].unique(maintain_order=True).to_list()
+    for part in range(3):
+        own = interactions.filter(pl.col("user_id").is_in(users[part::3]))
+        own.write_parquet(tmp_path / f"{part}.parquet")
+    data = Dataset.from_partitions(tmp_path, items, rules=RULES)
+    places, rows = sample_users(data.X)
+    assert len(places) == rows.shape[0] == 300
+    assert_array_equal(rows.sum(axis=0), data.item_counts)
+    whole = Dataset.from_tables(interactions, items, rules=RULES)
+    how: dict[str, Any] = {"tol": 1e-9, "dtype": "float64"}
+    found, wanted = (Teaser(**how).fit(each).tag_table_.basis for each in (data, whole))
+    assert found is not None
+    assert wanted is not None
+    assert_allclose(found.q, wanted.q, atol=1e-6)
+    assert found.omega == pytest.approx(wanted.omega, rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def missing() -> Dataset:
+    """The example with a town for two of three events, and a type for all."""
+    interactions, items = small_tables()
+    town = pl.when(pl.int_range(pl.len()) % 3 == 0).then(None).otherwise(pl.col("town"))
+    return Dataset.from_tables(interactions, items.with_columns(town.alias("town")), rules=RULES)
+
+
+HOW: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
+MODELS: dict[str, Any] = {
+    "plain": lambda: Teaser(**HOW),
+    "double": lambda: Teaser(dtype="float64", **HOW),
+    "remainder": lambda: Teaser(remainder=Remainder(l2=20.0), **HOW),
+    "decoder": lambda: Teaser(decoder=LearnedDecoder(l2=2.0), **HOW),
+    "sparse": lambda: Teaser(sparse=SparseEncoder(density=0.3), **HOW),
+    "wmfs": lambda: WMFS(l2=2.0, alpha=5.0),
+    "product": lambda: Product(Teaser(**HOW), EASE(l2_weights=5.0)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("scale", ["robust", "paper"])
+def test_rankings_of_models_are_what_they_were(missing: Dataset, name: str, scale: str) -> None:
+    model = MODELS[name]().fit(missing)
+    X, how = missing.X[:60], Steering(scale=scale)
+    table = model.tag_table_
+    before = model.encode(X) @ table.learned_decoder.toarray().T
+    found = model.score_batch(X, steering=how)
+    states = model.user_states(X, steering=how)
+    raw = model.encode(X)
+    factor = states.values[:, 0] / (raw @ table.direction(0))
+    if name == "remainder":
+        before = before + X @ np.asarray(model.remainder_, dtype=np.float64)
+    if name == "product":
+        other = np.maximum(0, model.parts[1].score_batch(X))
+        wanted = factor[:, None] * np.maximum(0, before) * other
+        assert_allclose(found, wanted, atol=1e-6 * np.abs(found).max())
+    else:
+        # Scores are the earlier ones times a factor, less one constant a user.
+        apart = found - factor[:, None] * before
+        assert_allclose(apart, np.tile(apart[:, :1], 40), atol=1e-6 * np.abs(found).max())
+    is_centred = table.basis.group.max() >= 0
+    assert is_centred == (name != "decoder")
+    if is_centred:
+        names = [str(tag) for tag in model.tags_]
+        assert names[-2:] == ["town=not stated", "general appeal=general appeal"]
+        for feature in ("type", "town"):
+            columns = [j for j, tag in enumerate(model.tags_) if tag.feature == feature]
+            own = states.values[:, columns]
+            assert (own.min(axis=1) < 0).all()
+            assert (own.max(axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_saved_model_has_its_basis(missing: Dataset, name: str, tmp_path: Path) -> None:
+    model = MODELS[name]().fit(missing)
+    model.save(tmp_path / "m")
+    loaded = teaser.load(tmp_path / "m")
+    assert loaded.tags_ == model.tags_
+    assert loaded.recommend(["i1", "i5"], k=40) == model.recommend(["i1", "i5"], k=40)
+    origins = [m.origins("town=not stated", ["i1"]) for m in (model, loaded)
+               if "town=not stated" in map(str, m.tags_)]  # fmt: skip
+    assert len(origins) == (0 if name == "decoder" else 2)
+    assert origins[:1] == origins[1:]
+
+
+def test_a_second_fit_finds_its_own_basis(missing: Dataset, dataset: Dataset) -> None:
+    model = Teaser(**HOW).fit(missing)
+    assert model.tags_ != model.fit(dataset).tags_
+    assert model.tags_ == (*dataset.tags, POPULARITY, GENERAL)
+
+
+def test_without_tags_items_are_ranked_by_general_appeal(dataset: Dataset) -> None:
+    bare = replace(dataset, S=sp.csr_array((40, 0), dtype=np.float32), tags=())
+    for make in (Teaser, WMFS):
+        model = make().fit(bare)
+        assert model.tags_ == (POPULARITY, GENERAL)
+        scores = model.score_batch(dataset.X[:20])
+        assert np.isfinite(scores).all()
+        assert_array_equal(np.argsort(-scores[3], kind="stable"), np.argsort(
+            -dataset.item_counts, kind="stable"))  # fmt: skip
+        assert model.profile(["i1", "i5", "i7"]).general == pytest.approx(0.8)
+        assert model.recommend(["i1"], k=1)[0].general_share == pytest.approx(1.0)

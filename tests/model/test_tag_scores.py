@@ -1,0 +1,155 @@
+"""Scores of many users, and the parts that they are split into."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from teaser import Dataset, Remainder, SparseEncoder, Steering, Tag, Teaser
+from teaser.data.tagging.tag import DISCOVERED
+from teaser.errors import ParameterError, UnknownTagError
+from teaser.explain import PARTS
+from teaser.model import EASE, WMFS, Product
+from teaser.model.tag_scores import TagScores
+from teaser.profile import POPULARITY
+
+HOW: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
+
+
+@pytest.fixture(scope="module")
+def found_groups(dataset: Dataset) -> Dataset:
+    """The example with two groups of items more, as if they had been discovered."""
+    rng = np.random.default_rng(0)
+    more = rng.random((40, 2)) * (rng.random((40, 2)) < 0.4)
+    tags = (*dataset.tags, Tag(DISCOVERED, "a"), Tag(DISCOVERED, "b"))
+    S = sp.csr_array(sp.hstack([dataset.S, sp.csr_array(more)], format="csr"))
+    return replace(dataset, S=S, tags=tags)
+
+
+@pytest.fixture(scope="module")
+def both(found_groups: Dataset) -> Teaser:
+    return Teaser(remainder=Remainder(l2=20.0), **HOW).fit(found_groups)
+
+
+def test_every_model_with_tags_has_such_scores(model: Teaser) -> None:
+    assert isinstance(model, TagScores)
+
+
+def test_parts_are_sums_of_contributions_by_kind(both: Teaser, found_groups: Dataset) -> None:
+    X = found_groups.X[:6]
+    presses: list[Any] = [{"discovered=a": 3}, None, {"general appeal=general appeal": -2}] * 2
+    parts = both.score_parts(X, presses=presses, steering=Steering(balance=0.7))
+    assert_allclose(parts.scores, both.score_batch(X, presses, steering=Steering(balance=0.7)))
+    for user in range(6):
+        history = [both.items_[i] for i in X[[user]].indices]
+        for item in (0, 7, 30):
+            said = both.explain(
+                both.items_[item], history, presses[user], steering=Steering(balance=0.7)
+            )
+            wanted = {
+                "general": said.general,
+                "declared": sum(
+                    part for tag, part in said.tags.items()
+                    if not tag.discovered and tag != POPULARITY
+                ),
+                "discovered": sum(p for tag, p in said.tags.items() if tag.discovered),
+                "popularity": said.tags.get(POPULARITY, 0.0),
+                "viewed": sum(said.viewed.values()),
+            }  # fmt: skip
+            assert {name: parts[name][user, item] for name in PARTS} == pytest.approx(wanted)
+    assert np.abs(parts["discovered"]).max() > 0
+
+
+def test_shares_of_lists_are_means_over_their_items(both: Teaser, found_groups: Dataset) -> None:
+    X = found_groups.X
+    lists = np.argsort(-both.score_batch(X), axis=1)[:, :7]
+    lists[::5, 4:] = -1
+    shares = []
+    for user in range(X.shape[0]):
+        parts = both.score_parts(X[[user]], lists[[user], :5]).parts[:, 0]
+        size = np.abs(parts[:, lists[user, :5] >= 0])
+        shares.append(size / size.sum(axis=0))
+    wanted = np.concatenate(shares, axis=1).mean(axis=1)
+    found = both.list_shares(X, lists, shown=5)
+    assert list(found) == list(PARTS)
+    assert_allclose(list(found.values()), wanted, rtol=1e-9)
+    assert sum(found.values()) == pytest.approx(1.0)
+    assert found["viewed"] > 0.01
+    nothing = both.list_shares(X[:3], np.full((3, 4), -1))
+    assert set(nothing.values()) == {0.0}
+
+
+def test_a_model_without_remainder_has_no_part_of_views(model: Teaser, dataset: Dataset) -> None:
+    lists = np.tile(np.arange(10), (300, 1))
+    shares = model.list_shares(dataset.X, lists)
+    assert (shares["viewed"], shares["discovered"]) == (0.0, 0.0)
+    assert shares["declared"] > shares["popularity"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Teaser(**HOW),
+        lambda: Teaser(remainder=Remainder(l2=20.0), **HOW),
+        lambda: Teaser(remainder=Remainder(l2=20.0, share=0.5), **HOW),
+        lambda: Teaser(sparse=SparseEncoder(density=0.3), **HOW),
+        lambda: WMFS(l2=2.0, alpha=5.0),
+        lambda: Product(Teaser(remainder=Remainder(l2=20.0), **HOW), EASE(l2_weights=5.0)),
+    ],
+)
+def test_strengths_reach_scores_explanations_and_origins(make: Any, dataset: Dataset) -> None:
+    model = make().fit(dataset)
+    history = {"i1": 0.5, "i5": 2.0, "i8": 1.0}
+    row = np.zeros((1, 40))
+    row[0, [1, 5, 8]] = 0.5, 2.0, 1.0
+    scores = model.score_batch(row)[0]
+    profile = model.profile(history)
+    for item in ("i3", "i9", "i20"):
+        said = model.explain(item, history)
+        assert said.score == pytest.approx(scores[int(item[1:])], rel=1e-6)
+        covered = said.cover.explained if hasattr(said, "cover") else said.score
+        total = said.general + sum(said.tags.values()) + sum(said.viewed.values())
+        assert total == pytest.approx(covered, rel=1e-9)
+    values = model.tag_table_.apply_basis(model.encode(sp.csr_array(row)))[0]
+    for tag in ("town=Ghent", "general appeal=general appeal"):
+        column = model.tag_table_.index[Tag.parse(tag)]
+        assert sum(model.origins(tag, history).values()) == pytest.approx(values[column])
+    if not isinstance(model, Product):
+        assert_allclose(model.scores(profile), scores, rtol=1e-6, atol=1e-9)
+
+
+def test_a_raw_profile_is_the_weighted_sum_of_rows(both: Teaser) -> None:
+    row = np.zeros((1, 40))
+    row[0, [1, 5]] = 0.25, 3.0
+    E, R = (np.asarray(each, dtype=np.float64) for each in (both.encoder_, both.remainder_))
+    assert_allclose(both.encode(sp.csr_array(row))[0], 0.25 * E[1] + 3 * E[5], rtol=1e-9)
+    viewed = both.decode_viewed(sp.csr_array(row))[0]
+    assert_allclose(viewed, 0.25 * R[1] + 3 * R[5], rtol=1e-9, atol=1e-12)
+    said = both.explain("i9", {"i1": 0.25, "i5": 3.0})
+    weight = both.profile({"i1": 0.25, "i5": 3.0}).viewed_weight
+    assert said.viewed == pytest.approx({"i1": weight * 0.25 * R[1, 9], "i5": weight * 3 * R[5, 9]})
+
+
+def test_impossible_strengths_are_refused(model: Teaser) -> None:
+    for bad in (-0.5, np.nan, np.inf):
+        row = np.zeros((1, 40))
+        row[0, 3] = bad
+        for ask in (model.score_batch, model.affinity_batch, model.score_parts):
+            with pytest.raises(ParameterError, match="at least 0"):
+                ask(row)
+
+
+def test_earlier_names_of_tags_are_known(dataset: Dataset) -> None:
+    model = Teaser(**HOW).fit(dataset)
+    old, gone = Tag("town", "Gand"), Tag("town", "Gent")
+    model.keep_items(dataset, aliases={old: Tag("town", "Ghent"), gone: Tag("town", "Atlantis")})
+    model.keep_basis(dataset)
+    assert model.tag_table_.index[old] == model.tags_.index(Tag("town", "Ghent"))
+    ours = model.profile(["i1"], {old: 2})
+    assert ours.presses == {Tag("town", "Ghent"): 2}
+    assert_array_equal(ours.values, model.profile(["i1"], {"town=Ghent": 2}).values)
+    with pytest.raises(UnknownTagError, match="town=Gent"):
+        model.profile(["i1"], {gone: 1})
