@@ -28,6 +28,11 @@ class Tag:
     def __str__(self) -> str:
         return f"{self.feature}={self.value}"
 
+    @property
+    def discovered(self) -> bool:
+        """Whether a fit found this tag; all others are declared by metadata."""
+        return self.feature == DISCOVERED
+
     @classmethod
     def parse(cls, text: str) -> Self:
         """Parse `feature=value`; the value may contain further equal signs."""
