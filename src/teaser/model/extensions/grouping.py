@@ -33,8 +33,7 @@ class NormalGram:
         self.gram, self.n_items, self.dtype = gram, gram.n_items, gram.dtype
         self._g = gram.diagonal()
         # 1 where g is 0: such rows of G are zero anyway.
-        safe = np.where(self._g > 0, self._g, self._g.dtype.type(1))
-        self._scale = (1 / np.sqrt(safe))[:, None].astype(self.dtype)
+        self._scale = (1 / np.sqrt(self._g + (self._g <= 0)))[:, None].astype(self.dtype)
 
     def apply(self, matrix: Matrix) -> Array:
         """Return N times a dense matrix."""
