@@ -11,8 +11,7 @@ from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.tagging.tag import Tag
-from teaser.guide import statements, undo_presses
-from teaser.guide.statement import near_equal
+from teaser.guide import Statement, statements, undo_presses
 from teaser.model.base import top_k
 from teaser.profile import GENERAL, MAX_PRESSES, NOT_STATED, POPULARITY
 
@@ -266,14 +265,14 @@ def _statements(personal: PersonalModel, texts: Texts) -> list[StatementView]:
         found.append(
             StatementView(
                 leaning=statement.leaning,
-                labels=[_told_together(tag, personal, texts) for tag in statement.tags],
+                labels=[_told_together(tag, statement, personal, texts) for tag in statement.tags],
                 presses={str(tag): steps for tag, steps in presses.items()},
             )
         )
     return found
 
 
-def _told_together(tag: Tag, personal: PersonalModel, texts: Texts) -> str:
+def _told_together(tag: Tag, statement: Statement, personal: PersonalModel, texts: Texts) -> str:
     """Return a tag's name, with those of the near-equal tags that it stands for."""
-    named = near_equal(personal.profile, tag)
+    named = (tag, *statement.near_equal.get(tag, ()))
     return " / ".join(tag_label(each, personal.catalogue, texts) for each in named)
