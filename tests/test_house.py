@@ -18,11 +18,13 @@ ORDER = [
     "data.split", "data.sources", "data.events",
     "profile", "explain",
     "model.checks", "model.gram", "model.solver", "model.packed", "model.basis",
-    "model.item_table", "model.tag_table", "model.extensions", "model.registry",
+    "model.item_table", "model.tag_table", "model.extensions", "choose.recipe",
+    "model.registry",
     "model.user_state", "model.base", "model.new_items", "model.tag_scores", "model.tagged",
     "model.encoder", "model.teaser", "model.baselines", "model.shared_fit", "testing",
     "guide",
     "evaluate.metrics", "evaluate.protocol", "evaluate.simulation", "evaluate.study",
+    "choose.choose", "choose.check",
     "evaluate.report.tables", "evaluate.report.pictures", "evaluate.report",
     "app.settings", "app.people", "app.http", "app.i18n", "app.serving", "app.dependencies",
     "app.actions", "app.api", "app.site", "app.error_handlers", "app.server", "app.process",
@@ -30,7 +32,7 @@ ORDER = [
 ]  # fmt: skip
 FREE = {"_version", "__init__", "__main__"}
 # The folders whose own modules are rooms.
-HALLS = {"", "app", "data", "model", "evaluate"}
+HALLS = {"", "app", "choose", "data", "model", "evaluate"}
 
 
 def room_of(parts: tuple[str, ...]) -> str:

@@ -1,6 +1,9 @@
 """A recommender that people can read and steer: item metadata as tags, affinities as profile."""
 
 from teaser._version import __version__
+from teaser.choose.check import Check, check_model
+from teaser.choose.choose import fit
+from teaser.choose.recipe import Recipe, Trial
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, Year
 from teaser.data.tagging.tag import Tag
@@ -20,6 +23,7 @@ from teaser.profile import Presses, Profile, Steering
 
 __all__ = [
     "Category",
+    "Check",
     "ConvergenceWarning",
     "Dataset",
     "DiscoveredTags",
@@ -32,6 +36,7 @@ __all__ = [
     "Presses",
     "Profile",
     "Reason",
+    "Recipe",
     "Recommendation",
     "Remainder",
     "Rules",
@@ -42,11 +47,14 @@ __all__ = [
     "Teaser",
     "TeaserError",
     "Text",
+    "Trial",
     "ViewedReason",
     "Weights",
     "Year",
     "__version__",
+    "check_model",
     "discover",
+    "fit",
     "load",
     "solve",
 ]

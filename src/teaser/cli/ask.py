@@ -8,6 +8,7 @@ import typer
 from rich.markup import escape
 
 from teaser import artifact
+from teaser.choose.recipe import Recipe
 from teaser.cli import output
 from teaser.cli.options import (
     About,
@@ -159,8 +160,12 @@ def info(
     if find is not None and not any(content.values()):
         out.print(f"Nothing found: no item and no tag contains {find!r}.", markup=False)
         return
+    recipe = content.pop("recipe", None)
     for line in output.draw_content(content):
         out.print(line, soft_wrap=True)
+    if recipe is not None:
+        out.print("[bold]recipe[/]")
+        out.print(output.draw_recipe(Recipe.from_dict(recipe)))
 
 
 def _find_names(

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from teaser import artifact
+from teaser.choose.choose import make_plan, run_plan
+from teaser.choose.recipe import AS_GIVEN, AUTO
 from teaser.cli.options import (
     AsJson,
     DataFolder,
@@ -18,11 +21,22 @@ from teaser.cli.options import (
     Out,
     Scheduler,
     expand_options,
+    given_parameters,
 )
-from teaser.cli.output import err, fit_with_progress, out, print_json, print_lines, print_next
+from teaser.cli.output import (
+    draw_recipe,
+    err,
+    fit_with_progress,
+    out,
+    print_json,
+    print_lines,
+    print_next,
+    progress_bar,
+)
 from teaser.data.dataset import Dataset
-from teaser.errors import ResourceError, counted
+from teaser.errors import ArtifactError, ResourceError, counted
 from teaser.model import load
+from teaser.model.extensions.groups import Groups
 from teaser.model.gram.open import placed
 from teaser.model.gram.partitioned import as_bytes
 from teaser.model.teaser import Teaser
@@ -34,10 +48,25 @@ commands = typer.Typer()
 @commands.command()
 @expand_options
 def fit(
+    context: typer.Context,
     dataset: DataFolder,
     *,
     folder: Out,
     model: ModelOptions,
+    recipe: Annotated[
+        str,
+        typer.Option(
+            help="auto, paper, weighted, discovered or neighbours; auto chooses among the others.",
+            rich_help_panel="Recipe",
+        ),
+    ] = AUTO,
+    keep_groups: Annotated[
+        bool,
+        typer.Option(
+            help="Whether discovered groups keep the names of a model that is in the folder.",
+            rich_help_panel="Recipe",
+        ),
+    ] = True,
     start: Annotated[
         Path | None,
         typer.Option(
@@ -50,18 +79,17 @@ def fit(
     memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a model to a data set, after printing an estimate of memory and time."""
+    """Fit a model to a data set; without penalties, choose its recipe on held-out people."""
     artifact.check_target(folder, "Teaser")
     data = Dataset.load(dataset)
     earlier = None if start is None else load(start, Teaser)
-    # Estimate first: it refuses bad parameters before a cluster is started.
-    expected = model.estimate(data)
+    previous = _earlier_groups(folder) if keep_groups and earlier is None else None
+    given = {**given_parameters(context, model), "rng": model.rng}
+    # It refuses bad parameters before a cluster is started.
+    plan = make_plan(data, recipe=recipe, **given)
+    model = model if plan.split is not None else plan.model()
     limit = None if memory_limit is None else as_bytes(memory_limit)
-    if limit is not None and model.joint_remainder is not None and expected.total_memory > limit:
-        raise ResourceError(
-            f"A full remainder takes {expected.lines(limit)[0].removeprefix('memory ')}. "
-            "Raise the limit, or use neighbours."
-        )
+    _check_limit(model, data, limit)
     held = placed(
         data,
         model.gram,
@@ -72,17 +100,47 @@ def fit(
         memory_limit=memory_limit,
         user_power=0.0 if model.weights is None else model.weights.user_power,
     )
-    with held as model.gram:
+    with held as gram:
         # Our own error reports a lost scheduler; Dask's log would repeat it.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-        fit_with_progress(model, data, err, start=earlier, limit=limit)
+        if plan.split is None:
+            model.gram = gram
+            fit_with_progress(model, data, err, start=earlier, previous=previous, limit=limit)
+            model.recipe_ = plan.stated
+        else:
+            with progress_bar(err, "preparing") as update:
+                model = run_plan(plan, start=earlier, previous=previous, callback=update)
+    model.dataset_path_ = str(dataset.resolve())
     model.save(folder)
     if as_json:
         print_json(model.describe())
         return
+    if model.recipe_ is not None and model.recipe_.chosen != AS_GIVEN:
+        out.print(draw_recipe(model.recipe_))
     found = f"{counted(model.iterations_, 'iteration')}, residual {model.residual_:.1e}"
     out.print(found, highlight=False)
     print_next(f"teaser recommend {shlex.quote(str(folder))} --history ITEM")
+
+
+def _check_limit(model: Teaser, data: Dataset, limit: int | None) -> None:
+    """Raise `ResourceError` for a full remainder that is above a memory limit."""
+    expected = model.estimate(data)
+    if limit is not None and model.joint_remainder is not None and expected.total_memory > limit:
+        raise ResourceError(
+            f"A full remainder takes {expected.lines(limit)[0].removeprefix('memory ')}. "
+            "Raise the limit, or use neighbours."
+        )
+
+
+def _earlier_groups(folder: Path) -> Groups | None:
+    """Return the groups of the model that the folder holds already, or None."""
+    if not (folder / artifact.MANIFEST).exists():
+        return None
+    try:
+        return Groups.unpack(artifact.read(folder))
+    except (ArtifactError, LookupError, ValueError) as error:
+        err.print(f"[yellow]warning:[/] {escape(str(error))} Its groups are not kept.")
+        return None
 
 
 @commands.command()

@@ -13,7 +13,7 @@ from rich.markup import escape
 from typer.models import OptionInfo
 
 from teaser.errors import ParameterError
-from teaser.model.extensions.options import build_options
+from teaser.model.extensions.options import OPTIONS, build_options
 from teaser.model.teaser import Teaser
 
 Folder = Annotated[Path, typer.Argument(help="A folder that prepare or fit wrote.")]
@@ -247,6 +247,20 @@ def _first_sentence(text: str) -> str:
     if bare != sentence:
         bare = bare[:1].upper() + bare[1:]
     return escape(re.sub(r'`"?|"?`', "", bare))
+
+
+def given_parameters(context: typer.Context, model: Teaser) -> dict[str, Any]:
+    """Return the hyper-parameters of a model that were given on the command line."""
+    given = [
+        name
+        for name in context.params
+        if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"
+    ]
+    return {
+        name: value
+        for name, value in model.parameters().items()
+        if name in given or (name in OPTIONS and any(g.startswith(f"{name}_") for g in given))
+    }
 
 
 def refuse_unused(what: str, **options: object) -> None:

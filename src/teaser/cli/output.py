@@ -3,7 +3,8 @@
 import json
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from math import log10
 from typing import Any
@@ -14,10 +15,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from teaser.choose.recipe import Recipe
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag
 from teaser.errors import counted
 from teaser.explain import (
+    PARTS,
     AnyReason,
     Explanation,
     Reason,
@@ -25,6 +28,7 @@ from teaser.explain import (
     ViewedReason,
     join_values,
 )
+from teaser.model.extensions.groups import Groups
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, Profile
 
@@ -59,28 +63,65 @@ def fit_with_progress(
     console: Console,
     *,
     start: Teaser | None = None,
+    previous: Groups | None = None,
     limit: int | None = None,
 ) -> None:
     """Print an estimate, and fit with a progress bar; warnings are printed as lines."""
     for line in model.estimate(dataset).lines(limit):
         console.print(line, highlight=False, soft_wrap=True)
+    with progress_bar(console, "preparing") as update:
+
+        def report(iteration: int, residual: float) -> None:
+            # Conjugate gradients converge linearly in the logarithm of the residual.
+            done = log10(min(residual, 1.0)) / log10(model.tol)
+            update(f"iteration {iteration}, residual {residual:.1e}", min(1.0, done))
+
+        model.fit(dataset, start=start, previous=previous, callback=report)
+
+
+@contextmanager
+def progress_bar(console: Console, first: str) -> Iterator[Callable[[str, float], None]]:
+    """Show a bar that says what is being done; warnings are printed as lines after it.
+
+    Yields a function of what is being done and the share of the work that is done.
+    """
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with (
         Progress(*columns, console=console, transient=True) as bar,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        task = bar.add_task("preparing", total=None)
+        task = bar.add_task(first, total=None)
 
-        def report(iteration: int, residual: float) -> None:
-            # Conjugate gradients converge linearly in the logarithm of the residual.
-            done = log10(min(residual, 1.0)) / log10(model.tol)
-            text = f"iteration {iteration}, residual {residual:.1e}"
-            bar.update(task, description=text, total=1.0, completed=min(1.0, done))
+        def update(doing: str, done: float) -> None:
+            bar.update(task, description=escape(doing), total=1.0, completed=done)
 
-        model.fit(dataset, start=start, callback=report)
+        yield update
     for warning in caught:
         console.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
+
+
+def draw_recipe(recipe: Recipe) -> RenderableType:
+    """Draw what a fit tried, one line for each recipe, and why it chose the one it did."""
+    why = Text(recipe.why)
+    if not recipe.tried:
+        return why
+    parts = [p for p in PARTS if any(t.parts.get(p, 0.0) >= 0.005 for t in recipe.tried)]
+    table = Table(box=None, padding=(0, 1), pad_edge=False)
+    table.add_column("recipe")
+    for name in ("nDCG@100", f"of {recipe.yardstick}", *parts, "seconds"):
+        table.add_column(name, justify="right")
+    for trial in recipe.table():
+        style = "bold" if trial.name == recipe.chosen else ""
+        if trial.ndcg is None:
+            continue
+        share = "" if trial.share is None else f"{trial.share:.0%}"
+        shares = [f"{trial.parts[p]:.0%}" if trial.parts else "" for p in parts]
+        cells = (f"{trial.ndcg:.3f}", share, *shares, f"{trial.seconds:.1f}")
+        table.add_row(trial.name, *cells, style=style)
+    left = [Text(f"{t.name} is left out: {t.reason}") for t in recipe.table() if t.reason]
+    held = Text(f"on {recipe.n_users:,} held-out people; parts are of the top-20", style=QUIET)
+    return Group(table, held, *left, why)
 
 
 def draw_content(content: Mapping[str, Any]) -> Iterator[Text]:

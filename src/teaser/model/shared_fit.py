@@ -10,6 +10,7 @@ from teaser.errors import ParameterError
 from teaser.model.base import Model
 from teaser.model.baselines.ease import EASE
 from teaser.model.extensions.discovered_tags import Discovered, discover, expected_groups
+from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import Inverse
 from teaser.model.extensions.weights import Weights
 from teaser.model.gram.build import dense_gram
@@ -28,10 +29,16 @@ class SharedFits:
     the preconditioner are computed once, and a fit starts at the encoder of the previous one.
     With a joint remainder, the inverse is shared where the ridge (the sum of the penalties on
     weights and remainder) is the same: put `l2_encoder` last in a grid.
+
+    Parameters
+    ----------
+    previous
+        Groups of an earlier model; discovered groups keep their names.
     """
 
-    def __init__(self, training: Dataset) -> None:
+    def __init__(self, training: Dataset, *, previous: Groups | None = None) -> None:
         self.training = training
+        self.previous = previous
         self._grams: dict[tuple[str, float], Gram] = {}
         self._systems: dict[tuple[Any, ...], System] = {}
         self._last: dict[tuple[Any, ...], Teaser] = {}
@@ -100,7 +107,9 @@ class SharedFits:
         how: dict[str, Any] = {"rng": model.rng, "dtype": model.dtype, "device": model.device}
         key = (model.discovered, *map(str, how.values()))
         if key not in self._discovered:
-            self._discovered[key] = discover(self.training, model.discovered, **how)
+            self._discovered[key] = discover(
+                self.training, model.discovered, previous=self.previous, **how
+            )
         return self._discovered[key]
 
     def _takes_array(self, model: Teaser) -> bool:

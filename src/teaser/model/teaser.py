@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.artifact import Content
+from teaser.choose.recipe import Recipe
 from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.tagging.user_features import UserFeatures
@@ -153,6 +154,10 @@ class Teaser(EncoderModel):
         The user features, and what each adds to a history; () and None without.
     iterations_, residual_, converged_
         The iterations, the final residual, and whether it reached `tol`.
+    recipe_
+        What `teaser.fit` tried, chose and why; None for a model that was fitted otherwise.
+    dataset_path_
+        The folder of the data set, where the command line fitted the model; else None.
 
     References
     ----------
@@ -163,6 +168,8 @@ class Teaser(EncoderModel):
     iterations_: int
     residual_: float
     converged_: bool
+    recipe_: Recipe | None = None
+    dataset_path_: str | None = None
 
     def __init__(
         self,
@@ -208,6 +215,7 @@ class Teaser(EncoderModel):
         start: "Teaser | None" = None,
         system: System | None = None,
         discovered: Discovered | None = None,
+        previous: Groups | None = None,
         callback: Callback | None = None,
     ) -> Self:
         """Learn the encoder.
@@ -223,12 +231,16 @@ class Teaser(EncoderModel):
         discovered
             What `discover` returned for this data set, to share over several penalties; found
             by this fit when not given.
+        previous
+            Groups of an earlier model, whose names are kept; those of `start` by default.
         callback
             Called with the iteration and its relative residual.
         """
         with explained_memory_error("The fit"):
             self._check_with(dataset)
-            dataset, groups = find_groups(self, dataset, start, discovered, system)
+            if previous is None:
+                previous = getattr(start, "groups_", None)
+            dataset, groups = find_groups(self, dataset, previous, discovered, system)
             if self.decoder is not None:
                 check_carriers(dataset.S)
             user_features = learned_features(self, dataset)
@@ -267,6 +279,7 @@ class Teaser(EncoderModel):
             self.iterations_ = solution.iterations
             self.residual_ = solution.residual
             self.converged_ = solution.converged
+            self.recipe_ = None
         return self
 
     def _check_with(self, dataset: Dataset) -> None:
@@ -341,13 +354,19 @@ class Teaser(EncoderModel):
             **self._solver_report(),
             "remainder": describe_remainder(self.remainder_, self.remainder),
             "discovered": None if self.groups_ is None else self.groups_.describe(),
+            "recipe": None if self.recipe_ is None else self.recipe_.as_dict(),
         }
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
         user_arrays, user_tables = pack_user_rows(self.user_rows_)
         arrays = {**pack_encoder(self.encoder_), **pack_remainder(self.remainder_), **user_arrays}
-        packed = super().pack() | Packed({"fit": self._solver_report()}, arrays, user_tables)
+        settings: dict[str, Any] = {"fit": self._solver_report()}
+        if self.recipe_ is not None:
+            settings["recipe"] = self.recipe_.as_dict()
+        if self.dataset_path_ is not None:
+            settings["dataset"] = self.dataset_path_
+        packed = super().pack() | Packed(settings, arrays, user_tables)
         return packed if self.groups_ is None else packed | self.groups_.pack()
 
     def unpack(self, content: Content) -> None:
@@ -359,6 +378,9 @@ class Teaser(EncoderModel):
         self._remainder = unpack_remainder(arrays, n_learned)
         self._user_rows = unpack_user_rows(arrays, content.tables, width)
         self.groups_ = Groups.unpack(content)
+        recipe = content.settings.get("recipe")
+        self.recipe_ = None if recipe is None else Recipe.from_dict(recipe)
+        self.dataset_path_ = content.settings.get("dataset")
         self.iterations_ = fit["iterations"]
         self.residual_ = fit["residual"]
         self.converged_ = fit["converged"]

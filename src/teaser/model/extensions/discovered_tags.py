@@ -195,7 +195,7 @@ def discover(
 def find_groups(
     model: Any,
     dataset: Dataset,
-    start: Any,
+    previous: Groups | None,
     given: Discovered | None,
     system: object = None,
 ) -> tuple[Dataset, Groups | None]:
@@ -205,8 +205,8 @@ def find_groups(
     ----------
     model
         The Teaser, for its options.
-    start
-        An earlier model, whose groups keep their names; or None.
+    previous
+        Groups of an earlier model, whose names are kept; or None.
     given
         What `discover` returned for this data set. A prepared `system` needs it, so that both
         are of the same groups.
@@ -239,7 +239,7 @@ def find_groups(
         dtype=model.dtype,
         device=model.device,
         gram=model.gram if elsewhere else None,
-        previous=getattr(start, "groups_", None),
+        previous=previous,
     )
 
 

@@ -77,12 +77,23 @@ class Estimate:
         """Bytes in all."""
         return sum(self.memory.values())
 
+    @property
+    def parts(self) -> str:
+        """The memory of each part, as a text."""
+        return ", ".join(f"{name} {say_bytes(size)}" for name, size in self.memory.items())
+
+    def shortage(self) -> str | None:
+        """Return what is needed and what there is where the fit needs too much memory, or None."""
+        need, have = self.total_memory, memory_of_machine()
+        if need <= have:
+            return None
+        return f"it needs {say_bytes(need)} ({self.parts}), and this machine has {say_bytes(have)}"
+
     def lines(self, limit: int | None = None) -> list[str]:
         """Return the estimate as sentences, beside the machine's memory or a limit."""
-        parts = ", ".join(f"{name} {say_bytes(size)}" for name, size in self.memory.items())
         have = memory_of_machine() if limit is None else limit
         return [
-            f"memory {say_bytes(self.total_memory)} of {say_bytes(have)}: {parts}",
+            f"memory {say_bytes(self.total_memory)} of {say_bytes(have)}: {self.parts}",
             f"time {say_seconds(self.seconds)}: {self.gram} Gram, {self.iterations} iterations",
         ]
 
