@@ -126,7 +126,12 @@ def test_the_shares_are_those_of_the_explanations(parts: Split) -> None:
 def test_every_point_is_what_a_fit_alone_gives(dial: list[DialSetting], parts: Split) -> None:
     kinds = [s.kind for s in dial]
     assert len(dial) == GRID.size + 3 == 15
-    assert [kinds.count(k) for k in ("TEASER", "remainder", "EASE", "NeighbourEASE")] == [4, 8, 2, 1]
+    assert [kinds.count(k) for k in ("TEASER", "remainder", "EASE", "NeighbourEASE")] == [
+        4,
+        8,
+        2,
+        1,
+    ]
     for setting in dial:
         made: Any = KINDS["Teaser" if setting.has_tags else setting.kind]
         given = FIXED if setting.has_tags else {"neighbours": 8}
