@@ -8,7 +8,17 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Dataset, Remainder, SparseEncoder, Steering, Tag, Teaser
+from teaser import (
+    Dataset,
+    DiscoveredTags,
+    Group,
+    Groups,
+    Remainder,
+    SparseEncoder,
+    Steering,
+    Tag,
+    Teaser,
+)
 from teaser.data.tagging.tag import DISCOVERED
 from teaser.errors import ParameterError, UnknownTagError
 from teaser.explain import PARTS
@@ -30,8 +40,12 @@ def found_groups(dataset: Dataset) -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def both(found_groups: Dataset) -> Teaser:
-    return Teaser(remainder=Remainder(l2=20.0), **HOW).fit(found_groups)
+def both(dataset: Dataset, found_groups: Dataset) -> Teaser:
+    weights = found_groups.S[:, dataset.n_tags :]
+    found = tuple(Group(tag, 20, 16, ()) for tag in found_groups.tags[dataset.n_tags :])
+    given = (found_groups, Groups(dataset.items, found, weights))
+    model = Teaser(remainder=Remainder(l2=20.0), discovered=DiscoveredTags(), **HOW)
+    return model.fit(dataset, discovered=given)
 
 
 def test_every_model_with_tags_has_such_scores(model: Teaser) -> None:

@@ -71,14 +71,47 @@ def decide(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
     if kind == "about":
         return Event(kind, {"about": read_about(data["about"], catalogue)})
     if kind == "press":
-        presses = checked_presses(data.get("presses"))
+        personal = PersonalModel(catalogue, state)
+        presses = current_presses(checked_presses(data.get("presses")), catalogue)
         for tag, steps in presses.items():
             if abs(steps) > 1:
-                check_press(tag, state.presses.get(str(tag), 0) + steps)
-        found = effective_presses(PersonalModel(catalogue, state), presses)
-        texts = {str(tag): steps for tag, steps in found.items()}
+                check_press(tag, personal.presses.get(tag, 0) + steps)
+        texts = _under_current_names(effective_presses(personal, presses), personal)
         return Event(kind, {"presses": texts}) if texts else None
     return asked
+
+
+def current_presses(presses: Mapping[Tag, int], catalogue: Catalogue) -> dict[Tag, int]:
+    """Return presses by today's names of their tags; those that cancel out are left out."""
+    net: dict[Tag, int] = {}
+    for tag, steps in presses.items():
+        current = catalogue.model.tags_[resolve_tag(tag, catalogue.tag_index)]
+        net[current] = net.get(current, 0) + steps
+    return {tag: steps for tag, steps in net.items() if steps}
+
+
+def _under_current_names(presses: Mapping[Tag, int], model: PersonalModel) -> dict[str, int]:
+    """Return presses as they are stored, by text; presses under earlier names move along.
+
+    A tag may have been renamed, or several merged, since they were pressed. What is stored under
+    the old names goes to today's name, so that the net presses are one number within bounds.
+    """
+    texts: dict[str, int] = {}
+    for tag, steps in presses.items():
+        own = {
+            text: count
+            for text, count in model.state.presses.items()
+            if count and _is_name_of(text, tag, model.catalogue)
+        }
+        end = model.presses.get(tag, 0) + steps
+        texts |= {text: -count for text, count in own.items() if text != str(tag)}
+        texts[str(tag)] = end - own.get(str(tag), 0)
+    return {text: steps for text, steps in texts.items() if steps}
+
+
+def _is_name_of(text: str, tag: Tag, catalogue: Catalogue) -> bool:
+    index = catalogue.tag_index
+    return index.get(Tag.parse(text)) == index[tag]
 
 
 def effective_presses(model: PersonalModel, presses: Mapping[Tag, int]) -> dict[Tag, int]:

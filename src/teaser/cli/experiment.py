@@ -15,7 +15,12 @@ from teaser.cli.output import err, out, print_lines
 
 if TYPE_CHECKING:
     from teaser.evaluate.metrics import Summary
-    from teaser.evaluate.study.results import DialResults, SimulationResult, StudyResults
+    from teaser.evaluate.study.results import (
+        DialResults,
+        DialSetting,
+        SimulationResult,
+        StudyResults,
+    )
     from teaser.evaluate.study.run import Progress as StudyProgress
 
 commands = typer.Typer()
@@ -44,6 +49,7 @@ def evaluate(
     with _bars() as progress:
         results = run_study(plan, data=data, out=place, quick=quick, progress=progress)
     _show_models(results)
+    _show_parts(results)
     _show_simulations(results.simulations)
     name = f"{plan.name}-quick" if quick else plan.name
     _say(f"{results.seconds:.0f} s; results in {place / name}.json")
@@ -66,18 +72,23 @@ def tune(
     l2_encoder: Annotated[
         list[float] | None, typer.Option(help="Penalties on the encoder; repeat.")
     ] = None,
+    neighbours: Annotated[
+        list[int] | None, typer.Option(help="Numbers of neighbours of an item; repeat.")
+    ] = None,
     within: Annotated[
         float, typer.Option(help="How much accuracy the recommended setting may lose.")
     ] = 0.01,
 ) -> None:
-    """Compare penalties on a remainder: accuracy against the share of scores from tags."""
+    """Compare tags alone and tags then neighbours: accuracy against the share from tags."""
     from teaser.evaluate.report.write import write_dial
     from teaser.evaluate.study.dial import dial_study
     from teaser.evaluate.study.plan import Study
 
     plan = Study.read(study)
-    given = {"remainder_l2": remainder_l2, "l2_weights": l2_weights, "l2_encoder": l2_encoder}
-    grid = replace(plan.dial, **{name: tuple(v) for name, v in given.items() if v})
+    given: dict[str, Any] = {"remainder_l2": remainder_l2, "l2_weights": l2_weights}
+    given |= {"l2_encoder": l2_encoder, "neighbours": neighbours}
+    chosen: dict[str, Any] = {name: tuple(v) for name, v in given.items() if v}
+    grid = replace(plan.dial, **chosen)
     place = folder or study.parent / "results"
     with _bars() as progress:
         dial = dial_study(
@@ -104,6 +115,13 @@ def simulate(
     step: Annotated[
         list[float] | None, typer.Option(help="How far one press moves; repeat.")
     ] = None,
+    among: Annotated[
+        list[str] | None,
+        typer.Option(help="Which tags to press: all, declared or discovered; repeat."),
+    ] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="A model of the study; repeat. All by default.")
+    ] = None,
     draws: Annotated[
         int | None, typer.Option(min=1, help="Number of random draws of tags.")
     ] = None,
@@ -114,8 +132,9 @@ def simulate(
     from teaser.evaluate.study.run import simulate_study
 
     whole = Study.read(study)
-    plan = whole.simulate or SimulationPlan()
+    plan = whole.simulate[0] if whole.simulate else SimulationPlan()
     given: dict[str, Any] = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
+    given |= {"among": among, "models": model}
     chosen: dict[str, Any] = {k: tuple(v) for k, v in given.items() if v}
     chosen |= {k: v for k, v in (("draws", draws), ("seed", seed)) if v is not None}
     plan = replace(plan, **chosen)
@@ -162,40 +181,70 @@ def _show_models(results: "StudyResults") -> None:
     out.print(table)
 
 
+def _show_parts(results: "StudyResults") -> None:
+    from teaser.explain import PARTS
+
+    models = [model for model in results.models if model.shares]
+    if not models:
+        return
+    table = Table(title="Where scores come from, first 20 of each list", title_justify="left")
+    for name in ("model", *PARTS, "from tags"):
+        table.add_column(name, justify="left" if name == "model" else "right")
+    for model in models:
+        shares = [_percent(model.shares.get(part)) for part in PARTS]
+        table.add_row(model.name, *shares, _percent(model.tag_share))
+    out.print(table)
+
+
 def _show_dial(dial: "DialResults") -> None:
     from teaser.evaluate.metrics import METRIC_TITLES
 
     metric = METRIC_TITLES.get(dial.metric, dial.metric)
     title = f"{dial.title}: the dial, {dial.users:,} validation users"
     table = Table(title=title, title_justify="left")
-    penalties = ("remainder.l2", "l2_weights", "l2_encoder")
-    for name in ("model", *penalties, metric, "from tags", "fit"):
+    varied = ("remainder.l2", "remainder.neighbours", "l2_weights", "l2_encoder")
+    shares = ("from tags", "declared", "discovered", "general", "viewed", "of personal")
+    for name in ("model", *(v.removeprefix("remainder.") for v in varied), metric, *shares, "fit"):
         table.add_column(name, justify="left" if name == "model" else "right")
     for each in sorted(dial.settings, key=lambda s: (-s.tag_share, -s.value)):
-        given = each.parameters
+        given, found = each.parameters, each.shares
+        told = [found.get(name) for name in ("declared", "discovered", "general", "viewed")]
         table.add_row(
             each.kind,
-            *(f"{given[name]:g}" if name in given else "" for name in penalties),
+            *(f"{given[name]:g}" if name in given else "" for name in varied),
             f"{each.value:.4f} ± {each.error:.4f}",
-            f"{100 * each.tag_share:.0f} %",
+            *(_percent(share) for share in (each.tag_share, *told, each.personal_share)),
             f"{each.seconds:.1f} s",
             style="bold" if each == dial.recommended else None,
         )
     out.print(table)
-    chosen = dial.recommended
-    parameters = ", ".join(f"{name}={value:g}" for name, value in chosen.parameters.items())
     _say(
-        f"Recommended: Teaser({parameters}): {chosen.value:.4f}, {100 * chosen.tag_share:.0f} % "
-        f"from tags, the most of all within {100 * dial.within:g} % of the best."
+        f"Recommended: {_setting(dial.recommended)}, "
+        f"the most of all within {100 * dial.within:g} % of the best."
     )
+    if dial.ease is not None:
+        most = dial.at_ease
+        told_most = "no setting with tags reaches it" if most is None else _setting(most)
+        _say(f"EASE: {dial.ease:.4f}. At its accuracy or better, most from tags: {told_most}.")
+
+
+def _setting(chosen: "DialSetting") -> str:
+    parameters = ", ".join(f"{name}={value:g}" for name, value in chosen.parameters.items())
+    return f"Teaser({parameters}): {chosen.value:.4f}, {100 * chosen.tag_share:.0f} % from tags"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"
 
 
 def _show_simulations(simulations: "Sequence[SimulationResult]") -> None:
     if not simulations:
         return
     table = Table(title="Simulated feedback, nDCG@100", title_justify="left")
-    for name in ("model", "scale", "step", "tags", "presses", "after", "gain", "95 % interval"):
-        table.add_column(name, justify="left" if name in ("model", "scale") else "right")
+    texts = ("model", "scale", "among")
+    columns = ("step", "tags", "presses", "after", "gain", "95 % interval", "among")
+    for name in ("model", "scale", *columns):
+        table.add_column(name, justify="left" if name in texts else "right")
     for each in simulations:
         gain = each.gain["ndcg@100"]
         table.add_row(
@@ -207,6 +256,7 @@ def _show_simulations(simulations: "Sequence[SimulationResult]") -> None:
             _format_summary(each.metrics["ndcg@100"]),
             f"{gain.mean:+.4f}",
             f"{gain.low:+.4f} to {gain.high:+.4f}",
+            each.among,
         )
     out.print(table)
 

@@ -14,12 +14,16 @@ from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.evaluate.metrics import Summary, as_rows
 from teaser.evaluate.protocol import BATCH_MEMORY, Callback, Evaluation, evaluate, recommend_lists
+from teaser.explain import PARTS
 from teaser.model.checks import check_k
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, Steering, check_press
 
 Array = NDArray[Any]
 Draw = tuple[Mapping[Tag, int], ...]
+
+# Which tags are pressed: declared and discovered ones, or those of one kind.
+AMONG = ("all", "declared", "discovered")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +38,8 @@ class Simulation:
         The evaluation of every draw.
     presses
         The presses of each user in every draw, in the order of the fold.
-    n_tags, strength
-        How many tags each user presses, and how often (negative: on -).
+    n_tags, strength, among
+        How many tags each user presses, how often (negative: on -), and of which kind.
     without_tags
         Users without a tag to press. They are part of the evaluation with an unchanged list.
     fewer_tags
@@ -49,6 +53,7 @@ class Simulation:
     strength: int
     without_tags: int
     fewer_tags: int
+    among: str = "all"
 
 
 def simulate(
@@ -58,6 +63,7 @@ def simulate(
     n_tags: int = 1,
     strength: int = 3,
     draws: int = 3,
+    among: str = "all",
     rng: int | np.random.Generator,
     steering: Steering = DEFAULT_STEERING,
     training: Dataset | None = None,
@@ -86,6 +92,8 @@ def simulate(
         How often each of them is pressed, from -5 to 5 but 0.
     draws
         How many times tags are drawn.
+    among
+        `"declared"` or `"discovered"` to press tags of that kind only, `"all"` for both.
     rng
         Seed or generator of the draws.
     shown
@@ -93,13 +101,13 @@ def simulate(
     training, metrics, steering, name, batch_memory, callback
         See `evaluate`.
     """
-    _check(model, n_tags, strength, draws)
+    _check(model, n_tags, strength, draws, among)
     generator = as_generator(rng)
-    weights = tag_weights(model, fold)
+    weights = tag_weights(model, fold, among)
     if strength < 0:
         k = check_k(shown)
         lists = recommend_lists(model, fold, k=k, steering=steering, batch_memory=batch_memory)
-        weights = unwanted_weights(model, weights, lists)
+        weights = unwanted_weights(model, weights, lists, among)
     rounds, pressed = [], []
     for _ in range(draws):
         presses = draw_presses(weights, model.tags_, n_tags, strength, generator)
@@ -126,15 +134,23 @@ def simulate(
         strength=strength,
         without_tags=int((available == 0).sum()),
         fewer_tags=int(((available > 0) & (available < n_tags)).sum()),
+        among=among,
     )
 
 
-def tag_weights(model: TaggedModel, fold: Fold) -> sp.csr_array:
+def tag_weights(model: TaggedModel, fold: Fold, among: str = "all") -> sp.csr_array:
     """Return how many held-out items of each user carry each declared or discovered tag."""
-    return _counts(fold.held_out, model)
+    return _counts(fold.held_out, model, among)
 
 
-def unwanted_weights(model: TaggedModel, held_out: sp.csr_array, lists: Array) -> sp.csr_array:
+def has_tags(model: TaggedModel, among: str) -> bool:
+    """Whether a model has tags of a kind that can be pressed."""
+    return bool(_of_kind(model, among).any())
+
+
+def unwanted_weights(
+    model: TaggedModel, held_out: sp.csr_array, lists: Array, among: str = "all"
+) -> sp.csr_array:
     """Return how many listed items carry each tag that no held-out item of the user carries.
 
     Parameters
@@ -144,7 +160,7 @@ def unwanted_weights(model: TaggedModel, held_out: sp.csr_array, lists: Array) -
     lists
         Positions of the items that each user sees (users x k).
     """
-    seen = _counts(as_rows(lists, len(model.items_)), model)
+    seen = _counts(as_rows(lists, len(model.items_)), model, among)
     wanted = held_out.copy()
     wanted.data[:] = 1
     # Counts of wanted tags cancel exactly, as whole numbers do in float64.
@@ -203,16 +219,23 @@ def average(rounds: Sequence[Evaluation]) -> Evaluation:
     )
 
 
-def _counts(rows: sp.csr_array, model: TaggedModel) -> sp.csr_array:
+def _counts(rows: sp.csr_array, model: TaggedModel, among: str) -> sp.csr_array:
     """Return how many items of each row carry each tag (rows x tags).
 
-    Columns other than declared and discovered tags count nothing.
+    Columns other than declared and discovered tags, or those of one kind, count nothing.
     """
     carried = sp.csr_array(model.decoder_, copy=True)
     # A learned weight counts as one, as does an interaction of any strength.
-    is_tag = carried.indices < model.tag_table_.n_personal
+    is_tag = _of_kind(model, among)[carried.indices]
     carried.data = ((carried.data != 0) & is_tag).astype(np.float64)
     return _tidy((rows != 0).astype(np.float64) @ carried)
+
+
+def _of_kind(model: TaggedModel, among: str) -> Array:
+    """Return which columns are tags of a kind (tags)."""
+    table = model.tag_table_
+    is_tag = np.arange(len(table.tags)) < table.n_personal
+    return is_tag if among == "all" else is_tag & (table.kinds == PARTS.index(among))
 
 
 def _tidy(matrix: Any) -> sp.csr_array:
@@ -222,7 +245,7 @@ def _tidy(matrix: Any) -> sp.csr_array:
     return rows
 
 
-def _check(model: Any, n_tags: Any, strength: Any, draws: Any) -> None:
+def _check(model: Any, n_tags: Any, strength: Any, draws: Any, among: Any) -> None:
     if not isinstance(model, TaggedModel):
         raise ParameterError(
             f"{type(model).__name__} has no tags to press. Use a model with tags, such as Teaser."
@@ -234,3 +257,7 @@ def _check(model: Any, n_tags: Any, strength: Any, draws: Any) -> None:
     for name, value in (("n_tags", n_tags), ("draws", draws)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ParameterError(f"{name} must be a whole number of at least 1, found {value!r}.")
+    if among not in AMONG:
+        raise ParameterError(f"among must be one of {', '.join(AMONG)}, found {among!r}.")
+    if among != "all" and not has_tags(model, among):
+        raise ParameterError(f"The model has no {among} tags to press. Use among='all'.")

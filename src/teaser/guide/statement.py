@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.explain import join_values
@@ -127,6 +129,18 @@ def _leanings(profile: Profile) -> list[tuple[Tag, float]]:
             first = max(places, key=lambda j: math.copysign(1.0, total) * profile.values[j])
             found.append((profile.tags[first], total))
     return found
+
+
+def near_equal(profile: Profile, tag: Tag) -> tuple[Tag, ...]:
+    """Return the tags that are stated as one with a tag, which is the first of them.
+
+    The others lie on nearly the same items.
+    """
+    place = profile.tags.index(tag)
+    if profile.together is None or profile.together[place] < 0:
+        return (tag,)
+    others = np.flatnonzero(profile.together == profile.together[place]).tolist()
+    return (tag, *(profile.tags[j] for j in others if j != place))
 
 
 def groups(profile: Profile) -> list[list[int]]:

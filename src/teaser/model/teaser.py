@@ -238,12 +238,12 @@ class Teaser(EncoderModel):
         """
         with explained_memory_error("The fit"):
             self._check_with(dataset)
+            user_features = learned_features(self, dataset)
             if previous is None:
                 previous = getattr(start, "groups_", None)
             dataset, groups = find_groups(self, dataset, previous, discovered, system)
             if self.decoder is not None:
                 check_carriers(dataset.S)
-            user_features = learned_features(self, dataset)
             begin = None if start is None else _matched(start, dataset, user_features)
             own = system is None
             if system is None:

@@ -1,21 +1,31 @@
 """The dial: what is measured, what is recommended, and what is written."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from teaser import Dataset, Teaser
+from teaser import Dataset, DiscoveredTags, Remainder, Teaser, Weights
 from teaser.data.split import Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
-from teaser.evaluate.study.dial import SHOWN, choose_setting, dial_study, measure_dial, tag_share
-from teaser.evaluate.study.plan import DialPlan, Study
-from teaser.evaluate.study.results import DialSetting, read_results
-from teaser.model.baselines.ease import EASE
-from teaser.model.extensions.remainder import Remainder
+from teaser.evaluate.study.dial import choose_setting, dial_study, match_ease, measure_dial
+from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
+from teaser.evaluate.study.results import DialResults, DialSetting, read_results
+from teaser.evaluate.study.run import SHOWN, list_shares
+from teaser.model.registry import KINDS
 from teaser.model.shared_fit import SharedFits
+
+GRID = DialPlan(
+    remainder_l2=(5.0, 500.0), l2_weights=(5.0, 20.0), l2_encoder=(5.0, 50.0), neighbours=(8,)
+)
+FIXED = {"weights.user_power": 0.5, "discovered": {"grains": [20, 6], "factors": 16}}
+COMPARED = (
+    ModelPlan("EASE", "EASE", grid={"l2_weights": (10, 40)}),
+    ModelPlan("near", "NeighbourEASE", {"neighbours": 8}, {"l2_weights": (10,)}),
+)
 
 TEXT = """
 [data]
@@ -30,9 +40,21 @@ test = 20
 training = 200
 [models.EASE]
 kind = "EASE"
+grid = { l2_weights = [30, 300] }
+[models."EASE, weighted"]
+kind = "EASE"
+parameters = { weights = {} }
 [models.TEASER]
 kind = "Teaser"
 parameters = { tol = 1e-4, l2_weights = 7.0 }
+[models.last]
+kind = "Teaser"
+parameters = { tol = 1e-5, weights = { user_power = 0.25 }, remainder = { rounds = 2 } }
+[dial]
+remainder_l2 = [30, 300]
+l2_weights = [20]
+l2_encoder = [50]
+neighbours = [6]
 """
 
 
@@ -46,89 +68,119 @@ def parts(dataset: Dataset) -> Split:
 
 
 @pytest.fixture(scope="module")
-def dial(parts: Split) -> list[DialSetting]:
-    grid = DialPlan(remainder_l2=(5.0, 50.0), l2_weights=(5.0, 20.0), l2_encoder=(5.0, 50.0))
-    return measure_dial(SharedFits(parts.training), parts.validation, grid, metric="ndcg@20")
+def told() -> list[tuple[int, int, str]]:
+    """What the dial reports while it is measured."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def dial(parts: Split, told: list[tuple[int, int, str]]) -> list[DialSetting]:
+    return measure_dial(
+        SharedFits(parts.training),
+        parts.validation,
+        GRID,
+        metric="ndcg@20",
+        fixed=FIXED,
+        compared=COMPARED,
+        callback=lambda *said: told.append(said),
+    )
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path: Path) -> Study:
     path = tmp_path / "tiny.toml"
     path.write_text(TEXT)
-    return path
+    return Study.read(path)
 
 
-def test_the_tag_share_is_that_of_the_explanations(parts: Split) -> None:
+def test_the_shares_are_those_of_the_explanations(parts: Split) -> None:
     model = Teaser(
-        l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0)
+        l2_weights=5.0,
+        l2_encoder=5.0,
+        weights=Weights(),
+        discovered=DiscoveredTags(grains=(20, 6), factors=16),
+        remainder=Remainder(l2=20.0, neighbours=10),
     ).fit(parts.training)
     fold = parts.validation
-    lists = evaluate(model, fold, metrics=["ndcg@5"]).lists[:, :5]
-    shares = []
+    lists = evaluate(model, fold, metrics=[f"ndcg@{SHOWN}"]).lists
+    rows = []
     for person in range(fold.n_users):
-        row = fold.history[[person]].indices
-        history = [model.items_[i] for i in row]
-        for place in lists[person].tolist():
+        history = [model.items_[i] for i in fold.history[[person]].indices]
+        for place in lists[person][lists[person] >= 0].tolist():
             said = model.explain(model.items_[place], history)
-            tags = abs(sum(said.contributions.values()))
-            shares.append(tags / (tags + abs(sum(said.viewed.values()))))
-    found = tag_share(model, fold, lists, shown=5)
-    assert found == pytest.approx(np.mean(shares), rel=1e-9)
-    assert 0.2 < found < 0.95
-    assert tag_share(model, fold, lists, shown=5, memory=1) == pytest.approx(found, rel=1e-12)
-    assert tag_share(model, fold, lists, shown=1) != pytest.approx(found, rel=1e-6)
-
-
-def test_the_ends_have_all_and_nothing_from_tags(parts: Split) -> None:
-    lists = np.zeros((parts.validation.n_users, 3), dtype=int)
-    assert tag_share(Teaser().fit(parts.training), parts.validation, lists) == 1.0
-    assert tag_share(EASE().fit(parts.training), parts.validation, lists) == 0.0
-    model = Teaser(remainder=Remainder(neighbours=None, l2=20.0)).fit(parts.training)
-    assert tag_share(model, parts.validation, lists - 1) == 1.0
+            by_kind = {"general": said.general, "viewed": sum(said.viewed.values())}
+            for tag, value in said.tags.items():
+                name = "discovered" if tag.discovered else "declared"
+                name = "popularity" if tag.feature == "popularity" else name
+                by_kind[name] = by_kind.get(name, 0.0) + value
+            size = {name: abs(value) for name, value in by_kind.items()}
+            total = sum(size.values())
+            rows.append({name: value / total for name, value in size.items()})
+    found = list_shares(model, fold, lists)
+    for name, share in found.items():
+        assert share == pytest.approx(np.mean([row.get(name, 0.0) for row in rows]), abs=1e-9)
+        assert share > 0
+    assert sum(found.values()) == pytest.approx(1)
 
 
 def test_every_point_is_what_a_fit_alone_gives(dial: list[DialSetting], parts: Split) -> None:
-    assert (
-        len(dial)
-        == DialPlan(remainder_l2=(5.0, 50.0), l2_weights=(5.0, 20.0), l2_encoder=(5.0, 50.0)).size
-        == 16
-    )
     kinds = [s.kind for s in dial]
-    assert (kinds.count("TEASER"), kinds.count("remainder"), kinds.count("EASE")) == (4, 8, 4)
+    assert len(dial) == GRID.size + 3 == 15
+    assert [kinds.count(k) for k in ("TEASER", "remainder", "EASE", "NeighbourEASE")] == [
+        4,
+        8,
+        2,
+        1,
+    ]
     for setting in dial:
-        made: Any = EASE if setting.kind == "EASE" else Teaser
-        model = made.from_parameters(setting.parameters).fit(parts.training)
-        reached = evaluate(model, parts.validation, metrics=["ndcg@20"]).summary()["ndcg@20"]
+        made: Any = KINDS["Teaser" if setting.has_tags else setting.kind]
+        given = FIXED if setting.has_tags else {"neighbours": 8}
+        given = {} if setting.kind == "EASE" else given
+        model = made.from_parameters({**given, **setting.parameters}).fit(parts.training)
+        found = evaluate(model, parts.validation, metrics=["ndcg@20"])
+        reached = found.summary()["ndcg@20"]
         assert setting.value == pytest.approx(reached.mean, abs=0.01)
         assert setting.error == pytest.approx(reached.error, abs=0.01)
+        shares = list_shares(model, parts.validation, found.lists)
+        assert setting.shares == pytest.approx(shares, abs=0.02)
+
+
+def test_shares_count_declared_and_discovered_tags_and_nothing_else(
+    dial: list[DialSetting],
+) -> None:
+    for setting in dial:
+        found = setting.shares
+        if not setting.has_tags:
+            assert (setting.tag_share, setting.personal_share, found) == (0, 0, {})
+            continue
+        tags = found["declared"] + found["discovered"]
+        assert setting.tag_share == tags
+        assert setting.personal_share == tags / (tags + found["viewed"])
+        assert min(found["declared"], found["discovered"], found["general"]) > 0
+        assert (found["viewed"] > 0) is (setting.kind == "remainder")
 
 
 def test_dearer_remainders_leave_more_to_tags(dial: list[DialSetting]) -> None:
-    between = [s for s in dial if s.kind == "remainder"]
-    for l1 in (5.0, 20.0):
-        for l2 in (5.0, 50.0):
-            cheap, dear = (
-                next(
-                    s.tag_share
-                    for s in between
-                    if s.parameters == {"l2_weights": l1, "l2_encoder": l2, "remainder.l2": k}
-                )
-                for k in (5.0, 50.0)
-            )
-            assert 0 < cheap < dear < 1
+    for l1 in GRID.l2_weights:
+        for l2 in GRID.l2_encoder:
+            same = [
+                s
+                for s in dial
+                if (s.parameters.get("l2_weights"), s.parameters.get("l2_encoder")) == (l1, l2)
+            ]
+            # With the same encoder, one after the other: tags alone, then each remainder.
+            assert [s.parameters.get("remainder.l2") for s in same] == [None, 5.0, 500.0]
+            alone, cheap, dear = (s.tag_share for s in same)
+            assert 0 < cheap < dear < alone
 
 
-def test_equal_ridges_are_one_ease(parts: Split) -> None:
-    grid = DialPlan(remainder_l2=(10.0, 20.0), l2_weights=(10.0, 20.0), l2_encoder=(5.0,))
-    told: list[tuple[int, int, str]] = []
-    found = measure_dial(
-        SharedFits(parts.training), parts.validation, grid, callback=lambda *said: told.append(said)
-    )
-    ridges = sorted(s.parameters["l2_weights"] for s in found if s.kind == "EASE")
-    assert ridges == [20.0, 30.0, 40.0]
-    assert [done for done, _, _ in told] == list(range(grid.size))
-    assert {total for _, total, _ in told} == {grid.size} == {len(found)}
-    assert told[0][2] == "TEASER l2_weights=10, l2_encoder=5"
+def test_progress_names_every_fit(
+    dial: list[DialSetting], told: list[tuple[int, int, str]]
+) -> None:
+    assert [done for done, _, _ in told] == list(range(len(dial)))
+    assert {total for _, total, _ in told} == {len(dial)}
+    assert told[0][2] == "EASE l2_weights=10"
+    assert told[3][2] == "TEASER l2_weights=5, l2_encoder=5"
 
 
 def test_the_most_tags_near_the_best_are_recommended() -> None:
@@ -141,15 +193,28 @@ def test_the_most_tags_near_the_best_are_recommended() -> None:
     assert choose_setting(every, within=0.0) is near
     better = a_setting("remainder", 0.499, 0.6)
     assert choose_setting([*every, better]) is better
-    with pytest.raises(ParameterError, match="No setting has tags"):
-        choose_setting([ease])
+    for other in ("EASE", "NeighbourEASE"):
+        with pytest.raises(ParameterError, match="No setting has tags"):
+            choose_setting([a_setting(other, 0.5, 0.0)])
     with pytest.raises(ParameterError, match=r"within must be from 0 to below 1, found 1\.5"):
         choose_setting(every, within=1.5)
+
+
+def test_the_most_tags_at_the_accuracy_of_ease() -> None:
+    weak, ease = a_setting("EASE", 0.45, 0.0), a_setting("EASE", 0.5, 0.0)
+    near = a_setting("NeighbourEASE", 0.6, 0.0)
+    some, more = a_setting("remainder", 0.55, 0.4), a_setting("remainder", 0.5, 0.7)
+    most = a_setting("TEASER", 0.49, 1.0)
+    assert match_ease([weak, ease, near, some, more, most]) is more
+    assert match_ease([weak, near, some, more, most]) is most
+    assert match_ease([ease, near, most]) is None
+    assert match_ease([near, some, most]) is None
 
 
 def test_a_senseless_grid_is_refused() -> None:
     wrong: dict[str, dict[str, Any]] = {
         "at least one remainder_l2": {"remainder_l2": ()},
+        "at least one neighbours": {"neighbours": ()},
         "l2_weights must be numbers above 0, found 0.0": {"l2_weights": (5.0, 0.0)},
         "l2_encoder must be numbers above 0, found -1.0": {"l2_encoder": (-1.0,)},
         "remainder_l2 must be numbers above 0, found 'a'": {"remainder_l2": ("a",)},
@@ -161,24 +226,54 @@ def test_a_senseless_grid_is_refused() -> None:
 
 
 def test_a_quick_grid_is_a_part_of_the_whole() -> None:
-    assert DialPlan().thinned() == DialPlan(
-        remainder_l2=(300.0, 10000.0), l2_weights=(200.0,), l2_encoder=(1000.0,)
+    assert DialPlan(neighbours=(20, 50), model="that one").thinned() == DialPlan(
+        remainder_l2=(50.0, 1000.0),
+        l2_weights=(200.0,),
+        l2_encoder=(1000.0,),
+        neighbours=(20,),
+        model="that one",
     )
 
 
 def test_the_dial_of_a_study_is_measured_on_its_validation_users(
-    study: Path, tmp_path: Path
+    study: Study, tmp_path: Path
 ) -> None:
-    grid = DialPlan(remainder_l2=(30.0, 300.0), l2_weights=(20.0,), l2_encoder=(50.0,))
     stages: list[str] = []
     found = dial_study(
-        Study.read(study), data=tmp_path, out=tmp_path / "out", grid=grid,
+        study, data=tmp_path, out=tmp_path / "out",
         progress=lambda stage, done, total, doing: stages.append(stage),
     )  # fmt: skip
     assert set(stages) == {"dial"}
     assert found.users == 50
     assert found.shown == SHOWN
     assert found.recommended in found.settings
-    assert [s.kind for s in found.settings].count("EASE") == 2
+    # The first EASE of the study, and the parameters of its last Teaser.
+    ease = [s for s in found.settings if s.kind == "EASE"]
+    assert [s.parameters for s in ease] == [{"l2_weights": 30}, {"l2_weights": 300}]
+    assert found.ease == max(s.value for s in ease)
+    assert found.fixed == {"tol": 1e-5, "weights.user_power": 0.25}
+    assert found.at_ease == match_ease(found.settings)
     assert all(0 <= s.tag_share <= 1 for s in found.settings)
-    assert read_results(tmp_path / "out" / "tiny.dial.json").key == found.key == "tiny"
+    read = read_results(tmp_path / "out" / "tiny.dial.json")
+    assert isinstance(read, DialResults)
+    assert read.key == found.key == "tiny"
+    assert read.fixed == found.fixed
+    assert read.recommended.shares == pytest.approx(found.recommended.shares, rel=1e-5)
+
+
+def test_a_dial_can_name_its_model_and_be_quick(study: Study, tmp_path: Path) -> None:
+    named = replace(study, dial=replace(study.dial, model="TEASER"))
+    found = dial_study(named, data=tmp_path, out=tmp_path, quick=True)
+    assert found.fixed == {"tol": 1e-4}
+    assert found.users == 20
+    assert (tmp_path / "tiny-quick.dial.json").exists()
+
+
+def test_results_of_an_earlier_version_are_read() -> None:
+    folder = Path(__file__).with_name("stored")
+    found = read_results(folder / "earlier.dial.json")
+    assert isinstance(found, DialResults)
+    assert found.at_ease is None
+    assert found.recommended.shares == {}
+    assert found.recommended.personal_share is None
+    assert found.ease == max(s.value for s in found.settings if s.kind == "EASE")

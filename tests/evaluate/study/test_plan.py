@@ -58,9 +58,10 @@ def test_a_study_is_read_as_it_stands(tmp_path: Path) -> None:
     assert study.data.options == {"seed": 3}
     assert [m.name for m in study.models] == ["EASE", "TEASER", "both"]
     assert study.models[1].grid["l2_encoder"] == (1, 5, 9, 13)
-    assert study.simulate is not None
-    assert study.simulate.tags == (1,)
-    assert study.simulate.scales == ("robust", "paper")
+    (simulation,) = study.simulate
+    assert simulation.tags == (1,)
+    assert simulation.scales == ("robust", "paper")
+    assert simulation.among == ("all",)
     assert study.dial == DialPlan(remainder_l2=(7, 70))
     assert study.search.metric == "ndcg@100"
 
@@ -76,8 +77,7 @@ def test_the_quick_version_has_fewer_users_cells_and_draws(tmp_path: Path) -> No
     assert sizes[0] in (2, 3)
     assert 1 <= sizes[1] <= 3
     assert set(study.models[1].grid["l2_weights"]) <= {10, 100, 1000}
-    assert study.simulate is not None
-    assert study.simulate.draws == 1
+    assert [plan.draws for plan in study.simulate] == [1]
     assert study.tag_cuts == ()
 
 

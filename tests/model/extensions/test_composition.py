@@ -152,7 +152,7 @@ def test_each_step_is_exact_beside_all_others(
     weighted: dict[str, Any] = {"weights": WEIGHTS, "content_weight": 0.5, "gram": gram}
     model = Teaser(user_features=user_features, **EXACT, **how, **weighted).fit(strong)
     problem, E, R = expected(strong, model)
-    assert_allclose(model.decoder_.toarray(), problem.D, atol=1e-8)
+    assert_allclose(model.tag_table_.learned_decoder.toarray(), problem.D, atol=1e-8)
     assert_allclose(both_rows(model), E, atol=1e-8)
     assert (model.user_encoder_ is not None) == user_features
     if R is None:
@@ -166,7 +166,7 @@ def test_without_weights_content_and_strengths_too(strong: Dataset) -> None:
     ones = replace(strong, X=sp.csr_array((strong.X != 0).astype(np.float32)))
     model = Teaser(**EXACT, **PARTS).fit(ones)
     problem, E, R = expected(ones, model)
-    assert_allclose(model.decoder_.toarray(), problem.D, atol=1e-8)
+    assert_allclose(model.tag_table_.learned_decoder.toarray(), problem.D, atol=1e-8)
     assert_allclose(both_rows(model), E, atol=1e-8)
     assert R is not None
     assert_allclose(model.remainder_.toarray(), R, atol=1e-8)

@@ -41,7 +41,7 @@ def test_a_model_is_the_minimum_of_the_objective(few: Dataset, weights: Weights,
     model = Teaser(weights=weights, gram=gram, **EXACT).fit(few)
     scale = weights.popularity_scale
     D = np.column_stack([few.S.toarray(), scale * model.popularity_])
-    assert_allclose(model.decoder_.toarray(), D)
+    assert_allclose(model.tag_table_.learned_decoder.toarray(), D)
     assert_allclose(model.encoder_, problem(few, D, weights).encoder(), atol=1e-8)
     assert model.popularity_.max() == 1.0
 
@@ -49,7 +49,7 @@ def test_a_model_is_the_minimum_of_the_objective(few: Dataset, weights: Weights,
 def test_content_is_beside_the_weighted_interactions(few: Dataset) -> None:
     model = Teaser(weights=ALL, content_weight=2.0, **EXACT).fit(few)
     S = np.sqrt(2.0) * few.S.toarray()
-    found = problem(few, model.decoder_.toarray(), ALL, content=S).encoder()
+    found = problem(few, model.tag_table_.learned_decoder.toarray(), ALL, content=S).encoder()
     assert_allclose(model.encoder_, found, atol=1e-8)
 
 
@@ -65,7 +65,8 @@ def test_a_larger_scale_of_popularity_leaves_more_to_it(dataset: Dataset) -> Non
     shares = []
     for scale in (0.2, 1.0, 5.0):
         model = Teaser(weights=Weights(popularity_scale=scale), l2_encoder=50.0).fit(dataset)
-        parts = np.abs(model.affinity_batch(dataset.X)) * np.abs(model.decoder_).sum(axis=0)
+        mass = np.abs(model.tag_table_.learned_decoder).sum(axis=0)
+        parts = np.abs(model.encode(dataset.X)) * mass
         shares.append(float((parts[:, -1] / parts.sum(axis=1)).mean()))
     assert shares == sorted(shares)
     assert shares[2] > 1.2 * shares[0]

@@ -9,7 +9,9 @@ from teaser.app.api.auth import check_admin
 from teaser.app.api.reason_responses import named
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.i18n.texts import choose_language, texts_in
+from teaser.app.serving.found_group import find_group
 from teaser.app.serving.name_search import find_names
+from teaser.data.ids import ItemId
 
 router = APIRouter()
 
@@ -39,12 +41,28 @@ def search(request: Request, asked: Annotated[requests.SearchOptions, Query()]) 
     )
 
 
+@router.get("/groups", tags=["catalogue"])
+def show_group(
+    request: Request, asked: Annotated[requests.GroupOptions, Query()]
+) -> responses.Group:
+    """Return the group of items behind a discovered tag, also by an earlier name of it."""
+    catalogue = catalogue_of(request)
+    model = catalogue.model
+
+    def title(item_id: ItemId) -> str:
+        return model.title(model.items_.index_of(item_id)) or str(item_id)
+
+    return responses.Group.of(find_group(catalogue, asked.tag), title, asked.k)
+
+
 @router.get("/model", tags=["catalogue"])
 def show_model(request: Request) -> responses.Model:
     """Return the kind of model that is served, its size and its parameters."""
     catalogue = catalogue_of(request)
+    described = catalogue.model.describe()
     user_tags = {f: [tag.value for tag in tags] for f, tags in catalogue.user_features.items()}
-    return responses.Model(**{**catalogue.model.describe(), "user_tags": user_tags})
+    own = {"user_tags": user_tags, "weights": described["parameters"].get("weights")}
+    return responses.Model(**{"recipe": None, **described, **own})
 
 
 @router.post("/admin/reload", tags=["admin"], dependencies=[Depends(check_admin)])

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 _TIME = "2026-05-01T12:00:00Z"
 _VALUES: dict[str, Any] = {
     "about": [],
+    "aliases": [],
     "affinity": 0.6,
     "at": _TIME,
     "balance": 0.4,
@@ -19,13 +20,20 @@ _VALUES: dict[str, Any] = {
     "converged": True,
     "created_at": _TIME,
     "date": "2026-05-01",
+    "discovered": False,
     "description": "Young trios by day and one big name each night.",
     "entries": 240000,
     "facts": {"type": ["Festival"], "town": ["Waremme"]},
     "feature": "town",
     "features": ["type", "town"],
     "from_tags": 0.6,
-    "from_viewed": 0.2,
+    "from_viewed": 0.0,
+    "general": 0.2,
+    "general_share": 0.25,
+    "grain": 20.0,
+    "grains": {"20": 120, "5": 479},
+    "groups": [],
+    "groups: int": 599,
     "has_picture": True,
     "hidden": [],
     "history": ["e0001", "e0002", "e0003"],
@@ -35,6 +43,7 @@ _VALUES: dict[str, Any] = {
     "iterations": 4,
     "k": 5,
     "kind": "Teaser",
+    "labelled": 590,
     "link": None,
     "match": 0.9,
     "message": "Unknown tag town=Gent. Closest: town=Ghent, town=Genk, town=Geel.",
@@ -67,7 +76,8 @@ _VALUES: dict[str, Any] = {
     "strength": 0.6,
     "tag": "town=Ghent",
     "tag_share": 0.75,
-    "tags": {"type": 16, "town": 101, "popularity": 1},
+    "tags": {"town=Ghent": 0.6},
+    "tags: dict[str, int]": {"type": 16, "town": 101, "popularity": 1},
     "tags_weight": 1.0,
     "title": "Blue notes under the limes",
     "top": 3,
@@ -78,7 +88,10 @@ _VALUES: dict[str, Any] = {
     "user_tags": {"age": ["18-24", "25-34"]},
     "value": "Ghent",
     "variety": 0.3,
+    "viewed": {},
+    "recipe": None,
     "weight": 1.0,
+    "weights": {"user_power": 0.5, "ridge_power": 0.5},
 }
 _LEFT_OUT = object()
 
@@ -106,7 +119,9 @@ def _value(name: str, annotation: Any) -> Any:
         return models if get_origin(annotation) is list else models[0]
     if get_origin(annotation) is Literal:
         return get_args(annotation)[0]
-    return _VALUES.get(name, _LEFT_OUT)
+    # A name that stands for two things has a value for each type.
+    kind = getattr(annotation, "__name__", "") if annotation is int else str(annotation)
+    return _VALUES.get(f"{name}: {kind}", _VALUES.get(name, _LEFT_OUT))
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

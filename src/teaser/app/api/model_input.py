@@ -1,6 +1,6 @@
 """The input of the model for one request, and its answers as typed JSON."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,6 +15,7 @@ from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.guide.variety import varied
+from teaser.model.item_table import History
 from teaser.profile import PressesLike, Profile, Steering
 
 
@@ -23,7 +24,7 @@ class ModelInput:
     """A history, presses, facts about the person and steering, beside a catalogue."""
 
     catalogue: Catalogue
-    history: Iterable[ItemId]
+    history: History
     presses: Mapping[Tag, int]
     about: Sequence[Tag | str]
     steering: Steering
@@ -83,7 +84,7 @@ class ModelInput:
         ordered = sorted(parts.items(), key=lambda pair: -abs(pair[1]))
         return responses.Origins(
             **named(tag),
-            affinity=self.profile().affinities[tag],
+            affinity=float(self.profile().values[self.catalogue.tag_index[tag]]),
             raw=sum(parts.values()),
             origins=[
                 responses.Origin(

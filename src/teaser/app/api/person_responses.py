@@ -8,6 +8,7 @@ from teaser.app.api.requests import ItemId, Press, Share
 from teaser.app.people.events import Event, Kind, State, facts_of, fold
 from teaser.app.people.store import Store, StoredEvent, StoredShare
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.tagging.tag import Tag
 
 
@@ -43,7 +44,7 @@ class Person(Schema):
         return cls(
             person_id=person_id,
             history=list(state.history),
-            presses=[Press(tag=tag, steps=steps) for tag, steps in state.presses.items()],
+            presses=[Press(tag=tag, steps=steps) for tag, steps in _presses(state, catalogue)],
             hidden=list(state.hidden),
             variety=state.variety,
             balance=state.balance,
@@ -56,6 +57,13 @@ class Person(Schema):
             unknown_about=[t for t in state.about if Tag.parse(t) not in catalogue.user_tag_index],
             note=note,
         )
+
+
+def _presses(state: State, catalogue: Catalogue) -> list[tuple[str, int]]:
+    """Return net presses by today's names of tags; of tags that the model lacks, as stored."""
+    known = PersonalModel(catalogue, state).presses
+    lacking = ((t, n) for t, n in state.presses.items() if Tag.parse(t) not in catalogue.tag_index)
+    return [*((str(tag), steps) for tag, steps in known.items()), *lacking]
 
 
 class Link(Schema):

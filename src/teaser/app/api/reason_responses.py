@@ -1,7 +1,7 @@
 """The two kinds of reason as typed JSON: a tag, or a viewed item."""
 
 from collections.abc import Iterable
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 from typing_extensions import TypeAliasType
@@ -13,18 +13,21 @@ from teaser.data.tagging.tag import Tag
 
 
 class Named(Schema):
-    """A tag: its text, and its feature and value."""
+    """A tag: its text, its feature and value, and whether the system found it."""
 
     tag: str
     feature: str
     value: str
+    discovered: bool
 
 
 class Reason(Named):
-    """The contribution of one tag to the score of an item.
+    """The contribution of one tag, or of near-equal tags together, to the score of an item.
 
-    The contributions of all tags and viewed items sum to the score. `share` is signed, and the
-    absolute shares sum to 1. `weight` is the weight of the tag for the item.
+    General appeal and the contributions of all reasons sum to the score. `share` is signed, and the
+    absolute shares, that of general appeal included, sum to 1. `weight` is the weight of the tag
+    for the item. `tags` are all that the reason is about, `tag` the first of them: tags that lie on
+    nearly the same items are one reason.
     """
 
     kind: Literal["tag"]
@@ -32,11 +35,13 @@ class Reason(Named):
     share: float
     affinity: float
     weight: float
+    tags: list[Named]
 
     @classmethod
     def of(cls, reason: why.Reason) -> Self:
         """Return a reason of the library."""
-        return cls(kind="tag", **{**vars(reason), **named(reason.tag)})
+        tags = [named(tag) for tag in reason.tags]
+        return cls(kind="tag", **{**vars(reason), **named(reason.tag), "tags": tags})
 
 
 class ViewedReason(Schema):
@@ -76,6 +81,7 @@ def reasons_of(reasons: Iterable[why.AnyReason]) -> list[Reason | ViewedReason]:
     return [Reason.of(r) if isinstance(r, why.Reason) else ViewedReason.of(r) for r in reasons]
 
 
-def named(tag: Tag) -> dict[str, str]:
+def named(tag: Tag) -> dict[str, Any]:
     """Return the fields of a tag that every response about a tag has."""
-    return {"tag": str(tag), "feature": tag.feature, "value": tag.value}
+    own = {"feature": tag.feature, "value": tag.value, "discovered": tag.discovered}
+    return {"tag": str(tag), **own}

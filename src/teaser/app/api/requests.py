@@ -3,10 +3,12 @@
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field
+from pydantic import Tag as Shape
 from typing_extensions import TypeAliasType
 
 from teaser.app.api.examples import add_example
+from teaser.app.api.validation_messages import IDS, STRENGTHS
 from teaser.app.people.events import AS_FITTED
 from teaser.data.tagging.tag import Tag
 from teaser.profile import MAX_PRESSES, check_press
@@ -16,6 +18,9 @@ MAX_PICKS = 50
 MAX_HISTORY = 1_000
 MAX_TAGS = 200
 MAX_TEXT = 200
+# Groups that the system found are named by titles of items.
+MAX_TAG = 500
+MAX_STRENGTH = 1e9
 _LARGEST = 2**63 - 1
 
 
@@ -36,6 +41,10 @@ def _number(value: Any) -> Any:
     return value
 
 
+def _shape(history: Any) -> str:
+    return STRENGTHS if isinstance(history, dict) else IDS
+
+
 # A named union, so that generated clients have one type for it.
 ItemId = TypeAliasType(
     "ItemId",
@@ -52,7 +61,7 @@ TagText = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=MAX_TEXT,
+        max_length=MAX_TAG,
         description="A tag as feature=value.",
         examples=["town=Ghent"],
     ),
@@ -134,10 +143,35 @@ class About(StrictSchema):
     about: AboutTags
 
 
+# What was viewed: ids, or an object that gives the strength of each. `_shape` decides which of the
+# two is checked, so that an error is about the one that was meant.
+History = Annotated[
+    Annotated[list[ItemId], Field(max_length=MAX_HISTORY), Shape(IDS)]
+    | Annotated[
+        dict[
+            Annotated[str, Field(min_length=1, max_length=MAX_TEXT)],
+            Annotated[
+                float,
+                Field(ge=0, le=MAX_STRENGTH, allow_inf_nan=False),
+                BeforeValidator(_number),
+            ],
+        ],
+        Field(max_length=MAX_HISTORY),
+        Shape(STRENGTHS),
+    ],
+    Discriminator(_shape),
+    Field(
+        description="What was viewed: a list of item ids, or an object that gives each id its "
+        "strength, at least 0. An item of strength 0 is not in the history.",
+        examples=[["e0001", "e0002"], {"e0001": 1.0, "e0002": 0.5}],
+    ),
+]
+
+
 class Taste(StrictSchema):
     """What a person viewed and pressed, and facts about them."""
 
-    history: Annotated[list[ItemId], Field(max_length=MAX_HISTORY)] = []
+    history: History = []
     presses: Annotated[
         list[Press],
         Field(max_length=MAX_TAGS, description="The presses on a tag that occurs twice are added."),
@@ -261,6 +295,13 @@ class SearchOptions(StrictSchema):
 
     q: Annotated[str, Field(min_length=1, max_length=MAX_TEXT, examples=["ghent"])]
     k: Annotated[K, Field(description="How many items, and how many tags, at most.")] = 20
+
+
+class GroupOptions(StrictSchema):
+    """The discovered tag whose group is shown."""
+
+    tag: TagText
+    k: Annotated[K, Field(description="How many members, at most.")] = 100
 
 
 class LiftRequest(Taste):

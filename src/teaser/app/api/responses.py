@@ -1,5 +1,6 @@
 """The responses of the API as typed JSON, made from the objects of the library."""
 
+from collections.abc import Callable
 from datetime import date as day
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from teaser.app.api.reason_responses import (
 )
 from teaser.app.api.requests import ItemId, ProfileOptions, Share
 from teaser.app.serving.catalogue import Card as CatalogueCard
+from teaser.app.serving.found_group import FoundGroup
 from teaser.errors import UnknownFeatureError, closest_names
 from teaser.guide.similarity import Similar
 
@@ -32,12 +34,18 @@ class ErrorAnswer(Schema):
 
 
 class Recommendation(Schema):
-    """One entry of a list. `match` is the score relative to the highest of all items, 0 to 1."""
+    """One entry of a list. `match` is the score relative to the highest of all items, 0 to 1.
+
+    `general` is what general appeal adds to the score: what an average person would see in the
+    item. It is never among the reasons; `general_share` is its signed share.
+    """
 
     item_id: ItemId
     title: str | None
     score: float
     match: Share
+    general: float
+    general_share: float
     reasons: list[AnyReason]
 
     @classmethod
@@ -56,10 +64,13 @@ class Explanation(Recommendation):
     """The whole score of one item: every tag it has, the largest share first.
 
     If the model has a remainder, every viewed item that adds something is a reason too.
-    `from_tags` and `from_viewed` sum to `score`; `tag_share` is the share of the tags in the sum
-    of all absolute contributions.
+    The score is `general`, and the sums of `tags` (by tag) and of `viewed` (by viewed item), which
+    are `from_tags` and `from_viewed`. `tag_share` is the share of declared and discovered tags in
+    the sum of all absolute contributions; neither popularity nor general appeal counts.
     """
 
+    tags: dict[str, float]
+    viewed: dict[str, float]
     from_tags: float
     from_viewed: float
     tag_share: Share
@@ -69,7 +80,9 @@ class Explanation(Recommendation):
         """Return an explanation of the library."""
         return cls(
             **_entry(found),
-            from_tags=sum(found.contributions.values()),
+            tags={str(tag): part for tag, part in found.tags.items()},
+            viewed={str(item_id): part for item_id, part in found.viewed.items()},
+            from_tags=sum(found.tags.values()),
             from_viewed=sum(found.viewed.values()),
             tag_share=min(1.0, found.tag_share),
         )
@@ -81,6 +94,8 @@ def _entry(found: why.Recommendation | why.Explanation) -> dict[str, Any]:
         "title": found.title,
         "score": found.score,
         "match": found.match,
+        "general": found.general,
+        "general_share": found.general_share,
         "reasons": reasons_of(found.reasons),
     }
 
@@ -103,11 +118,13 @@ class FeatureProfile(Schema):
 class Profile(Schema):
     """The profile of a person; the impacts of all features sum to 1.
 
-    `tags_weight` is the weight of tags in scores: 1 unless a balance lowers it. `about` are the
-    facts about the person that were used.
+    `general` is the affinity with general appeal, about 1 for the average person at full certainty;
+    all others are relative to that person. `tags_weight` is the weight of general appeal and tags
+    in scores: 1 unless a balance lowers it. `about` are the facts about the person that were used.
     """
 
     certainty: Share
+    general: float
     tags_weight: Share
     about: list[str]
     features: list[FeatureProfile]
@@ -125,6 +142,7 @@ class Profile(Schema):
         ]
         return cls(
             certainty=profile.certainty,
+            general=profile.general,
             tags_weight=profile.tags_weight,
             about=list(map(str, profile.about)),
             features=[
@@ -199,7 +217,10 @@ class SimilarItems(Schema):
 
 
 class Card(Schema):
-    """The data of an item; what the data do not have is null. `facts`: tag values by feature."""
+    """The data of an item; what the data do not have is null.
+
+    `facts`: values of declared tags, by feature; `groups`: those that the system found it in.
+    """
 
     item_id: ItemId
     title: str
@@ -208,6 +229,7 @@ class Card(Schema):
     date: day | None
     has_picture: bool
     facts: dict[str, list[str]]
+    groups: list[str]
 
     @classmethod
     def of(cls, card: CatalogueCard) -> Self:
@@ -235,6 +257,55 @@ class Found(Schema):
     tags: list[FoundTag]
 
 
+class GroupItem(FoundItem):
+    """An item of a group, and how much it belongs to it: 1 and less."""
+
+    weight: float
+
+
+class Label(Named):
+    """The declared tag that is most over-represented in a group; `share` of its items carry it."""
+
+    share: Share
+
+
+class Group(Named):
+    """A group of items that the system found from what people chose: no metadata declare it.
+
+    `n_items`: how many items it has; `grain`: about how many a group of its kind has. `exemplars`:
+    the best-known central items, the best first; `members`: the items that belong to it most.
+    `label_tag`: null if no declared tag clearly stands out. `aliases`: earlier names, presses on
+    which count for it too.
+    """
+
+    grain: float
+    n_items: int
+    exemplars: list[FoundItem]
+    members: list[GroupItem]
+    label_tag: Label | None
+    aliases: list[str]
+
+    @classmethod
+    def of(cls, found: FoundGroup, title: Callable[[ItemId], str], k: int) -> Self:
+        """Return a group of the catalogue, with at most k of its members."""
+        group = found.group
+        label = None
+        if group.label_tag is not None:
+            label = Label(**named(group.label_tag), share=min(1.0, group.label_share))
+        return cls(
+            **named(group.tag),
+            grain=group.grain,
+            n_items=group.size,
+            exemplars=[FoundItem(item_id=i, title=title(i)) for i in group.exemplars],
+            members=[
+                GroupItem(item_id=i, title=title(i), weight=weight)
+                for i, weight in found.members[:k]
+            ],
+            label_tag=label,
+            aliases=list(found.aliases),
+        )
+
+
 class Remainder(Schema):
     """The size of the remainder: how many items it has, and how many entries are stored.
 
@@ -247,11 +318,25 @@ class Remainder(Schema):
     neighbours: int | None
 
 
+class Discovered(Schema):
+    """The groups that the system found: how many there are, by grain, and how many have a label.
+
+    `items`: how many items are in one.
+    """
+
+    groups: int
+    grains: dict[str, int]
+    labelled: int
+    items: int
+
+
 class Model(Schema):
     """The model that is served. `tags`: their number, by feature; `roles`: the column of each role.
 
-    `user_tags`: the facts about a person that can be given, by feature; `remainder`: null if the
-    model has none.
+    `user_tags`: the facts about a person that can be given, by feature; `remainder` and
+    `discovered`: null if the model has none; `weights`: how users and items were weighed in the
+    fit, null if they were not; `recipe`: which recipes were tried and why one was chosen, null if
+    the fit did not choose.
     """
 
     kind: str
@@ -263,4 +348,7 @@ class Model(Schema):
     residual: float
     converged: bool
     remainder: Remainder | None
+    discovered: Discovered | None
+    weights: dict[str, float] | None
+    recipe: dict[str, Any] | None
     roles: dict[str, str]

@@ -4,7 +4,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+# The two shapes of a history, as they stand in the place of an error.
+IDS, STRENGTHS = "list[id]", "dict[id, strength]"
 _MOST = 60
+_HISTORY = "must be a list of ids, [...], or an object of strengths by id, {...}"
 _ID = "an item id must be a whole number of 64 bits or a text of 1 to 200 characters"
 _WHOLE, _NUMBER, _TEXT = "must be a whole number", "must be a number", "must be a text"
 _YES_OR_NO = "must be true or false"
@@ -56,8 +59,14 @@ def describe(errors: Sequence[Mapping[str, Any]]) -> str:
 
 def _where(parts: Sequence[Any]) -> tuple[str, bool]:
     """Return the path to a value without type names, and whether the value is an id."""
-    own = [str(part) for part in parts if not _is_type(part)]
-    return ".".join(own), len(own) < len(parts)
+    own, is_id = [], False
+    for before, part in zip((None, *parts), parts, strict=False):
+        # The part after STRENGTHS is an id that the request gives, whatever it looks like.
+        if before == STRENGTHS or not _is_type(part):
+            own.append(str(part))
+        else:
+            is_id = is_id or part not in (IDS, STRENGTHS)
+    return ".".join(own), is_id
 
 
 def _is_type(part: Any) -> bool:
@@ -66,6 +75,8 @@ def _is_type(part: Any) -> bool:
 
 def _message(error: Mapping[str, Any]) -> str:
     kind = str(error["type"])
+    if kind == "list_type" and error["loc"][-1] == IDS:
+        return _HISTORY
     if kind in _BY_KIND:
         return _BY_KIND[kind](error.get("ctx") or {})
     return _FIXED.get(kind.split("_")[0], "is not valid")

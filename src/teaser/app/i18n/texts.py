@@ -14,8 +14,8 @@ from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 from markupsafe import Markup
 
-from teaser.data.tagging.tag import Tag
-from teaser.profile import POPULARITY
+from teaser.data.tagging.tag import DISCOVERED, Tag
+from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
 LANGUAGES = {"en": "English", "nl": "Nederlands", "fr": "Français"}
 MINUS = "\N{MINUS SIGN}"
@@ -57,13 +57,22 @@ class Texts:
         """Return the name of a feature on screen."""
         if name == POPULARITY.feature:
             return self("Popularity")
+        if name == GENERAL.feature:
+            return self("General appeal")
+        if name == DISCOVERED:
+            return self("Groups found")
         return self._name("feature", _readable(name))
 
     def tag(self, tag: Tag) -> str:
         """Return the value of a tag on screen."""
         if tag == POPULARITY:
             return self("Popular with others")
-        return self._name("tag", tag.value)
+        if tag == GENERAL:
+            return self("General appeal")
+        if tag.value == NOT_STATED:
+            return self("not stated")
+        # Groups are named by titles, which stay as they are.
+        return tag.value if tag.discovered else self._name("tag", tag.value)
 
     def _name(self, context: str, name: str) -> str:
         """Return the translation of a name in the data, or the name itself."""

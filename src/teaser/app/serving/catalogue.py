@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
 from teaser.model.teaser import Teaser
-from teaser.profile import POPULARITY
+from teaser.profile import GENERAL, POPULARITY
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,7 +28,9 @@ class Card:
     Attributes
     ----------
     facts
-        The values of its tags, by feature.
+        The values of its declared tags, by feature.
+    groups
+        The names of the groups that the system found it in.
     """
 
     item_id: ItemId
@@ -38,6 +40,7 @@ class Card:
     date: date | None
     has_picture: bool
     facts: Mapping[str, tuple[str, ...]]
+    groups: tuple[str, ...] = ()
 
 
 class Catalogue:
@@ -52,9 +55,13 @@ class Catalogue:
         place = self.model.items_.index_of(item_id)
         row = slice(self.model.decoder_.indptr[place], self.model.decoder_.indptr[place + 1])
         facts: dict[str, tuple[str, ...]] = {}
+        groups: list[str] = []
         for column in self.model.decoder_.indices[row].tolist():
             tag = self.model.tags_[column]
-            if tag != POPULARITY:
+            if tag.discovered:
+                groups.append(tag.value)
+            # Popularity, values that are not stated and general appeal come after the tags.
+            elif column < self.model.tag_table_.n_personal:
                 facts[tag.feature] = (*facts.get(tag.feature, ()), tag.value)
         return Card(
             item_id=self.model.items_[place],
@@ -64,6 +71,7 @@ class Catalogue:
             date=self.dates[place] if self.dates is not None else None,
             has_picture=self.picture(self.model.items_[place]) is not None,
             facts=facts,
+            groups=tuple(groups),
         )
 
     def picture(self, item_id: ItemId) -> tuple[str, bytes] | str | None:
@@ -114,8 +122,8 @@ class Catalogue:
 
     @cached_property
     def tag_index(self) -> dict[Tag, int]:
-        """The position of every tag of the model."""
-        return {tag: i for i, tag in enumerate(self.model.tags_)}
+        """The position of every tag of the model, also by its earlier names."""
+        return self.model.tag_table_.index
 
     @cached_property
     def user_tag_index(self) -> dict[Tag, int]:
@@ -134,9 +142,12 @@ class Catalogue:
 
     @cached_property
     def features(self) -> dict[str, list[Tag]]:
-        """The tags of each feature, the most common first; without popularity."""
+        """The tags of each feature, the most common first.
+
+        Popularity and general appeal, which all items have, are left out.
+        """
         common = [self.model.tags_[i] for i in np.argsort(-self.tag_sizes, kind="stable").tolist()]
-        return _by_feature(tag for tag in common if tag != POPULARITY)
+        return _by_feature(tag for tag in common if tag not in (POPULARITY, GENERAL))
 
     def _cell(self, role: str, place: int) -> str | None:
         column = self._roles.get(role)

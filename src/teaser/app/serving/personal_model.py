@@ -17,7 +17,7 @@ from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.explain import Recommendation
 from teaser.guide.variety import spread
-from teaser.profile import Profile, Steering
+from teaser.profile import Profile, Steering, place_presses
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,11 @@ class PersonalModel:
 
     @cached_property
     def presses(self) -> Mapping[Tag, int]:
-        """The presses on tags that the model has."""
-        index = self.catalogue.tag_index
+        """The presses on tags that the model has, by their names of today."""
+        index, tags = self.catalogue.tag_index, self.catalogue.model.tags_
         parsed = {Tag.parse(text): steps for text, steps in self.state.presses.items()}
-        return {tag: steps for tag, steps in parsed.items() if tag in index}
+        known = {tag: steps for tag, steps in parsed.items() if tag in index}
+        return {tags[place]: steps for place, steps in place_presses(known, index).items() if steps}
 
     @cached_property
     def about(self) -> list[Tag]:
@@ -68,13 +69,17 @@ class PersonalModel:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing is known about the person, so that the list shows what is popular."""
+        """Whether nothing is known about the person, so that general appeal orders the list."""
         return not (self.history or self.presses or self.about)
 
     @property
     def can_balance(self) -> bool:
         """Whether the balance changes the list: viewed items count besides their tags."""
         return self.catalogue.model.has_remainder and bool(self.history)
+
+    def affinity(self, tag: Tag) -> float:
+        """Return the affinity with a tag, general appeal included."""
+        return float(self.profile.values[self.catalogue.tag_index[tag]])
 
     @cached_property
     def scores(self) -> NDArray[np.float64]:

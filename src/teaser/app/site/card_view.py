@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from teaser.app.i18n.texts import Texts
 from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.profile_view import TagRow, tag_names
+from teaser.app.site.profile_view import TagRow, tag_names, tag_row
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
-from teaser.explain import AnyReason, Reason, Recommendation
+from teaser.explain import Reason, Recommendation
+from teaser.profile import GENERAL
 
 N_FACTS = 4
 # The features that come first in the line of facts, by the words that data use for them.
@@ -53,16 +54,30 @@ class ReasonRow:
         """Whether the reason is a viewed item, not a tag."""
         return isinstance(self.row, ViewedRow)
 
+    @property
+    def is_general(self) -> bool:
+        """Whether this is general appeal, which is told beside the reasons."""
+        return isinstance(self.row, TagRow) and self.row.tag == GENERAL
+
 
 @dataclass(frozen=True, slots=True)
 class CardView:
-    """An item in a list; without match and reasons if nothing is known about the person."""
+    """An item in a list; without match and reasons if nothing is known about the person.
+
+    `general` is what general appeal adds, None if that is nothing.
+    """
 
     card: Card
     facts: tuple[str, ...]
     match: float | None
     reasons: list[ReasonRow]
     moved: int | str | None
+    general: ReasonRow | None = None
+
+    @property
+    def drawn(self) -> list[ReasonRow]:
+        """The parts of the strip: general appeal first, then the reasons."""
+        return self.reasons if self.general is None else [self.general, *self.reasons]
 
 
 def card_views(
@@ -77,8 +92,9 @@ def card_views(
             card=cached_card(personal.catalogue, entry.item_id),
             facts=cached_facts(personal.catalogue, entry.item_id, texts),
             match=None if personal.is_new else entry.match,
-            reasons=[] if personal.is_new else _reasons(entry.reasons, personal, texts),
+            reasons=[] if personal.is_new else _reasons(entry, personal, texts),
             moved=(moves or {}).get(entry.item_id),
+            general=None if personal.is_new else _general(entry, personal, texts),
         )
         for entry in recommendations
     ]
@@ -119,22 +135,48 @@ def _fact_rank(feature: str) -> int:
     return next(ranks, len(_FIRST_FACTS))
 
 
-def _reasons(
-    reasons: Iterable[AnyReason], personal: PersonalModel, texts: Texts
-) -> list[ReasonRow]:
-    names = tag_names(personal.catalogue, texts)
+def _general(entry: Recommendation, personal: PersonalModel, texts: Texts) -> ReasonRow | None:
+    """Return what general appeal adds; None if that is nothing, or not told apart."""
+    if not entry.general or GENERAL not in personal.catalogue.tag_index:
+        return None
+    row = tag_row(GENERAL, personal.profile.general, personal, texts)
+    return ReasonRow(row, entry.general_share, 0.0)
+
+
+def _reasons(entry: Recommendation, personal: PersonalModel, texts: Texts) -> list[ReasonRow]:
     rows = []
-    start = 0.0
-    for reason in reasons:
+    start = 100 * abs(entry.general_share)
+    for reason in entry.reasons:
         row: TagRow | ViewedRow
         matters_more = False
         if isinstance(reason, Reason):
             matters_more = reason.matters_more
-            name = names[personal.catalogue.tag_index[reason.tag]]
-            presses = personal.presses.get(reason.tag, 0)
-            row = TagRow(reason.tag, name.text, name.full, reason.affinity, presses)
+            row = reason_row(reason, personal, texts)
         else:
             row = ViewedRow(reason.item_id, reason.title or str(reason.item_id))
         rows.append(ReasonRow(row, reason.share, round(start, 1), matters_more))
         start += 100 * abs(reason.share)
     return rows
+
+
+def reason_row(
+    reason: Reason, personal: PersonalModel, texts: Texts, *, full: bool = True
+) -> TagRow:
+    """Return the row of a reason, which may be about several near-equal tags.
+
+    `full=False` is for a place that shows the feature too.
+    """
+    names, index = tag_names(personal.catalogue, texts), personal.catalogue.tag_index
+    labels = [
+        names[index[tag]].full if full and not tag.discovered else names[index[tag]].label
+        for tag in reason.tags
+    ]
+    return TagRow(
+        reason.tag,
+        str(reason.tag),
+        labels[0],
+        reason.affinity,
+        personal.presses.get(reason.tag, 0),
+        tuple(labels[1:]),
+        personal.affinity(reason.tag),
+    )

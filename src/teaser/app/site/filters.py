@@ -97,8 +97,11 @@ def filter_form(catalogue: Catalogue, texts: Texts, filters: Filters) -> Markup:
 
 @cached_per_catalogue(1)
 def choices(catalogue: Catalogue) -> Mapping[str, list[Tag]]:
-    """Return the tags to choose from, by feature and in alphabetical order; the most common."""
-    names = dict.fromkeys(tag.feature for tag in catalogue.model.tags_)
+    """Return the tags to choose from, by feature and in alphabetical order; the most common.
+
+    Groups that the system found are not among them: there are many, and their pages have a link.
+    """
+    names = dict.fromkeys(tag.feature for tag in catalogue.model.tags_ if not tag.discovered)
     found = {name: catalogue.features.get(name, [])[:MAX_VALUES] for name in names}
     return {
         name: sorted(tags, key=lambda tag: tag.value.casefold())
@@ -109,7 +112,9 @@ def choices(catalogue: Catalogue) -> Mapping[str, list[Tag]]:
 
 @cached_per_catalogue(1)
 def _tags_by_text(catalogue: Catalogue) -> dict[str, Tag]:
-    return {str(tag): tag for tags in catalogue.features.values() for tag in tags}
+    tags = catalogue.model.tags_
+    named = catalogue.tag_index.items()
+    return {str(tag): tags[j] for tag, j in named if tags[j].feature in catalogue.features}
 
 
 def _list_address(request: Request) -> QueryParams | None:

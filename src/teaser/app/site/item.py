@@ -1,24 +1,28 @@
 """Pages about one item or tag: the score, its lift, the picture; the origin of an affinity."""
 
+from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from teaser.app.dependencies import catalogue_of
+from teaser.app.serving.found_group import FoundGroup, find_group
 from teaser.app.site.card_view import fact_line, plain_card
 from teaser.app.site.filters import Filters
-from teaser.app.site.page_context import page_context_of
-from teaser.app.site.profile_view import tag_row
+from teaser.app.site.page_context import PageContext, page_context_of
+from teaser.app.site.profile_view import tag_label, tag_row
 from teaser.app.site.rendering import path_part
 from teaser.app.site.score_steps import waterfall
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.guide import similar, smallest_presses
+from teaser.profile import GENERAL, POPULARITY
 
 router = APIRouter()
 
 N_SIMILAR = 6
+MAX_MEMBERS = 100
 RANK = 10
 _PICTURES = {"svg+xml", "png", "jpeg", "gif", "webp", "avif"}
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -92,13 +96,16 @@ def lift(request: Request, item_id: str) -> Response:
 
 @router.get("/tag")
 def tag(request: Request, tag: str) -> Response:
-    """Show which viewed items and facts the affinity with a tag comes from."""
+    """Show which viewed items and facts the affinity with a tag comes from.
+
+    Of a tag that the system found, its group is shown too.
+    """
     context = page_context_of(request)
     model, personal, texts = context.catalogue.model, context.personal, context.texts
     index = context.catalogue.tag_index
     wanted = model.tags_[resolve_tag(Tag.parse(tag), index)]
     raw = model.origins(wanted, personal.history, personal.about)
-    learned = model.profile(personal.history, about=personal.about).affinities[wanted]
+    learned = float(personal.learned.values[index[wanted]])
     total = sum(raw.values())
     scale = learned / total if total else 0.0
     largest = max((abs(part) for part in raw.values()), default=0.0) or 1.0
@@ -110,18 +117,42 @@ def tag(request: Request, tag: str) -> Response:
         )
         for source, part in sorted(raw.items(), key=lambda pair: -abs(pair[1]))
     ]
-    carriers = context.catalogue.tag_sizes[index[wanted]]
+    # Every item has these two.
+    is_carried = wanted not in (POPULARITY, GENERAL)
+    carriers = int(context.catalogue.tag_sizes[index[wanted]])
     return context.render(
         request,
         "tag.html",
         title=texts.tag(wanted),
         summary=context.summary(),
-        row=tag_row(wanted, personal.profile.affinities[wanted], personal, texts),
+        row=tag_row(wanted, personal.affinity(wanted), personal, texts),
+        is_general=wanted == GENERAL,
+        group=_group_view(find_group(context.catalogue, wanted), context)
+        if wanted.discovered
+        else None,
         learned=learned,
         has_facts=bool(personal.about),
         origins=origins,
-        n_items=int(carriers),
+        n_items=carriers if is_carried else None,
     )
+
+
+def _group_view(found: FoundGroup, context: PageContext) -> dict[str, Any]:
+    """Return what a page shows of a group."""
+    catalogue, texts = context.catalogue, context.texts
+    group = found.group
+    label = None
+    if group.label_tag is not None:
+        label = (group.label_tag, tag_label(group.label_tag, catalogue, texts))
+    return {
+        "label": label,
+        "share": texts.percent(group.label_share),
+        "exemplars": [plain_card(catalogue, i, texts) for i in group.exemplars],
+        "members": [catalogue.card(i) for i, _ in found.members[:MAX_MEMBERS]],
+        "n_items": group.size,
+        "n_left": max(0, len(found.members) - MAX_MEMBERS),
+        "aliases": texts.join(list(found.aliases)),
+    }
 
 
 @router.get("/picture/{item_id:path}")

@@ -74,9 +74,9 @@ def describe_action(event: Event, before: State, catalogue: Catalogue, texts: Te
             texts.html(
                 "{sign} on {tag}",
                 sign=texts.steps(steps) if abs(steps) > 1 else MINUS if steps < 0 else "+",
-                tag=_bold(tag_label(Tag.parse(text), catalogue, texts)),
+                tag=_bold(tag_label(tag, catalogue, texts)),
             )
-            for text, steps in event.data["presses"].items()
+            for tag, steps in _net_steps(event, catalogue).items()
         )
     if event.kind == "vary":
         variety = texts.percent(float(event.data["variety"]))
@@ -112,6 +112,17 @@ def describe_effect(change: ListChange, texts: Texts) -> str:
     if change.left:
         parts.append(texts.count("{n} left it", "{n} left it", change.left))
     return ", ".join(parts) + "." if parts else texts("the list stays as it was.")
+
+
+def _net_steps(event: Event, catalogue: Catalogue) -> dict[Tag, int]:
+    """Return the steps of a press by today's names: those on earlier names of a tag count too."""
+    net: dict[Tag, int] = {}
+    for text, steps in event.data["presses"].items():
+        tag = Tag.parse(text)
+        place = catalogue.tag_index.get(tag)
+        known = tag if place is None else catalogue.model.tags_[place]
+        net[known] = net.get(known, 0) + steps
+    return net
 
 
 def _describe_about(event: Event, texts: Texts) -> Markup:

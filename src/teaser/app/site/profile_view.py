@@ -12,8 +12,9 @@ from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.tagging.tag import Tag
 from teaser.guide import statements, undo_presses
+from teaser.guide.statement import near_equal
 from teaser.model.base import top_k
-from teaser.profile import MAX_PRESSES, POPULARITY
+from teaser.profile import GENERAL, MAX_PRESSES, NOT_STATED, POPULARITY
 
 SHOWN_TAGS = 4
 OPEN_FEATURES = 3
@@ -24,13 +25,24 @@ _NO_PLACES = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class TagRow:
-    """A tag with its affinity, its presses, and a bar that ends at -1 and 1."""
+    """A tag with its affinity, its presses, and a bar that ends at -1 and 1.
+
+    A row of near-equal tags has the sum of their affinities, and `others` are the names of all but
+    the first, which presses are on; `own` is the affinity of that one.
+    """
 
     tag: Tag
     text: str
     label: str
     affinity: float
     presses: int
+    others: tuple[str, ...] = ()
+    own: float | None = None
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the system found the tag."""
+        return self.tag.discovered
 
     @property
     def length(self) -> float:
@@ -45,12 +57,16 @@ class TagRow:
     @property
     def can_rise(self) -> bool:
         """Whether + moves the affinity; see `teaser.app.actions`."""
-        return self.presses < MAX_PRESSES and (self.affinity < 1 or self.presses < 0)
+        return self.presses < MAX_PRESSES and (self._pressed < 1 or self.presses < 0)
 
     @property
     def can_fall(self) -> bool:
         """Whether - moves the affinity."""
-        return self.presses > -MAX_PRESSES and (self.affinity > -1 or self.presses > 0)
+        return self.presses > -MAX_PRESSES and (self._pressed > -1 or self.presses > 0)
+
+    @property
+    def _pressed(self) -> float:
+        return self.affinity if self.own is None else self.own
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +98,9 @@ class StatementView:
 
 @dataclass(frozen=True, slots=True)
 class ProfileView:
-    """The profile panel of a page."""
+    """The profile panel of a page; `general` is None if the model does not tell it apart."""
 
+    general: TagRow | None
     statements: list[StatementView]
     features: list[FeatureView]
     certainty: str
@@ -94,7 +111,8 @@ class ProfileView:
 class TagName:
     """The names of a tag: in forms, on screen, and on screen where the feature is not shown.
 
-    `full` includes the feature if another feature has a tag of the same value.
+    `full` includes the feature if another feature has a tag of the same value, and says of a group
+    that it is one.
     """
 
     text: str
@@ -109,7 +127,11 @@ def tag_names(catalogue: Catalogue, texts: Texts) -> list[TagName]:
     names = []
     for tag in catalogue.model.tags_:
         label = texts.tag(tag)
-        full = label if counts[tag.value] < 2 else f"{label} ({texts.feature(tag.feature)})"
+        full = label
+        if tag.discovered:
+            full = texts("the group “{name}”", name=label)
+        elif counts[tag.value] > 1 or tag.value == NOT_STATED:
+            full = f"{label} ({texts.feature(tag.feature)})"
         names.append(TagName(str(tag), label, full))
     return names
 
@@ -138,7 +160,11 @@ def profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool = True) 
         _feature_view(name, personal, texts, is_open=place < OPEN_FEATURES or name in pressed)
         for place, name in enumerate(names)
     ]
+    has_general = GENERAL in personal.catalogue.tag_index
     return ProfileView(
+        general=tag_row(GENERAL, personal.profile.general, personal, texts)
+        if has_general
+        else None,
         statements=_statements(personal, texts),
         features=features,
         certainty=describe_certainty(personal, texts, is_own=is_own),
@@ -229,7 +255,7 @@ def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
     """Return the positions of the tags of each feature, the most common first."""
     index = catalogue.tag_index
     common = {**catalogue.features, POPULARITY.feature: [POPULARITY]}
-    names = dict.fromkeys(tag.feature for tag in catalogue.model.tags_)
+    names = dict.fromkeys(tag.feature for tag in catalogue.model.tags_ if tag != GENERAL)
     return {name: np.array([index[tag] for tag in common[name]]) for name in names}
 
 
@@ -240,8 +266,14 @@ def _statements(personal: PersonalModel, texts: Texts) -> list[StatementView]:
         found.append(
             StatementView(
                 leaning=statement.leaning,
-                labels=[tag_label(tag, personal.catalogue, texts) for tag in statement.tags],
+                labels=[_told_together(tag, personal, texts) for tag in statement.tags],
                 presses={str(tag): steps for tag, steps in presses.items()},
             )
         )
     return found
+
+
+def _told_together(tag: Tag, personal: PersonalModel, texts: Texts) -> str:
+    """Return a tag's name, with those of the near-equal tags that it stands for."""
+    named = near_equal(personal.profile, tag)
+    return " / ".join(tag_label(each, personal.catalogue, texts) for each in named)

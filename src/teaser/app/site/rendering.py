@@ -62,7 +62,7 @@ def tag_lines(texts: Texts, rows: Iterable[TagRow], where: str, steer: bool) -> 
         name = row.text, row.label
         steps = row.presses, row.can_fall, row.can_rise
         lines += (
-            part("tag_name", language, *name, steer),
+            part("tag_name", language, *name, row.is_found, steer),
             part("tag_bar", language, texts.signed(row.affinity), row.side, row.length),
             part("tag_steps", language, *name, *steps, where, steer),
         )
@@ -70,7 +70,7 @@ def tag_lines(texts: Texts, rows: Iterable[TagRow], where: str, steer: bool) -> 
 
 
 def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, steer: bool) -> Markup:
-    """Return the rows of the reasons of a card."""
+    """Return the rows of the reasons of a card, or of its general appeal."""
     lines = []
     for reason in reasons:
         row = reason.row
@@ -80,7 +80,8 @@ def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, stee
             lines.append(part("viewed_line", texts.language, *viewed))
             continue
         steps = row.presses, row.can_fall, row.can_rise
-        values = *share, row.text, row.label, reason.matters_more, *steps, where, steer
+        name = row.text, row.label, row.others, row.is_found
+        values = *share, *name, reason.matters_more, *steps, where, steer
         lines.append(part("reason_line", texts.language, *values))
     return Markup("".join(lines))  # noqa: S704 - parts are escaped
 

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from teaser.app.i18n.texts import Texts
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.card_view import ViewedRow
+from teaser.app.site.card_view import ViewedRow, reason_row
 from teaser.app.site.profile_view import TagRow, tag_row
 from teaser.data.ids import ItemId
 from teaser.explain import Explanation, Reason, ViewedReason
+from teaser.profile import GENERAL
 
 MAX_VIEWED = 8
 _DIGITS, _MAX_DIGITS = 2, 6
@@ -28,7 +29,7 @@ class Step:
     Attributes
     ----------
     row
-        The tag, or the viewed item.
+        General appeal, a tag, near-equal tags together, or a viewed item.
     weight
         The factor of the affinity: contribution = affinity * weight * tags_weight. None for a
         viewed item.
@@ -56,10 +57,15 @@ class Step:
         """Whether the step is a viewed item, not a tag."""
         return isinstance(self.row, ViewedRow)
 
+    @property
+    def is_general(self) -> bool:
+        """Whether the step is general appeal."""
+        return isinstance(self.row, TagRow) and self.row.tag == GENERAL
+
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """All steps of a score, the largest first, and the total.
+    """All steps of a score and the total: general appeal, then the others, the largest first.
 
     Attributes
     ----------
@@ -71,8 +77,8 @@ class Waterfall:
         The bar of the total.
     tags_weight
         The factor of every tag, set by the balance.
-    from_tags, from_viewed
-        The two parts of the score, rounded as on the page.
+    from_general, from_tags, from_viewed
+        The three parts of the score, rounded as on the page so that they add up.
     """
 
     explanation: Explanation
@@ -82,8 +88,14 @@ class Waterfall:
     start: float
     length: float
     tags_weight: float
+    from_general: float
     from_tags: float
     from_viewed: float
+
+    @property
+    def has_general(self) -> bool:
+        """Whether the model tells general appeal apart."""
+        return any(step.is_general for step in self.steps)
 
     @property
     def has_viewed(self) -> bool:
@@ -124,7 +136,8 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
             )
         )
     total = explanation.score
-    from_tags = round(sum(explanation.contributions.values()), _DIGITS)
+    general = round(explanation.general, _DIGITS)
+    viewed = round(sum(explanation.viewed.values()), _DIGITS)
     return Waterfall(
         explanation=explanation,
         steps=steps,
@@ -133,8 +146,9 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
         start=at(min(0.0, total)),
         length=round(100 * abs(total) / width, 2),
         tags_weight=personal.profile.tags_weight,
-        from_tags=from_tags,
-        from_viewed=round(total, _DIGITS) - from_tags,
+        from_general=general,
+        from_tags=round(round(total, _DIGITS) - general - viewed, _DIGITS),
+        from_viewed=viewed,
     )
 
 
@@ -152,14 +166,17 @@ def _digits(part: _Part, tags_weight: float) -> int:
 
 
 def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> list[_Part]:
-    """Return the contributions of tags and viewed items; the smallest viewed items as one."""
+    """Return the contributions: general appeal, then tags and viewed items.
+
+    The smallest viewed items are one.
+    """
     viewed = [r for r in explanation.reasons if isinstance(r, ViewedReason)]
     rest = viewed[MAX_VIEWED:] if len(viewed) > MAX_VIEWED + 1 else []
     merged = {reason.item_id for reason in rest}
-    parts: list[_Part] = []
+    parts = _general(explanation, personal, texts)
     for reason in explanation.reasons:
         if isinstance(reason, Reason):
-            row = tag_row(reason.tag, reason.affinity, personal, texts)
+            row = reason_row(reason, personal, texts, full=False)
             parts.append(_Part(row, reason.weight, reason.contribution))
         elif reason.item_id not in merged:
             title = reason.title or str(reason.item_id)
@@ -168,3 +185,13 @@ def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> l
         title = texts.count("{n} more that you viewed", "{n} more that you viewed", len(rest))
         parts.append(_Part(ViewedRow(None, title), None, sum(r.contribution for r in rest)))
     return parts
+
+
+def _general(explanation: Explanation, personal: PersonalModel, texts: Texts) -> list[_Part]:
+    """Return general appeal as the first part; nothing if the model does not tell it apart."""
+    model, column = personal.catalogue.model, personal.catalogue.tag_index.get(GENERAL)
+    if column is None:
+        return []
+    weight = float(model.decoder_[model.items_.index_of(explanation.item_id), column])
+    row = tag_row(GENERAL, personal.profile.general, personal, texts)
+    return [_Part(row, weight, explanation.general)]

@@ -52,7 +52,6 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
     is_number = page.isascii() and page.isdigit() and len(page) < 9
     number = max(1, min(n_pages, int(page))) if is_number else 1
     first = PAGE_SIZE * (number - 1)
-    affinities = context.personal.profile.affinities
     return context.render(
         request,
         "search.html",
@@ -65,7 +64,7 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
         page=number,
         n_pages=n_pages,
         rows=[
-            tag_row(tag, affinities[tag], context.personal, texts)
+            tag_row(tag, context.personal.affinity(tag), context.personal, texts)
             for tag in found.tags(first, first + PAGE_SIZE)
         ],
         cards=[

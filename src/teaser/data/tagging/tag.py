@@ -25,11 +25,6 @@ class Tag:
     feature: str
     value: str
 
-    @property
-    def discovered(self) -> bool:
-        """Whether the model found the tag in the interactions: no metadata declare it."""
-        return self.feature == DISCOVERED
-
     def __str__(self) -> str:
         return f"{self.feature}={self.value}"
 

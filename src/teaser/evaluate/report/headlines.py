@@ -1,9 +1,10 @@
 """The findings of a study in sentences that claim no more than the intervals allow."""
 
 from teaser.evaluate.metrics import METRIC_TITLES, Difference
-from teaser.evaluate.report.tables.number import format_signed, format_value
+from teaser.evaluate.report.tables.number import format_percent, format_signed, format_value
 from teaser.evaluate.report.tables.paper import STRENGTH
 from teaser.evaluate.report.tables.reported import ReportedStudy
+from teaser.evaluate.simulation import AMONG
 from teaser.evaluate.study.results import TARGET, ModelResult, Scenario
 from teaser.profile import DEFAULT_STEERING
 
@@ -13,13 +14,19 @@ _TITLE = METRIC_TITLES[TARGET]
 def headlines(study: ReportedStudy) -> list[str]:
     """Return the sentences for the top of a report."""
     teaser, ease, product, wmfs = map(study.results.of_kind, ("Teaser", "EASE", "Product", "WMFS"))
+    best = study.results.recommended
     sentences = [
         _compared(study, teaser, ease),
+        _compared(study, best, ease),
+        _compared(study, _tags_alone(study), ease),
         _compared(study, product, ease),
         _compared(study, teaser, wmfs),
         _most_accurate(study),
+        _parts(study, best or teaser),
+        _dial(study),
         _feedback(study, teaser),
-        _lists(study, teaser, ease),
+        _feedback(study, best),
+        _lists(study, best or teaser, ease),
     ]
     return [sentence for sentence in sentences if sentence]
 
@@ -49,6 +56,52 @@ def _verdict(gap: Difference | None) -> str:
     return f"the {'gain' if gap.mean > 0 else 'loss'} ({interval}) is more than chance"
 
 
+def _tags_alone(study: ReportedStudy) -> ModelResult | None:
+    """Return the most accurate model with discovered tags and without viewed items."""
+    found = [
+        (value.mean, model)
+        for model in study.models
+        if model.discovered and not model.parts and not model.shares.get("viewed")
+        if (value := model.value(TARGET)) is not None
+    ]
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _parts(study: ReportedStudy, model: ModelResult | None) -> str:
+    """Return where the scores of a model come from."""
+    if model is None or not model.shares:
+        return ""
+    told = {
+        "declared": "declared tags",
+        "discovered": "discovered tags",
+        "viewed": "viewed items",
+        "general": "general appeal",
+        "popularity": "popularity",
+    }
+    shares = [f"{format_percent(model.shares.get(p, 0.0))} from {name}" for p, name in told.items()]
+    return (
+        f"The scores of {study.labels[model.name]}'s first 20 recommendations are "
+        f"{', '.join(shares[:-1])} and {shares[-1]}: {format_percent(model.tag_share)} from tags."
+    )
+
+
+def _dial(study: ReportedStudy) -> str:
+    """Return how much can come from tags at EASE's accuracy, and near the best."""
+    dial = study.dial
+    if dial is None or dial.ease is None:
+        return ""
+    near = (
+        f"within {100 * dial.within:g} % of the best, {format_percent(dial.recommended.tag_share)} "
+        "of the scores come from tags"
+    )
+    if dial.at_ease is None:
+        return f"No setting with tags reaches EASE's accuracy on validation users; {near}."
+    return (
+        f"At EASE's accuracy or better on validation users, "
+        f"{format_percent(dial.at_ease.tag_share)} of the scores can come from tags; {near}."
+    )
+
+
 def _most_accurate(study: ReportedStudy) -> str:
     """Return which model is the most accurate, and whether it clearly differs from the next."""
     found = [(v.mean, m) for m in study.models if (v := m.value(TARGET)) is not None]
@@ -68,17 +121,22 @@ def _feedback(study: ReportedStudy, model: ModelResult | None) -> str:
     if model is None:
         return ""
 
-    def change(n_tags: int, scale: str) -> str:
-        scenario = Scenario(n_tags, STRENGTH, scale, DEFAULT_STEERING.step)
+    def change(n_tags: int, scale: str, among: str) -> str:
+        scenario = Scenario(n_tags, STRENGTH, scale, DEFAULT_STEERING.step, among)
         found = study.results.simulation(model.name, scenario)
         return _percent(found.improvement()) if found else ""
 
-    default = {n: change(n, DEFAULT_STEERING.scale) for n in (1, 2)}
-    words = {1: "on one tag", 2: "on two tags"}
-    parts = [f"{words[n]} {text}" for n, text in default.items() if text]
+    counts = {1: "one", 2: "two"}
+    parts, paper = [], ""
+    for among in AMONG:
+        # Of a model without discovered tags, all tags are declared.
+        kind = f"{among} " if among != "all" and model.discovered else ""
+        for n, count in counts.items():
+            if text := change(n, DEFAULT_STEERING.scale, among):
+                parts.append(f"on {count} {kind}tag{'s' if n > 1 else ''} {text}")
+        paper = paper or change(1, "paper", among)
     if not parts:
         return ""
-    paper = change(1, "paper")
     beside = f"; on the paper's scale one tag {paper}" if paper else ""
     return (
         f"Three presses of + change {study.labels[model.name]}'s {_TITLE}: "

@@ -17,10 +17,15 @@ from teaser.evaluate.report.tables.table import Table
 
 TITLES = {
     "accuracy": "Accuracy",
+    "advantage": "The recommended model against the others",
+    "parts": "Where scores come from",
+    "dial": "The dial between tags and viewed items",
     "feedback": "Simulated feedback",
     "steering": "Scales and steps",
     "beyond": "Beyond accuracy",
 }
+# The tables before the pictures.
+_FIRST = ("accuracy", "advantage", "parts", "feedback")
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -47,6 +52,7 @@ def render_page(studies: Sequence[ReportedStudy], pictures: Sequence[Sequence[Pi
             sections=sections,
             tables=comparison_tables(studies),
             titles=TITLES,
+            first=_FIRST,
             variables=variables(),
             paper=SOURCE if any(each.paper for each in studies) else "",
         )

@@ -10,7 +10,8 @@ from teaser.evaluate.report.pictures.study import draw_pictures
 from teaser.evaluate.report.tables.model_tables import comparison_tables, cost_table
 from teaser.evaluate.report.tables.reported import ReportedStudy, Source, read_studies
 from teaser.evaluate.report.tables.table import to_markdown
-from teaser.evaluate.study.results import DialResults, write_whole
+from teaser.evaluate.study.json_file import write_whole
+from teaser.evaluate.study.results import DialResults
 
 PAGE, TABLES, PICTURES = "index.html", "tables.md", "pictures"
 

@@ -1,4 +1,4 @@
-"""The dial between TEASER and EASE: accuracy against the share of scores that comes from tags."""
+"""The dial between tags and viewed items: accuracy against the share of scores from tags."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,61 +7,28 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from teaser.data.split import Fold
 from teaser.errors import ParameterError
-from teaser.evaluate.protocol import BATCH_MEMORY, batches, evaluate
+from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.data import describe
-from teaser.evaluate.study.plan import DialPlan, Study
-from teaser.evaluate.study.results import DIAL_SUFFIX, DialResults, DialSetting, circumstances
-from teaser.evaluate.study.run import Progress, StudyRun, output_name
-from teaser.model.base import Model
+from teaser.evaluate.study.grid_search import cells
+from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
+from teaser.evaluate.study.results import (
+    DIAL_SUFFIX,
+    DialResults,
+    DialSetting,
+    circumstances,
+    personal_share,
+    tag_share,
+)
+from teaser.evaluate.study.run import SHOWN, Progress, StudyRun, list_shares, output_name
 from teaser.model.shared_fit import SharedFits, make_model
-from teaser.model.tagged import TaggedModel
-from teaser.profile import Steering
 
-Array = NDArray[Any]
 Callback = Callable[[int, int, str], None]
+Setting = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
 
-SHOWN = 20
+COMPARED = ("EASE", "NeighbourEASE")
 WITHIN = 0.01
-
-
-def tag_share(
-    model: Model, fold: Fold, lists: Array, *, shown: int = SHOWN, memory: int = BATCH_MEMORY
-) -> float:
-    """Return which share of the scores of recommended items comes from tags.
-
-    A score is t + v, the part of the tags and that of the viewed items. The share is the mean of
-    |t| / (|t| + |v|) over the first items of all lists.
-
-    Parameters
-    ----------
-    lists
-        Positions of the recommended items (users x k), -1 after the end of a list.
-    shown
-        How many items of each list count.
-    """
-    if not isinstance(model, TaggedModel):
-        return 0.0
-    if not model.has_remainder:
-        return 1.0
-    total, count = 0.0, 0
-    for rows in batches(fold.n_users, fold.n_items, memory):
-        some = lists[rows, :shown]
-        listed = some >= 0
-        parts = []
-        for balance in (0.0, 1.0):
-            scores = model.score_batch(fold.history[rows], steering=Steering(balance=balance))
-            parts.append(np.abs(np.take_along_axis(scores, np.where(listed, some, 0), axis=1)))
-        tags, viewed = parts
-        whole = tags + viewed
-        share = np.divide(tags, whole, out=np.ones_like(tags), where=whole > 0)
-        total += float(share[listed].sum())
-        count += int(listed.sum())
-    return total / count if count else 1.0
 
 
 def measure_dial(
@@ -71,11 +38,12 @@ def measure_dial(
     *,
     metric: str = "ndcg@100",
     fixed: Mapping[str, Any] | None = None,
+    compared: Sequence[ModelPlan] = (),
     callback: Callback | None = None,
 ) -> list[DialSetting]:
-    """Fit and measure every setting of the dial: EASE, TEASER, and remainders between the two.
+    """Fit and measure every setting of the dial: tags alone, tags then neighbours, and others.
 
-    One inverse serves all penalties on the encoder, and EASE of the same ridge.
+    One encoder serves all remainders of the same penalties on weights and encoder.
 
     Parameters
     ----------
@@ -83,40 +51,60 @@ def measure_dial(
         The users to measure on: validation users, if a setting is to be chosen.
     fixed
         Further parameters of Teaser.
+    compared
+        Models without tags to compare with; every cell of their grids is measured.
     callback
         Gets the number of finished fits, that of all, and the next fit.
     """
     settings: list[DialSetting] = []
-    for kind, parameters in _settings(grid):
+    planned = [*_compared(compared), *_settings(grid, fixed or {})]
+    for name, kind, further, parameters in planned:
         if callback is not None:
-            text = ", ".join(f"{name}={value:g}" for name, value in parameters.items())
-            callback(len(settings), grid.size, f"{kind} {text}")
+            text = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
+            callback(len(settings), len(planned), f"{name} {text}")
         start = time.perf_counter()
-        if kind == "EASE":
-            model = fits.fit_ease(parameters["l2_weights"])
-        else:
-            model = fits.fit(make_model("Teaser", {**(fixed or {}), **parameters}))
+        model = fits.fit(make_model(kind, {**further, **parameters}))
         seconds = time.perf_counter() - start
         found = evaluate(model, fold, metrics=[metric, f"recall@{SHOWN}"])
         value = found.summary()[metric]
-        share = tag_share(model, fold, found.lists)
-        settings.append(DialSetting(kind, parameters, value.mean, value.error, share, seconds))
+        shares = list_shares(model, fold, found.lists)
+        settings.append(
+            DialSetting(
+                name,
+                parameters,
+                value.mean,
+                value.error,
+                tag_share(shares),
+                seconds,
+                personal_share(shares),
+                shares,
+            )
+        )
     return settings
 
 
 def choose_setting(settings: Sequence[DialSetting], *, within: float = WITHIN) -> DialSetting:
     """Return the setting with the largest tag share whose value is near the best of all.
 
-    Of equal shares the more accurate one is taken; EASE, which has no tags, never is.
+    Of equal shares the more accurate one is taken; one without tags never is.
     """
     _check_within(within)
     best = max(setting.value for setting in settings)
-    near = [s for s in settings if s.value >= (1 - within) * best and s.kind != "EASE"]
-    if not near:
-        near = sorted((s for s in settings if s.kind != "EASE"), key=lambda s: -s.value)[:1]
-    if not near:
+    tagged = [setting for setting in settings if setting.has_tags]
+    if not tagged:
         raise ParameterError("No setting has tags: fit a TEASER as well as EASE.")
-    return max(near, key=lambda s: (s.tag_share, s.value))
+    near = [setting for setting in tagged if setting.value >= (1 - within) * best]
+    return _most_tags(near or [max(tagged, key=lambda setting: setting.value)])
+
+
+def match_ease(settings: Sequence[DialSetting]) -> DialSetting | None:
+    """Return the setting with the largest tag share that is no worse than EASE at its best.
+
+    None if no setting is, or EASE was not measured.
+    """
+    ease = [setting.value for setting in settings if setting.kind == "EASE"]
+    near = [s for s in settings if ease and s.has_tags and s.value >= max(ease)]
+    return _most_tags(near) if near else None
 
 
 def dial_study(
@@ -134,8 +122,9 @@ def dial_study(
     Parameters
     ----------
     grid
-        The penalties, unless those of the study's [dial] are taken. Data, split and metric are
-        the study's; further parameters are those that it fixes for its first Teaser.
+        The penalties, unless those of the study's [dial] are taken. Data, split, metric, and
+        the models without tags to compare with (EASE, EASE on neighbours) are the study's;
+        further parameters are those that it fixes for the model that [dial] names.
     within
         How near to the best value the recommended setting must be.
     data, out, quick, progress
@@ -146,7 +135,7 @@ def dial_study(
     name = output_name(study, quick=quick)
     if quick:
         study, grid = study.smaller(), grid.thinned()
-    fixed = _fixed_parameters(study)
+    fixed, compared = _fixed_parameters(study), _first_of_kinds(study)
     make_model("Teaser", fixed)
     out.mkdir(parents=True, exist_ok=True)
     run = StudyRun.start(replace(study, models=()), data=data, progress=progress)
@@ -156,6 +145,7 @@ def dial_study(
         grid,
         metric=study.search.metric,
         fixed=fixed,
+        compared=compared,
         callback=lambda done, total, doing: run.progress("dial", done, total, doing),
     )
     run.progress("dial", len(settings), len(settings), "")
@@ -170,32 +160,50 @@ def dial_study(
         within=within,
         settings=tuple(settings),
         recommended=choose_setting(settings, within=within),
+        at_ease=match_ease(settings),
+        fixed=fixed,
         **circumstances(),
     )
     results.write(out / f"{name}{DIAL_SUFFIX}")
     return results
 
 
-def _settings(grid: DialPlan) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield kind and parameters of each fit; fits with the same ridge are neighbours."""
+def _settings(grid: DialPlan, fixed: Mapping[str, Any]) -> Iterator[Setting]:
+    """Yield name, kind, fixed and varied parameters of each fit with tags.
+
+    Those with the same encoder follow each other, and of these those with the same neighbours.
+    """
+    ways = list(product(grid.neighbours, grid.remainder_l2))
     for l1, l2 in product(grid.l2_weights, grid.l2_encoder):
-        yield "TEASER", {"l2_weights": l1, "l2_encoder": l2}
-    ridges: set[float] = set()
-    for l1, kappa in product(grid.l2_weights, grid.remainder_l2):
-        for l2 in grid.l2_encoder:
-            yield "remainder", {"l2_weights": l1, "l2_encoder": l2, "remainder.l2": kappa}
-        if l1 + kappa not in ridges:
-            ridges.add(l1 + kappa)
-            yield "EASE", {"l2_weights": l1 + kappa}
+        own = {"l2_weights": l1, "l2_encoder": l2}
+        yield "TEASER", "Teaser", fixed, own
+        for m, kappa in ways:
+            remainder = {"remainder.l2": kappa, "remainder.neighbours": m}
+            yield "remainder", "Teaser", fixed, {**own, **remainder}
+
+
+def _compared(plans: Sequence[ModelPlan]) -> Iterator[Setting]:
+    for plan in plans:
+        for cell in cells(plan.grid):
+            yield plan.kind, plan.kind, plan.parameters, cell
+
+
+def _first_of_kinds(study: Study) -> list[ModelPlan]:
+    """Return the first model of the study of each kind that the dial is compared with."""
+    found = {plan.kind: plan for plan in study.models[::-1] if plan.kind in COMPARED}
+    return [found[kind] for kind in COMPARED if kind in found]
 
 
 def _fixed_parameters(study: Study) -> dict[str, Any]:
-    """Return what the study fixes for its first Teaser, without the penalties of the dial."""
-    plan = study.first_teaser
-    varied = ("l2_weights", "l2_encoder", "remainder.l2")
-    given = {k: v for k, v in plan.parameters.items() if k not in varied} if plan else {}
-    # A remainder cannot be learned together with user features: both ends go without.
-    return {**given, "user_features": False}
+    """Return what the study fixes for the model of the dial, without what the dial varies."""
+    plan = study.dial_teaser
+    varied = ("l2_weights", "l2_encoder", "remainder")
+    given = plan.parameters if plan else {}
+    return {k: v for k, v in given.items() if k.split(".")[0] not in varied}
+
+
+def _most_tags(settings: Sequence[DialSetting]) -> DialSetting:
+    return max(settings, key=lambda setting: (setting.tag_share, setting.value))
 
 
 def _check_within(within: Any) -> None:

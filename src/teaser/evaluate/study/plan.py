@@ -3,16 +3,19 @@
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from teaser.errors import ParameterError, closest
 from teaser.evaluate.metrics import Metric
+from teaser.evaluate.simulation import AMONG
 from teaser.evaluate.study.typed import TypedError, from_plain
 from teaser.profile import SCALES
 
 SAMPLERS = ("grid", "random", "tpe")
+
+DIAL_LISTS = ("remainder_l2", "l2_weights", "l2_encoder", "neighbours")
 
 _DOTTED = ("parameters", "grid")
 
@@ -73,26 +76,40 @@ class ModelPlan:
 
 @dataclass(frozen=True)
 class SimulationPlan:
-    """Simulated feedback: all combinations of the lists, on all interactive models."""
+    """Simulated feedback: all combinations of the lists.
+
+    `models` names the models that get it, all interactive ones where it is empty. Presses `among`
+    discovered tags are left out for a model that has none.
+    """
 
     tags: tuple[int, ...] = (1, 2)
     strengths: tuple[int, ...] = (3,)
     scales: tuple[str, ...] = ("robust", "paper")
     steps: tuple[float, ...] = (0.2,)
+    among: tuple[str, ...] = ("all",)
+    models: tuple[str, ...] = ()
     draws: int = 3
     seed: int = 1
 
 
 @dataclass(frozen=True)
 class DialPlan:
-    """The penalties of the dial: on the remainder, the weights and the encoder."""
+    """The settings of the dial: tags first, then neighbours.
 
-    remainder_l2: tuple[float, ...] = (300.0, 1000.0, 3000.0, 10000.0)
+    Every combination of `l2_weights` and `l2_encoder` is measured with tags alone, and with a
+    remainder for all combinations of `neighbours` and `remainder_l2`. `model` names the Teaser
+    whose fixed parameters (weights, discovered tags) are taken; the last of the study when empty.
+    """
+
+    remainder_l2: tuple[float, ...] = (50.0, 200.0, 1000.0)
     l2_weights: tuple[float, ...] = (50.0, 200.0)
     l2_encoder: tuple[float, ...] = (300.0, 1000.0, 3000.0)
+    neighbours: tuple[int, ...] = (100,)
+    model: str = ""
 
     def __post_init__(self) -> None:
-        for name, values in asdict(self).items():
+        for name in DIAL_LISTS:
+            values = getattr(self, name)
             if not values:
                 raise ParameterError(f"The dial needs at least one {name} to try.")
             for value in values:
@@ -101,16 +118,20 @@ class DialPlan:
 
     @property
     def size(self) -> int:
-        """The number of fits: with a remainder, TEASER, and EASE of each sum of two penalties."""
-        ridges = {a + b for a in self.l2_weights for b in self.remainder_l2}
+        """The number of fits with tags: those alone, and those with a remainder."""
         cells = len(self.l2_weights) * len(self.l2_encoder)
-        return (len(self.remainder_l2) + 1) * cells + len(ridges)
+        return cells * (1 + len(self.neighbours) * len(self.remainder_l2))
 
     def thinned(self) -> "DialPlan":
         """Return fewer penalties, for a quick run: the extreme remainders, one of the others."""
         middle = len(self.l2_encoder) // 2
-        ends = self.remainder_l2[:: max(1, len(self.remainder_l2) - 1)]
-        return DialPlan(ends, self.l2_weights[-1:], self.l2_encoder[middle : middle + 1])
+        return replace(
+            self,
+            remainder_l2=self.remainder_l2[:: max(1, len(self.remainder_l2) - 1)],
+            l2_weights=self.l2_weights[-1:],
+            l2_encoder=self.l2_encoder[middle : middle + 1],
+            neighbours=self.neighbours[:1],
+        )
 
 
 @dataclass(frozen=True)
@@ -148,7 +169,7 @@ class Study:
     split: SplitPlan
     models: tuple[ModelPlan, ...]
     search: SearchPlan = SearchPlan()
-    simulate: SimulationPlan | None = None
+    simulate: tuple[SimulationPlan, ...] = ()
     dial: DialPlan = DialPlan()
     paper: str | None = None
     note: str = ""
@@ -175,6 +196,12 @@ class Study:
         return study
 
     @property
+    def dial_teaser(self) -> ModelPlan | None:
+        """The model whose fixed parameters the dial takes."""
+        named = [plan for plan in self.models if plan.name == self.dial.model]
+        return next(iter(named or [p for p in self.models[::-1] if p.kind == "Teaser"]), None)
+
+    @property
     def first_teaser(self) -> ModelPlan | None:
         """The first model of kind Teaser."""
         return next((plan for plan in self.models if plan.kind == "Teaser"), None)
@@ -184,9 +211,9 @@ class Study:
         sizes = {name: getattr(self.quick, name) for name in ("validation", "test", "training")}
         split = replace(self.split, **{k: v for k, v in sizes.items() if v is not None})
         models = tuple(replace(m, grid=_thinned(m.grid, self.quick.cells)) for m in self.models)
-        simulation = self.simulate and replace(self.simulate, draws=self.quick.draws)
+        simulations = tuple(replace(plan, draws=self.quick.draws) for plan in self.simulate)
         return replace(
-            self, split=split, models=models, simulate=simulation, tag_cuts=(), solvers=("cg",)
+            self, split=split, models=models, simulate=simulations, tag_cuts=(), solvers=("cg",)
         )
 
 
@@ -202,7 +229,10 @@ def _completed(given: dict[str, Any], path: Path) -> dict[str, Any]:
         {"name": key, **model, **{k: _dotted(model[k]) for k in _DOTTED if k in model}}
         for key, model in models.items()
     ]
-    return {"name": name, "title": name, **given, "models": listed, "folder": str(path.parent)}
+    # One table [simulate], or several [[simulate]].
+    plans = given.get("simulate", [])
+    implied = {"simulate": [plans] if isinstance(plans, dict) else plans, "models": listed}
+    return {"name": name, "title": name, **given, **implied, "folder": str(path.parent)}
 
 
 def _dotted(given: Any) -> Any:
@@ -219,8 +249,16 @@ def _dotted(given: Any) -> Any:
 def _check(study: Study) -> None:
     Metric.parse(study.search.metric)
     _check_known("[search] sampler", study.search.sampler, SAMPLERS)
-    for scale in study.simulate.scales if study.simulate else ():
-        _check_known("[simulate] scales", scale, SCALES)
+    names = tuple(model.name for model in study.models)
+    for simulation in study.simulate:
+        for scale in simulation.scales:
+            _check_known("[simulate] scales", scale, SCALES)
+        for kind in simulation.among:
+            _check_known("[simulate] among", kind, AMONG)
+        for name in simulation.models:
+            _check_known("[simulate] models", name, names)
+    if study.dial.model:
+        _check_known("[dial] model", study.dial.model, names)
     for place, plan in enumerate(study.models):
         where, above = f"[models.{plan.name}]", [m.name for m in study.models[:place]]
         for part in plan.parts:

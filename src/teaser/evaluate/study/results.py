@@ -5,23 +5,24 @@ import math
 import platform
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from teaser._version import __version__
 from teaser.errors import DataError
 from teaser.evaluate.metrics import Difference, Summary
+from teaser.evaluate.simulation import AMONG
+from teaser.evaluate.study.json_file import to_json, write_whole
 from teaser.evaluate.study.plan import SearchPlan, SplitPlan
 from teaser.evaluate.study.typed import TypedError, from_plain
 from teaser.profile import DEFAULT_STEERING
 
 TARGET = "ndcg@100"
 DIAL_SUFFIX = ".dial.json"
+RECOMMENDED = "recommended"
 
 _PACKAGES = ("numpy", "scipy", "polars", "optuna", "implicit")
 _AGAIN = "Run it again with this version: teaser evaluate (or teaser tune) STUDY.toml."
@@ -80,6 +81,12 @@ class ModelResult:
         Whether users can press tags.
     parts
         The models that a product is made of.
+    shares
+        The mean share of each part in the scores of the first 20 of each list: general appeal,
+        declared tags, discovered tags, popularity, viewed items. Of a product, in the part with
+        tags. Empty without tags.
+    discovered
+        The number of discovered tags.
     popularity_curve
         The share of recommendations that goes to the most popular 0, 1/40, ... 40/40 of items.
     """
@@ -93,7 +100,14 @@ class ModelResult:
     metrics: Mapping[str, Summary]
     parts: tuple[str, ...] = ()
     scoring_seconds: float = 0.0
+    shares: Mapping[str, float] = field(default_factory=dict)
+    discovered: int = 0
     popularity_curve: tuple[float, ...] = ()
+
+    @property
+    def tag_share(self) -> float | None:
+        """The share of scores that comes from tags, declared or discovered; None if unknown."""
+        return tag_share(self.shares) if self.shares else None
 
     def value(self, metric: str) -> Summary | None:
         """Return what the model reached; None where that was not measured."""
@@ -111,12 +125,13 @@ class Comparison(Difference):
 
 @dataclass(frozen=True)
 class Scenario:
-    """Simulated feedback: how many tags are pressed, how often, on which scale and step."""
+    """Simulated feedback: how many tags of which kind are pressed, how often, how they count."""
 
     n_tags: int
     strength: int
     scale: str
     step: float
+    among: str = "all"
 
     @property
     def is_default(self) -> bool:
@@ -139,11 +154,12 @@ class SimulationResult:
     fewer_tags: int
     metrics: Mapping[str, Summary]
     gain: Mapping[str, Difference]
+    among: str = "all"
 
     @property
     def scenario(self) -> Scenario:
         """Which feedback was simulated."""
-        return Scenario(self.n_tags, self.strength, self.scale, self.step)
+        return Scenario(self.n_tags, self.strength, self.scale, self.step, self.among)
 
     def gain_in(self, metric: str) -> Difference | None:
         """Return the gain by one metric, if it was measured."""
@@ -183,11 +199,17 @@ class DialSetting:
     Attributes
     ----------
     kind
-        `"EASE"`, `"TEASER"`, or `"remainder"` for what lies between the two.
+        `"TEASER"` for tags alone, `"remainder"` for tags and then neighbours, and to compare
+        with `"EASE"` and `"NeighbourEASE"`.
     value, error
         The metric's mean over the validation users, and its standard error.
     tag_share
-        The share of the first recommendations' scores that comes from tags.
+        The share of the first recommendations' scores that comes from tags, declared or
+        discovered.
+    personal_share
+        The share of tags in what is personal: tags / (tags + viewed items).
+    shares
+        The share of every part; see `ModelResult`.
     """
 
     kind: str
@@ -196,6 +218,13 @@ class DialSetting:
     error: float
     tag_share: float
     seconds: float
+    personal_share: float | None = None
+    shares: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether tags are reasons of this setting."""
+        return self.kind in ("TEASER", "remainder")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +264,7 @@ class Results:
 
     def write(self, path: Path) -> None:
         """Write a JSON file."""
-        write_whole(path, _json(_plain(asdict(self))) + "\n")
+        write_whole(path, to_json(asdict(self)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,6 +292,11 @@ class StudyResults(Results):
         """Return the first model of a kind, in the order of the study."""
         return next((model for model in self.models if model.kind == kind), None)
 
+    @property
+    def recommended(self) -> ModelResult | None:
+        """The model that the study recommends: the one whose name ends so."""
+        return next((model for model in self.models if model.name.endswith(RECOMMENDED)), None)
+
     def gap(self, a: str, b: str, metric: str) -> Difference | None:
         """Return how much better model b is than model a, with its interval."""
         for found in self.comparisons:
@@ -281,12 +315,13 @@ class StudyResults(Results):
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
-        """All simulated feedback: + before -, few presses first, the default scale first."""
+        """All simulated feedback by kind of tag: + before -, few presses first."""
         default = DEFAULT_STEERING
         return tuple(
             sorted(
                 {simulation.scenario for simulation in self.simulations},
                 key=lambda s: (
+                    AMONG.index(s.among) if s.among in AMONG else len(AMONG),
                     s.strength < 0,
                     abs(s.strength),
                     s.n_tags,
@@ -310,6 +345,12 @@ class DialResults(Results):
         How many items of each list count for the tag share.
     within
         How near to the best value the recommended setting must be.
+    recommended
+        The setting with most from tags within that of the best.
+    at_ease
+        The setting with most from tags that is at least as accurate as EASE, if there is one.
+    fixed
+        Further parameters of all settings with tags.
     """
 
     metric: str
@@ -318,6 +359,13 @@ class DialResults(Results):
     within: float
     settings: tuple[DialSetting, ...]
     recommended: DialSetting
+    at_ease: DialSetting | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ease(self) -> float | None:
+        """The accuracy of EASE with its best ridge, if it was measured."""
+        return max((s.value for s in self.settings if s.kind == "EASE"), default=None)
 
     def __post_init__(self) -> None:
         if not self.settings:
@@ -344,6 +392,17 @@ def measured(metrics: Mapping[str, Summary], metric: str) -> Summary | None:
     return None if found is None or math.isnan(found.mean) else found
 
 
+def tag_share(shares: Mapping[str, float]) -> float:
+    """Return the share of scores from tags: declared and discovered, never general appeal."""
+    return shares.get("declared", 0.0) + shares.get("discovered", 0.0)
+
+
+def personal_share(shares: Mapping[str, float]) -> float:
+    """Return the share of tags in what is personal: tags / (tags + viewed items)."""
+    tags, viewed = tag_share(shares), shares.get("viewed", 0.0)
+    return tags / (tags + viewed) if tags + viewed > 0 else 0.0
+
+
 def circumstances() -> dict[str, Any]:
     """Return what figures depend on beside the data: versions, commit and machine."""
     found = {"teaser": __version__, "python": platform.python_version()}
@@ -357,38 +416,3 @@ def circumstances() -> dict[str, Any]:
         capture_output=True, text=True, check=False, cwd=Path(__file__).parent,
     ).stdout.strip()  # fmt: skip
     return {"versions": found, "commit": commit, "machine": platform.machine()}
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it: finite numbers of six digits, none of NumPy's types."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return float(f"{value:.6g}") if math.isfinite(value) else None
-    return value
-
-
-def _json(value: Any, indent: str = "") -> str:
-    """Return JSON with a line for each innermost list or table."""
-    is_table = isinstance(value, dict)
-    inner: Sequence[Any] = list(value.values()) if is_table else value
-    if not isinstance(value, dict | list) or not any(isinstance(v, dict | list) for v in inner):
-        return json.dumps(value)
-    names = [f"{json.dumps(name)}: " for name in value] if is_table else [""] * len(value)
-    lines = [
-        f"{indent} {name}{_json(each, indent + ' ')}"
-        for name, each in zip(names, inner, strict=True)
-    ]
-    opening, closing = "{}" if is_table else "[]"
-    return "\n".join([opening, ",\n".join(lines), indent + closing])

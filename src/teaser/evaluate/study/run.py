@@ -12,11 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.split import Split, split
+from teaser.data.split import Fold, Split, split
 from teaser.evaluate.protocol import ALL_METRICS, Evaluation, compare, evaluate
-from teaser.evaluate.simulation import simulate
+from teaser.evaluate.simulation import has_tags, simulate
 from teaser.evaluate.study.data import describe, first_users, read_data, with_common_tags
 from teaser.evaluate.study.grid_search import GridSearch, search_grid
+from teaser.evaluate.study.groups import GROUPS_SUFFIX, write_groups
 from teaser.evaluate.study.meter import Meter
 from teaser.evaluate.study.plan import ModelPlan, SimulationPlan, Study
 from teaser.evaluate.study.results import (
@@ -38,6 +39,9 @@ from teaser.model.teaser import Teaser
 from teaser.profile import Steering
 
 Progress = Callable[[str, int, int, str], None]
+
+# How many items of each list count for the shares of the parts of scores.
+SHOWN = 20
 
 _CURVE_PARTS = 40
 
@@ -138,39 +142,50 @@ class StudyRun:
                 name=plan.name,
             )
         self.evaluations[plan.name] = evaluation
+        is_tagged = isinstance(model, TaggedModel)
+        if not is_tagged and all(plan.name not in each.parts for each in self.study.models):
+            del self.models[plan.name]  # an items x items array may be large
         return ModelResult(
             name=plan.name,
             kind=plan.kind,
-            interactive=isinstance(model, TaggedModel),
+            interactive=is_tagged,
             parts=plan.parts,
             parameters=found.best,
             trials=found.trials,
             fit=cost,
             scoring_seconds=meter.seconds,
             metrics=evaluation.summary(),
+            shares=list_shares(model, self.split.test, evaluation.lists),
+            discovered=len(groups) if (groups := getattr(model, "groups_", None)) else 0,
             popularity_curve=popularity_curve(evaluation.lists[:, :20], self.split.training),
         )
 
     def simulate(self, plan: SimulationPlan) -> tuple[SimulationResult, ...]:
-        """Simulate feedback on every interactive model that is fitted."""
-        models = {n: m for n, m in self.models.items() if isinstance(m, TaggedModel)}
-        runs = list(product(models, plan.scales, plan.steps, plan.strengths, plan.tags))
+        """Simulate feedback on the fitted interactive models that a plan is for."""
+        models = {
+            name: model
+            for name, model in self.models.items()
+            if isinstance(model, TaggedModel) and name in (plan.models or self.models)
+        }
+        choices = product(models, plan.among, plan.scales, plan.steps, plan.strengths, plan.tags)
+        runs = [run for run in choices if has_tags(models[run[0]], run[1])]
         without_feedback: dict[tuple[str, str], Evaluation] = {}
         results = []
-        for done, (name, scale, step, strength, n_tags) in enumerate(runs):
-            self.progress("simulated feedback", done, len(runs), f"{name}, {scale}")
+        for done, (name, among, scale, step, strength, n_tags) in enumerate(runs):
+            self.progress("simulated feedback", done, len(runs), f"{name}, {among}, {scale}")
             given: dict[str, Any] = {"name": name, "steering": Steering(scale=scale, step=step)}
             model, fold = models[name], self.split.test
             if (name, scale) not in without_feedback:
                 without_feedback[name, scale] = evaluate(model, fold, **given)
             pressed: dict[str, Any] = {"strength": strength, "n_tags": n_tags, "draws": plan.draws}
-            found = simulate(model, fold, rng=plan.seed, **pressed, **given)
+            found = simulate(model, fold, rng=plan.seed, among=among, **pressed, **given)
             results.append(
                 SimulationResult(
                     model=name,
                     scale=scale,
                     step=step,
                     **pressed,
+                    among=among,
                     seed=plan.seed,
                     without_tags=found.without_tags,
                     fewer_tags=found.fewer_tags,
@@ -226,8 +241,8 @@ def run_study(
     data
         The folder that holds the folders of public data sets.
     out
-        Gets NAME.json, the values of every test user as NAME.users.parquet, and NAME.sqlite
-        with the trials of the grid searches.
+        Gets NAME.json, the values of every test user as NAME.users.parquet, some discovered
+        groups as NAME.groups.parquet, and NAME.sqlite with the trials of the grid searches.
     quick
         The small version of the study, under NAME-quick.
     progress
@@ -239,7 +254,7 @@ def run_study(
         run = StudyRun.start(study, data=data, storage=out / f"{name}.sqlite", progress=progress)
         models = tuple(run.test(plan) for plan in study.models)
         run.fits.clear()
-        simulations = run.simulate(study.simulate) if study.simulate else ()
+        simulations = tuple(found for plan in study.simulate for found in run.simulate(plan))
         by_tags = run.cut_tags()
         convergence = run.measure_convergence()
     results = StudyResults(
@@ -268,6 +283,7 @@ def run_study(
     )
     results.write(out / f"{name}.json")
     values_frame(run.evaluations.values()).write_parquet(out / f"{name}.users.parquet")
+    write_groups(run.models, out / f"{name}{GROUPS_SUFFIX}", seed=study.split.seed)
     return results
 
 
@@ -287,12 +303,25 @@ def simulate_study(
     name, study = output_name(study, quick=quick), study.smaller() if quick else study
     out.mkdir(parents=True, exist_ok=True)
     run = StudyRun.start(study, data=data, storage=out / f"{name}.sqlite", progress=progress)
-    parts = {part for model in study.models for part in model.parts}
+    chosen = [model for model in study.models if model.name in plan.models or not plan.models]
+    parts = {part for model in chosen for part in model.parts}
     for model in study.models:
-        if model.name in parts or issubclass(KINDS[model.kind], TaggedModel):
+        is_wanted = model in chosen and issubclass(KINDS[model.kind], TaggedModel)
+        if is_wanted or model.name in parts:
             run.search(model)
             run.fit(model)
     return run.simulate(plan)
+
+
+def list_shares(model: Model, fold: Fold, lists: NDArray[Any]) -> dict[str, float]:
+    """Return the mean share of each part in the scores of the first items of all lists.
+
+    Empty for a model without tags. See `TaggedModel.list_shares`.
+    """
+    if not isinstance(model, TaggedModel):
+        return {}
+    about = fold.user_features if model.user_tags_ else None
+    return model.list_shares(fold.history, lists, about=about, shown=SHOWN)
 
 
 def output_name(study: Study, *, quick: bool) -> str:

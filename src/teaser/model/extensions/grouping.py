@@ -17,6 +17,8 @@ from teaser.model.gram.operator import Gram, leading_eigenpairs
 Array = NDArray[Any]
 
 _ROUNDS = 20
+# The eigenvalues of N lie close together: twice the products of a preconditioner.
+_PRODUCTS = 8
 _ROUNDING = 1e-6
 # The starting items of k-means are drawn in this many parts, each far from those before.
 _DRAWS = 64
@@ -31,8 +33,7 @@ class NormalGram:
         self.gram, self.n_items, self.dtype = gram, gram.n_items, gram.dtype
         self._g = gram.diagonal()
         # 1 where g is 0: such rows of G are zero anyway.
-        safe = np.where(self._g > 0, self._g, self._g.dtype.type(1))
-        self._scale = (1 / np.sqrt(safe))[:, None].astype(self.dtype)
+        self._scale = (1 / np.sqrt(self._g + (self._g <= 0)))[:, None].astype(self.dtype)
 
     def apply(self, matrix: Matrix) -> Array:
         """Return N times a dense matrix."""
@@ -47,7 +48,7 @@ class NormalGram:
 
 def embed_items(gram: Gram, factors: int, rng: np.random.Generator) -> Array:
     """Return the items as rows of length 1 (items x factors), zero where N has nothing of them."""
-    U, mu = leading_eigenpairs(NormalGram(gram), factors, rng)
+    U, mu = leading_eigenpairs(NormalGram(gram), factors, rng, rounds=_PRODUCTS)
     rows = to_host(U * np.sqrt(mu).astype(U.dtype))
     # diag(N) is 1, so a length is at most 1, and this is rounding.
     rows[np.linalg.norm(rows, axis=1) < _ROUNDING] = 0

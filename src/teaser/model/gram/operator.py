@@ -329,14 +329,22 @@ def sorted_rows(rows: Matrix, dtype: np.dtype[Any]) -> Matrix:
     return rows
 
 
-def leading_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return about `rank` leading eigenvectors and eigenvalues of G by subspace iteration."""
+def leading_eigenpairs(
+    gram: Gram, rank: int, rng: np.random.Generator, *, rounds: int = 4
+) -> tuple[Array, Array]:
+    """Return about `rank` leading eigenvectors and eigenvalues of G by subspace iteration.
+
+    Parameters
+    ----------
+    rounds
+        Products with G before the last: more of them separate eigenvalues that lie closer.
+    """
     rank = min(rank, gram.n_items)
     # The last columns converge slowest: ten are computed beyond those that are kept.
     width = min(rank + 10, gram.n_items)
     start = rng.standard_normal((gram.n_items, width)).astype(gram.dtype)
     Q = np.asarray(start, like=gram.diagonal())
-    for _ in range(4):
+    for _ in range(rounds):
         Q = np.linalg.qr(gram.apply(Q))[0]
     small = Q.T @ gram.apply(Q)
     # Rayleigh-Ritz: Q'G Q is symmetric but for rounding; eigh sorts upwards, largest last.

@@ -9,7 +9,7 @@ from teaser.evaluate.report.pictures import drawing
 from teaser.evaluate.report.tables.number import format_value
 from teaser.evaluate.report.tables.paper import METRICS
 from teaser.evaluate.report.tables.reported import ReportedStudy
-from teaser.evaluate.study.results import TARGET, measured
+from teaser.evaluate.study.results import TARGET, ModelResult, measured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def draw_accuracy(study: ReportedStudy) -> drawing.Picture:
 
 def draw_tail(study: ReportedStudy) -> drawing.Picture | None:
     """Draw which share of recommendations goes to the most popular items."""
-    models = [m for m in study.models if m.popularity_curve]
+    models = [m for m in study.models if m.popularity_curve and _has_own_line(study, m)]
     if not models:
         return None
     figure = drawing.new_figure(3.9)
@@ -62,8 +62,9 @@ def draw_tail(study: ReportedStudy) -> drawing.Picture | None:
         colour, dash = drawing.line_style(model.kind)
         label = study.labels[model.name]
         lines += axes.plot(
-            _shares(curve), [100 * y for y in curve], color=colour, linestyle=dash, label=label
-        )
+            _shares(curve), [100 * y for y in curve], color=colour, linestyle=dash, label=label,
+            linewidth=3.2 if model is study.results.recommended else None,
+        )  # fmt: skip
     end = max(_filled(m.popularity_curve) for m in models)
     lines += axes.plot(
         [0, end], [0, end], color=drawing.SOFT, linewidth=0.9, label="all items equally"
@@ -124,6 +125,12 @@ def draw_by_tags(study: ReportedStudy) -> drawing.Picture | None:
         "carry, at the parameters chosen for all tags; 95 % intervals.",
         alt=f"{METRIC_TITLES[TARGET]} of {label}: {values}.",
     )
+
+
+def _has_own_line(study: ReportedStudy, model: ModelResult) -> bool:
+    """Whether a model is the first of its kind or the one recommended; others look alike."""
+    shown = (study.results.of_kind(model.kind), study.results.recommended)
+    return any(model is each for each in shown)
 
 
 def _half_interval(found: Summary) -> float:

@@ -9,6 +9,8 @@ from teaser.evaluate.report.tables.number import format_presses, format_signed
 from teaser.evaluate.report.tables.reported import ReportedStudy, one_step
 from teaser.evaluate.study.results import TARGET, ModelResult, Scenario
 
+Press = tuple[int, int, str]
+
 _TITLE = METRIC_TITLES[TARGET]
 
 
@@ -18,26 +20,30 @@ def draw_gain(study: ReportedStudy) -> drawing.Picture | None:
     if not gains:
         return None
     scales = list(dict.fromkeys(scenario.scale for _, scenario, _ in gains))
-    presses = list(dict.fromkeys((s.n_tags, s.strength) for _, s, _ in gains))[::-1]
+    presses = list(dict.fromkeys(_press(s) for _, s, _ in gains))[::-1]
     names = [m.name for m in study.models if any(m is model for model, _, _ in gains)][::-1]
-    # A row for each model, and an empty one after each group of models.
-    places = {
-        (press, name): (len(names) + 1) * group + row
-        for group, press in enumerate(presses)
-        for row, name in enumerate(names)
-    }
+    # A row for each model that was pressed so, and an empty one after each group of models.
+    pressed = {(_press(s), model.name) for model, s, _ in gains}
+    places: dict[tuple[Press, str], int] = {}
+    tops: dict[Press, int] = {}
+    height = 0
+    for press in presses:
+        for name in (name for name in names if (press, name) in pressed):
+            places[press, name] = tops[press] = height
+            height += 1
+        height += 1
     figure = drawing.new_figure(1.2 + 0.25 * len(places) + 0.2 * len(presses))
     axes = figure.subplots()
     for model, scenario, gain in gains:
         order = scales.index(scenario.scale)
-        height = places[(scenario.n_tags, scenario.strength), model.name] - 0.22 * order
+        place = places[_press(scenario), model.name] - 0.22 * order
         error = gain.mean - gain.low, gain.high - gain.mean
         drawing.error_dot(
-            axes, gain.mean, height, error, drawing.line_style(model.kind)[0], full=order == 0
+            axes, gain.mean, place, error, drawing.line_style(model.kind)[0], full=order == 0
         )
     for press in presses:
         axes.annotate(
-            format_presses(*press), (0, places[press, names[-1]] + 0.62),
+            format_presses(*press), (0, tops[press] + 0.62),
             xycoords=("axes fraction", "data"), xytext=(-4, 0), textcoords="offset points",
             ha="right", va="center", color=drawing.SOFT,
         )  # fmt: skip
@@ -60,6 +66,10 @@ def draw_gain(study: ReportedStudy) -> drawing.Picture | None:
     )
 
 
+def _press(scenario: Scenario) -> Press:
+    return scenario.n_tags, scenario.strength, scenario.among
+
+
 def _gains(study: ReportedStudy) -> list[tuple[ModelResult, Scenario, Difference]]:
     found = [
         (model, scenario, study.results.simulation(model.name, scenario))
@@ -78,7 +88,7 @@ def _description(
 ) -> str:
     lines: dict[str, list[str]] = {}
     for model, scenario, gain in gains:
-        presses = format_presses(scenario.n_tags, scenario.strength)
+        presses = format_presses(*_press(scenario))
         text = f"{format_signed(gain.mean, 3)} on the {scenario.scale} scale"
         lines.setdefault(f"{study.labels[model.name]}, {presses}", []).append(text)
     return " ".join(f"{head}: {', '.join(texts)}." for head, texts in lines.items())

@@ -30,6 +30,7 @@ from teaser.evaluate.report.tables.table import (
     mark_of,
     value_cell,
 )
+from teaser.evaluate.simulation import AMONG
 from teaser.evaluate.study.results import ModelResult, Scenario, SimulationResult, measured
 from teaser.profile import DEFAULT_STEERING
 
@@ -69,11 +70,12 @@ def steering_table(studies: Sequence[ReportedStudy]) -> Table | None:
         return None
     rows: list[Row] = []
     for study in studies:
-        presses = dict.fromkeys((s.n_tags, s.strength) for s in study.results.scenarios)
-        for n_tags, strength in presses:
-            rows.append(Row(f"{study.title}, {format_presses(n_tags, strength)}", is_group=True))
-            scenarios = [Scenario(n_tags, strength, *steering) for steering in steerings]
-            rows += _steering_rows(study, scenarios)
+        ways = ((s.n_tags, s.strength, s.among) for s in study.results.scenarios)
+        for n_tags, strength, among in dict.fromkeys(ways):
+            scenarios = [Scenario(n_tags, strength, *each, among) for each in steerings]
+            if found_rows := _steering_rows(study, scenarios):
+                head = f"{study.title}, {format_presses(n_tags, strength, among)}"
+                rows += [Row(head, is_group=True), *found_rows]
     return Table(
         name="steering",
         caption="Relative change of nDCG@100 in percent by scale and step of a press, with 95 % "
@@ -91,7 +93,8 @@ def _block_of_rows(title: str, studies: Sequence[ReportedStudy], cells: Cells) -
         for study in studies:
             model = study.labelled(label)
             row += _EMPTY if model is None else cells(study, model)
-        rows.append(Row(label, tuple(row)))
+        if any(cell != _EMPTY[0] for cell in row):
+            rows.append(Row(label, tuple(row)))
     return [Row(title, is_group=True), *map(_without_bold_changes, mark_best_rows(rows))]
 
 
@@ -103,6 +106,8 @@ def _without_bold_changes(row: Row) -> Row:
 
 
 def _static_cells(study: ReportedStudy, model: ModelResult) -> tuple[Cell, ...]:
+    if all(simulated.model != model.name for simulated in study.results.simulations):
+        return _EMPTY
     values = (
         replace(value_cell(model.value(m)), beside=study.paper_value(model, m)) for m in METRICS
     )
@@ -110,7 +115,9 @@ def _static_cells(study: ReportedStudy, model: ModelResult) -> tuple[Cell, ...]:
 
 
 def _simulated_cells(scenario: Scenario) -> Cells:
-    in_paper = scenario.strength == STRENGTH and scenario.scale == SCALE
+    # The paper's tags are all declared.
+    is_declared = scenario.among != "discovered"
+    in_paper = scenario.strength == STRENGTH and scenario.scale == SCALE and is_declared
 
     def cells(study: ReportedStudy, model: ModelResult) -> tuple[Cell, ...]:
         found = study.results.simulation(model.name, scenario)
@@ -138,21 +145,21 @@ def _change_cell(simulated: SimulationResult | None) -> Cell:
 
 def _paper_order(scenario: Scenario) -> tuple[Any, ...]:
     s = scenario
-    return s.strength < 0, s.scale == SCALE, abs(s.strength), s.n_tags, s.scale
+    return AMONG.index(s.among), s.strength < 0, s.scale == SCALE, abs(s.strength), s.n_tags
 
 
 def _heading(scenario: Scenario) -> str:
     scales = {"paper": ", on the paper's scale", DEFAULT_STEERING.scale: ""}
     scale = scales.get(scenario.scale, f", scale {scenario.scale}")
     step = "" if scenario.step == DEFAULT_STEERING.step else f", step {scenario.step:g}"
-    return format_presses(scenario.n_tags, scenario.strength) + scale + step
+    return format_presses(scenario.n_tags, scenario.strength, scenario.among) + scale + step
 
 
 def _steering_rows(study: ReportedStudy, scenarios: Sequence[Scenario]) -> list[Row]:
     rows = []
     for model in study.models:
         found = [study.results.simulation(model.name, scenario) for scenario in scenarios]
-        if any(found):
+        if sum(each is not None for each in found) > 1:
             cells = mark_best([_change_cell(each) for each in found])
             rows.append(Row(study.labels[model.name], cells))
     return rows
@@ -165,7 +172,7 @@ def _feedback_notes(studies: Sequence[ReportedStudy]) -> list[str]:
     ]
     for study in studies:
         without = {
-            format_presses(s.n_tags, s.strength): s.without_tags
+            format_presses(s.n_tags, s.strength, s.among): s.without_tags
             for s in study.results.simulations
             if s.without_tags
         }

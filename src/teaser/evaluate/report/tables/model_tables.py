@@ -1,14 +1,16 @@
-"""The tables of models: accuracy, properties of their lists, parameters and cost."""
+"""The tables of models: accuracy, parts of scores, properties of lists, parameters and cost."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from teaser.evaluate.metrics import METRIC_TITLES
+from teaser.evaluate.report.tables.dial_table import dial_table
 from teaser.evaluate.report.tables.feedback_tables import feedback_table, steering_table
 from teaser.evaluate.report.tables.number import (
     format_memory,
     format_parameter,
     format_seconds,
+    format_signed,
 )
 from teaser.evaluate.report.tables.paper import METRICS
 from teaser.evaluate.report.tables.reported import ReportedStudy, model_labels, paper_notes
@@ -24,7 +26,8 @@ from teaser.evaluate.report.tables.table import (
     mark_of,
     value_cell,
 )
-from teaser.evaluate.study.results import DataSummary, ModelResult
+from teaser.evaluate.study.results import TARGET, DataSummary, ModelResult
+from teaser.explain import PARTS
 
 REFERENCE = "EASE"
 
@@ -41,6 +44,56 @@ def accuracy_table(studies: Sequence[ReportedStudy]) -> Table:
         blocks=tuple(Block(study.title, titles) for study in studies),
         rows=(*mark_best_rows(rows), *_properties(studies)),
         notes=(*_reference_notes(studies), *paper_notes(studies, reasons=True)),
+    )
+
+
+def advantage_table(studies: Sequence[ReportedStudy]) -> Table | None:
+    """Return how much better the recommended model is than every other; None without one."""
+    studies = [study for study in studies if study.results.recommended]
+    labels = [label for each in (False, True) for label in model_labels(studies, interactive=each)]
+    rows = [
+        Row(label, tuple(c for study in studies for c in _advantage_cells(study, label)))
+        for label in labels
+        if any((model := study.labelled(label)) and not _is_recommended(study, model)
+               for study in studies)
+    ]  # fmt: skip
+    if not rows:
+        return None
+    title = METRIC_TITLES[TARGET]
+    return Table(
+        name="advantage",
+        caption=f"How much more {title} the recommended model reaches than each other model, in "
+        "percent of the other's, with the 95 % interval of the paired bootstrap over the same "
+        "users.",
+        first="models",
+        blocks=tuple(Block(study.title, (title, "recommended, %")) for study in studies),
+        rows=tuple(rows),
+        notes=(
+            f"{BETTER} the recommended model is clearly better, {WORSE} clearly worse: the "
+            "interval leaves out zero. Not corrected for the number of comparisons.",
+        ),
+    )
+
+
+def parts_table(studies: Sequence[ReportedStudy]) -> Table | None:
+    """Return the share of each part of the scores; None where no study has measured them."""
+    studies = [study for study in studies if any(model.shares for model in study.models)]
+    rows = []
+    for label in model_labels(studies, interactive=True):
+        found = [study.labelled(label) for study in studies]
+        if any(model is not None and model.shares for model in found):
+            rows.append(Row(label, tuple(cell for model in found for cell in _share_cells(model))))
+    if not rows:
+        return None
+    return Table(
+        name="parts",
+        caption="Where the scores of the first 20 recommendations come from, in percent: general "
+        "appeal, which is the same for everybody; declared and discovered tags; popularity's own "
+        "column; viewed items. From tags: declared and discovered together.",
+        first="models",
+        blocks=tuple(Block(study.title, (*PARTS, "from tags")) for study in studies),
+        rows=tuple(rows),
+        notes=_product_notes(studies),
     )
 
 
@@ -98,8 +151,16 @@ def cost_table(study: ReportedStudy) -> Table:
 
 def comparison_tables(studies: Sequence[ReportedStudy]) -> list[Table]:
     """Return all tables that compare models and have something to show."""
-    made = (accuracy_table(studies), feedback_table(studies), steering_table(studies))
-    return [table for table in (*made, beyond_table(studies)) if table is not None and table.width]
+    made = (
+        accuracy_table(studies),
+        advantage_table(studies),
+        parts_table(studies),
+        dial_table(studies),
+        feedback_table(studies),
+        steering_table(studies),
+        beyond_table(studies),
+    )
+    return [table for table in made if table is not None and table.width]
 
 
 def _model_rows(studies: Sequence[ReportedStudy]) -> list[Row]:
@@ -124,6 +185,36 @@ def _model_cell(study: ReportedStudy, label: str, metric: str) -> Cell:
         mark=mark_of(gap),
         beside=study.paper_value(model, metric),
     )
+
+
+def _is_recommended(study: ReportedStudy, model: ModelResult) -> bool:
+    best = study.results.recommended
+    return best is not None and best.name == model.name
+
+
+def _advantage_cells(study: ReportedStudy, label: str) -> tuple[Cell, Cell]:
+    model, best = study.labelled(label), study.results.recommended
+    reached = None if model is None else model.value(TARGET)
+    if model is None or best is None or reached is None:
+        return Cell(NONE), Cell(NONE)
+    gap = study.results.gap(model.name, best.name, TARGET)
+    if gap is None or reached.mean <= 0:
+        return value_cell(reached), Cell(NONE)
+    more = gap.times(100 / reached.mean)
+    interval = f"[{format_signed(more.low)}, {format_signed(more.high)}]"
+    return value_cell(reached), Cell(format_signed(more.mean), interval, mark_of(more))
+
+
+def _share_cells(model: ModelResult | None) -> list[Cell]:
+    if model is None or not model.shares:
+        return [Cell(NONE)] * (len(PARTS) + 1)
+    shares = (*(model.shares.get(part, 0.0) for part in PARTS), model.tag_share or 0.0)
+    return [Cell(f"{100 * share:.0f}") for share in shares]
+
+
+def _product_notes(studies: Sequence[ReportedStudy]) -> tuple[str, ...]:
+    names = dict.fromkeys(s.labels[m.name] for s in studies for m in s.models if m.parts)
+    return tuple(f"{name}: of the part with tags." for name in names)
 
 
 def _properties(studies: Sequence[ReportedStudy]) -> list[Row]:

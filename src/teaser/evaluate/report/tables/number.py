@@ -36,10 +36,16 @@ def format_parameter(value: object) -> str:
     return f"{value:g}" if is_number else str(value)
 
 
-def format_presses(n_tags: int, strength: int) -> str:
-    """Return how many tags are pressed how often, such as "two tags +3"."""
-    count = {1: "one tag", 2: "two tags", 3: "three tags"}.get(n_tags, f"{n_tags} tags")
-    return f"{count} {format_signed(strength, 0)}"
+def format_presses(n_tags: int, strength: int, among: str = "all") -> str:
+    """Return how many tags are pressed how often, such as "two declared tags +3"."""
+    count = {1: "one", 2: "two", 3: "three"}.get(n_tags, f"{n_tags}")
+    kind = "" if among == "all" else f"{among} "
+    return f"{count} {kind}tag{'' if n_tags == 1 else 's'} {format_signed(strength, 0)}"
+
+
+def format_percent(share: float | None) -> str:
+    """Return a share in percent, and nothing where there is none."""
+    return "" if share is None else f"{100 * share:.0f} %"
 
 
 def parse_value(text: str) -> float:

@@ -9,6 +9,7 @@ from pathlib import Path
 from teaser.errors import DataError, ParameterError, closest
 from teaser.evaluate.report.tables.number import format_value
 from teaser.evaluate.report.tables.paper import COLUMNS, INTERACTIVE, STATIC, Column
+from teaser.evaluate.study.groups import GROUPS_SUFFIX, ShownGroup, read_groups
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
     DialResults,
@@ -25,10 +26,11 @@ _ORDER = (*STATIC, *INTERACTIVE)
 
 @dataclass(frozen=True, eq=False)
 class ReportedStudy:
-    """The results of a study, and those of its dial if there are any."""
+    """The results of a study, those of its dial if there are any, and some discovered groups."""
 
     results: StudyResults = field(repr=False)
     dial: DialResults | None = field(default=None, repr=False)
+    groups: tuple[ShownGroup, ...] = field(default=(), repr=False)
 
     @property
     def key(self) -> str:
@@ -95,18 +97,21 @@ def read_studies(sources: Sequence[Source]) -> list[ReportedStudy]:
     ----------
     sources
         JSON files of studies and of dials in any order, folders of them, or results. The dial
-        that lies beside a study's file is read with it.
+        and the groups that lie beside a study's file are read with it.
     """
     studies: list[StudyResults] = []
     dials: dict[str, DialResults] = {}
+    groups: dict[str, tuple[ShownGroup, ...]] = {}
     for source in _files(sources):
         found = read_results(source) if isinstance(source, str | Path) else source
         if isinstance(found, DialResults):
             dials[found.key] = found
             continue
         studies.append(found)
-        if isinstance(source, str | Path) and (beside := _dial_beside(Path(source))) is not None:
-            dials.setdefault(found.key, beside)
+        if isinstance(source, str | Path):
+            groups[found.key] = read_groups(Path(source).with_suffix(GROUPS_SUFFIX))
+            if (beside := _dial_beside(Path(source))) is not None:
+                dials.setdefault(found.key, beside)
     keys = [study.key for study in studies]
     for key in keys:
         if keys.count(key) > 1:
@@ -119,14 +124,14 @@ def read_studies(sources: Sequence[Source]) -> list[ReportedStudy]:
             )
     if not studies:
         raise ParameterError("A report needs the results of at least one study.")
-    return [ReportedStudy(study, dials.get(study.key)) for study in studies]
+    return [ReportedStudy(s, dials.get(s.key), groups.get(s.key, ())) for s in studies]
 
 
 def one_step(studies: Sequence[ReportedStudy]) -> list[Scenario]:
     """Return the simulated feedback of studies with one step of each scale, the default first."""
-    first: dict[tuple[int, int, str], Scenario] = {}
-    for scenario in (s for study in studies for s in study.results.scenarios):
-        first.setdefault((scenario.n_tags, scenario.strength, scenario.scale), scenario)
+    first: dict[tuple[int, int, str, str], Scenario] = {}
+    for s in (s for study in studies for s in study.results.scenarios):
+        first.setdefault((s.n_tags, s.strength, s.scale, s.among), s)
     return list(first.values())
 
 
