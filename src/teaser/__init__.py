@@ -3,7 +3,7 @@
 from teaser._version import __version__
 from teaser.choose.check import Check, check_model
 from teaser.choose.choose import fit
-from teaser.choose.recipe import Recipe, Trial
+from teaser.choose.record import Recipe, Trial
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, Year
 from teaser.data.tagging.tag import Tag

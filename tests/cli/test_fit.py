@@ -1,6 +1,7 @@
 """fit and estimate: what they write and print, extensions, memory, earlier models."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ from conftest import RULES
 
 import teaser
 from teaser import Dataset, Teaser
+from teaser.choose.recipe import RECIPES
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.model.gram import cost as module
+from teaser.testing import example_dataset
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +193,115 @@ def test_estimate_says_memory_and_time(shop: Path) -> None:
     found = json.loads(said("estimate", shop / "data", "--gram", "dense", "--json"))
     assert found["gram"] == "dense"
     assert found["total_memory"] == sum(found["memory"].values())
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set with enough people to hold some out."""
+    folder = tmp_path_factory.mktemp("data") / "many"
+    example_dataset(n_users=500).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def chosen(many: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A model that was chosen, and what the command printed."""
+    folder = tmp_path_factory.mktemp("model") / "m"
+    return folder, said("fit", many, "--out", folder)
+
+
+def test_a_fit_without_penalties_chooses_and_says_why(many: Path, chosen: tuple[Path, str]) -> None:
+    folder, printed = chosen
+    model = teaser.load(folder, Teaser)
+    assert model.recipe_ is not None
+    assert model.recipe_.tried
+    for text in ("nDCG@100", "of EASE", "general", *RECIPES, "on 50 held-out people"):
+        assert text in printed
+    assert model.recipe_.why in " ".join(printed.split())
+    assert model.dataset_path_ == str(many)
+    library = teaser.fit(Dataset.load(many))
+    assert library.recipe_ is not None
+    assert library.recipe_.chosen == model.recipe_.chosen
+    np.testing.assert_array_equal(library.encoder_, model.encoder_)
+
+
+def test_info_shows_the_table(chosen: tuple[Path, str]) -> None:
+    folder, printed = chosen
+    shown = said("info", folder)
+    table = printed[printed.index("recipe") : printed.index("on 50 held-out")]
+    assert table in shown
+    found = json.loads(said("info", folder, "--json"))["recipe"]
+    assert found["n_users"] == 50
+    assert {trial["name"] for trial in found["tried"]} == {"Popularity", "EASE", *RECIPES}
+
+
+def test_given_options_hold_for_the_chosen_recipe(many: Path, tmp_path: Path) -> None:
+    words = ("--recipe", "weighted", "--tol", 1e-4, "--weights-user-power", 0.3, "--seed", 4)
+    said("fit", many, "-o", tmp_path / "m", *words)
+    model = teaser.load(tmp_path / "m", Teaser)
+    assert model.weights == teaser.Weights(user_power=0.3)
+    assert (model.tol, model.rng) == (1e-4, 4)
+    assert model.recipe_ is not None
+    assert {t.name for t in model.recipe_.tried} == {"Popularity", "EASE", "weighted"}
+
+
+def test_penalties_make_a_plain_fit(many: Path, tmp_path: Path) -> None:
+    # Also where they are the defaults.
+    printed = said("fit", many, "-o", tmp_path / "m", "--l2-encoder", 500)
+    assert "nDCG" not in printed
+    model = teaser.load(tmp_path / "m", Teaser)
+    np.testing.assert_array_equal(model.encoder_, Teaser().fit(Dataset.load(many)).encoder_)
+    assert model.weights is None
+
+
+def test_the_papers_recipe_is_the_papers_model(many: Path, tmp_path: Path) -> None:
+    said("fit", many, "-o", tmp_path / "m", "--recipe", "paper")
+    model = teaser.load(tmp_path / "m", Teaser)
+    np.testing.assert_array_equal(model.encoder_, Teaser().fit(Dataset.load(many)).encoder_)
+
+
+def test_too_few_people_are_said(shop: Path, tmp_path: Path) -> None:
+    assert "are too few to choose by" in said("fit", shop / "data", "-o", tmp_path / "m")
+
+
+def test_partitions_take_a_stated_recipe(parted: Path, tmp_path: Path) -> None:
+    assert "discovered is the default there" in said("fit", parted, "-o", tmp_path / "m")
+    assert teaser.load(tmp_path / "m", Teaser).groups_ is not None
+
+
+def test_an_unknown_recipe_is_refused(shop: Path, tmp_path: Path) -> None:
+    heard = refused("fit", shop / "data", "-o", tmp_path / "m", "--recipe", "neighbors")
+    assert "Closest: neighbours" in heard
+    assert not (tmp_path / "m").exists()
+
+
+def test_groups_keep_their_names_over_refits(shop: Path, tmp_path: Path) -> None:
+    words = ("--l2-weights", 5, "--discovered-grains", 8)
+    data = Dataset.load(shop / "data")
+    said("fit", shop / "data", "-o", tmp_path / "m", *words)
+    first = names(tmp_path / "m")
+    data.at(np.arange(40, data.n_users)).save(tmp_path / "later")
+    shutil.copytree(tmp_path / "m", tmp_path / "n")
+    said("fit", tmp_path / "later", "-o", tmp_path / "m", *words, "--seed", 3)
+    assert len(names(tmp_path / "m") & first) >= 0.8 * len(first)
+    said("fit", tmp_path / "later", "-o", tmp_path / "n", *words, "--seed", 3, "--no-keep-groups")
+    anew = teaser.load(tmp_path / "n", Teaser).groups_
+    assert anew is not None
+    assert anew.retired == ()
+    assert anew.former == {}
+
+
+def test_a_damaged_model_can_be_fitted_anew(shop: Path, tmp_path: Path) -> None:
+    words = ("--l2-weights", 5, "--discovered-grains", 8)
+    said("fit", shop / "data", "-o", tmp_path / "m", *words)
+    next((tmp_path / "m").glob("groups-*.parquet")).unlink()
+    result = run("fit", shop / "data", "-o", tmp_path / "m", *words)
+    assert result.exit_code == 0
+    assert "Its groups are not kept" in result.stderr
+    assert names(tmp_path / "m")
+
+
+def names(folder: Path) -> set[str]:
+    groups = teaser.load(folder, Teaser).groups_
+    assert groups is not None
+    return {group.tag.value for group in groups.groups}

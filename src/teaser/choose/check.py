@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.choose.record import percent
 from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.split import as_generator
@@ -109,20 +110,19 @@ class Check:
         return [*self._lines_of_lists(), *self._lines_of_tags(), *self._lines_of_stability()]
 
     def _lines_of_lists(self) -> Iterator[str]:
-        said = ", ".join(f"{name} {share:.0%}" for name, share in self.parts.items() if share > 0)
-        yield f"Parts of the top-{SHOWN} scores of {self.n_users:,} people: {said or 'none'}."
+        said = _listed({name: share for name, share in self.parts.items() if share > 0})
+        yield f"Parts of the top-{SHOWN} scores of {self.n_users:,} people: {said}."
         general = self.parts.get("general", 0.0) + self.parts.get("popularity", 0.0)
         if general > MOSTLY_GENERAL:
             yield (
-                f"  General appeal and popularity are {general:.0%}: lists are much the same for "
-                f"everybody. See {_PAGE}."
+                f"  General appeal and popularity are {percent(general)}: lists are much the "
+                f"same for everybody. See {_PAGE}."
             )
-        said = ", ".join(f"{name} {share:.0%}" for name, share in self.first_reasons.items())
-        yield f"First reasons: {said or 'none'}."
-        yield f"{self.without_reasons:.0%} of the entries have no reason about the person."
+        yield f"First reasons: {_listed(self.first_reasons)}."
+        yield f"{percent(self.without_reasons)} of the entries have no reason about the person."
         if self.without_reasons > MANY:
             yield "  Discovered tags and neighbours give reasons where declared tags have none."
-        yield f"{self.bare_items:.0%} of the catalogue have no tag and no neighbour."
+        yield f"{percent(self.bare_items)} of the catalogue have no tag and no neighbour."
         if self.bare_items > MANY:
             yield "  Add a column that all items have, or fit with discovered tags."
 
@@ -148,8 +148,8 @@ class Check:
             return
         yield (
             "Two halves of the people: profiles correlate by "
-            f"{found.profiles:.2f}, {found.reasons:.0%} of the {STRONGEST} strongest tags and "
-            f"{found.lists:.0%} of the top-{SHOWN} are the same."
+            f"{found.profiles:.2f}, {percent(found.reasons)} of the {STRONGEST} strongest tags and "
+            f"{percent(found.lists)} of the top-{SHOWN} are the same."
         )
         if min(found.profiles, found.reasons) < UNSTABLE:
             yield (
@@ -180,10 +180,11 @@ def check_model(
         as one fit.
     """
     model.check_fitted()
-    if tuple(model.items_[: dataset.n_items]) != tuple(dataset.items):
+    n_fitted = model.encoder_.shape[0]
+    if tuple(model.items_[:n_fitted]) != tuple(dataset.items):
         raise ParameterError(
-            f"The data set has {dataset.n_items:,} items and the model {len(model.items_):,}, or "
-            "in another order. Check a model with the data set that it was fitted to."
+            f"The data set has {dataset.n_items:,} items, and the model was fitted to {n_fitted:,} "
+            "or to others. Check a model with the data set that it was fitted to."
         )
     generator = as_generator(rng)
     rows, about = _sample(dataset, generator)
@@ -348,6 +349,10 @@ def _mean_overlap(a: Array, b: Array) -> float:
 
 def _common(a: Array, b: Array) -> set[int]:
     return {i for i in a.tolist() if i >= 0} & set(b.tolist())
+
+
+def _listed(shares: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {percent(share)}" for name, share in shares.items()) or "none"
 
 
 def _few(names: tuple[str, ...]) -> str:

@@ -1,5 +1,6 @@
 """Fit a model whose recipe is chosen on held-out users."""
 
+import json
 import logging
 import time
 import warnings
@@ -15,15 +16,13 @@ from teaser.choose.recipe import (
     PENALTIES,
     RECIPES,
     TOLERANCE,
-    Recipe,
-    Trial,
-    best_trial,
     candidates,
     check_recipe,
     choose,
     default_parameters,
     explain_choice,
 )
+from teaser.choose.record import Recipe, Trial, best_trial
 from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.split import Split, as_generator, split
@@ -395,10 +394,13 @@ def shown_parameters(model: Teaser) -> dict[str, Any]:
     """Return the hyper-parameters that tell trials apart, as plain values."""
     plain, default = plain_parameters(model.parameters()), plain_parameters(Teaser().parameters())
     machine = ("tol", "rng", "gram", "max_iter", "device")
-    kept = {name: plain[name] for name in plain if name not in machine}
-    return {
-        name: value for name, value in kept.items() if name in PENALTIES or value != default[name]
+    kept = {
+        name: value
+        for name, value in plain.items()
+        if name in PENALTIES or (name not in machine and value != default[name])
     }
+    found: dict[str, Any] = json.loads(json.dumps(kept))  # as a saved model will have it
+    return found
 
 
 def _penalties(shown: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,9 +1,9 @@
-"""The recipes that a fit chooses from, and the record of what it tried, chose and why."""
+"""The recipes that a fit chooses from: what each tries, and the choice between trials."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Any
 
+from teaser.choose.record import Recipe, Trial, best_trial, percent
 from teaser.errors import ParameterError, closest
 from teaser.model.extensions.discovered_tags import DiscoveredTags
 from teaser.model.extensions.remainder import Remainder
@@ -31,87 +31,6 @@ TOLERANCE = 0.02
 # benchmarks/choose.py says what they cost and reach.
 _ENCODER = (300.0, 3000.0)
 _REMAINDER = ((15.0, 20), (50.0, 100), (200.0, 100), (1000.0, 100))
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One model that was tried, or why it was not.
-
-    Attributes
-    ----------
-    name
-        The recipe, or the class of a model to compare with.
-    parameters
-        Its hyper-parameters that differ from the defaults, as plain values.
-    ndcg
-        nDCG@100 of the held-out users; None where it was not measured.
-    share
-        That over the nDCG@100 of EASE, or of the yardstick in its place.
-    parts
-        The mean share of each part in the scores of the top-20: general, declared, discovered,
-        popularity, viewed. Empty for models without tags.
-    seconds
-        What fit and evaluation took.
-    reason
-        Why it failed or was left out; None where it was tried.
-    """
-
-    name: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    ndcg: float | None = None
-    share: float | None = None
-    parts: Mapping[str, float] = field(default_factory=dict)
-    seconds: float = 0.0
-    reason: str | None = None
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What a fit tried, what it chose, and why.
-
-    Attributes
-    ----------
-    tried
-        Every trial, in the order of the work; empty where nothing was tried.
-    chosen
-        The name of the recipe that was fitted, or "as given".
-    why
-        The reason, in one or two sentences.
-    n_users
-        How many users were held out for the trials.
-    yardstick
-        The model that `Trial.share` compares with.
-    """
-
-    tried: tuple[Trial, ...]
-    chosen: str
-    why: str
-    n_users: int = 0
-    yardstick: str = "EASE"
-
-    def best(self, name: str) -> Trial | None:
-        """Return the most accurate trial of a name, else one that says why there is none."""
-        return best_trial(trial for trial in self.tried if trial.name == name)
-
-    def table(self) -> tuple[Trial, ...]:
-        """Return the best trial of each name, in the order of the work."""
-        found = (self.best(name) for name in dict.fromkeys(t.name for t in self.tried))
-        return tuple(trial for trial in found if trial is not None)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values that `from_dict` reads back."""
-        return {**asdict(self), "tried": [asdict(trial) for trial in self.tried]}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the record that `as_dict` gave."""
-        tried = tuple(Trial(**trial) for trial in plain["tried"])
-        return cls(**{**plain, "tried": tried})
-
-
-def best_trial(trials: Iterable[Trial]) -> Trial | None:
-    """Return the trial with the highest nDCG, the first of equals; None without any."""
-    return max(trials, key=lambda t: -1.0 if t.ndcg is None else t.ndcg, default=None)
 
 
 def check_recipe(name: object) -> str:
@@ -166,26 +85,30 @@ def choose(trials: Iterable[Trial]) -> Trial:
 def explain_choice(recipe: Recipe) -> str:
     """Return why a recipe was chosen, by the shares of the yardstick that were reached."""
     said: list[str] = []
-    declared = best_trial(
-        t for t in recipe.tried if t.name in ("paper", "weighted") and t.share is not None
-    )
-    if declared is not None:
-        named = "no tags but popularity" if declared.reason else "declared tags alone"
-        said.append(f"{named} reach {declared.share:.0%} of {recipe.yardstick} here")
-    for name, of in (("discovered", "discovered tags"), ("neighbours", "neighbours")):
-        trial = recipe.best(name)
-        if trial is not None and trial.share is not None:
-            verb = "bring it to" if said else "reach"
-            tail = "" if said else f" of {recipe.yardstick} here"
-            said.append(f"{of} {verb} {trial.share:.0%}{tail}")
-    left = sum(t.reason is not None for t in recipe.table() if t.name in RECIPES)
-    n_measured = sum(t.ndcg is not None for t in recipe.table() if t.name in RECIPES)
-    if n_measured > 1:
-        last = f"{recipe.chosen} is the most readable within {TOLERANCE:.0%} of the best"
-    else:
-        last = f"{recipe.chosen} is the only recipe that could be tried" if left else ""
-    text = "; ".join(said)
-    return ". ".join(f"{part[0].upper()}{part[1:]}" for part in (text, last) if part) + "."
+    before = 0.0
+    kinds = {
+        "declared tags alone": ("paper", "weighted"),
+        "discovered tags": ("discovered",),
+        "neighbours": ("neighbours",),
+    }
+    for named, names in kinds.items():
+        trial = best_trial(t for t in recipe.tried if t.name in names and t.share is not None)
+        if trial is None or trial.share is None:
+            continue
+        reached = percent(trial.share)
+        if not said:
+            said.append(f"{named} reach {reached} of {recipe.yardstick} here")
+        elif trial.share > before:
+            said.append(f"{named} bring it to {reached}")
+        else:
+            said.append(f"with {named} it is {reached}")
+        before = trial.share
+    measured = {t.name for t in recipe.tried if t.name in RECIPES and t.ndcg is not None}
+    last = f"{recipe.chosen} is the most readable within {percent(TOLERANCE)} of the best"
+    if len(measured) == 1:
+        last = f"{recipe.chosen} is the only recipe that was tried"
+    sentences = [text for text in ("; ".join(said), last) if text]
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences)
 
 
 def _each_once(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

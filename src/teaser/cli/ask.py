@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from teaser import artifact
-from teaser.choose.recipe import Recipe
+from teaser.choose.record import Recipe
 from teaser.cli import output
 from teaser.cli.options import (
     About,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from teaser.choose.check import check_model
+from teaser.choose.record import percent
 from teaser.cli.options import AsJson, ModelFolder, Seed
 from teaser.cli.output import err, print_json, print_lines, print_next, progress_bar
 from teaser.data.dataset import Dataset
@@ -70,7 +71,7 @@ def groups(
     # The largest of each grain say most about whether groups can be read.
     shown = sorted(found.groups, key=lambda group: -group.size)[:_LISTED]
     for group in shown:
-        label = f", {group.label_share:.0%} {group.label_tag}" if group.label_tag else ""
+        label = f", {percent(group.label_share)} {group.label_tag}" if group.label_tag else ""
         named = ", ".join(titles.get(e, str(e)) for e in group.exemplars[:5])
         print_lines([f"{group.tag.value}", f"  {group.size:,} items{label}: {named}"])
     if len(found) > len(shown):

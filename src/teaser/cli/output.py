@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from teaser.choose.recipe import Recipe
+from teaser.choose.record import Recipe, percent
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag
 from teaser.errors import counted
@@ -115,8 +115,8 @@ def draw_recipe(recipe: Recipe) -> RenderableType:
         style = "bold" if trial.name == recipe.chosen else ""
         if trial.ndcg is None:
             continue
-        share = "" if trial.share is None else f"{trial.share:.0%}"
-        shares = [f"{trial.parts[p]:.0%}" if trial.parts else "" for p in parts]
+        share = "" if trial.share is None else percent(trial.share)
+        shares = [percent(trial.parts[p]) if trial.parts else "" for p in parts]
         cells = (f"{trial.ndcg:.3f}", share, *shares, f"{trial.seconds:.1f}")
         table.add_row(trial.name, *cells, style=style)
     left = [Text(f"{t.name} is left out: {t.reason}") for t in recipe.table() if t.reason]

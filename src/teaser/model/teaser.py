@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.artifact import Content
-from teaser.choose.recipe import Recipe
+from teaser.choose.record import Recipe
 from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.tagging.user_features import UserFeatures

@@ -1,0 +1,91 @@
+"""The record of a fit that chose: what it tried, what it chose and why."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One model that was tried, or why it was not.
+
+    Attributes
+    ----------
+    name
+        The recipe, or the class of a model to compare with.
+    parameters
+        Its hyper-parameters that differ from the defaults, as plain values.
+    ndcg
+        nDCG@100 of the held-out users; None where it was not measured.
+    share
+        That over the nDCG@100 of EASE, or of the yardstick in its place.
+    parts
+        The mean share of each part in the scores of the top-20: general, declared, discovered,
+        popularity, viewed. Empty for models without tags.
+    seconds
+        What fit and evaluation took.
+    reason
+        Why it failed or was left out; None where it was tried.
+    """
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    ndcg: float | None = None
+    share: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a fit tried, what it chose, and why.
+
+    Attributes
+    ----------
+    tried
+        Every trial, in the order of the work; empty where nothing was tried.
+    chosen
+        The name of the recipe that was fitted, or "as given".
+    why
+        The reason, in one or two sentences.
+    n_users
+        How many users were held out for the trials.
+    yardstick
+        The model that `Trial.share` compares with.
+    """
+
+    tried: tuple[Trial, ...]
+    chosen: str
+    why: str
+    n_users: int = 0
+    yardstick: str = "EASE"
+
+    def best(self, name: str) -> Trial | None:
+        """Return the most accurate trial of a name, else one that says why there is none."""
+        return best_trial(trial for trial in self.tried if trial.name == name)
+
+    def table(self) -> tuple[Trial, ...]:
+        """Return the best trial of each name, in the order of the work."""
+        found = (self.best(name) for name in dict.fromkeys(t.name for t in self.tried))
+        return tuple(trial for trial in found if trial is not None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values that `from_dict` reads back."""
+        return {**asdict(self), "tried": [asdict(trial) for trial in self.tried]}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the record that `as_dict` gave."""
+        tried = tuple(Trial(**trial) for trial in plain["tried"])
+        return cls(**{**plain, "tried": tried})
+
+
+def best_trial(trials: Iterable[Trial]) -> Trial | None:
+    """Return the trial with the highest nDCG, the first of equals; None without any."""
+    return max(trials, key=lambda t: -1.0 if t.ndcg is None else t.ndcg, default=None)
+
+
+def percent(share: float) -> str:
+    """Return a share as a text."""
+    return f"{100 * share:.0f} %"
