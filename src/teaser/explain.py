@@ -377,7 +377,12 @@ def general_sentence(share: float) -> str:
 
 def join_values(tags: Sequence[Tag]) -> str:
     """Return the values of tags as a list in words."""
-    *most, last = (tag.value for tag in tags)
+    return join_names([tag.value for tag in tags])
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names as a list in words."""
+    *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
 
 

@@ -19,7 +19,7 @@ import psycopg
 import pytest
 from conftest import RULES
 
-from teaser import Category, Dataset, Remainder, Teaser
+from teaser import Category, Dataset, DiscoveredTags, Remainder, Teaser
 from teaser.app.dependencies import Services
 from teaser.app.people.events import Event, State
 from teaser.app.people.store import Store
@@ -32,6 +32,7 @@ with warnings.catch_warnings():
     from fastapi.testclient import TestClient as TestClient
 
 API = "/api/v1"
+DISCOVERED = DiscoveredTags(grains=(10,), factors=32)
 _numbers = count()
 
 
@@ -177,7 +178,8 @@ def model_folder(model: Teaser, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def events_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model of the built-in events, of which the examples in the API's document speak."""
     folder = tmp_path_factory.mktemp("model") / "events"
-    Teaser().fit(events.dataset(n_events=200, n_users=600, start=date(2026, 1, 1))).save(folder)
+    dataset = events.dataset(n_events=200, n_users=600, start=date(2026, 1, 1))
+    Teaser(discovered=DISCOVERED).fit(dataset).save(folder)
     return folder
 
 

@@ -50,7 +50,7 @@ class TestSite:
         assert listed(page) != popular
         assert "About you: <b>young</b>" in page
         assert "1 fact about you." in page
-        assert "Popular now" not in page
+        assert "Liked by many" not in page
         assert re.search(r'<option value="age=young" selected>', page)
         undone = client.post("/act", data={"undo": "1"}).text
         assert listed(undone) == popular

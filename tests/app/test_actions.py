@@ -26,6 +26,7 @@ from teaser.errors import (
     UnknownNameError,
     UnknownTagError,
 )
+from teaser.profile import GENERAL
 
 PLUS = Event("press", {"presses": {"type=film": 1}})
 
@@ -77,27 +78,24 @@ def test_what_is_kept_moves_the_affinity_and_takes_as_many_presses_as_that_needs
         assert at(now + kept + (1 if kept < 0 else -1)) == before
 
 
-def at_a_bound(model: Teaser) -> tuple[ItemId, Tag]:
-    """Return an item that carries the affinity with a tag beyond 1."""
-    return next(
-        (i, t) for i in model.items_ for t, a in model.profile([i]).affinities.items() if a > 1
-    )
+# Two items that carry the affinity with general appeal beyond 1.
+VIEWED, BOUND = ["i14", "i15"], GENERAL
 
 
 def test_the_first_press_back_from_a_bound_moves(catalogue: Catalogue, model: Teaser) -> None:
-    viewed, tag = at_a_bound(model)
-    learned = model.profile([viewed]).affinities[tag]
+    tag, learned = BOUND, model.profile(VIEWED).general
+    assert learned > 1
     # Presses made before the item carried the affinity to the bound lie beyond it.
-    idle = personal_model(catalogue, [viewed], {str(tag): 5})
+    idle = personal_model(catalogue, VIEWED, {str(tag): 5})
     assert effective_presses(idle, {tag: 1}) == {}
     assert effective_presses(idle, {tag: -1}) == {tag: -6}
-    assert model.profile([viewed], {tag: -1}).affinities[tag] == pytest.approx(learned - 0.2)
+    assert model.profile(VIEWED, {tag: -1}).general == pytest.approx(learned - 0.2)
     # The event can be stored, and several steps are stored as they were made.
     event = decide(idle.state, Event("press", {"presses": {str(tag): -1}}), catalogue)
     assert event is not None
     check(idle.state, event)
     assert fold([Event("press", {"presses": {str(tag): 5}}), event]).presses == {str(tag): -1}
-    low = personal_model(catalogue, [viewed], {str(tag): -2})
+    low = personal_model(catalogue, VIEWED, {str(tag): -2})
     assert effective_presses(low, {tag: 4}) == {tag: 4}
 
 
@@ -197,13 +195,14 @@ class TestAct:
     def test_presses_back_at_once_take_the_idle_ones_away_once(
         self, store: Store, catalogue: Catalogue, model: Teaser
     ) -> None:
-        viewed, tag = at_a_bound(model)
+        tag = BOUND
         back = Event("press", {"presses": {str(tag): -1}})
         other = Store(store.url)
         for _ in range(8):
             person, _ = store.create_person()
             append(store, person, Event("press", {"presses": {str(tag): 5}}))
-            append(store, person, Event("view", {"item": viewed}))
+            for viewed in VIEWED:
+                append(store, person, Event("view", {"item": viewed}))
             with ThreadPoolExecutor(2) as pool:
                 futures = [pool.submit(act, s, person, back, catalogue) for s in (store, other)]
             events = [future.result().event for future in futures]

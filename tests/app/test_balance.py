@@ -98,8 +98,9 @@ class TestSite:
                 assert side == ("up" if reason.share > 0 else "down")
                 assert number(percent) == round(100 * reason.share)
             tags = shown.count('class="stepper')
-            assert tags == len(place.reasons) - len(own)
+            assert tags == len(place.reasons) - len(own) + bool(place.general)
             assert tags == 0 or balance < 1
+            assert shown.count('class="reasons general"') == bool(place.general)
             assert not own or balance > 0
 
     def test_what_it_did_is_said_kept_and_undone(self, visitor: TestClient) -> None:
@@ -143,7 +144,8 @@ class TestSite:
         why = remainder_model.explain("i5", HISTORY, steering=Steering(balance=balance))
         rows = re.findall(r"<tr[^>]*><th scope=\"row\">.*?</tr>", page, re.S)[:-1]
         rounding = [row for row in rows if "Rounding" in row]
-        assert len(rows) - len(rounding) == len(why.reasons)
+        assert len(rows) - len(rounding) == 1 + len(why.reasons)
+        assert "General appeal" in rows[0]
         total = 0.0
         for row in rows:
             adds = re.search(r'class="n number[^"]*">([^<]+)<', row)
@@ -167,11 +169,14 @@ class TestSite:
                 assert product == pytest.approx(number(adds[1]), abs=0.02)
         assert total == pytest.approx(why.score, abs=0.006)
         viewed = sum(why.viewed.values())
-        parts = re.search(r'class="parts"><b>([^<]+)</b>[^<]*<b>([^<]+)</b>[^<]*<b>([^<]+)<', page)
-        assert bool(parts) == (balance > 0)
-        if parts:
-            assert number(parts[1]) + number(parts[2]) == pytest.approx(number(parts[3]), abs=1e-9)
-            assert number(parts[2]) == pytest.approx(viewed, abs=0.011)
+        said = re.search(r'class="parts">(.*?)</p>', page)
+        assert said
+        parts = [number(text) for text in re.findall(r"<b>([^<]+)</b>", said[1])]
+        assert len(parts) == (4 if balance else 3)
+        assert sum(parts[:-1]) == pytest.approx(parts[-1], abs=1e-9)
+        assert parts[0] == pytest.approx(why.general, abs=0.0051)
+        if balance:
+            assert parts[2] == pytest.approx(viewed, abs=0.0051)
 
     def test_what_would_bring_it_up_is_exact(
         self, visitor: TestClient, remainder_model: Teaser
@@ -248,13 +253,17 @@ def test_steps_add_up(
     total = fall.explanation.score
     assert total == session.scores[item]
     assert sum(s.contribution for s in fall.steps) == pytest.approx(total, abs=1e-9)
-    assert fall.from_tags + fall.from_viewed == pytest.approx(round(total, 2), abs=1e-9)
+    parts = fall.from_general + fall.from_tags + fall.from_viewed
+    assert parts == pytest.approx(round(total, 2), abs=1e-9)
+    assert fall.from_general == round(fall.explanation.general, 2)
+    assert [step.is_general for step in fall.steps] == [True] + [False] * (len(fall.steps) - 1)
     assert sum(s.is_viewed for s in fall.steps) <= MAX_VIEWED + 1
     for step in fall.steps:
         if isinstance(step.row, TagRow):
-            affinity = session.profile.affinities[step.row.tag]
             assert step.weight is not None
-            product = affinity * step.weight * fall.tags_weight
+            if not step.row.others:
+                assert step.row.affinity == session.affinity(step.row.tag)
+            product = step.row.affinity * step.weight * fall.tags_weight
             assert product == pytest.approx(step.contribution, abs=1e-12)
 
 
@@ -287,8 +296,10 @@ class TestApi:
         why = remainder_model.explain("i5", HISTORY, steering=steering)
         kinds = {r["kind"] for r in whole["reasons"]}
         assert kinds == ({"tag", "viewed"} if balance else {"tag"})
-        assert sum(r["contribution"] for r in whole["reasons"]) == pytest.approx(whole["score"])
-        assert whole["from_tags"] + whole["from_viewed"] == pytest.approx(whole["score"])
+        added = sum(r["contribution"] for r in whole["reasons"])
+        assert whole["general"] + added == pytest.approx(whole["score"])
+        parts = whole["general"] + whole["from_tags"] + whole["from_viewed"]
+        assert parts == pytest.approx(whole["score"])
         assert whole["tag_share"] == pytest.approx(why.tag_share)
         viewed = {r["item_id"]: r for r in whole["reasons"] if r["kind"] == "viewed"}
         assert {i: r["contribution"] for i, r in viewed.items()} == pytest.approx(why.viewed)

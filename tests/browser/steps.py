@@ -23,4 +23,4 @@ def check_axe(page: Page, where: str) -> None:
         (v["id"], [node["html"][:200] for node in v["nodes"][:3]])
         for v in found.response["violations"]
     ]
-    assert said == [], where
+    assert said == [], (where, said)

@@ -68,14 +68,16 @@ def test_the_item_page_adds_up_and_a_view_can_be_removed_there(visit: Visit) -> 
     total = number(page.locator("tfoot td.sum").inner_text())
     assert sum(adds) == pytest.approx(total, abs=1e-6)
     assert sums[-1] == total
-    tags, viewed, score = page.locator(".parts b").all_inner_texts()
-    assert number(tags) + number(viewed) == pytest.approx(number(score), abs=1e-6)
+    *parts, score = map(number, page.locator(".parts b").all_inner_texts())
+    assert len(parts) == 3
+    assert sum(parts) == pytest.approx(score, abs=1e-6)
     rows = page.locator("tr.viewed")
-    expect(rows).to_have_count(3)
+    n_viewed = rows.count()
+    assert n_viewed > 0
     expect(page.locator("tr.viewed rect.viewed").first).to_be_attached()
     rows.first.get_by_role("button", name="Remove").click()
     expect(page.locator("#notice")).to_contain_text("Removed")
-    expect(rows).to_have_count(2)
+    expect(rows).to_have_count(n_viewed - 1)
 
 
 def test_without_javascript(visit: Visit) -> None:

@@ -25,7 +25,7 @@ def press_a_reason(page: Page) -> str:
 
 def test_from_the_first_visit_to_a_steered_list_and_back(visit: Visit) -> None:
     page = visit()
-    expect(page.get_by_role("heading", name="Popular now")).to_be_visible()
+    expect(page.get_by_role("heading", name="Liked by many")).to_be_visible()
     popular = listed(page)
     pick(page)
     expect(page.get_by_role("heading", name="For you")).to_be_visible()
@@ -91,7 +91,7 @@ def test_history_hide_and_reset(visit: Visit) -> None:
     expect(page.locator(f'.card[data-card="{item}"]')).to_have_count(1)
     page.locator(".menu summary").click()
     page.get_by_role("button", name="Start again").click()
-    expect(page.get_by_role("heading", name="Popular now")).to_be_visible()
+    expect(page.get_by_role("heading", name="Liked by many")).to_be_visible()
 
 
 def test_statements_can_be_denied_in_one_press(visit: Visit) -> None:
@@ -177,7 +177,7 @@ def test_a_shared_link_shows_and_changes_nothing(visit: Visit) -> None:
     assert listed(other) == own
     expect(other.locator("main button")).to_have_count(0)
     other.goto("/")
-    expect(other.get_by_role("heading", name="Popular now")).to_be_visible()
+    expect(other.get_by_role("heading", name="Liked by many")).to_be_visible()
 
 
 def test_export_and_delete(visit: Visit, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from teaser import Dataset, Steering, Tag, Teaser
+from teaser import Dataset, DiscoveredTags, Steering, Tag, Teaser
 from teaser.data.ids import Ids
 from teaser.data.split import Fold, Split, split
 from teaser.errors import NotFittedError, ParameterError
@@ -21,6 +21,7 @@ from teaser.evaluate.protocol import compare, evaluate, recommend_lists
 from teaser.evaluate.simulation import (
     average,
     draw_presses,
+    has_tags,
     simulate,
     tag_weights,
     unwanted_weights,
@@ -230,6 +231,8 @@ def test_senseless_feedback_is_refused(parts: Split, fitted: Teaser) -> None:
         ({"rng": None}, "rng must be"),
         ({"strength": -1, "shown": 0}, "k must be"),
         ({"steering": "paper"}, "steering must be"),
+        ({"among": "some"}, "among must be one of all, declared, discovered, found 'some'"),
+        ({"among": "discovered"}, "no discovered tags to press"),
     )
     for wrong, said in cases:
         with pytest.raises(ParameterError, match=said):
@@ -248,3 +251,31 @@ def test_the_average_keeps_the_users(parts: Split, fitted: Teaser) -> None:
     twice = average([one, one])
     assert twice.users == one.users
     assert twice.summary() == one.summary()
+
+
+def test_tags_of_one_kind_can_be_pressed_alone(parts: Split, fitted: Teaser) -> None:
+    model = Teaser(
+        l2_weights=5.0, l2_encoder=5.0, discovered=DiscoveredTags(grains=(6,), factors=16)
+    ).fit(parts.training)
+    assert [has_tags(fitted, kind) for kind in ("all", "declared", "discovered")] == [
+        True,
+        True,
+        False,
+    ]
+    both = tag_weights(model, parts.test).toarray()
+    is_found = np.array([tag.discovered for tag in model.tags_])
+    assert has_tags(model, "discovered")
+    for among, kept in (("declared", ~is_found), ("discovered", is_found)):
+        weights = tag_weights(model, parts.test, among).toarray()
+        assert_array_equal(weights, np.where(kept, both, 0))
+        for strength in (3, -3):
+            drawn = simulate(
+                model, parts.test, n_tags=2, strength=strength, among=among, rng=0, draws=1
+            )
+            assert drawn.among == among
+            pressed = {tag for user in drawn.presses[0] for tag in user}
+            assert pressed
+            assert {tag.discovered for tag in pressed} == {among == "discovered"}
+    # Without discovered tags, declared ones are all.
+    one, other = (simulate(fitted, parts.test, rng=1, among=k) for k in ("all", "declared"))
+    assert one.presses == other.presses

@@ -53,6 +53,8 @@ def test_near_equal_tags_are_one_statement_with_their_sum() -> None:
     same = replace(profile, values=np.array([0.3, 0.6, -0.5, 0, 0, 0]))
     assert [(s.leaning, s.tags) for s in statements(same)] == [(1, (mood,)), (-1, (calm,))]
     assert [s.strength for s in statements(same)] == pytest.approx([0.9, 0.5])
+    assert [s.near_equal for s in statements(same)] == [{mood: (good,)}, {}]
+    assert say(statements(same)[0]) == "You lean towards good mood / good."
     # Five presses bring the sum of both to 0, two more where the other was pressed up twice.
     (first, _) = statements(same)
     assert undo_presses(first, same) == {mood: -5}

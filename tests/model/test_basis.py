@@ -237,7 +237,7 @@ def test_rankings_of_models_are_what_they_were(missing: Dataset, name: str, scal
     raw = model.encode(X)
     factor = states.values[:, 0] / (raw @ table.direction(0))
     if name == "remainder":
-        before = before + X @ np.asarray(model.remainder_, dtype=np.float64)
+        before = before + (X @ model.remainder_.astype(np.float64)).toarray()
     if name == "product":
         other = np.maximum(0, model.parts[1].score_batch(X))
         wanted = factor[:, None] * np.maximum(0, before) * other

@@ -108,7 +108,7 @@ def test_a_model_without_remainder_has_no_part_of_views(model: Teaser, dataset: 
     [
         lambda: Teaser(**HOW),
         lambda: Teaser(remainder=Remainder(l2=20.0), **HOW),
-        lambda: Teaser(remainder=Remainder(l2=20.0, share=0.5), **HOW),
+        lambda: Teaser(remainder=Remainder(l2=20.0, neighbours=None, share=0.5), **HOW),
         lambda: Teaser(sparse=SparseEncoder(density=0.3), **HOW),
         lambda: WMFS(l2=2.0, alpha=5.0),
         lambda: Product(Teaser(remainder=Remainder(l2=20.0), **HOW), EASE(l2_weights=5.0)),
@@ -138,7 +138,7 @@ def test_strengths_reach_scores_explanations_and_origins(make: Any, dataset: Dat
 def test_a_raw_profile_is_the_weighted_sum_of_rows(both: Teaser) -> None:
     row = np.zeros((1, 40))
     row[0, [1, 5]] = 0.25, 3.0
-    E, R = (np.asarray(each, dtype=np.float64) for each in (both.encoder_, both.remainder_))
+    E, R = both.encoder_.astype(np.float64), both.remainder_.toarray().astype(np.float64)
     assert_allclose(both.encode(sp.csr_array(row))[0], 0.25 * E[1] + 3 * E[5], rtol=1e-9)
     viewed = both.decode_viewed(sp.csr_array(row))[0]
     assert_allclose(viewed, 0.25 * R[1] + 3 * R[5], rtol=1e-9, atol=1e-12)

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
-from teaser.explain import join_values
+from teaser.explain import join_names
 from teaser.profile import DEFAULT_STEERING, GENERAL, MAX_PRESSES, POPULARITY, Profile
 
 # Only affinities of at least this share of the strongest one are stated.
@@ -29,11 +29,14 @@ class Statement:
         Tags of different features, strongest affinity first, all with the sign of `leaning`.
     strength
         The smallest absolute affinity among the tags, near-equal ones summed.
+    near_equal
+        The tags that lie on nearly the same items as one of `tags` and are stated with it.
     """
 
     leaning: Literal[1, -1]
     tags: tuple[Tag, ...]
     strength: float
+    near_equal: Mapping[Tag, tuple[Tag, ...]] = field(default_factory=dict, compare=False)
 
 
 def statements(profile: Profile, *, k: int = 3) -> list[Statement]:
@@ -58,8 +61,8 @@ def statements(profile: Profile, *, k: int = 3) -> list[Statement]:
     shunned = _one_a_feature([(tag, a) for tag, a in strong if a < 0])
     found = []
     if liked:
-        found.append(Statement(1, tuple(tag for tag, _ in liked), min(a for _, a in liked)))
-    found += [Statement(-1, (tag,), -a) for tag, a in shunned[:_APART]]
+        found.append(_statement(profile, 1, liked))
+    found += [_statement(profile, -1, [pair]) for pair in shunned[:_APART]]
     return found[:k]
 
 
@@ -112,7 +115,11 @@ def say(statement: Statement) -> str:
     'You lean towards Concert and Ghent.'
     """
     way = "towards" if statement.leaning > 0 else "away from"
-    return f"You lean {way} {join_values(statement.tags)}."
+    told = [
+        " / ".join(each.value for each in (tag, *statement.near_equal.get(tag, ())))
+        for tag in statement.tags
+    ]
+    return f"You lean {way} {join_names(told)}."
 
 
 def _leanings(profile: Profile) -> list[tuple[Tag, float]]:
@@ -131,16 +138,25 @@ def _leanings(profile: Profile) -> list[tuple[Tag, float]]:
     return found
 
 
-def near_equal(profile: Profile, tag: Tag) -> tuple[Tag, ...]:
-    """Return the tags that are stated as one with a tag, which is the first of them.
+def _statement(
+    profile: Profile, leaning: Literal[1, -1], pairs: list[tuple[Tag, float]]
+) -> Statement:
+    near = {tag: _near_equal(profile, tag) for tag, _ in pairs}
+    return Statement(
+        leaning,
+        tuple(tag for tag, _ in pairs),
+        min(abs(a) for _, a in pairs),
+        {tag: others for tag, others in near.items() if others},
+    )
 
-    The others lie on nearly the same items.
-    """
+
+def _near_equal(profile: Profile, tag: Tag) -> tuple[Tag, ...]:
+    """Return the other tags that lie on nearly the same items as a tag."""
     place = profile.tags.index(tag)
     if profile.together is None or profile.together[place] < 0:
-        return (tag,)
-    others = np.flatnonzero(profile.together == profile.together[place]).tolist()
-    return (tag, *(profile.tags[j] for j in others if j != place))
+        return ()
+    same = np.flatnonzero(profile.together == profile.together[place]).tolist()
+    return tuple(profile.tags[j] for j in same if j != place)
 
 
 def groups(profile: Profile) -> list[list[int]]:

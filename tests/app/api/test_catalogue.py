@@ -26,6 +26,7 @@ class TestCatalogue:
             "date": None,
             "has_picture": False,
             "facts": {"type": ["film"], "town": ["Deinze"], "labels": ["free", "late"]},
+            "groups": [],
         }
         assert "Closest: i7" in error_of(client.get(f"{API}/items?item_id=i77"), 404)["message"]
 
@@ -97,7 +98,9 @@ class TestCatalogue:
             error_of(client.get(f"{API}/search", params=query), 422)
 
     def test_what_is_served(self, client: TestClient, model: Teaser) -> None:
-        assert client.get(f"{API}/model").json() == model.describe()
+        expected = {**model.describe(), "weights": None, "recipe": None}
+        assert client.get(f"{API}/model").json() == expected
+        assert (expected["remainder"], expected["discovered"]) == (None, None)
 
 
 class TestReload:

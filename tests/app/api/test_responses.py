@@ -21,13 +21,17 @@ def test_reasons_keep_their_numbers(model: Teaser) -> None:
         assert (reason.contribution, reason.share) == (own.contribution, own.share)
 
 
-def test_an_explanation_tells_its_two_parts(remainder_model: Teaser) -> None:
+def test_an_explanation_tells_its_three_parts(remainder_model: Teaser) -> None:
     found = remainder_model.explain("i5", ["i0", "i2"])
     made = responses.Explanation.of_score(found)
-    assert len(made.reasons) == len(found.contributions) + len(found.viewed)
-    assert made.from_viewed == pytest.approx(sum(found.viewed.values()))
-    assert made.from_viewed != 0
-    assert made.from_tags + made.from_viewed == pytest.approx(made.score)
+    assert made.tags == {str(tag): part for tag, part in found.tags.items()}
+    assert made.viewed == found.viewed
+    assert (made.general, made.general_share) == (found.general, found.general_share)
+    assert made.from_tags == pytest.approx(sum(made.tags.values()))
+    assert made.from_viewed == pytest.approx(sum(made.viewed.values()))
+    assert 0 not in (made.general, made.from_tags, made.from_viewed)
+    assert made.general + made.from_tags + made.from_viewed == pytest.approx(made.score)
+    assert "general appeal=general appeal" not in [r.tag for r in made.reasons if r.kind == "tag"]
     assert made.tag_share == found.tag_share < 1
 
 
@@ -36,6 +40,7 @@ def test_a_profile_has_the_features_asked_for(model: Teaser) -> None:
     made = responses.Profile.of(profile, ProfileOptions(top=1, features=["town"]))
     assert [f.feature for f in made.features] == ["town"]
     assert made.features[0].impact == profile.impacts["town"]
+    assert made.general == profile.general != 0
     tag, value = profile.top(1, feature="town")[0]
     assert [(t.tag, t.affinity) for t in made.features[0].tags] == [(str(tag), value)]
     with pytest.raises(UnknownFeatureError) as raised:

@@ -10,6 +10,7 @@ from app.conftest import API, TestClient, error_of
 
 from teaser import Tag, Teaser
 from teaser.explain import Reason
+from teaser.profile import Steering
 
 HISTORY = ["i0", "i2", "i4"]
 GHENT = {"tag": "town=Ghent", "steps": 3}
@@ -100,14 +101,16 @@ class TestStateless:
         assert 0 < len(dates) < 200
         assert all("2026-03-01" <= text <= "2026-06-30" for text in dates)
 
-    def test_the_scale_is_the_one_asked_for(self, client: TestClient) -> None:
+    def test_the_scale_is_the_one_asked_for(self, client: TestClient, model: Teaser) -> None:
         def strongest(scale: str) -> float:
             asked = {"history": HISTORY, "scale": scale}
             features = client.post(f"{API}/profile", json=asked).json()["features"]
             return float(max(abs(t["affinity"]) for f in features for t in f["tags"]))
 
-        assert strongest("paper") == pytest.approx(0.8)
-        assert strongest("robust") != pytest.approx(0.8)
+        for scale in ("paper", "robust"):
+            expected = model.profile(HISTORY, steering=Steering(scale=scale)).top(1)[0][1]
+            assert strongest(scale) == pytest.approx(abs(expected))
+        assert strongest("robust") != pytest.approx(strongest("paper"))
 
     def test_profile_equals_the_library(self, client: TestClient, model: Teaser) -> None:
         asked = {"history": HISTORY, "presses": [GHENT]}
@@ -134,8 +137,11 @@ class TestStateless:
         found = client.post(f"{API}/explain", json=asked).json()
         assert found["item_id"] == "i6"
         parts = [r["contribution"] for r in found["reasons"]]
-        assert sum(parts) == pytest.approx(found["score"])
-        assert sum(abs(r["share"]) for r in found["reasons"]) == pytest.approx(1)
+        assert found["general"] + sum(parts) == pytest.approx(found["score"])
+        by_part = found["general"], *found["tags"].values(), *found["viewed"].values()
+        assert sum(by_part) == pytest.approx(found["score"])
+        shares = [found["general_share"], *(r["share"] for r in found["reasons"])]
+        assert sum(map(abs, shares)) <= 1 + 1e-9
         expected = model.explain("i6", HISTORY, {"town=Ghent": 3})
         assert found["score"] == pytest.approx(expected.score)
 
@@ -213,7 +219,13 @@ class TestStateless:
             ("recommend", {"presses": [{"tag": "town=Ghent", "steps": 6}]}, "presses.0.steps"),
             ("recommend", {"presses": [{"tag": "town=Ghent", "steps": 1.5}]}, "presses.0.steps"),
             ("recommend", {"presses": [{"tag": "town=Ghent", "steps": True}]}, "presses.0.steps"),
-            ("recommend", {"presses": [{"tag": "x" * 201, "steps": 1}]}, "presses.0.tag"),
+            ("recommend", {"presses": [{"tag": "x" * 501, "steps": 1}]}, "presses.0.tag"),
+            ("recommend", {"history": {"i0": -1}}, "body.history.i0: must be at least 0"),
+            ("recommend", {"history": {"i0": "much"}}, "body.history.i0: must be a number"),
+            ("recommend", {"history": {"i0": True}}, "body.history.i0: must be a number"),
+            ("recommend", {"history": {"i0": 1e10}}, "body.history.i0: must be at most 1e+09"),
+            ("recommend", {"history": {"": 1}}, "an item id must be"),
+            ("explain", {"history": {f"i{n}": 1 for n in range(1001)}, "item_id": "i1"}, "1,000"),
             ("recommend", {"presses": {"town=Ghent": 1}}, "body.presses"),
             ("recommend", {"first_date": "soon"}, "body.first_date"),
             ("profile", {"top": 0}, "body.top"),

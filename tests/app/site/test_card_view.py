@@ -78,7 +78,8 @@ def test_facts_say_what_where_and_how_dear_first() -> None:
 def test_somebody_new_is_shown_no_match(catalogue: Catalogue) -> None:
     for seen, is_shown in ((personal_of(catalogue), False), (personal_of(catalogue, film=1), True)):
         for card in card_views(seen, seen.recommend(k=3), EN):
-            assert (card.match is not None) == bool(card.reasons) == is_shown
+            assert (card.match is not None) == bool(card.drawn) == is_shown
+            assert (card.general is not None) == is_shown
 
 
 def test_facts_are_remembered_by_language(events_folder: Path) -> None:

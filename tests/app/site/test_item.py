@@ -39,14 +39,14 @@ class TestItem:
             page,
             re.S,
         )
-        n_tags = len(why.reasons)
-        assert len(rows) - ('<th scope="row">Rounding' in page) == n_tags
+        parts = [why.general, *(reason.contribution for reason in why.reasons)]
+        assert len(rows) - ('<th scope="row">Rounding' in page) == len(parts)
         shown = 0.0
         for place, (affinity, weight, adds, so_far) in enumerate(rows):
             shown += number(adds)
             assert number(so_far) == pytest.approx(shown, abs=1e-9)
-            if place < n_tags:
-                assert number(adds) == pytest.approx(why.reasons[place].contribution, abs=0.0051)
+            if place < len(parts):
+                assert number(adds) == pytest.approx(parts[place], abs=0.0051)
                 assert abs(number(affinity) * number(weight) - number(adds)) <= 0.0051
         assert shown == pytest.approx(round(why.score, 2), abs=1e-9)
         total = re.search(r"<tfoot>.*?<b>([^<]+)</b>", page, re.S)

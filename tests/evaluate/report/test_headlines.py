@@ -1,9 +1,10 @@
 """The sentences say what the figures say, and no more."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
-from reports import Content, reported
+from reports import SETTINGS, Content, a_dial, reported
 
 from teaser.evaluate.report.headlines import headlines
 
@@ -93,3 +94,52 @@ def test_lists_are_told_by_their_own_figures(content: Content) -> None:
     assert f"reach {covered['teaser']} of the items with TEASER" in sentence
     assert f"and {covered['ease']} with EASE" in sentence
     assert f"{rare['teaser']} and {rare['ease']} of them" in sentence
+
+
+SHARES = {"general": 0.25, "declared": 0.4, "discovered": 0.3, "popularity": 0.0, "viewed": 0.05}
+
+
+def test_the_parts_of_scores_are_told_and_general_appeal_is_not_from_tags(
+    content: Content,
+) -> None:
+    assert said(content, "The scores of") == ""
+    next(m for m in content["models"] if m["name"] == "teaser")["shares"] = SHARES
+    assert said(content, "The scores of") == (
+        "The scores of TEASER's first 20 recommendations are 40 % from declared tags, 30 % from "
+        "discovered tags, 5 % from viewed items, 25 % from general appeal and 0 % from "
+        "popularity: 70 % from tags."
+    )
+
+
+def test_the_recommended_model_and_tags_alone_are_compared_with_ease(content: Content) -> None:
+    teaser = next(m for m in content["models"] if m["name"] == "teaser")
+    alone = {**teaser, "name": "alone", "discovered": 9, "shares": {**SHARES, "viewed": 0.0}}
+    best = {**teaser, "name": "ours, recommended", "discovered": 9, "shares": SHARES}
+    pressed = [
+        {**s, "model": best["name"], "among": among}
+        for s in content["simulations"]
+        if s["model"] == "teaser" and s["scale"] == "robust" and s["n_tags"] == 1
+        for among in ("declared", "discovered")
+    ]
+    content["models"] += [alone, best]
+    content["simulations"] += pressed
+    assert said(content, "alone reaches")
+    assert said(content, "ours, recommended reaches")
+    assert "of the items with ours, recommended" in said(content, "The first 20")
+    told = said(content, "Three presses of + change ours, recommended's")
+    assert "on one declared tag" in told
+    assert "on one discovered tag" in told
+
+
+def test_the_dial_is_told_at_the_accuracy_of_ease(content: Content) -> None:
+    study = replace(reported(content), dial=a_dial())
+    (sentence,) = (s for s in headlines(study) if "EASE's accuracy" in s)
+    assert sentence == (
+        "No setting with tags reaches EASE's accuracy on validation users; within 1 % of the "
+        "best, 60 % of the scores come from tags."
+    )
+    study = replace(study, dial=replace(a_dial(), at_ease=SETTINGS[2]))
+    (sentence,) = (s for s in headlines(study) if "EASE's accuracy" in s)
+    assert sentence.startswith("At EASE's accuracy or better on validation users, 60 % of the")
+    bare = replace(a_dial(), settings=SETTINGS[2:])
+    assert not any("EASE's accuracy" in s for s in headlines(replace(study, dial=bare)))

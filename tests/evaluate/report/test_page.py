@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from reports import Content, reported
 from teaser.errors import MissingPackageError
 from teaser.evaluate.report.page import facts, render_page
 from teaser.evaluate.report.pictures.study import draw_pictures
+from teaser.evaluate.report.write import tables_text
+from teaser.evaluate.study.groups import ShownGroup
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 
@@ -103,6 +106,23 @@ def test_titles_of_studies_are_text_not_markup(content: Content) -> None:
     text = page({**content, "title": "<script>alert(1)</script>"})
     assert "<script" not in text
     assert "&lt;script&gt;" in text
+
+
+def test_discovered_groups_are_shown_as_text(content: Content) -> None:
+    assert "discovered groups" not in page(content)
+    groups = (
+        ShownGroup("Jazz <b>nights</b>", 12, ("First & second", "Third"), "type=Concert", 0.75),
+        ShownGroup("Others", 3, ("Fourth",)),
+    )
+    study = replace(reported(content), groups=groups)
+    text = render_page([study], [[]])
+    words = " ".join(read(text).words)
+    for said in ("Jazz <b>nights</b>", "12", "type=Concert (75\xa0%)", "First & second; Third"):
+        assert said in words
+    assert "2 of the groups that the system found" in words
+    assert "<b>nights" not in text
+    # Titles of items stay out of the tables, which may be passed on.
+    assert "Jazz" not in tables_text([study])
 
 
 def test_light_and_dark_and_narrow(whole: str) -> None:

@@ -98,6 +98,11 @@ def test_a_slip_is_named_with_the_file(tmp_path: Path) -> None:
         ('"TEASER", "EASE"]', '"TEASER"]', "Product and 1 parts"),
         ("[split]", "[spilt]", "no entry 'spilt'.*split"),
         ("tags = [1]", "scales = ['robst']", "'robst'.*robust"),
+        ("tags = [1]", "among = ['declred']", "among.*'declred'.*declared"),
+        ("tags = [1]", "models = ['TEASR']", "models.*'TEASR'.*TEASER"),
+        ("[simulate]", "[[simulate]]\ntags = [2]\n[[simulate]]\nstep = [1]", "no entry 'step'"),
+        ("[dial]", "[dial]\nmodel = 'TEASR'", "model.*'TEASR'.*TEASER"),
+        ("[dial]", "[dial]\nneighbours = []", "at least one neighbours"),
         (
             "remainder_l2 = [7, 70]",
             "remainder_l2 = [7, -70]",
@@ -142,3 +147,34 @@ def test_the_studies_that_come_along_are_valid() -> None:
         study = Study.read(path)
         assert study.name == path.stem
         assert study.smaller().models
+
+
+def test_feedback_may_be_several_tables(tmp_path: Path) -> None:
+    more = "[[simulate]]\nmodels = ['TEASER']\namong = ['declared', 'discovered']\n\n[dial]"
+    text = GOOD.replace("[simulate]", "[[simulate]]").replace("[dial]", more)
+    one, two = read(tmp_path, text).simulate
+    assert (one.tags, one.models, one.among) == ((1,), (), ("all",))
+    assert (two.models, two.among) == (("TEASER",), ("declared", "discovered"))
+    assert [plan.draws for plan in read(tmp_path, text).smaller().simulate] == [1, 1]
+
+
+def test_the_dial_takes_the_model_it_names_or_the_last_teaser(tmp_path: Path) -> None:
+    second = '[models.second]\nkind = "Teaser"\n\n[quick]'
+    text = GOOD.replace("[quick]", second)
+    names = [
+        plan.name
+        for given in (text, text.replace("[dial]", "[dial]\nmodel = 'TEASER'"))
+        if (plan := read(tmp_path, given).dial_teaser) is not None
+    ]
+    assert names == ["second", "TEASER"]
+    first = read(tmp_path, text).first_teaser
+    assert first is not None
+    assert first.name == "TEASER"
+
+
+def test_grids_of_the_studies_share_the_encoder() -> None:
+    for path in sorted((ROOT / "experiments").glob("*.toml")):
+        for plan in Study.read(path).models:
+            names = list(plan.grid)
+            if "remainder.l2" in names and plan.parameters.get("remainder.neighbours") != 0:
+                assert names[-1] == "remainder.l2", f"{path.name}: {plan.name}"

@@ -19,7 +19,9 @@ from teaser.evaluate.study.results import (
     StudyResults,
     circumstances,
     measured,
+    personal_share,
     read_results,
+    tag_share,
 )
 
 RESULTS = Path(__file__).resolve().parents[3] / "experiments" / "results"
@@ -30,6 +32,14 @@ def study() -> StudyResults:
     """The results of the study of generated events."""
     found = read_results(RESULTS / "events.json")
     assert isinstance(found, StudyResults)
+    return found
+
+
+@pytest.fixture
+def content_of_reports() -> Content:
+    """The results of a study as an earlier version wrote them."""
+    path = Path(__file__).resolve().parents[1] / "report" / "stored" / "small_run.json"
+    found: Content = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
@@ -90,32 +100,61 @@ def test_a_gap_turns_with_its_models(study: StudyResults) -> None:
     assert study.gap("EASE", "TEASER", "ndcg@7") is None
 
 
-def test_scenarios_have_plus_and_the_default_first(study: StudyResults) -> None:
-    found = study.scenarios
-    assert len(found) == 16
-    assert found[:5] == (
-        Scenario(1, 3, "robust", 0.2),
-        Scenario(1, 3, "robust", 0.4),
-        Scenario(1, 3, "paper", 0.2),
-        Scenario(1, 3, "paper", 0.4),
-        Scenario(2, 3, "robust", 0.2),
+def test_scenarios_go_by_kind_of_tag_then_have_plus_and_the_default_first(
+    study: StudyResults,
+) -> None:
+    one = a_simulation(0.2, Difference(0.1, 0.05, 0.2, 3))
+    ways = [
+        ("discovered", 3, 1, "robust", 0.2),
+        ("declared", -3, 1, "robust", 0.2),
+        ("declared", 3, 2, "robust", 0.2),
+        ("declared", 3, 1, "paper", 0.2),
+        ("declared", 3, 1, "robust", 0.4),
+        ("declared", 3, 1, "robust", 0.2),
+        ("all", -3, 2, "paper", 0.4),
+    ]
+    simulations = tuple(
+        replace(one, among=among, strength=strength, n_tags=n, scale=scale, step=step)
+        for among, strength, n, scale, step in ways
     )
-    assert [s.is_default for s in found] == [True, False, False, False] * 4
-    assert [s.strength for s in found] == [3] * 8 + [-3] * 8
+    found = replace(study, simulations=simulations).scenarios
+    assert found == tuple(Scenario(n, k, scale, step, a) for a, k, n, scale, step in ways[::-1])
+    assert [s.is_default for s in found] == [False, True, False, False, True, True, True]
 
 
 def test_improvement_is_relative_to_the_model_without_presses(study: StudyResults) -> None:
     teaser = study.of_kind("Teaser")
-    simulated = study.simulation("TEASER", Scenario(1, 3, "robust", 0.2))
     assert teaser is not None
-    assert simulated is not None
+    default = [s for s in study.simulations if s.model == "TEASER" and s.scenario.is_default]
+    simulated = study.simulation("TEASER", default[0].scenario)
+    assert simulated is default[0]
     found = simulated.improvement()
     assert found is not None
     after, before = simulated.metrics[TARGET].mean, teaser.metrics[TARGET].mean
     assert found.mean == pytest.approx(100 * (after / before - 1), abs=0.01)
     assert found.low < found.mean < found.high
     assert simulated.improvement("ndcg@7") is None
-    assert study.simulation("EASE", Scenario(1, 3, "robust", 0.2)) is None
+    assert study.simulation("EASE", simulated.scenario) is None
+
+
+def test_from_tags_is_declared_and_discovered(study: StudyResults) -> None:
+    shares = {"general": 0.3, "declared": 0.2, "discovered": 0.1, "popularity": 0.1, "viewed": 0.3}
+    assert tag_share(shares) == pytest.approx(0.3)
+    assert personal_share(shares) == pytest.approx(0.5)
+    assert (tag_share({}), personal_share({})) == (0, 0)
+    model = study.models[0]
+    assert replace(model, shares={}).tag_share is None
+    assert replace(model, shares=shares).tag_share == pytest.approx(0.3)
+
+
+def test_results_of_an_earlier_version_have_no_parts(content_of_reports: Content) -> None:
+    found = reported(content_of_reports).results
+    assert all(m.shares == {} and m.discovered == 0 and m.tag_share is None for m in found.models)
+    assert {s.among for s in found.simulations} == {"all"}
+    assert found.recommended is None
+    named = [{**m, "name": "ours, recommended"} for m in content_of_reports["models"][1:2]]
+    more = reported({**content_of_reports, "models": content_of_reports["models"] + named}).results
+    assert more.recommended is more.models[-1]
 
 
 def test_a_model_without_any_accuracy_has_no_relative_improvement() -> None:

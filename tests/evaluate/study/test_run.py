@@ -1,5 +1,6 @@
 """A whole study, small: what it writes is what the parts give, and a stopped one goes on."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ from teaser.data.split import split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.data import read_data
+from teaser.evaluate.study.groups import GROUPS_SUFFIX, read_groups
 from teaser.evaluate.study.plan import SimulationPlan, Study
 from teaser.evaluate.study.results import ModelResult, SimulationResult, StudyResults, read_results
 from teaser.evaluate.study.run import StudyRun, popularity_curve, run_study, simulate_study
+from teaser.explain import PARTS
 from teaser.model import EASE, Product, Teaser
 
 TEXT = """
@@ -126,6 +129,57 @@ def test_feedback_is_simulated_on_every_interactive_model(results: StudyResults)
     for row in (r for r in rows if r.scale == "robust"):
         gain = value(row) - value(model(results, row.model))
         assert row.gain["ndcg@100"].mean == pytest.approx(gain, abs=2e-5)
+
+
+def test_parts_of_scores_are_kept_for_models_with_tags(results: StudyResults) -> None:
+    for each in results.models:
+        assert set(each.shares) == (set(PARTS) if each.interactive else set())
+        if each.interactive:
+            assert sum(each.shares.values()) == pytest.approx(1)
+            assert each.tag_share == each.shares["declared"] > 0
+            assert each.discovered == 0
+
+
+def test_a_plan_names_its_models_and_kinds_of_tags(tmp_path: Path) -> None:
+    """Discovered tags are pressed where there are some, and groups are written beside."""
+    text = TEXT.partition("[simulate]")[0].replace("tag_cuts = [12]", "")
+    path = tmp_path / "found.toml"
+    path.write_text(
+        text
+        + """
+[simulate]
+tags = [1]
+scales = ["robust"]
+among = ["declared", "discovered"]
+models = ["TEASER", "found"]
+draws = 1
+[models.TEASER]
+kind = "Teaser"
+[models.other]
+kind = "Teaser"
+[models.found]
+kind = "Teaser"
+parameters = { discovered = { grains = [10], factors = 16 }, remainder = { neighbours = 8 } }
+"""
+    )
+    plan = Study.read(path)
+    found = run_study(plan, data=tmp_path, out=tmp_path)
+    assert [(r.model, r.among) for r in found.simulations] == [
+        ("TEASER", "declared"),
+        ("found", "declared"),
+        ("found", "discovered"),
+    ]
+    last = model(found, "found")
+    assert last.discovered > 0
+    assert min(last.shares[part] for part in ("declared", "discovered", "viewed")) > 0
+    assert model(found, "TEASER").discovered == 0
+    groups = read_groups(tmp_path / f"found{GROUPS_SUFFIX}")
+    assert 0 < len(groups) <= 10
+    # Titles are in no other file.
+    assert groups[0].exemplars[0] not in (tmp_path / "found.json").read_text()
+    (only,) = plan.simulate
+    rows = simulate_study(plan, replace(only, models=("found",)), data=tmp_path, out=tmp_path)
+    assert {r.model for r in rows} == {"found"}
 
 
 def test_fewer_tags_and_convergence(results: StudyResults) -> None:

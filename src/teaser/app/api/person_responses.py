@@ -61,9 +61,16 @@ class Person(Schema):
 
 def _presses(state: State, catalogue: Catalogue) -> list[tuple[str, int]]:
     """Return net presses by today's names of tags; of tags that the model lacks, as stored."""
-    known = PersonalModel(catalogue, state).presses
-    lacking = ((t, n) for t, n in state.presses.items() if Tag.parse(t) not in catalogue.tag_index)
-    return [*((str(tag), steps) for tag, steps in known.items()), *lacking]
+    index, tags = catalogue.tag_index, catalogue.model.tags_
+    net = PersonalModel(catalogue, state).presses
+    found: dict[str, int] = {}
+    for text, steps in state.presses.items():
+        place = index.get(Tag.parse(text))
+        if place is None:
+            found[text] = steps
+        elif tags[place] in net:
+            found[str(tags[place])] = net[tags[place]]
+    return list(found.items())
 
 
 class Link(Schema):

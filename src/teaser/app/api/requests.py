@@ -145,27 +145,30 @@ class About(StrictSchema):
 
 # What was viewed: ids, or an object that gives the strength of each. `_shape` decides which of the
 # two is checked, so that an error is about the one that was meant.
-History = Annotated[
-    Annotated[list[ItemId], Field(max_length=MAX_HISTORY), Shape(IDS)]
-    | Annotated[
-        dict[
-            Annotated[str, Field(min_length=1, max_length=MAX_TEXT)],
-            Annotated[
-                float,
-                Field(ge=0, le=MAX_STRENGTH, allow_inf_nan=False),
-                BeforeValidator(_number),
+History = TypeAliasType(
+    "History",
+    Annotated[
+        Annotated[list[ItemId], Field(max_length=MAX_HISTORY), Shape(IDS)]
+        | Annotated[
+            dict[
+                Annotated[str, Field(min_length=1, max_length=MAX_TEXT)],
+                Annotated[
+                    float,
+                    Field(ge=0, le=MAX_STRENGTH, allow_inf_nan=False),
+                    BeforeValidator(_number),
+                ],
             ],
+            Field(max_length=MAX_HISTORY),
+            Shape(STRENGTHS),
         ],
-        Field(max_length=MAX_HISTORY),
-        Shape(STRENGTHS),
+        Discriminator(_shape),
+        Field(
+            description="What was viewed: a list of item ids, or an object that gives each id its "
+            "strength, at least 0. An item of strength 0 is not in the history.",
+            examples=[["e0001", "e0002"], {"e0001": 1.0, "e0002": 0.5}],
+        ),
     ],
-    Discriminator(_shape),
-    Field(
-        description="What was viewed: a list of item ids, or an object that gives each id its "
-        "strength, at least 0. An item of strength 0 is not in the history.",
-        examples=[["e0001", "e0002"], {"e0001": 1.0, "e0002": 0.5}],
-    ),
-]
+)
 
 
 class Taste(StrictSchema):
@@ -300,7 +303,7 @@ class SearchOptions(StrictSchema):
 class GroupOptions(StrictSchema):
     """The discovered tag whose group is shown."""
 
-    tag: TagText
+    tag: Annotated[TagText, Field(examples=["discovered=Jazz by the Scheldt, Jazz in the park"])]
     k: Annotated[K, Field(description="How many members, at most.")] = 100
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from teaser.app.i18n.texts import Texts
 from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.profile_view import TagRow, tag_names, tag_row
+from teaser.app.site.profile_view import TagRow, joint_features, joint_names, tag_row
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
 from teaser.explain import Reason, Recommendation
@@ -166,17 +166,16 @@ def reason_row(
 
     `full=False` is for a place that shows the feature too.
     """
-    names, index = tag_names(personal.catalogue, texts), personal.catalogue.tag_index
-    labels = [
-        names[index[tag]].full if full and not tag.discovered else names[index[tag]].label
-        for tag in reason.tags
-    ]
+    # A group is marked, so that its name need not say that it is one.
+    say_all = full and not reason.tag.discovered
+    names = joint_names(reason.tags, personal.catalogue, texts, full=say_all)
     return TagRow(
         reason.tag,
         str(reason.tag),
-        labels[0],
+        names[0],
         reason.affinity,
         personal.presses.get(reason.tag, 0),
-        tuple(labels[1:]),
+        tuple(names[1:]),
         personal.affinity(reason.tag),
+        joint_features(reason.tags, texts),
     )

@@ -1,6 +1,7 @@
 """What pages show of a profile: features with their tags, statements, certainty."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,7 @@ from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.tagging.tag import Tag
-from teaser.guide import statements, undo_presses
-from teaser.guide.statement import near_equal
+from teaser.guide import Statement, statements, undo_presses
 from teaser.model.base import top_k
 from teaser.profile import GENERAL, MAX_PRESSES, NOT_STATED, POPULARITY
 
@@ -27,8 +27,8 @@ _NO_PLACES = np.zeros(0, dtype=np.int64)
 class TagRow:
     """A tag with its affinity, its presses, and a bar that ends at -1 and 1.
 
-    A row of near-equal tags has the sum of their affinities, and `others` are the names of all but
-    the first, which presses are on; `own` is the affinity of that one.
+    A row of near-equal tags has the sum of their affinities. `others` are the names of all but the
+    first, which presses are on, and `own` is the affinity of that one; `features` are those of all.
     """
 
     tag: Tag
@@ -38,6 +38,7 @@ class TagRow:
     presses: int
     others: tuple[str, ...] = ()
     own: float | None = None
+    features: tuple[str, ...] = ()
 
     @property
     def is_found(self) -> bool:
@@ -140,6 +141,24 @@ def tag_label(tag: Tag, catalogue: Catalogue, texts: Texts) -> str:
     """Return a tag's value, with its feature where another feature has the same value."""
     place = catalogue.tag_index.get(tag)
     return texts.tag(tag) if place is None else tag_names(catalogue, texts)[place].full
+
+
+def joint_names(
+    tags: Sequence[Tag], catalogue: Catalogue, texts: Texts, *, full: bool = True
+) -> list[str]:
+    """Return the names of tags that are told together; a value that all share is named once.
+
+    `full=False` is for a place that shows the features too.
+    """
+    labels = list(dict.fromkeys(texts.tag(tag) for tag in tags))
+    if len(labels) == 1 and len(tags) > 1 and full:
+        return [f"{labels[0]} ({' / '.join(joint_features(tags, texts))})"]
+    return [tag_label(tag, catalogue, texts) for tag in tags] if full else labels
+
+
+def joint_features(tags: Sequence[Tag], texts: Texts) -> tuple[str, ...]:
+    """Return the names of the features of tags, each once."""
+    return tuple(dict.fromkeys(texts.feature(tag.feature) for tag in tags))
 
 
 def tag_row(tag: Tag, affinity: float, personal: PersonalModel, texts: Texts) -> TagRow:
@@ -266,14 +285,14 @@ def _statements(personal: PersonalModel, texts: Texts) -> list[StatementView]:
         found.append(
             StatementView(
                 leaning=statement.leaning,
-                labels=[_told_together(tag, personal, texts) for tag in statement.tags],
+                labels=[_told_together(tag, statement, personal, texts) for tag in statement.tags],
                 presses={str(tag): steps for tag, steps in presses.items()},
             )
         )
     return found
 
 
-def _told_together(tag: Tag, personal: PersonalModel, texts: Texts) -> str:
+def _told_together(tag: Tag, statement: Statement, personal: PersonalModel, texts: Texts) -> str:
     """Return a tag's name, with those of the near-equal tags that it stands for."""
-    named = near_equal(personal.profile, tag)
-    return " / ".join(tag_label(each, personal.catalogue, texts) for each in named)
+    named = (tag, *statement.near_equal.get(tag, ()))
+    return " / ".join(joint_names(named, personal.catalogue, texts))

@@ -119,7 +119,8 @@ def _environment() -> Environment:
         path_part=path_part,
         compact=_compact,
         colour=_colour,
-        tag_label=lambda tag, texts: texts.tag(tag),
+        # The name of a group is a list of titles, so among other names it stands in quotes.
+        tag_label=lambda tag, t: f"“{t.tag(tag)}”" if tag.discovered else t.tag(tag),
     )
     return environment
 

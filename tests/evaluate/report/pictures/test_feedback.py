@@ -2,7 +2,7 @@
 
 from reports import Content, reported, texts_of
 
-from teaser.evaluate.report.pictures.drawing import Picture
+from teaser.evaluate.report.pictures.drawing import Picture, style
 from teaser.evaluate.report.pictures.feedback import draw_gain
 
 
@@ -23,3 +23,21 @@ def test_the_text_alternative_holds_every_gain(
 
 def test_without_simulations_there_is_no_picture(content: Content) -> None:
     assert draw_gain(reported({**content, "simulations": []})) is None
+
+
+def test_kinds_of_tags_are_apart_and_only_models_that_were_pressed(content: Content) -> None:
+    for each in content["simulations"]:
+        each["among"] = "declared"
+    found = [
+        {**s, "among": "discovered"}
+        for s in content["simulations"]
+        if s["model"] == "teaser" and s["n_tags"] == 1 and s["scale"] == "robust"
+    ]
+    study = reported({**content, "simulations": [*content["simulations"], *found]})
+    with style("test"):
+        drawn = draw_gain(study)
+    assert drawn is not None
+    words = texts_of(drawn)
+    assert words.count("one declared tag +3") == words.count("one discovered tag +3") == 1
+    assert "two discovered tags +3" not in words
+    assert (words.count("TEASER"), words.count("WMF-S")) == (6, 4)

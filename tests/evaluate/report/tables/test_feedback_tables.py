@@ -137,3 +137,25 @@ def test_steps_are_compared_and_the_second_table_keeps_to_the_default(content: C
         for row in rows:
             values = [float(c.text.replace(MINUS, "-")) for c in row.cells]
             assert [c.best for c in row.cells] == [v == max(values) for v in values]
+
+
+def test_kinds_of_tags_have_blocks_of_their_own(content: Content) -> None:
+    kept = [s for s in content["simulations"] if s["model"] == "teaser"]
+    declared = [{**s, "among": "declared"} for s in kept]
+    found_tags = [{**s, "among": "discovered"} for s in kept if s["scale"] == "robust"]
+    study = reported({**content, "simulations": [*found_tags, *declared]})
+    found = blocks(feedback_table([study]))
+    assert list(found) == [
+        "no simulation",
+        *(name.replace("tag", "declared tag", 1) for name in BLOCKS),
+        *(name.replace("tag", "discovered tag", 1) for name in BLOCKS if "scale" not in name),
+    ]
+    # Only models that were pressed have rows.
+    assert {row.head for rows in found.values() for row in rows} == {"TEASER"}
+    # The paper's figures stand beside presses on declared tags alone.
+    beside = {name for name, rows in found.items() for row in rows if row.cells[0].beside}
+    assert "one declared tag +3, on the paper's scale" in beside
+    assert not any("discovered" in name for name in beside)
+    steered = blocks(steering_table([study]))
+    assert next(iter(steered)) == f"{content['title']}, one declared tag +3"
+    assert not any("discovered" in head for head in steered)

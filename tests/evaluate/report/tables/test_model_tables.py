@@ -6,9 +6,11 @@ from reports import Content, reported
 
 from teaser.evaluate.report.tables.model_tables import (
     accuracy_table,
+    advantage_table,
     beyond_table,
     comparison_tables,
     cost_table,
+    parts_table,
 )
 from teaser.evaluate.report.tables.number import format_value
 from teaser.evaluate.report.tables.paper import COLUMNS, METRICS
@@ -161,3 +163,48 @@ def test_tables_without_anything_to_show_are_left_out(without: Callable[..., Con
 
     assert names(without()) == ["accuracy", "feedback", "steering", "beyond"]
     assert names(without("simulations")) == ["accuracy", "beyond"]
+
+
+def test_the_recommended_model_is_set_against_every_other(content: Content) -> None:
+    assert advantage_table([reported(content)]) is None
+    for model in content["models"]:
+        if model["name"] == "teaser":
+            model["name"] = "TEASER, recommended"
+    for found in content["comparisons"]:
+        for end in ("a", "b"):
+            found[end] = "TEASER, recommended" if found[end] == "teaser" else found[end]
+        if (found["a"], found["metric"]) == ("ease", "ndcg@100"):
+            found.update(mean=0.02, low=0.01, high=0.03)
+    model_of(content, "EASE")["metrics"]["ndcg@100"]["mean"] = 0.2
+    # A product names its parts.
+    model_of(content, "TEASER × EASE")["parts"] = ["TEASER, recommended", "ease"]
+    table = advantage_table([reported(content)])
+    assert table is not None
+    rows = {row.head: row.cells for row in table.rows}
+    assert len(rows) == len(content["models"]) - 1
+    assert "TEASER, recommended" not in rows
+    assert [cell.text for cell in rows["EASE"]] == ["0.200", "+10.0"]
+    assert (rows["EASE"][1].error, rows["EASE"][1].mark) == ("[+5.0, +15.0]", BETTER)
+    assert rows["Popularity"][1].mark == BETTER
+    without = advantage_table([reported({**content, "comparisons": []})])
+    assert without is not None
+    assert {row.cells[1].text for row in without.rows} == {NONE}
+
+
+def test_parts_of_scores_are_in_percent_and_tags_are_summed(content: Content) -> None:
+    assert parts_table([reported(content)]) is None
+    shares = {"general": 0.3, "declared": 0.4, "discovered": 0.2, "popularity": 0.0, "viewed": 0.1}
+    model_of(content, "TEASER")["shares"] = shares
+    model_of(content, "TEASER × EASE")["shares"] = shares
+    table = parts_table([reported(content)])
+    assert table is not None
+    assert table.blocks[0].columns[-1] == "from tags"
+    assert [row.head for row in table.rows] == ["TEASER", "TEASER × EASE"]
+    for row in table.rows:
+        assert [cell.text for cell in row.cells] == ["30", "40", "20", "0", "10", "60"]
+    assert table.notes == ("TEASER × EASE: of the part with tags.",)
+    second = {**content, "study": "second", "title": "Second"}
+    second["models"] = [{**m, "shares": {}} for m in content["models"]]
+    both = parts_table([reported(content), reported(second)])
+    assert both is not None
+    assert [block.title for block in both.blocks] == [content["title"]]

@@ -6,6 +6,7 @@ from teaser.evaluate.report.tables.number import (
     MINUS,
     format_memory,
     format_parameter,
+    format_percent,
     format_presses,
     format_seconds,
     format_signed,
@@ -35,11 +36,18 @@ def test_a_printed_value_is_read_back() -> None:
 
 
 def test_parameters_have_few_digits() -> None:
-    values = (1000.0, 0.5, 3, True, "full", None)
-    assert [format_parameter(v) for v in values] == ["1000", "0.5", "3", "True", "full", "None"]
+    values: tuple[object, ...] = (1000.0, 0.5, 3, True, "full", None, {})
+    texts = ["1000", "0.5", "3", "True", "full", "None", "its defaults"]
+    assert [format_parameter(v) for v in values] == texts
 
 
 def test_presses() -> None:
     assert format_presses(1, 3) == "one tag +3"
     assert format_presses(2, -3) == f"two tags {MINUS}3"
     assert format_presses(7, 1) == "7 tags +1"
+    assert format_presses(1, 3, "declared") == "one declared tag +3"
+    assert format_presses(2, -3, "discovered") == f"two discovered tags {MINUS}3"
+
+
+def test_shares() -> None:
+    assert [format_percent(v) for v in (0.0, 0.616, 1, None)] == ["0 %", "62 %", "100 %", ""]

@@ -32,6 +32,8 @@ def format_memory(value: float) -> str:
 
 def format_parameter(value: object) -> str:
     """Return the value of a parameter; a number with few digits."""
+    if value == {}:  # the options of an extension, none of which is given
+        return "its defaults"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return f"{value:g}" if is_number else str(value)
 

@@ -1,0 +1,73 @@
+"""General appeal and discovered groups in a browser: pressed, explained, within axe's rules."""
+
+from collections.abc import Callable, Iterator
+from datetime import date
+
+import pytest
+from browser.conftest import served
+from browser.steps import check_axe, listed, pick
+from playwright.sync_api import Page, expect
+
+from teaser import DiscoveredTags, Remainder, Teaser, Weights
+from teaser.data import events
+
+Visit = Callable[..., Page]
+MINUS = "\N{MINUS SIGN}"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server of events, in a model with discovered tags and neighbours."""
+    model = Teaser(
+        weights=Weights(),
+        discovered=DiscoveredTags(grains=(15,), factors=64),
+        remainder=Remainder(),
+    ).fit(events.dataset(n_events=300, n_users=900, start=date(2026, 1, 1)))
+    with served(model, tmp_path_factory.mktemp("site")) as address:
+        yield address
+
+
+def test_less_mainstream_is_one_press(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    before = listed(page)
+    less = page.locator("#general").get_by_role("button", name="Less of General appeal")
+    for _ in range(3):
+        less.click()
+        expect(page.locator("#notice")).to_contain_text(f"{MINUS} on General appeal")
+    expect(page.locator("#general .count")).to_contain_text(f"{MINUS}3")
+    assert listed(page) != before
+    card = page.locator(".card").first
+    expect(card.locator(".reasons.general")).to_contain_text("General appeal")
+    expect(card.locator(".reasons:not(.general)")).not_to_contain_text("General appeal")
+
+
+def test_a_group_opens_and_can_be_pressed(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    link = page.locator(".features .tag.group .tag-name").first
+    expect(link).to_contain_text("found by the system")
+    link.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("heading", name="A group found by the system")).to_be_visible()
+    expect(dialog).to_contain_text("The owner of the site did not make it.")
+    dialog.locator("details.more summary").click()
+    expect(dialog.locator(".members a").first).to_be_visible()
+    is_liked = dialog.locator(".tag .number.up").count() == 1
+    dialog.locator(".stepper button").nth(0 if is_liked else 1).click()
+    expect(dialog.get_by_role("status")).to_contain_text("the group “")
+    dialog.get_by_role("link", name="Show only these in my list").click()
+    expect(page.locator(".chips")).to_be_visible()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1320), ("dark", 390)])
+def test_axe_finds_nothing_and_nothing_is_too_wide(visit: Visit, scheme: str, width: int) -> None:
+    page = visit(color_scheme=scheme, width=width)
+    pick(page)
+    check_axe(page, "home")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    address = str(page.locator(".features .tag.group .tag-name").first.get_attribute("href"))
+    for path in (address, "/tags?feature=discovered", f"/item/{listed(page)[0]}"):
+        page.goto(path)
+        check_axe(page, path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
