@@ -163,6 +163,17 @@ def test_given_options_are_in_every_trial(many: Dataset) -> None:
     assert all("the same as another" in str(reason) for reason in left.values())
 
 
+def test_extensions_go_with_every_recipe(many: Dataset) -> None:
+    own: dict[str, Any] = {
+        "sparse": teaser.SparseEncoder(density=0.5),
+        "decoder": teaser.LearnedDecoder(rounds=1),
+    }
+    model = teaser.fit(many, **own)
+    assert all(t.reason is None for t in record_of(model).tried)
+    assert (model.sparse, model.decoder) == (own["sparse"], own["decoder"])
+    assert sp.issparse(model.encoder_)
+
+
 def test_too_few_people_take_the_stated_default(dataset: Dataset) -> None:
     model = teaser.fit(dataset, tol=1e-4)
     assert record_of(model).chosen == "paper"

@@ -225,6 +225,12 @@ def test_a_fit_without_penalties_chooses_and_says_why(many: Path, chosen: tuple[
     np.testing.assert_array_equal(library.encoder_, model.encoder_)
 
 
+def test_it_says_what_the_largest_recipe_takes(many: Path, tmp_path: Path) -> None:
+    result = run("fit", many, "-o", tmp_path / "m", "--recipe", "weighted")
+    assert "largest recipe: memory" in result.stderr
+    assert "largest recipe: time" in result.stderr
+
+
 def test_info_shows_the_table(chosen: tuple[Path, str]) -> None:
     folder, printed = chosen
     shown = said("info", folder)

@@ -98,7 +98,7 @@ def test_several_numbers_are_written_with_commas() -> None:
     app = typer.Typer()
     app.command()(fit.fit)
     said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
-    assert "default: 100,20,6" in said
+    assert "default: 20,5" in said
 
 
 def test_an_extension_is_on_if_it_or_one_of_its_options_is_given() -> None:

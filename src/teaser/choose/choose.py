@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -138,9 +139,8 @@ class Plan:
         return 0 if self.split is None else 2 + sum(map(len, self.parameters.values()))
 
     def model(self) -> Teaser:
-        """Return the model that is fitted where nothing is tried."""
-        ((parameters,),) = self.parameters.values()
-        return Teaser(**parameters)
+        """Return the model that is fitted where nothing is tried, else the largest of them."""
+        return Teaser(**list(self.parameters.values())[-1][-1])
 
 
 def make_plan(
@@ -198,8 +198,14 @@ def run_plan(
     said = f"fitting {found.chosen} to all users"
     report(said, plan.done)
 
+    done = plan.done
+
     def residual(iteration: int, size: float) -> None:
-        report(f"{said}: iteration {iteration}, residual {size:.1e}", plan.done)
+        nonlocal done
+        # Conjugate gradients converge linearly in the logarithm of the residual.
+        solved = min(1.0, math.log10(min(size, 1.0)) / math.log10(model.tol))
+        done = max(done, plan.done + (1 - plan.done) * solved)
+        report(f"{said}: iteration {iteration}, residual {size:.1e}", done)
 
     model.fit(plan.dataset, start=start, previous=previous, callback=residual)
     model.recipe_ = found

@@ -87,7 +87,7 @@ def fit(
     given = {**given_parameters(context, model), "rng": model.rng}
     # It refuses bad parameters before a cluster is started.
     plan = make_plan(data, recipe=recipe, **given)
-    model = model if plan.split is not None else plan.model()
+    model = plan.model()
     limit = None if memory_limit is None else as_bytes(memory_limit)
     _check_limit(model, data, limit)
     held = placed(
@@ -108,6 +108,8 @@ def fit(
             fit_with_progress(model, data, err, start=earlier, previous=previous, limit=limit)
             model.recipe_ = plan.stated
         else:
+            for line in model.estimate(data).lines():
+                err.print(f"largest recipe: {line}", highlight=False, soft_wrap=True)
             with progress_bar(err, "preparing") as update:
                 model = run_plan(plan, start=earlier, previous=previous, callback=update)
     model.dataset_path_ = str(dataset.resolve())

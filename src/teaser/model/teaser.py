@@ -279,7 +279,7 @@ class Teaser(EncoderModel):
             self.iterations_ = solution.iterations
             self.residual_ = solution.residual
             self.converged_ = solution.converged
-            self.recipe_ = None
+            self.recipe_ = self.dataset_path_ = None
         return self
 
     def _check_with(self, dataset: Dataset) -> None:
