@@ -1,5 +1,6 @@
 """The commands that look at a model's reasons and at its discovered groups: check, groups."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -68,8 +69,7 @@ def groups(
     if as_json:
         print_json([_as_dict(group) for group in found.groups])
         return
-    # The largest of each grain say most about whether groups can be read.
-    shown = sorted(found.groups, key=lambda group: -group.size)[:_LISTED]
+    shown = _spread(found.groups)
     for group in shown:
         label = f", {percent(group.label_share)} {group.label_tag}" if group.label_tag else ""
         named = ", ".join(titles.get(e, str(e)) for e in group.exemplars[:5])
@@ -78,6 +78,13 @@ def groups(
         print_lines([f"and {len(found) - len(shown):,} more"])
     if path is not None:
         print_next(f"edit {path}, then teaser fit DATA --out {model} --discovered-names {path}")
+
+
+def _spread(groups: Sequence[Group]) -> list[Group]:
+    """Return ten groups from the largest to the smallest, evenly spaced."""
+    ordered = sorted(groups, key=lambda group: -group.size)
+    n = min(_LISTED, len(ordered))
+    return [ordered[i * (len(ordered) - 1) // max(1, n - 1)] for i in range(n)]
 
 
 def _as_dict(group: Group) -> dict[str, object]:
