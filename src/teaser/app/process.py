@@ -110,8 +110,10 @@ def demo_model(seed: int = 0, *, n_events: int = 2400, n_users: int = 9000) -> P
     """
     folder = user_cache_path("teaser") / f"events-{__version__}-{n_events}-{n_users}-{seed}"
     try:
-        dates = load(folder, Teaser).table_["date"]
-        if (dates >= date.today() - _MAX_AGE).all():
+        model = load(folder, Teaser)
+        is_recent = (model.table_["date"] >= date.today() - _MAX_AGE).all()
+        # A model of an earlier version does not tell general appeal apart.
+        if is_recent and model.tag_table_.basis is not None:
             return folder
     except ArtifactError:
         shutil.rmtree(folder, ignore_errors=True)
