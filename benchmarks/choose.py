@@ -59,7 +59,7 @@ def main() -> None:
     for name in chosen.study:
         study = Study.read(EXPERIMENTS / f"{name}.toml")
         rows.append(measure(name, StudyRun.start(study, data=chosen.data).split))
-    report("choose", rows)
+        report("choose", rows)
 
 
 if __name__ == "__main__":
