@@ -13,6 +13,8 @@ def pick(page: Page, n: int = 3) -> None:
     for done in range(1, n + 1):
         page.locator(".picks button").first.click()
         expect(page.locator(".seen li")).to_have_count(done)
+    # Without JavaScript the history is there before the end of the page.
+    page.wait_for_load_state()
 
 
 def check_axe(page: Page, where: str) -> None:
