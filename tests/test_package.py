@@ -102,7 +102,7 @@ Teaser().fit(events.dataset(n_events=60, n_users=200)).save("site")
 with TestClient(create_app(Settings(model="site")), base_url="http://127.0.0.1") as client:
     for path in ("/", "/static/teaser.css", "/api/v1/model", "/tour"):
         assert client.get(path).status_code == 200, path
-    assert "Nu populair" in client.get("/", headers={"accept-language": "nl"}).text
+    assert "Geliefd bij velen" in client.get("/", headers={"accept-language": "nl"}).text
 """
     run_in(empty_folder, "python", "-c", program)
 

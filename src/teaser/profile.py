@@ -167,6 +167,9 @@ class Profile:
     together
         For each tag the number of its group of near-equal tags; -1 for popularity, general appeal
         and tags named "not stated". None: every tag stands for itself.
+    nested
+        Which two tags lie one inside the other (tags x tags, sparse), so that one statement about
+        each could contradict the other. None: no two.
     """
 
     tags: tuple[Tag, ...] = field(repr=False)
@@ -180,6 +183,7 @@ class Profile:
     about: tuple[Tag, ...] = ()
     strengths: tuple[float, ...] = ()
     together: Array | None = field(default=None, repr=False)
+    nested: Any = field(default=None, repr=False)
 
     @cached_property
     def affinities(self) -> dict[Tag, float]:

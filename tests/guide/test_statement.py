@@ -117,6 +117,20 @@ def test_to_deny_a_statement_once_is_enough(
         }
 
 
+def test_a_tag_inside_a_liked_one_is_not_said_to_be_avoided() -> None:
+    plain = profile_of(type_Concert=0.8, town_Ghent=-0.7, label_free=-0.6)
+    assert [s.leaning for s in statements(plain)] == [1, -1, -1]
+    places = [plain.tags.index(Tag.parse(name)) for name in ("type=Concert", "town=Ghent")]
+    nested = np.zeros((len(plain.tags), len(plain.tags)), dtype=bool)
+    nested[places[0], places[1]] = nested[places[1], places[0]] = True
+    told = statements(replace(plain, nested=nested))
+    assert [s.tags for s in told] == [(Tag("type", "Concert"),), (Tag("label", "free"),)]
+    named = profile_of(
+        **{"discovered_A, B, C": 0.8, "discovered_D, B, E": -0.7, "town_Ghent": -0.6}
+    )
+    assert [s.tags[0].value for s in statements(named)] == ["A, B, C", "Ghent"]
+
+
 def test_presses_against_a_tag_silence_what_is_said_of_it() -> None:
     concert, ghent = Tag("type", "Concert"), Tag("town", "Ghent")
     both = profile_of(type_Concert=0.9, town_Ghent=0.4)

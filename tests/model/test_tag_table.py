@@ -82,6 +82,22 @@ def test_near_equal_tags_are_those_on_nearly_the_same_items() -> None:
     assert len({found[0], found[3], found[7]}) == len({found[5], found[9]}) == 1
 
 
+def test_nested_tags_are_those_of_which_one_lies_inside_the_other() -> None:
+    rng = np.random.default_rng(1)
+    S = (rng.random((60, 8)) < 0.4).astype(float)
+    S[:, 5] = S[:, 2] * (rng.random(60) < 0.5)
+    table = TagTable(
+        (*(Tag("f", str(j)) for j in range(8)), POPULARITY),
+        decoder(sp.csr_array(S), rng.random(60)),
+        Rules(()),
+    )
+    held = S > 0
+    shared = held.T.astype(int) @ held.astype(int)
+    least = np.minimum.outer(held.sum(axis=0), held.sum(axis=0))
+    assert table.nested.toarray().tolist() == (shared > 0.8 * least).tolist()
+    assert table.nested[5, 2]
+
+
 def test_popularity_and_what_is_not_stated_are_near_nothing(dataset: Dataset) -> None:
     one = replace(dataset, S=dataset.S[:, [0]], tags=dataset.tags[:1])
     table = Teaser().fit(one).tag_table_

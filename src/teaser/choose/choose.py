@@ -57,6 +57,7 @@ ENOUGH_USERS = 4 * LEAST_USERS
 EASE_ITEMS = 12_000
 # The recipe where nothing can be tried: of few users, and of interactions in partitions.
 FEW_DEFAULT = "paper"
+UNTAGGED_DEFAULT = "discovered"  # without declared tags, the paper's model has no reasons
 PARTITIONS_DEFAULT = ("discovered", "weighted", "paper")
 
 
@@ -168,7 +169,8 @@ def make_plan(
         )
     else:
         able = int((np.diff(dataset.X.indptr) >= MIN_INTERACTIONS).sum())
-        chosen, own = FEW_DEFAULT if name == AUTO else name, None
+        default = FEW_DEFAULT if dataset.n_tags else UNTAGGED_DEFAULT
+        chosen, own = default if name == AUTO else name, None
         why = (
             f"{able:,} users with {MIN_INTERACTIONS} interactions or more are too few to choose "
             f"by ({ENOUGH_USERS} are needed), so that nothing was tried: {chosen} "

@@ -9,13 +9,15 @@ from teaser.model.extensions.discovered_tags import DiscoveredTags
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.weights import Weights
 
+# General appeal tells what popularity would: its own column is held back.
+_WEIGHTS = Weights(popularity_scale=0.5)
 # What each recipe has beyond the paper's model, the most readable first.
 RECIPES: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
-    "weighted": {"weights": Weights()},
-    "discovered": {"weights": Weights(), "discovered": DiscoveredTags()},
+    "weighted": {"weights": _WEIGHTS},
+    "discovered": {"weights": _WEIGHTS, "discovered": DiscoveredTags()},
     "neighbours": {
-        "weights": Weights(),
+        "weights": _WEIGHTS,
         "discovered": DiscoveredTags(),
         "remainder": Remainder(),
     },

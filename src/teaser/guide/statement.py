@@ -45,10 +45,11 @@ def statements(profile: Profile, *, k: int = 3) -> list[Statement]:
     The first names what the user leans towards: the strongest tag of each of up to three
     features. Up to two more each name one tag that the user leans away from, so that each can be
     contradicted on its own. An affinity is stated only if it is at least 0.1 and at least half
-    the strongest one. Near-equal tags, which lie on nearly the same items, count once with the sum
-    of their affinities, so that no statement contradicts another. Popularity, general appeal and
-    values that are not stated are left out, as is an affinity that the user's own presses oppose.
-    An empty profile has no statements.
+    the strongest one. So that no statement contradicts another, near-equal tags, which lie on
+    nearly the same items, count once with the sum of their affinities, and a tag that lies inside
+    a liked one or around it, or a group named by the same item, is not said to be avoided.
+    Popularity, general appeal and values that are not stated are left out, as is an affinity that
+    the user's own presses oppose. An empty profile has no statements.
     """
     if isinstance(k, bool) or not isinstance(k, int) or k < 0:
         raise ParameterError(f"k must be a whole number of at least 0, found {k!r}.")
@@ -58,7 +59,8 @@ def statements(profile: Profile, *, k: int = 3) -> list[Statement]:
         (pair for pair in leanings if abs(pair[1]) >= bar), key=lambda p: (-abs(p[1]), p[0])
     )
     liked = _one_a_feature([(tag, a) for tag, a in strong if a > 0])[:_TOGETHER]
-    shunned = _one_a_feature([(tag, a) for tag, a in strong if a < 0])
+    apart = [(tag, a) for tag, a in strong if a < 0 and not _overlaps(profile, tag, liked)]
+    shunned = _one_a_feature(apart)
     found = []
     if liked:
         found.append(_statement(profile, 1, liked))
@@ -169,6 +171,16 @@ def groups(profile: Profile) -> list[list[int]]:
         found.setdefault(number, []).append(j)
     found.pop(-1, None)
     return list(found.values())
+
+
+def _overlaps(profile: Profile, tag: Tag, liked: list[tuple[Tag, float]]) -> bool:
+    """Whether a tag lies inside a liked one or around it, or has an item's name in common."""
+    place = profile.tags.index(tag)
+    others = [profile.tags.index(other) for other, _ in liked]
+    if profile.nested is not None and any(bool(profile.nested[place, j]) for j in others):
+        return True
+    named = set(tag.value.split(", ")) if tag.discovered else set()
+    return any(other.discovered and named & set(other.value.split(", ")) for other, _ in liked)
 
 
 def _one_a_feature(pairs: list[tuple[Tag, float]]) -> list[tuple[Tag, float]]:

@@ -166,19 +166,33 @@ class TagTable:
         Two tags are near-equal if the items that carry both are more than 0.8 of those that carry
         either. It is -1 for popularity, general appeal and tags named "not stated".
         """
-        n = self.n_personal
-        own = sp.csr_array(self.decoder[:, :n])
-        ones = (own.data != 0).astype(np.float64)
-        carried = sp.csr_array((ones, own.indices, own.indptr), shape=own.shape)
-        both = sp.coo_array(carried.T @ carried)
+        n, both, carriers = self.n_personal, *self._shared_items
         i, j = both.coords
-        carriers = np.asarray(carried.sum(axis=0)).ravel()
         near = both.data > NEAR_EQUAL * (carriers[i] + carriers[j] - both.data)
         links = sp.coo_array((np.ones(int(near.sum())), (i[near], j[near])), shape=(n, n))
         out = np.full(len(self.tags), -1, dtype=np.int64)
         if n:
             out[:n] = connected_components(links, directed=False)[1]
         return out
+
+    @cached_property
+    def nested(self) -> sp.csr_array:
+        """Which two tags lie one inside the other (declared and discovered tags, both ways).
+
+        More than 0.8 of the items of the rarer one carry the other too.
+        """
+        both, carriers = self._shared_items
+        i, j = both.coords
+        inside = both.data > NEAR_EQUAL * np.minimum(carriers[i], carriers[j])
+        return sp.csr_array((inside[inside], (i[inside], j[inside])), shape=both.shape)
+
+    @cached_property
+    def _shared_items(self) -> tuple[sp.coo_array, Array]:
+        """How many items each two declared or discovered tags share, and how many each has."""
+        own = sp.csr_array(self.decoder[:, : self.n_personal])
+        ones = (own.data != 0).astype(np.float64)
+        carried = sp.csr_array((ones, own.indices, own.indptr), shape=own.shape)
+        return sp.coo_array(carried.T @ carried), np.asarray(carried.sum(axis=0)).ravel()
 
     def apply_basis(self, raw: Array) -> Array:
         """Return raw scores of tags (users x learned tags) as values of all tags."""

@@ -89,6 +89,7 @@ class TaggedModel(TagScores, abstract=True):
             about=tuple(self.user_tags_[i] for i in known),
             strengths=() if set(viewed.values()) <= {1.0} else tuple(viewed.values()),
             together=self.tag_table_.together,
+            nested=self.tag_table_.nested,
         )
 
     def recommend(

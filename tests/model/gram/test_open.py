@@ -64,7 +64,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ("items.parquet", "--rules", "rules.toml", "--positive", "rating >= 4")
     assert "1,155 interactions" in said("prepare", "parts", *words, "--out", "data", cwd=folder)
     said("prepare", "ratings.csv", *words, "--out", "whole", cwd=folder)
-    said("fit", "whole", "--out", "model", "--dtype", "float64", "--tol", 1e-11, cwd=folder)
+    said("fit", "whole", "--out", "model", "--recipe", "paper", "--dtype", "float64", "--tol", 1e-11, cwd=folder)
     return folder
 
 

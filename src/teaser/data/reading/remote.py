@@ -47,6 +47,7 @@ def list_parts(folder: str | Path) -> list[str]:
 def read_columns(source: Any, columns: list[str]) -> pl.DataFrame:
     """Return the columns that a file or a table has of those named."""
     if not isinstance(source, str):
+        source = source.compute() if hasattr(source, "compute") else source  # a part of Dask's
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
         return frame.select([c for c in frame.columns if c in columns] or pl.all())
     if not is_url(source):

@@ -58,7 +58,7 @@ _ROUNDS_AGAIN = 5
 # The groups of an earlier fit are kept as they are if their number is this near to n / grain.
 _SAME_NUMBER = 0.1
 # Products with the Gram, and arrays of items x factors, that the embedding takes.
-_PRODUCTS = 5
+_PRODUCTS = 9
 _ARRAYS = 4
 
 
@@ -183,7 +183,7 @@ def discover(
     if counts:
         random = np.random.default_rng(rng)
         if gram is None:
-            # Five products with few columns: X'(X M) is faster than a Gram as one array.
+            # Nine products with few columns: X'(X M) is faster than a Gram as one array.
             size = FitSize(options.factors, np.dtype(dtype))
             gram = build_gram(dataset.X, "sparse", size, device=device, user_power=USER_POWER)
         Y = embed_items(gram, options.factors, random)

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 _ROUNDS = 20
 # The eigenvalues of N lie close together: twice the products of a preconditioner.
-_PRODUCTS = 8
+_SUBSPACE_ROUNDS = 8
 _ROUNDING = 1e-6
 # The starting items of k-means are drawn in this many parts, each far from those before.
 _DRAWS = 64
@@ -48,7 +48,7 @@ class NormalGram:
 
 def embed_items(gram: Gram, factors: int, rng: np.random.Generator) -> Array:
     """Return the items as rows of length 1 (items x factors), zero where N has nothing of them."""
-    U, mu = leading_eigenpairs(NormalGram(gram), factors, rng, rounds=_PRODUCTS)
+    U, mu = leading_eigenpairs(NormalGram(gram), factors, rng, rounds=_SUBSPACE_ROUNDS)
     rows = to_host(U * np.sqrt(mu).astype(U.dtype))
     # diag(N) is 1, so a length is at most 1, and this is rounding.
     rows[np.linalg.norm(rows, axis=1) < _ROUNDING] = 0

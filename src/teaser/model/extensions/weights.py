@@ -41,7 +41,7 @@ class Weights:
     user_power: float = 0.5
     ridge_power: float = 0.5
     item_power: float = 0.0
-    popularity_scale: float = 0.5
+    popularity_scale: float = 1.0
 
     def check(self) -> None:
         """Raise `ParameterError` for options that make no sense."""
@@ -56,4 +56,4 @@ class Weights:
         return column_weights(item_counts, self.item_power)
 
 
-PLAIN = Weights(user_power=0.0, ridge_power=0.0, popularity_scale=1.0)
+PLAIN = Weights(user_power=0.0, ridge_power=0.0)
