@@ -144,7 +144,7 @@ def test_given_penalties_are_a_plain_fit(many: Dataset) -> None:
     assert (model.encoder_ != plain.encoder_).nnz == 0
     assert record_of(model).chosen == "as given"
     named = teaser.fit(many, recipe="discovered", l2_encoder=9.0)
-    assert (named.weights, named.l2_encoder) == (Weights(), 9.0)
+    assert (named.weights, named.l2_encoder) == (Weights(popularity_scale=0.5), 9.0)
     assert named.discovered == DiscoveredTags()
 
 
@@ -176,12 +176,13 @@ def test_extensions_go_with_every_recipe(many: Dataset) -> None:
 
 def test_too_few_people_take_the_stated_default(dataset: Dataset) -> None:
     model = teaser.fit(dataset, tol=1e-4)
-    assert record_of(model).chosen == "paper"
+    assert record_of(model).chosen == "discovered"
     assert "too few to choose by (200 are needed)" in record_of(model).why
-    assert (model.weights, model.tol) == (None, 1e-4)
+    assert (model.weights, model.tol) == (RECIPES["discovered"]["weights"], 1e-4)
+    assert model.groups_ is not None
     asked = teaser.fit(dataset, recipe="weighted")
     assert "weighted was asked for" in record_of(asked).why
-    assert asked.weights == Weights()
+    assert asked.weights == Weights(popularity_scale=0.5)
 
 
 def test_partitions_take_the_stated_default(tmp_path: Path) -> None:

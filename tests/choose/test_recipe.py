@@ -63,7 +63,12 @@ def test_given_options_stand_in_every_recipe(name: str) -> None:
 def test_what_was_given_may_leave_one_trial() -> None:
     given = {"l2_encoder": 7.0}
     assert candidates("discovered", 20.0, given) == [
-        {"weights": Weights(), "discovered": DiscoveredTags(), "l2_weights": 20.0, **given}
+        {
+            "weights": Weights(popularity_scale=0.5),
+            "discovered": DiscoveredTags(),
+            "l2_weights": 20.0,
+            **given,
+        }
     ]
 
 

@@ -27,7 +27,13 @@ from teaser.choose.record import Recipe, Trial, best_trial
 from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.split import Split, as_generator, split
-from teaser.errors import ConvergenceWarning, ParameterError, ResourceError, TeaserError
+from teaser.errors import (
+    ConvergenceWarning,
+    ParameterError,
+    ResourceError,
+    RuleError,
+    TeaserError,
+)
 from teaser.evaluate.protocol import evaluate
 from teaser.model.base import Model, plain_parameters
 from teaser.model.baselines.ease import EASE
@@ -56,8 +62,8 @@ ENOUGH_USERS = 4 * LEAST_USERS
 # Above so many items, EASE on neighbours is the yardstick: EASE inverts an items x items array.
 EASE_ITEMS = 12_000
 # The recipe where nothing can be tried: of few users, and of interactions in partitions.
-FEW_DEFAULT = "paper"
-UNTAGGED_DEFAULT = "discovered"  # without declared tags, the paper's model has no reasons
+# With few users the paper's model leaves nearly all of a score to general appeal.
+FEW_DEFAULT = "discovered"
 PARTITIONS_DEFAULT = ("discovered", "weighted", "paper")
 
 
@@ -169,8 +175,7 @@ def make_plan(
         )
     else:
         able = int((np.diff(dataset.X.indptr) >= MIN_INTERACTIONS).sum())
-        default = FEW_DEFAULT if dataset.n_tags else UNTAGGED_DEFAULT
-        chosen, own = default if name == AUTO else name, None
+        chosen, own = FEW_DEFAULT if name == AUTO else name, None
         why = (
             f"{able:,} users with {MIN_INTERACTIONS} interactions or more are too few to choose "
             f"by ({ENOUGH_USERS} are needed), so that nothing was tried: {chosen} "
@@ -392,6 +397,8 @@ class _Search:
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model = make()
             trial = _evaluate(name, model, self._split, shown)
+        except RuleError:  # the owner's file of groups: no recipe would do better
+            raise
         except (TeaserError, MemoryError) as error:
             log.warning("%s is left out: %s", name, error)
             trial = Trial(name, shown, reason=str(error) or "out of memory")

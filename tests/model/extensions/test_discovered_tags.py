@@ -236,7 +236,7 @@ def test_items_that_come_and_go_and_change_places_do_not_matter(crowd: Dataset) 
     after = discover(moved, FEW, previous=before)[1]
     assert len(set(before.tags) & set(after.tags)) >= 0.9 * len(before)
     for group in after.groups:
-        if group.tag in before.tags:
+        if group.tag in before.tags and group.grain == 20:  # coarser ones hold several styles
             assert group.label_tag == before.of(group.tag).label_tag
 
 

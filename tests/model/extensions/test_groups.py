@@ -184,3 +184,10 @@ def test_a_group_without_a_counterpart_is_new() -> None:
     assert match_groups(old, new) == {1: 0, 0: 1}
     assert match_groups(old[:, :0], new) == {}
     assert match_groups(old, new[:, 2:]) == {}
+
+
+def test_groups_of_the_same_items_are_matched_by_weight() -> None:
+    weights = np.array([[1.0, 0.2], [1.0, 0.3], [0.1, 1.0], [0.2, 1.0]])
+    swapped = sp.csr_array(weights[:, ::-1])
+    assert match_groups(sp.csr_array(weights), swapped) == {0: 1, 1: 0}
+    assert match_groups(swapped, swapped) == {0: 0, 1: 1}

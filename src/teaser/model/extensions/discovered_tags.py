@@ -315,7 +315,8 @@ def _find(
     Z = Y[chosen]
     start = draw_centroids(Z, n_groups, rng, centroids)
     centroids = cluster(Z, start, rounds=_ROUNDS_AGAIN if len(centroids) else _ROUNDS)
-    found = cosines(Z, centroids, options.nearest)
+    # Of few groups an item belongs to few: a group of nearly all items would say nothing.
+    found = cosines(Z, centroids, min(options.nearest, max(1, len(centroids) // 4)))
     # Rows of items that were chosen too rarely are empty.
     indptr = np.zeros(dataset.n_items + 1, dtype=np.int64)
     indptr[1:][chosen] = np.diff(found.indptr)

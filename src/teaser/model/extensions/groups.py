@@ -306,10 +306,12 @@ def match_groups(old: sp.csr_array, new: sp.csr_array) -> dict[int, int]:
     dict
         Columns of `old` by columns of `new`.
     """
-    before, after = ((weights > 0).astype(np.float64) for weights in (old, new))
+    before, after = (weights.astype(np.float64) for weights in (old, new))
     both = sp.coo_array(before.T @ after)
     of_old, of_new = both.coords
-    either = before.sum(axis=0)[of_old] + after.sum(axis=0)[of_new] - both.data
+    # |a|^2 + |b|^2 - a.b: for weights of 1 the items of either, so that the ratio is Jaccard's.
+    lengths = [np.asarray((weights * weights).sum(axis=0)).ravel() for weights in (before, after)]
+    either = lengths[0][of_old] + lengths[1][of_new] - both.data
     overlap = both.data / either
     out: dict[int, int] = {}
     taken = set[int]()
