@@ -69,7 +69,8 @@ class DiscoveredTags:
     Parameters
     ----------
     grains
-        About how many items a group has, one number for each set of groups: n / grain groups.
+        How large groups are, one number for each set of them: n / grain groups, where n is the
+        number of items that were chosen often enough.
     factors
         Leading eigenvectors of the normalised Gram that items are compared by.
     nearest
@@ -118,19 +119,21 @@ class DiscoveredTags:
         """Return what the owner's file says, read now; nothing without a file."""
         return Edits() if self.names is None else Edits.read(self.names)
 
-    def counts(self, n_items: int, n_chosen: int) -> dict[float, int]:
+    def counts(self, n_chosen: int) -> dict[float, int]:
         """Return the number of groups of each grain, the coarsest first.
 
         Parameters
         ----------
         n_chosen
-            How many items were chosen often enough; they are all in two groups or fewer.
+            How many items were chosen often enough to belong to groups.
         """
         out: dict[float, int] = {}
         for grain in sorted(self.grains, reverse=True):
-            k = min(int(n_items / grain), self.max_groups, n_chosen // 2)
+            k = min(int(n_chosen / grain), self.max_groups, n_chosen // 2)
             if k < 2:
-                log.info("grain %g is left out: %s items make no two groups", grain, f"{n_items:,}")
+                log.info(
+                    "grain %g is left out: %s items make no two groups", grain, f"{n_chosen:,}"
+                )
             elif k in out.values():
                 log.info("grain %g is left out: a coarser one has %s groups too", grain, f"{k:,}")
             else:
@@ -175,7 +178,7 @@ def discover(
     if any(tag.discovered for tag in dataset.tags):
         raise ParameterError("The data set has discovered tags already. Use the one without.")
     chosen = dataset.item_counts >= options.least_count
-    counts = options.counts(dataset.n_items, int(chosen.sum()))
+    counts = options.counts(int(chosen.sum()))
     found: list[_Grain] = []
     if counts:
         random = np.random.default_rng(rng)
@@ -195,7 +198,7 @@ def discover(
 def find_groups(
     model: Any,
     dataset: Dataset,
-    start: Any,
+    previous: Groups | None,
     given: Discovered | None,
     system: object = None,
 ) -> tuple[Dataset, Groups | None]:
@@ -205,8 +208,8 @@ def find_groups(
     ----------
     model
         The Teaser, for its options.
-    start
-        An earlier model, whose groups keep their names; or None.
+    previous
+        Groups of an earlier model, whose names are kept; or None.
     given
         What `discover` returned for this data set. A prepared `system` needs it, so that both
         are of the same groups.
@@ -239,7 +242,7 @@ def find_groups(
         dtype=model.dtype,
         device=model.device,
         gram=model.gram if elsewhere else None,
-        previous=getattr(start, "groups_", None),
+        previous=previous,
     )
 
 
@@ -258,7 +261,7 @@ def expected_groups(options: DiscoveredTags | None, dataset: Dataset) -> int:
     if options is None:
         return 0
     chosen = int((dataset.item_counts >= options.least_count).sum())
-    return sum(options.counts(dataset.n_items, chosen).values())
+    return sum(options.counts(chosen).values())
 
 
 def estimate_groups(
