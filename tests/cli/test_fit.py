@@ -38,8 +38,10 @@ def parted(
 
 
 def test_a_fit_begins_from_an_earlier_model(whole: Path, tmp_path: Path) -> None:
-    cold = json.loads(said("fit", whole, "-o", tmp_path / "a", "--tol", "1e-6", "--json"))
-    again = ("--start", tmp_path / "a", "--tol", "1e-6", "--json")
+    cold = json.loads(
+        said("fit", whole, "-o", tmp_path / "a", "--recipe", "paper", "--tol", "1e-6", "--json")
+    )
+    again = ("--recipe", "paper", "--start", tmp_path / "a", "--tol", "1e-6", "--json")
     warm = json.loads(said("fit", whole, "-o", tmp_path / "b", *again))
     assert warm["iterations"] < cold["iterations"]
     first, second = (teaser.load(tmp_path / name) for name in "ab")
@@ -148,7 +150,8 @@ def test_it_says_beforehand_what_it_takes(shop: Path, tmp_path: Path) -> None:
 
 
 def test_json_goes_alone_to_stdout(shop: Path, tmp_path: Path) -> None:
-    found = json.loads(said("fit", shop / "data", "--out", tmp_path / "m", "--json"))
+    words = ("--recipe", "paper", "--json")
+    found = json.loads(said("fit", shop / "data", "--out", tmp_path / "m", *words))
     assert found["converged"] is True
     assert found["parameters"]["l2_weights"] == 200.0
 
