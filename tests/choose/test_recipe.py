@@ -12,6 +12,7 @@ from teaser.choose.recipe import (
     choose,
     default_parameters,
     explain_choice,
+    is_worth_trying,
 )
 from teaser.errors import ParameterError
 
@@ -70,6 +71,22 @@ def test_what_was_given_may_leave_one_trial() -> None:
             **given,
         }
     ]
+
+
+def test_remainders_are_tried_where_accuracy_rises() -> None:
+    def measured(**ndcg: float) -> list[Trial]:
+        return [
+            Trial("neighbours", {"remainder": {"l2": float(k[1:])}}, v) for k, v in ndcg.items()
+        ]
+
+    tried = {c["remainder"].l2: c for c in candidates("neighbours", 18.0, {})}
+    assert list(tried) == [50.0, 200.0, 15.0, 1000.0]
+    assert all(is_worth_trying(tried[l2], measured(_50=0.3)) for l2 in tried)
+    rising, falling = measured(_50=0.3, _200=0.4), measured(_50=0.4, _200=0.3)
+    assert [l2 for l2 in tried if is_worth_trying(tried[l2], rising)] == [1000.0]
+    assert [l2 for l2 in tried if is_worth_trying(tried[l2], falling)] == [15.0]
+    beyond = measured(_50=0.4, _200=0.3, _15=0.5)
+    assert not is_worth_trying(tried[1000.0], beyond)
 
 
 def test_the_most_readable_within_two_percent_is_chosen() -> None:

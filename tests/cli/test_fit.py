@@ -38,10 +38,9 @@ def parted(
 
 
 def test_a_fit_begins_from_an_earlier_model(whole: Path, tmp_path: Path) -> None:
-    cold = json.loads(
-        said("fit", whole, "-o", tmp_path / "a", "--recipe", "paper", "--tol", "1e-6", "--json")
-    )
-    again = ("--recipe", "paper", "--start", tmp_path / "a", "--tol", "1e-6", "--json")
+    words = ("--recipe", "paper", "--tol", "1e-6", "--json")
+    cold = json.loads(said("fit", whole, "-o", tmp_path / "a", *words))
+    again = ("--start", tmp_path / "a", *words)
     warm = json.loads(said("fit", whole, "-o", tmp_path / "b", *again))
     assert warm["iterations"] < cold["iterations"]
     first, second = (teaser.load(tmp_path / name) for name in "ab")

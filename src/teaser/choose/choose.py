@@ -22,6 +22,7 @@ from teaser.choose.recipe import (
     choose,
     default_parameters,
     explain_choice,
+    is_worth_trying,
 )
 from teaser.choose.record import Recipe, Trial, best_trial
 from teaser.data.dataset import Dataset
@@ -40,7 +41,6 @@ from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.neighbour_ease import NeighbourEASE
 from teaser.model.baselines.popularity import Popularity
 from teaser.model.extensions.groups import Groups
-from teaser.model.gram.cost import Estimate
 from teaser.model.shared_fit import SharedFits
 from teaser.model.tag_table import check_tagged
 from teaser.model.teaser import Teaser
@@ -57,10 +57,12 @@ TRIAL_TOL = 1e-2
 MIN_INTERACTIONS = 5
 SHARE_HELD_OUT = 0.1
 LEAST_USERS, MOST_USERS = 50, 1000
+# Of how many of them the parts of the scores are measured.
+PARTS_USERS = 200
 # Below so many users with enough interactions nothing is tried.
 ENOUGH_USERS = 4 * LEAST_USERS
 # Above so many items, EASE on neighbours is the yardstick: EASE inverts an items x items array.
-EASE_ITEMS = 12_000
+EASE_ITEMS = 10_000
 # The recipe where nothing can be tried: of few users, and of interactions in partitions.
 # With few users the paper's model leaves nearly all of a score to general appeal.
 FEW_DEFAULT = "discovered"
@@ -288,8 +290,7 @@ def _plan_search(
 
 def _shortage(dataset: Dataset, parameters: Mapping[str, Any]) -> str | None:
     """Return why a fit does not fit into the memory, before anything large is allocated."""
-    found: Estimate = Teaser(**parameters).estimate(dataset)
-    return found.shortage()
+    return Teaser(**parameters).estimate(dataset).shortage()
 
 
 @dataclass(eq=False)
@@ -309,8 +310,11 @@ class _Search:
         shared = SharedFits(self._split.training, previous=self.previous)
         highest, yardstick = self._compare(shared)
         for name, tried in self.plan.parameters.items():
+            varied = len({str(each.get("remainder")) for each in tried}) > 1
             for parameters in tried:
-                self._try(shared, name, parameters, highest)
+                before = [trial for trial in self.trials if trial.name == name]
+                if not varied or is_worth_trying(parameters, before):
+                    self._try(shared, name, parameters, highest)
         for name, why in self.plan.left_out.items():
             self.trials.append(Trial(name, reason=why))
         shared.clear()
@@ -321,7 +325,7 @@ class _Search:
         found = Recipe(tuple(self.trials), best.name, "", fold.n_users, yardstick)
         found = replace(found, why=explain_choice(found))
         coarse = self.kept[self.trials.index(best)]
-        model = Teaser(**{**coarse.parameters(), **self._own(coarse)})
+        model = Teaser(**{**coarse.parameters(), **self._own()})
         return model, found, coarse if start is None else start
 
     @property
@@ -330,12 +334,10 @@ class _Search:
             raise ParameterError("There is nothing to search without held-out users.")
         return self.plan.split
 
-    def _own(self, coarse: Teaser) -> dict[str, Any]:
+    def _own(self) -> dict[str, Any]:
         """Return what the final fit has in another way than the trials."""
-        given = self.plan.given
         default = Teaser().parameters()
-        names = ("tol", "gram", "rng")
-        return {name: given.get(name, default[name]) for name in names}
+        return {name: self.plan.given.get(name, default[name]) for name in ("tol", "gram", "rng")}
 
     def _compare(self, shared: SharedFits) -> tuple[float | None, str]:
         """Measure popularity and the yardstick; return the nDCG of the latter and its name."""
@@ -432,8 +434,10 @@ def _evaluate(name: str, model: Model, parts: Split, shown: Mapping[str, Any]) -
     found = evaluate(model, fold, metrics=[METRIC], name=name)
     shares: dict[str, float] = {}
     if isinstance(model, Teaser):
-        about = fold.user_features if model.user_tags_ else None
-        shares = model.list_shares(fold.history, found.lists, about=about)
+        some = slice(0, PARTS_USERS)
+        known = fold.user_features if model.user_tags_ else None
+        about = None if known is None else known[some]
+        shares = model.list_shares(fold.history[some], found.lists[some], about=about)
     return Trial(name, shown, float(found.summary()[METRIC].mean), None, shares)
 
 

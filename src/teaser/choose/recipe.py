@@ -32,7 +32,8 @@ TOLERANCE = 0.02
 # Penalties to try, as l2_encoder, and for neighbours (remainder.l2, neighbours) on one encoder.
 # benchmarks/choose.py says what they cost and reach.
 _ENCODER = (300.0, 3000.0)
-_REMAINDER = ((15.0, 20), (50.0, 100), (200.0, 100), (1000.0, 100))
+# The first two say on which side the others are worth a trial.
+_REMAINDER = ((50.0, 100), (200.0, 100), (15.0, 20), (1000.0, 100))
 
 
 def check_recipe(name: object) -> str:
@@ -73,6 +74,22 @@ def default_parameters(name: str, mean_count: float, given: dict[str, Any]) -> d
     """
     found = candidates(name, mean_count, given)
     return found[len(found) // 2]
+
+
+def is_worth_trying(parameters: Mapping[str, Any], tried: Iterable[Trial]) -> bool:
+    """Return whether a penalty on the remainder lies where accuracy was still rising.
+
+    Parameters
+    ----------
+    tried
+        The trials of the same recipe before.
+    """
+    found = {t.parameters["remainder"]["l2"]: t.ndcg for t in tried if t.ndcg is not None}
+    if len(found) < 2:
+        return True
+    best, l2 = max(found, key=lambda each: found[each]), parameters["remainder"].l2
+    beyond: bool = l2 > max(found) if best == max(found) else best == min(found) and l2 < best
+    return beyond
 
 
 def choose(trials: Iterable[Trial]) -> Trial:
