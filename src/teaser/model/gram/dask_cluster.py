@@ -118,7 +118,12 @@ class Cluster:
     def close(self) -> None:
         """End what `connect` or `local` began; a client that was passed in stays open."""
         for part in self._owned:
-            part.close()
+            try:
+                part.close()
+            except KeyError:
+                # Its last step waits for a task that fails where a worker was lost before the
+                # cluster had heard of it. All else is closed by then.
+                part.status = type(part.status).closed
         self._owned = []
 
     def run(self, function: Callable[[str, Any], T], parts: Sequence[Part]) -> Iterator[T]:
