@@ -16,6 +16,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.sparse_matrix import pack, unpack
 from teaser.data.tagging.rule_set import Rules
 from teaser.data.tagging.tag import DISCOVERED, Tag, tag_frame, tags_from
+from teaser.data.tagging.tag_quality import NEAR_EQUAL
 from teaser.errors import RuleError
 from teaser.model.basis import Basis, find_basis
 from teaser.model.checks import check_dataset
@@ -24,9 +25,6 @@ from teaser.model.packed import Packed
 from teaser.profile import GENERAL, POPULARITY
 
 Array = NDArray[Any]
-
-# Tags are near-equal if their carriers overlap by more than this (Jaccard).
-NEAR_EQUAL = 0.8
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from teaser.data.tagging.rule_set import Rules
 from teaser.data.tagging.tag import Tag
 from teaser.errors import counted
 
+# Tags are near-equal if their carriers overlap by more than this (Jaccard).
 NEAR_EQUAL = 0.8
 NEARLY_ALL = 0.95
 _SHOWN = 5
