@@ -18,7 +18,7 @@ from teaser.data.reading.likely_ids import find_key
 from teaser.data.reading.part import interaction_matrix, interaction_times
 from teaser.data.reading.partitions import Interactions, Partitions, Run
 from teaser.data.reading.positive import Positive, forgotten_rule
-from teaser.data.reading.strength import Counts, Strength
+from teaser.data.reading.strength import Counts, Strength, forgotten_time
 from teaser.data.reading.table import Refusal, Table
 from teaser.data.saved_dataset import attributes_of
 from teaser.data.sparse_matrix import fixed, pack
@@ -207,7 +207,7 @@ class Dataset:
             interactions, user=user, item=item, positive=positive, strength=how
         ).dated(run)
         survey = parts.survey(run)
-        key, notes = item, ()
+        key, notes = item, tuple[str, ...]()
         if raw is not None:
             key, notes = find_key(raw, survey.chosen["item"], item, items_id)
             raw = tidy(raw, key, "the items")
@@ -406,7 +406,10 @@ def _assemble(
             tables.users.frame, names, found.users_id, user_rules
         ).with_refused(tables.users.refused)
     is_used = positive is not None or (strength is not None and strength.column is not None)
-    forgotten = None if is_used else forgotten_rule(rows, found)
+    forgotten = (
+        None if is_used else forgotten_rule(rows, found),
+        None if strength is not None and strength.time is not None else forgotten_time(rows),
+    )
     return described | {
         "X": interaction_matrix(pairs, names, ids),
         "times": interaction_times(pairs, names, ids),
@@ -414,5 +417,5 @@ def _assemble(
         "items": Ids(ids.to_list()),
         "report": report.with_refused(rows.refused),
         "user_features": user_features,
-        "notes": told(*tables.notes, forgotten, *described["notes"]),
+        "notes": told(*tables.notes, *forgotten, *described["notes"]),
     }
