@@ -2,7 +2,6 @@
 
 import json
 import logging
-import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -42,13 +41,12 @@ from teaser.model.baselines.neighbour_ease import NeighbourEASE
 from teaser.model.baselines.popularity import Popularity
 from teaser.model.extensions.groups import Groups
 from teaser.model.shared_fit import SharedFits
+from teaser.model.solver.solution import share_solved
 from teaser.model.tag_table import check_tagged
 from teaser.model.teaser import Teaser
+from teaser.notebook.progress import Update, progress_bar
 
 log = logging.getLogger("teaser")
-
-# What is being done, and the share of the work that is done.
-Progress = Callable[[str, float], None]
 
 METRIC = "ndcg@100"
 # Rankings settle near this residual: trials need no more.
@@ -76,7 +74,8 @@ def fit(
     rng: int | np.random.Generator = 0,
     start: Teaser | None = None,
     previous: Groups | None = None,
-    callback: Progress | None = None,
+    callback: Update | None = None,
+    progress: bool = False,
     **given: Any,
 ) -> Teaser:
     """Return a fitted model whose recipe was chosen on held-out users; `recipe_` says why.
@@ -99,6 +98,8 @@ def fit(
         Groups of an earlier model, whose names are kept; those of `start` by default.
     callback
         Called with what is being done and the share of the work that is done.
+    progress
+        Whether to show a bar, in a notebook or a terminal; a `callback` takes its place.
     given
         Parameters of `Teaser`, which every recipe takes as they are. With `l2_weights` or
         `l2_encoder` nothing is tried: `"auto"` is then a plain fit of these parameters.
@@ -109,7 +110,8 @@ def fit(
         If no recipe fits into the memory of this machine.
     """
     plan = make_plan(dataset, recipe=recipe, rng=rng, **given)
-    return run_plan(plan, start=start, previous=previous, callback=callback)
+    with progress_bar("preparing", show=progress and callback is None) as update:
+        return run_plan(plan, start=start, previous=previous, callback=callback or update)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +196,7 @@ def run_plan(
     *,
     start: Teaser | None = None,
     previous: Groups | None = None,
-    callback: Progress | None = None,
+    callback: Update | None = None,
 ) -> Teaser:
     """Return the model of a plan, fitted; for the parameters see `fit`."""
     report = callback or (lambda _what, _share: None)
@@ -211,9 +213,7 @@ def run_plan(
 
     def residual(iteration: int, size: float) -> None:
         nonlocal done
-        # Conjugate gradients converge linearly in the logarithm of the residual.
-        solved = min(1.0, math.log10(min(size, 1.0)) / math.log10(model.tol))
-        done = max(done, plan.done + (1 - plan.done) * solved)
+        done = max(done, plan.done + (1 - plan.done) * share_solved(size, model.tol))
         report(f"{said}: iteration {iteration}, residual {size:.1e}", done)
 
     model.fit(plan.dataset, start=start, previous=previous, callback=residual)
@@ -298,7 +298,7 @@ class _Search:
     """The trials of a plan, in the order of the recipes."""
 
     plan: Plan
-    report: Progress
+    report: Update
     previous: Groups | None
     trials: list[Trial] = field(default_factory=list)
     # Models that may be chosen still, by the place of their trial.
