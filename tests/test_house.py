@@ -13,7 +13,7 @@ FILES = sorted(p for p in SOURCE.rglob("*.py") if "migrations" not in p.parts)
 # A room is a folder, or a module that stands in a folder of rooms. It imports only from rooms
 # above it in this list; see docs/maintainers/design.md.
 ORDER = [
-    "errors", "artifact", "frame",
+    "errors", "artifact", "notebook", "parameters", "frame",
     "data.ids", "data.sparse_matrix", "data.reading", "data.times", "data.tagging",
     "data.dataset",
     "data.split", "data.temporal_split", "data.sources", "data.events",

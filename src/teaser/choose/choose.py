@@ -1,16 +1,17 @@
 """Fit a model whose recipe is chosen on held-out users."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from teaser.choose.plan import FitPlan, make_plan
 from teaser.choose.recipe import AUTO
-from teaser.choose.search import Progress, Search
+from teaser.choose.search import Search
 from teaser.data.dataset import Dataset
 from teaser.model.extensions.groups import Groups
+from teaser.model.solver.solution import share_solved
 from teaser.model.teaser import Teaser
+from teaser.notebook.progress import Update, progress_bar
 
 
 def fit(
@@ -20,7 +21,8 @@ def fit(
     rng: int | np.random.Generator = 0,
     start: Teaser | None = None,
     previous: Groups | None = None,
-    callback: Progress | None = None,
+    callback: Update | None = None,
+    progress: bool = False,
     **given: Any,
 ) -> Teaser:
     """Return a fitted model whose recipe was chosen on held-out users; `recipe_` says why.
@@ -43,6 +45,8 @@ def fit(
         Groups of an earlier model, whose names are kept; those of `start` by default.
     callback
         Called with what is being done and the share of the work that is done.
+    progress
+        Whether to show a bar, in a notebook or a terminal; a `callback` takes its place.
     given
         Parameters of `Teaser`, which every recipe takes as they are. With `l2_weights` or
         `l2_encoder` nothing is tried: `"auto"` is then a plain fit of these parameters.
@@ -53,7 +57,8 @@ def fit(
         If no recipe fits into the memory of this machine.
     """
     plan = make_plan(dataset, recipe=recipe, rng=rng, **given)
-    return run_plan(plan, start=start, previous=previous, callback=callback)
+    with progress_bar("preparing", show=progress and callback is None) as update:
+        return run_plan(plan, start=start, previous=previous, callback=callback or update)
 
 
 def run_plan(
@@ -61,7 +66,7 @@ def run_plan(
     *,
     start: Teaser | None = None,
     previous: Groups | None = None,
-    callback: Progress | None = None,
+    callback: Update | None = None,
 ) -> Teaser:
     """Return the model of a plan, fitted; for the parameters see `fit`."""
     report = callback or (lambda _what, _share: None)
@@ -78,9 +83,7 @@ def run_plan(
 
     def residual(iteration: int, size: float) -> None:
         nonlocal done
-        # Conjugate gradients converge linearly in the logarithm of the residual.
-        solved = min(1.0, math.log10(min(size, 1.0)) / math.log10(model.tol))
-        done = max(done, plan.done + (1 - plan.done) * solved)
+        done = max(done, plan.done + (1 - plan.done) * share_solved(size, model.tol))
         report(f"{said}: iteration {iteration}, residual {size:.1e}", done)
 
     model.fit(plan.dataset, start=start, previous=previous, callback=residual)

@@ -34,11 +34,9 @@ from teaser.model.baselines.popularity import Popularity
 from teaser.model.extensions.groups import Groups
 from teaser.model.shared_fit import SharedFits
 from teaser.model.teaser import Teaser
+from teaser.notebook.progress import Update
 
 log = logging.getLogger("teaser")
-
-# What is being done, and the share of the work that is done.
-Progress = Callable[[str, float], None]
 
 METRIC = "ndcg@100"
 # Rankings settle near this residual: trials need no more.
@@ -54,7 +52,7 @@ class Search:
     """The trials of a plan, in the order of the recipes."""
 
     plan: FitPlan
-    report: Progress
+    report: Update
     previous: Groups | None
     trials: list[Trial] = field(default_factory=list)
     # Models that may be chosen still, by the place of their trial.

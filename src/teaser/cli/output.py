@@ -3,15 +3,13 @@
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from math import log10
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -21,7 +19,10 @@ from teaser.data.tagging.tag import Tag
 from teaser.errors import counted
 from teaser.explain import PARTS, Explanation
 from teaser.model.extensions.groups import Groups
+from teaser.model.solver.solution import share_solved
 from teaser.model.teaser import Teaser
+from teaser.notebook.progress import Update
+from teaser.notebook.progress import progress_bar as plain_bar
 from teaser.profile import GENERAL, Profile
 from teaser.reason import AnyReason, BoostReason, Reason, ViewedReason, join_values
 from teaser.recommendation import Recommendation
@@ -66,30 +67,23 @@ def fit_with_progress(
     with progress_bar(console, "preparing") as update:
 
         def report(iteration: int, residual: float) -> None:
-            # Conjugate gradients converge linearly in the logarithm of the residual.
-            done = log10(min(residual, 1.0)) / log10(model.tol)
-            update(f"iteration {iteration}, residual {residual:.1e}", min(1.0, done))
+            done = share_solved(residual, model.tol)
+            update(f"iteration {iteration}, residual {residual:.1e}", done)
 
         model.fit(dataset, start=start, previous=previous, callback=report)
 
 
 @contextmanager
-def progress_bar(console: Console, first: str) -> Iterator[Callable[[str, float], None]]:
+def progress_bar(console: Console, first: str) -> Iterator[Update]:
     """Show a bar that says what is being done; warnings are printed as lines after it.
 
     Yields a function of what is being done and the share of the work that is done.
     """
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with (
-        Progress(*columns, console=console, transient=True) as bar,
+        plain_bar(first, show=console.is_terminal, console=console) as update,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        task = bar.add_task(first, total=None)
-
-        def update(doing: str, done: float) -> None:
-            bar.update(task, description=escape(doing), total=1.0, completed=done)
-
         yield update
     for warning in caught:
         console.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
