@@ -227,8 +227,10 @@ class Text(Rule):
     ----------
     column
         One column, or several that are read as one text.
-    min_share, max_share
-        The range of the share of items that use a word, ends included.
+    min_share
+        The smallest share of the items that must use a word.
+    max_share
+        The largest share of the items that may use a word.
     stop_words
         `"english"`, `"dutch"`, `"french"`, several of them, your own words, or `""` for none.
     min_length
