@@ -79,7 +79,7 @@ SETS = {
         "goodbooks-5pct", "rating >= 4", "rating <= 2", 400, 600, 50, (50, 500), (8, 20000, 15, 20), 1.0
     ),
     "book-crossing": Ratings(
-        "book-crossing", "rating >= 7", "rating <= 4", 400, 600, 50, (20, 200), (5, 3000, 15, 20), 1.0
+        "book-crossing", "rating >= 7", "rating <= 4", 150, 300, 50, (20, 200), (5, 3000, 15, 20), 1.0
     ),
 }  # fmt: skip
 
