@@ -13,11 +13,11 @@ FILES = sorted(p for p in SOURCE.rglob("*.py") if "migrations" not in p.parts)
 # A room is a folder, or a module that stands in a folder of rooms. It imports only from rooms
 # above it in this list; see docs/maintainers/design.md.
 ORDER = [
-    "errors", "artifact",
+    "errors", "artifact", "frame",
     "data.ids", "data.sparse_matrix", "data.reading", "data.times", "data.tagging",
     "data.dataset",
     "data.split", "data.sources", "data.events",
-    "profile", "explain", "choose.record",
+    "profile", "reason", "explain", "recommendation", "choose.record",
     "model.checks", "model.gram", "model.solver", "model.packed", "model.basis",
     "model.item_table", "model.tag_table", "model.extensions", "model.registry",
     "model.user_state", "model.base", "model.new_items", "model.tag_scores", "model.tagged",

@@ -19,18 +19,12 @@ from teaser.choose.record import Recipe, percent
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag
 from teaser.errors import counted
-from teaser.explain import (
-    PARTS,
-    AnyReason,
-    Explanation,
-    Reason,
-    Recommendation,
-    ViewedReason,
-    join_values,
-)
+from teaser.explain import PARTS, Explanation
 from teaser.model.extensions.groups import Groups
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, Profile
+from teaser.reason import AnyReason, BoostReason, Reason, ViewedReason, join_values
+from teaser.recommendation import Recommendation
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
 _HALF = 10
@@ -195,6 +189,8 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
     for r in explanation.reasons:
         if isinstance(r, Reason):
             named = (_label(r.tag.feature), join_values(r.tags), f"{r.affinity:+.3f}")
+        elif isinstance(r, BoostReason):
+            named = ("Boost", r.named[1], "")
         else:
             named = ("Viewed", _viewed(r), "")
         table.add_row(*map(Text, named), *_part_cells(r.contribution, r.share))
@@ -202,6 +198,7 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
         "general": explanation.general,
         "tags": sum(explanation.tags.values()),
         "viewed": sum(explanation.viewed.values()),
+        **({"boost": explanation.boost} if explanation.boost else {}),
     }
     for name, part in parts.items():
         table.add_row(Text(name, style=QUIET), "", "", Text(f"{part:+.3f}", style=QUIET), "")
@@ -330,7 +327,12 @@ def _shows(letter: str) -> bool:
 
 def _reason(reason: AnyReason) -> Text:
     share = f"{100 * reason.share:+.0f} %"
-    named = join_values(reason.tags) if isinstance(reason, Reason) else f"viewed {_viewed(reason)}"
+    if isinstance(reason, Reason):
+        named = join_values(reason.tags)
+    elif isinstance(reason, BoostReason):
+        named = f"boost {reason.named[1]}"
+    else:
+        named = f"viewed {_viewed(reason)}"
     return Text.assemble((share, _colour(reason.share)), f" {named}")
 
 

@@ -17,12 +17,12 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.ids import Ids
 from teaser.errors import NotFittedError, ParameterError
-from teaser.explain import Recommendation
 from teaser.model.checks import check_k
 from teaser.model.item_table import History, ItemTable
 from teaser.model.packed import Packed
 from teaser.model.registry import register
 from teaser.model.user_state import Scored
+from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
 Array = NDArray[Any]
 
@@ -148,7 +148,7 @@ class Model(ABC):
         k: int = 20,
         exclude_history: bool = True,
         allowed: Array | None = None,
-    ) -> list[Recommendation]:
+    ) -> Recommendations:
         """Return the k best items for a user, best first.
 
         Equal scores are ordered by popularity, then by position.
@@ -172,10 +172,10 @@ class Model(ABC):
         k: int = 20,
         exclude_history: bool = True,
         allowed: Array | None = None,
-    ) -> list[list[Recommendation]]:
+    ) -> RecommendationBatch:
         """Return the list of each of several users, equal to what `recommend` returns for one."""
         items, k = self.item_table_, check_k(k)
-        lists = []
+        lists = RecommendationBatch()
         # One user at a time: a matrix product may round a row differently from that row alone.
         for viewed in [items.strengths(history) for history in histories]:
             scores = self.score_batch(items.rows([viewed]))[0]
@@ -183,12 +183,12 @@ class Model(ABC):
             best = self.rank_items(scores, k=k, seen=seen, allowed=allowed)
             scored = Scored(scores)
             lists.append(
-                [
+                Recommendations(
                     Recommendation(
                         items.ids[i], float(scores[i]), scored.match(i), (), items.title(i)
                     )
                     for i in best.tolist()
-                ]
+                )
             )
         return lists
 

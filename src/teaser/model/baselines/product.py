@@ -12,7 +12,7 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.errors import NotFittedError, ParameterError
-from teaser.explain import Explanation, Recommendation
+from teaser.explain import Explanation
 from teaser.model.base import Model
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
@@ -23,6 +23,7 @@ from teaser.model.tag_table import TagTable
 from teaser.model.tagged import TaggedModel
 from teaser.model.user_state import Scored, UserState
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
+from teaser.recommendation import Recommendation, Recommendations
 
 Array = NDArray[Any]
 M = TypeVar("M", bound=Model)
@@ -271,14 +272,14 @@ class Product(TaggedModel):
 
     def _entries(
         self, places: Array, state: UserState, scored: Scored, negative: bool
-    ) -> list[Recommendation]:
+    ) -> Recommendations:
         entries = super()._entries(places, state, scored, negative)
         if not isinstance(scored, ScoredParts):
             return entries
-        return [
+        return Recommendations(
             PartRecommendation(cover=self._cover(i, scored), **vars(entry))
             for i, entry in zip(places.tolist(), entries, strict=True)
-        ]
+        )
 
     def _cover(self, i: int, scored: ScoredParts) -> Cover:
         tagged, other = self.parts
