@@ -16,7 +16,7 @@ ORDER = [
     "errors", "artifact", "frame",
     "data.ids", "data.sparse_matrix", "data.reading", "data.times", "data.tagging",
     "data.dataset",
-    "data.split", "data.sources", "data.events",
+    "data.split", "data.temporal_split", "data.sources", "data.events",
     "profile", "reason", "explain", "recommendation", "choose.record",
     "model.checks", "model.gram", "model.solver", "model.packed", "model.basis",
     "model.item_table", "model.tag_table", "model.extensions", "model.registry",

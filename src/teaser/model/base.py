@@ -133,6 +133,9 @@ class Model(ABC):
                 )
         return cast(Self, cast(Any, cls)(*parts, **given))
 
+    def check_parameters(self) -> None:  # noqa: B027, a model may have none
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
+
     def parameters(self) -> dict[str, Any]:
         """Return the hyper-parameters as they were given."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
