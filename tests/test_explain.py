@@ -272,7 +272,7 @@ def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
     assert first.share == pytest.approx(0.9 / 1.5)
     assert sorted([second.contribution, third.contribution]) == pytest.approx([-0.05, 0.05])
     assert last.contribution == 0.0
-    assert first.sentence() == "60 % because of your affinity of 0.9 with 1 and 3"
+    assert first.sentence() == "60 % because of your affinity of 0.9 with F: 1 and F: 3"
     # Where the weights differ, affinity x weight is still what is added.
     w = np.array([1.0, 2.0, 1.0, 0.5, 1.0, 1.0])
     (top, *_) = find_contributions(a, np.arange(6), w, TAGS, together=together).reasons()
@@ -282,8 +282,9 @@ def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
 
 
 def test_values_are_joined_in_words() -> None:
-    assert join_values(TAGS[:1]) == "0"
-    assert join_values(TAGS[:3]) == "0, 1 and 2"
+    jazz = Tag("genre", "jazz")
+    assert join_values([jazz]) == "jazz"
+    assert join_values([jazz, Tag("min_players", "2"), jazz]) == "jazz, Min players: 2 and jazz"
 
 
 def test_a_small_share_of_a_viewed_item_is_said_so() -> None:
