@@ -17,7 +17,6 @@ import argparse
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,6 @@ from teaser.data.split import Fold, split
 from teaser.errors import ConvergenceWarning
 from teaser.evaluate.metrics import hits, ndcg, paired_bootstrap
 from teaser.evaluate.protocol import rank
-from teaser.model.baselines.ease import EASE
 from teaser.model.extensions.composition import fixed_decoder
 from teaser.model.gram.operator import DenseGram
 from teaser.model.item_table import popularity
@@ -116,7 +114,9 @@ def read(kind: Ratings, data: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
             orient="row",
         )
         return ratings, {"items": books, "user": "user", "item": "item"}
-    found = read_source({"ml-1m": "ml-1m", "goodbooks-5pct": "goodbooks"}.get(kind.folder, "movielens"), folder)
+    found = read_source(
+        {"ml-1m": "ml-1m", "goodbooks-5pct": "goodbooks"}.get(kind.folder, "movielens"), folder
+    )
     return pl.DataFrame(found.interactions), {
         "items": found.items, "user": found.user, "item": found.item, "rules": found.rules,
     }  # fmt: skip
@@ -156,7 +156,9 @@ def only(N: Any) -> sp.csr_array:
     return out
 
 
-def halves(N: sp.csr_array, rng: np.random.Generator, share: float = 0.2) -> tuple[sp.csr_array, ...]:
+def halves(
+    N: sp.csr_array, rng: np.random.Generator, share: float = 0.2
+) -> tuple[sp.csr_array, ...]:
     """Return what is shown of dislikes, and a random fifth that is not."""
     held = rng.random(N.nnz) < share
     found = []

@@ -134,7 +134,7 @@ class Model(Parametrised, ABC):
                 )
         return cast(Self, cast(Any, cls)(*parts, **given))
 
-    def check_parameters(self) -> None:  # noqa: B027, a model may have none
+    def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
 
     def title(self, item_index: int) -> str | None:
