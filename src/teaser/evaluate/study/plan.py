@@ -234,7 +234,12 @@ class Study:
         models = tuple(replace(m, grid=_thinned(m.grid, self.quick.cells)) for m in self.models)
         simulations = tuple(replace(plan, draws=self.quick.draws) for plan in self.simulate)
         return replace(
-            self, split=split, models=models, simulate=simulations, tag_cuts=(), solvers=("cg",)
+            self,
+            split=split,
+            models=models,
+            simulate=simulations,
+            tag_cuts=(),
+            solvers=self.solvers[:1],
         )
 
 
