@@ -21,7 +21,15 @@ def build(target: Path, work: Path) -> int:
         The folder of the source tree and of what Sphinx keeps for the next build.
     """
     stage(work / "source")
-    settings = ["--fail-on-warning", "--keep-going", "--quiet", "--conf-dir", str(HERE)]
+    # All pages are written, because all of them show the navigation.
+    settings = [
+        "--write-all",
+        "--fail-on-warning",
+        "--keep-going",
+        "--quiet",
+        "--conf-dir",
+        str(HERE),
+    ]
     folders = ["--doctree-dir", str(work / "doctrees"), str(work / "source"), str(target)]
     return build_main([*settings, *folders])
 

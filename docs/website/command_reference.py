@@ -1,5 +1,6 @@
 """The reference of the command line, made from the program itself."""
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -123,7 +124,8 @@ def is_option(parameter: Any) -> bool:
 def plain(help_text: str | None) -> str:
     """Return a help text on one line, without colours, safe in a cell of a table."""
     text = Text.from_markup(help_text or "").plain
-    return " ".join(text.split()).replace("|", "\\|").replace("*", "\\*").replace("<", "\\<")
+    text = " ".join(text.split()).replace("|", "\\|").replace("*", "\\*").replace("<", "\\<")
+    return re.sub(r"(?<![\w`-])--[a-z][\w-]*", r"`\g<0>`", text)
 
 
 def anchor(heading: str) -> str:

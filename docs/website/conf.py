@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from docutils import nodes
+
 from teaser import __version__
 from website.docstring import as_rst
+from website.doctree import improve
 
 project = "TEASER"
 author = "the authors of TEASER"
@@ -21,13 +24,14 @@ extensions = [
 myst_enable_extensions = ["html_image"]
 myst_heading_anchors = 4
 smartquotes = False  # "--out" stays "--out"
+highlight_language = "text"  # equations are not Python
 nb_execution_mode = "off"
+suppress_warnings = ["misc.highlighting_failure"]  # a console command over several lines
 
 # A word in backticks leads to the name that it is, where there is one.
 default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented_params"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = False
@@ -35,10 +39,19 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
-add_module_names = False
 
 html_theme = "furo"
 html_title = "TEASER"
+html_favicon = "../../src/teaser/app/site/static/icon.svg"
+html_theme_options = {
+    # The colours of the served site.
+    "light_css_variables": dict.fromkeys(
+        ["color-brand-primary", "color-brand-content", "color-brand-visited"], "#0b6f66"
+    ),
+    "dark_css_variables": dict.fromkeys(
+        ["color-brand-primary", "color-brand-content", "color-brand-visited"], "#63cdbf"
+    ),
+}
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
@@ -48,9 +61,14 @@ copybutton_prompt_text = "$ "
 
 
 def setup(app: Any) -> None:
-    """Rewrite docstrings before napoleon reads their sections."""
+    """Rewrite docstrings before napoleon reads them, and pages before they are written."""
     app.connect("autodoc-process-docstring", _rewrite, priority=400)
+    app.connect("doctree-resolved", _improve)
 
 
 def _rewrite(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
     lines[:] = as_rst(lines)
+
+
+def _improve(_app: Any, doctree: nodes.document, _name: str) -> None:
+    improve(doctree)

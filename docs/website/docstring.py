@@ -12,7 +12,7 @@ def as_rst(lines: list[str]) -> list[str]:
     """
     out: list[str] = []
     literal = False
-    for before, line in pairwise(["", *lines]):
+    for before, line in pairwise(["", *_one_name_each(lines)]):
         is_indented = line.startswith("    ")
         if is_indented and not literal and not before.strip() and _is_flush(out):
             out += ["::", ""]
@@ -21,6 +21,21 @@ def as_rst(lines: list[str]) -> list[str]:
             literal = False
         out.append(line if literal else _escape_bars(line))
     return out
+
+
+def _one_name_each(lines: list[str]) -> list[str]:
+    """Return lines in which attributes that share a text have it each: `users, items`."""
+    text = "\n".join(lines)
+    before, heading, attributes = text.partition("Attributes\n----------\n")
+    if not heading:
+        return lines
+    split = re.sub(r"^(\w+(?:, \w+)+)\n((?:    .*\n?)+)", _entries, attributes, flags=re.M)
+    return (before + heading + split).split("\n")
+
+
+def _entries(found: re.Match[str]) -> str:
+    text = found[2].rstrip("\n")
+    return "".join(f"{name}\n{text}\n" for name in found[1].split(", "))
 
 
 def _is_flush(lines: list[str]) -> bool:

@@ -245,7 +245,9 @@ def index_page(*, linked: bool = False) -> str:
         "<!-- Made from the docstrings by `make references`. -->",
         "",
         "Every class and function that is meant for you, with the path from which to import it.",
-        "The documentation site (`make docs`) describes each with its parameters and methods; "
+        "Each name leads to its description."
+        if linked
+        else "The documentation site (`make docs`) describes each with its parameters and methods; "
         "in Python, `help(teaser.Teaser)` does.",
         "The [tutorial](tutorial.md#in-python) shows how they work together.",
     ]
@@ -279,14 +281,17 @@ def _page(page: Page, names: list[str], values: dict[str, Any]) -> Iterator[str]
         yield from ("```{eval-rst}", ".. automodule:: teaser.testing", "   :no-members:", "```", "")
     yield "```{eval-rst}"
     for path in names:
-        yield from _directive(path, values[path])
+        yield from _directive(path, values)
     yield from ("```", "")
 
 
-def _directive(path: str, value: Any) -> Iterator[str]:
+def _directive(path: str, values: dict[str, Any]) -> Iterator[str]:
+    value = values[path]
     if inspect.isclass(value):
         kind = "exception" if issubclass(value, BaseException) else "class"
-        yield from (f".. auto{kind}:: {path}", "   :members:", "   :show-inheritance:")
+        yield from (f".. auto{kind}:: {path}", "   :members:")
+        if any(base is known for base in value.__bases__ for known in values.values()):
+            yield "   :show-inheritance:"
         if path in ("teaser.Teaser", "teaser.model.TaggedModel", "teaser.model.Product"):
             yield "   :inherited-members:"
     elif path in CONSTANTS:

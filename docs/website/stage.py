@@ -23,6 +23,7 @@ OTHERS = (
     "benchmarks/README.md",
 )
 _TARGET = re.compile(r"(\]\(|\bsrc=\")([^)\s\"]+)")
+_LINK = re.compile(r"\[([^]]+)\]\(([^)#\s]+)\.md\)")
 _SECTION = re.compile(r"^## (.+)$", re.M)
 
 
@@ -54,10 +55,10 @@ def stage(target: Path, root: Path = ROOT) -> None:
         made[str(address(page, root))] = text.encode()
         made |= {str(address(file, root)): file.read_bytes() for file in linked}
     notebooks = [name for name in made if name.endswith(".ipynb")]
-    made[_parent_of_notebooks(made)] += tree(notebooks, caption="Notebooks").encode()
+    made[_parent_of_notebooks(made)] += tree(notebooks, "/", caption="Notebooks").encode()
     reference = reference_pages()
     made |= {f"reference/{name}": text.encode() for name, text in reference.items()}
-    made["users/python.md"] = (index_page(linked=True) + tree(reference, "/reference")).encode()
+    made["users/python.md"] = (index_page(linked=True) + tree(reference, "/reference/")).encode()
     _write(target, made)
 
 
@@ -105,13 +106,24 @@ def navigation(index: str) -> str:
     titles = _SECTION.findall(index)
     sections = zip(titles, _SECTION.split(index)[2::2], strict=True)
     return "".join(
-        tree(re.findall(r"\]\(([^)#\s]+\.md)\)", text), caption=title) for title, text in sections
+        tree((f"{name} <{page}>" for name, page in _LINK.findall(text)), caption=title)
+        for title, text in sections
     )
 
 
 def tree(names: Iterable[str], folder: str = "", *, caption: str = "") -> str:
-    """Return a hidden table of contents, in the words of Sphinx."""
-    listed = [f"{folder}/{re.sub('[.](md|ipynb)$', '', name)}" for name in names]
+    """Return a hidden table of contents, in the words of Sphinx.
+
+    Parameters
+    ----------
+    names
+        The pages, each as a name or as `title <name>`.
+    folder
+        The folder of the names; that of the page unless given.
+    caption
+        The heading of the table.
+    """
+    listed = [f"{folder}{re.sub('[.](md|ipynb)$', '', name)}" for name in names]
     if not listed:
         return ""
     heading = f":caption: {caption}\n" if caption else ""
