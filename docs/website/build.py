@@ -8,6 +8,12 @@ from sphinx.cmd.build import build_main
 from website.stage import ROOT, stage
 
 HERE = Path(__file__).resolve().parent
+# What the theme leaves out and a screen reader needs: names of landmarks, levels of headings.
+LABELS = {
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
+    '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+}
 
 
 def build(target: Path, work: Path) -> int:
@@ -22,16 +28,19 @@ def build(target: Path, work: Path) -> int:
     """
     stage(work / "source")
     # All pages are written, because all of them show the navigation.
-    settings = [
-        "--write-all",
-        "--fail-on-warning",
-        "--keep-going",
-        "--quiet",
-        "--conf-dir",
-        str(HERE),
-    ]
-    folders = ["--doctree-dir", str(work / "doctrees"), str(work / "source"), str(target)]
-    return build_main([*settings, *folders])
+    how = ["--write-all", "--fail-on-warning", "--keep-going", "--quiet"]
+    where = ["--conf-dir", str(HERE), "--doctree-dir", str(work / "doctrees")]
+    failed = build_main([*how, *where, str(work / "source"), str(target)])
+    for page in target.rglob("*.html"):
+        page.write_text(label(page.read_text()))
+    return failed
+
+
+def label(page: str) -> str:
+    """Return a page with the labels of its parts."""
+    for found, labelled in LABELS.items():
+        page = page.replace(found, labelled)
+    return page
 
 
 if __name__ == "__main__":

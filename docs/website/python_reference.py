@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ PACKAGES = (
 )
 # Public names of modules that have more names than people need.
 FURTHER = (
+    "teaser.data.ids.Ids",
     "teaser.data.split.split",
     "teaser.data.split.Split",
     "teaser.data.split.Fold",
@@ -203,7 +205,7 @@ def names_by_page() -> dict[Page, list[str]]:
                 "page in docs/website/python_reference.py."
             )
         _, page, place = max(fits, key=lambda fit: fit[0])
-        placed[page].append((place, room, _line(value), path))
+        placed[page].append((place, room, _place(value), path))
     return {page: [path for *_, path in sorted(names)] for page, names in placed.items() if names}
 
 
@@ -214,11 +216,12 @@ def _home(path: str, value: Any) -> str:
     return "_version" if path == "teaser.__version__" else str(home).removeprefix("teaser.")
 
 
-def _line(value: Any) -> int:
-    try:
-        return inspect.getsourcelines(inspect.unwrap(value))[1]
-    except TypeError:
-        return 0
+def _place(value: Any) -> int:
+    """Return how many names its module defines before this one."""
+    module = sys.modules.get(getattr(value, "__module__", ""))
+    names = list(vars(module)) if module else []
+    name = getattr(value, "__name__", "")
+    return names.index(name) if name in names else 0
 
 
 def summary(path: str, value: Any) -> str:
