@@ -8,11 +8,15 @@ from sphinx.cmd.build import build_main
 from website.stage import ROOT, stage
 
 HERE = Path(__file__).resolve().parent
-# What the theme leaves out and a screen reader needs: names of landmarks, levels of headings.
+# What the theme leaves out: names and levels for screen readers, and wide tables and code that
+# a keyboard can scroll.
 LABELS = {
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
     '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    '<div id="search-results"></div>': '<h1>Search</h1><div id="search-results"></div>',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    "<pre><span></span>": '<pre tabindex="0"><span></span>',
 }
 
 
