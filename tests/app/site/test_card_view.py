@@ -20,7 +20,7 @@ from teaser.app.site.card_view import (
     fact_line,
     plain_card,
 )
-from teaser.explain import Reason
+from teaser.reason import Reason
 
 EN = texts_in("en")
 
