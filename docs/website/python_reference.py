@@ -107,7 +107,7 @@ PAGES = (
         "Profiles, lists and reasons",
         "What a fitted model returns: the affinities of a person, recommended items, and why. "
         "`Teaser` has the methods that make them, on the page [fit a model]({fit}).",
-        ("profile", "explain", "notebook"),
+        ("profile", "recommendation", "reason", "explain", "frame", "notebook"),
     ),
     Page(
         "guide",

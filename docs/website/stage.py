@@ -54,8 +54,7 @@ def stage(target: Path, root: Path = ROOT) -> None:
             text += navigation(text)
         made[str(address(page, root))] = text.encode()
         made |= {str(address(file, root)): file.read_bytes() for file in linked}
-    notebooks = [name for name in made if name.endswith(".ipynb")]
-    made[_parent_of_notebooks(made)] += tree(notebooks, "/", caption="Notebooks").encode()
+    _add_notebooks(made)
     reference = reference_pages()
     made |= {f"reference/{name}": text.encode() for name, text in reference.items()}
     made["users/python.md"] = (index_page(linked=True) + tree(reference, "/reference/")).encode()
@@ -96,9 +95,14 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
     return "".join(part if i % 2 else change(part) for i, part in enumerate(parts))
 
 
-def _parent_of_notebooks(made: dict[str, bytes]) -> str:
-    """Return the page under which notebooks are listed: their own, or the index."""
-    return "users/notebooks.md" if "users/notebooks.md" in made else "index.md"
+def _add_notebooks(made: dict[str, bytes]) -> None:
+    """Add the notebooks to the navigation: under their own page, in its order, or at the end."""
+    parent = "users/notebooks.md" if "users/notebooks.md" in made else "index.md"
+    text = made[parent].decode()
+    found = sorted(name for name in made if name.endswith(".ipynb"))
+    found.sort(key=lambda name: text.find(name) % (len(text) + 1))  # not found (-1): last
+    caption = "Notebooks" if parent == "index.md" else ""
+    made[parent] += tree(found, "/", caption=caption).encode()
 
 
 def navigation(index: str) -> str:

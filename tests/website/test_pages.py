@@ -210,6 +210,18 @@ def test_a_second_run_writes_what_changed_and_removes_what_is_gone(
     assert (target / "users/a.md").stat().st_mtime_ns == same
 
 
+def test_notebooks_stand_under_their_page_in_its_order(tree: Path, tmp_path: Path) -> None:
+    notebook = (tree / "examples/n.ipynb").read_text()
+    for name in ("a", "b", "c"):
+        (tree / f"examples/{name}.ipynb").write_text(notebook)
+    page = "# Notebooks\n\n[1](../../examples/c.ipynb) [2](../../examples/a.ipynb)\n"
+    (tree / "docs/users/notebooks.md").write_text(page)
+    stage(tmp_path / "site", tree)
+    text = (tmp_path / "site/users/notebooks.md").read_text()
+    assert ":hidden:\n\n/examples/c\n/examples/a\n/examples/b\n/examples/n\n```" in text
+    assert "Notebooks" not in (tmp_path / "site/index.md").read_text()
+
+
 def test_navigation_follows_the_sections_of_the_index() -> None:
     index = "# I\n[no](no.md)\n## One\n[A a](a.md) and [b](b.md#x) [c](https://c)\n## Two\nnone\n"
     assert navigation(index) == "\n```{toctree}\n:hidden:\n:caption: One\n\nA a <a>\n```\n"
