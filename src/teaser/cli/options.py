@@ -99,7 +99,7 @@ ModelOptions = Annotated[
 ]
 
 # A command line has seeds; the library also takes generators.
-_FLAGS = {"rng": ("--seed",)}
+FLAGS = {"rng": ("--seed",)}
 _PLAIN_TYPES = (bool, int, float, str, Path)
 
 
@@ -158,7 +158,7 @@ def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Paramete
         extension = _extension(parameter.annotation)
         if extension is None:
             how: dict[str, Any] = {"help": texts.get(name), "rich_help_panel": mark.panel(name)}
-            info = _written_option(parameter) or typer.Option(*_FLAGS.get(name, ()), **how)
+            info = _written_option(parameter) or typer.Option(*FLAGS.get(name, ()), **how)
             yield _option(name, _plain_type(parameter), parameter.default, info)
             continue
         how = {"rich_help_panel": mark.panel(name) or "Extensions"}
