@@ -22,6 +22,7 @@ from teaser.model.item_table import History, ItemTable
 from teaser.model.packed import Packed
 from teaser.model.registry import register
 from teaser.model.user_state import Scored
+from teaser.notebook.model_view import draw_model
 from teaser.parameters import Parametrised
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
@@ -212,6 +213,27 @@ class Model(Parametrised, ABC):
             "items": len(self.item_table_),
             "parameters": plain_parameters(self.parameters()),
         }
+
+    def _facts(self) -> dict[str, str]:
+        """Return what was learned by name, for a notebook; nothing before `fit`."""
+        try:
+            sizes = {"items": self.items_, "tags": getattr(self, "tags_", ())}
+        except NotFittedError:
+            return {}
+        found = {name: f"{len(each):,}" for name, each in sizes.items() if len(each)}
+        if self.iterations_ is not None and self.residual_ is not None:
+            found |= {"iterations": str(self.iterations_), "residual": f"{self.residual_:.1e}"}
+        return found
+
+    def _repr_html_(self) -> str:
+        recipe = getattr(self, "recipe_", None)
+        return draw_model(
+            repr(self),
+            facts=self._facts(),
+            parameters=self.written_parameters(),
+            changed=list(self.written_parameters(defaults=False)),
+            recipe="" if recipe is None else recipe.draw(),
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write the model to a folder; `teaser.load` reads it back."""

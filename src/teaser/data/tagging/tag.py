@@ -42,6 +42,21 @@ class Tag:
         return cls(feature, value)
 
 
+def label_feature(feature: str) -> str:
+    """Return a feature as people read it."""
+    return feature.replace("_", " ")
+
+
+def most_frequent(tags: Sequence[Tag], counts: Sequence[int], n: int = 3) -> dict[str, list[str]]:
+    """Return the n most frequent values of each feature, given the items of each tag."""
+    found: dict[str, list[str]] = {}
+    for j in sorted(range(len(tags)), key=lambda j: -counts[j]):
+        values = found.setdefault(tags[j].feature, [])
+        if len(values) < n:
+            values.append(tags[j].value)
+    return found
+
+
 def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:
     """Return the position of a `Tag` or `feature=value`, or raise `UnknownTagError`."""
     wanted = Tag.parse(tag) if isinstance(tag, str) else tag
