@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.data.tagging.tag import Tag, label_feature, resolve_tag
+from teaser.data.tagging.tag import Tag, feature_label, resolve_tag
 from teaser.errors import ParameterError, PressRangeError
 from teaser.frame import Framed, make_frame
 from teaser.notebook.profile_view import FeatureBars, TagBar, draw_profile
@@ -241,7 +241,7 @@ class Profile(Framed):
         bars = [TagBar(tag.value, a, self.presses.get(tag, 0)) for tag, a in every]
         # A tag that was pressed is shown whatever its affinity.
         shown = [bar for place, bar in enumerate(bars) if place < n or bar.presses]
-        return FeatureBars(label_feature(feature), impact, shown, len(bars) - len(shown))
+        return FeatureBars(feature_label(feature), impact, shown, len(bars) - len(shown))
 
 
 _COLUMNS = {

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from teaser.data.tagging.tag import Tag, label_feature
+from teaser.data.tagging.tag import Tag, feature_label
 from teaser.profile import POPULARITY
 
 N_REASONS = 5
@@ -136,7 +136,7 @@ def main_reasons(
 def named_reason(reason: AnyReason) -> tuple[str, str]:
     """Return what a reason is about, and what that is: the feature of a tag, viewed, or boost."""
     if isinstance(reason, Reason):
-        return join_values(reason.tags), label_feature(reason.tag.feature)
+        return join_values(reason.tags), feature_label(reason.tag.feature)
     if isinstance(reason, BoostReason):
         return reason.named[1], "boost"
     return str(reason.item_id) if reason.title is None else reason.title, "viewed"
@@ -149,8 +149,8 @@ def general_sentence(share: float) -> str:
 
 
 def join_values(tags: Sequence[Tag]) -> str:
-    """Return the values of tags as a list in words."""
-    return join_names([tag.value for tag in tags])
+    """Return the values of tags as a list in words; a number stands after its feature."""
+    return join_names([tag.label for tag in tags])
 
 
 def join_names(names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from teaser.choose.record import Recipe, percent
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, feature_label
 from teaser.errors import counted
 from teaser.explain import PARTS, Explanation
 from teaser.model.extensions.groups import Groups
@@ -24,7 +24,7 @@ from teaser.model.teaser import Teaser
 from teaser.notebook.progress import Update
 from teaser.notebook.progress import progress_bar as plain_bar
 from teaser.profile import GENERAL, Profile
-from teaser.reason import AnyReason, BoostReason, Reason, ViewedReason, join_values
+from teaser.reason import AnyReason, BoostReason, Reason, ViewedReason, join_names, join_values
 from teaser.recommendation import Recommendation
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
@@ -130,11 +130,11 @@ def draw_profile(profile: Profile, *, per_feature: int = 4) -> RenderableType:
     table.add_column(justify="right")
     table.add_column(justify="right", style="bold")
     if profile.tags[-1:] == (GENERAL,):
-        general = Text(_label(GENERAL.feature), style="bold")
+        general = Text(feature_label(GENERAL.feature), style="bold")
         table.add_row(general, *_affinity_cells(GENERAL, profile.general, profile))
     for feature, impact in sorted(profile.impacts.items(), key=lambda pair: -pair[1]):
         bar = Text(_block() * round(impact * 2 * _HALF), style=QUIET)
-        table.add_row(Text(_label(feature), style="bold"), bar, f"{100 * impact:.0f} %", "")
+        table.add_row(Text(feature_label(feature), style="bold"), bar, f"{100 * impact:.0f} %", "")
         for tag, affinity in profile.top(per_feature, feature=feature):
             table.add_row(Text(f"  {tag.value}"), *_affinity_cells(tag, affinity, profile))
     return Group(table, Text(_describe_certainty(profile), style=QUIET))
@@ -178,11 +178,12 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
     table.add_column(justify="right")
     table.add_row(*(Text(h, style=QUIET) for h in ("feature", "tag", "affinity", "adds", "share")))
     if explanation.general:
-        named, share = (_label(GENERAL.feature), "", ""), explanation.general_share
+        named, share = (feature_label(GENERAL.feature), "", ""), explanation.general_share
         table.add_row(*map(Text, named), *_part_cells(explanation.general, share))
     for r in explanation.reasons:
         if isinstance(r, Reason):
-            named = (_label(r.tag.feature), join_values(r.tags), f"{r.affinity:+.3f}")
+            values = join_names([tag.value for tag in r.tags])
+            named = (feature_label(r.tag.feature), values, f"{r.affinity:+.3f}")
         elif isinstance(r, BoostReason):
             named = ("Boost", r.named[1], "")
         else:
@@ -266,7 +267,7 @@ def draw_origins(
     for item_id, part in sorted(origins.items(), key=lambda pair: -abs(pair[1])):
         name = f"{titles[item_id]}  {item_id}" if item_id in titles else str(item_id)
         if isinstance(item_id, Tag):
-            name = f"your {_label(item_id.feature).lower()}: {item_id.value}"
+            name = f"your {feature_label(item_id.feature).lower()}: {item_id.value}"
         table.add_row(Text(name), Text(f"{part:+.5f}", style=_colour(part)))
     table.add_row(Text("sum, before scaling", style="bold"), f"{sum(origins.values()):+.5f}")
     return table
@@ -347,10 +348,6 @@ def _moved(before: int | None, now: int) -> Text:
 
 def _colour(value: float) -> str:
     return LIKES if value >= 0 else DISLIKES
-
-
-def _label(feature: str) -> str:
-    return feature.replace("_", " ").capitalize()
 
 
 def _describe_certainty(profile: Profile) -> str:

@@ -135,6 +135,9 @@ class Model(Parametrised, ABC):
                 )
         return cast(Self, cast(Any, cls)(*parts, **given))
 
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
+
     def title(self, item_index: int) -> str | None:
         """Return the title of the item at a position, where the metadata have one."""
         return self.item_table_.title(item_index)

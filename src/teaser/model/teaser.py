@@ -287,7 +287,7 @@ class Teaser(EncoderModel):
         return self
 
     def _check_with(self, dataset: Dataset) -> None:
-        self._check()
+        self.check_parameters()
         check_tagged(dataset)
         check_device(self.device, dataset.X)
         if self.remainder is not None:
@@ -307,7 +307,7 @@ class Teaser(EncoderModel):
         """
         if self.joint_remainder is None:
             return None
-        self._check()
+        self.check_parameters()
         l1, kappa = float(self.l2_weights), float(self.joint_remainder.l2)
         return (l1, kappa) if self._weights.ridge_power else (l1 + kappa,)
 
@@ -418,7 +418,8 @@ class Teaser(EncoderModel):
         data = new.data * tag_means(self.tag_table_.learned_decoder)[new.indices]
         return sp.csr_array((data, new.indices, new.indptr), shape=new.shape)
 
-    def _check(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         settings = self.parameters()
         for name in OPTIONS:
             check_options(name, settings.pop(name))
