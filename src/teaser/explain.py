@@ -19,6 +19,7 @@ from teaser.notebook.waterfall import Step, draw_waterfall
 from teaser.profile import GENERAL, POPULARITY
 from teaser.reason import (
     AnyReason,
+    BoostName,
     BoostReason,
     Reason,
     ViewedReason,
@@ -180,7 +181,7 @@ class Contributions:
     general: float = 0.0
     viewed: Viewed | None = None
     together: Array | None = None
-    boosts: tuple[tuple[Tag | int | str, float], ...] = ()
+    boosts: tuple[tuple[BoostName, float], ...] = ()
 
     @property
     def total(self) -> float:
@@ -275,7 +276,7 @@ def find_contributions(
     offset: float = 0.0,
     viewed: Viewed | None = None,
     together: Array | None = None,
-    boosts: tuple[tuple[Tag | int | str, float], ...] = (),
+    boosts: tuple[tuple[BoostName, float], ...] = (),
 ) -> Contributions:
     """Return the parts of one item's score.
 
