@@ -45,7 +45,7 @@ def test_recommendations_draw_themselves(model: Teaser) -> None:
         for reason in r.reasons:
             assert f"{round(100 * reason.share)} %".replace("-", "−") in drawn
     assert "general appeal" in drawn
-    assert re.search(r"\((type|town|labels)\)", drawn)
+    assert re.search(r"\((Type|Town|Labels)\)", drawn)
 
 
 def test_a_product_says_what_its_reasons_cover() -> None:

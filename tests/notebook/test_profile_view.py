@@ -40,7 +40,7 @@ def test_names_are_escaped() -> None:
 def test_a_profile_draws_itself_with_every_press(model: Teaser) -> None:
     profile = model.profile(["i1", "i5"], {"labels=late": -1, "town=Deinze": 2})
     drawn = profile._repr_html_()
-    for feature in ("type", "town", "labels"):
+    for feature in ("Type", "Town", "Labels"):
         assert f'<th scope="row">{feature}</th>' in drawn
     assert '<td class="n">−1</td>' in drawn
     assert '<td class="n">+2</td>' in drawn
