@@ -43,6 +43,13 @@ class Recommendation:
     general_share: float = 0.0
     boost: float = 0.0
 
+    def line(self) -> str:
+        """Return the item, its match and its main reasons in a line."""
+        name = self.item_id if self.title is None else self.title
+        named = ((reason.share, named_reason(reason)[0]) for reason in self.reasons)
+        reasons = ", ".join(f"{share:+.0%} {what}" for share, what in named)
+        return f"{self.match:4.0%}  {name}{f': {reasons}' if reasons else ''}"
+
     @property
     def note(self) -> str:
         """What the reasons cover, as a sentence, where it is not the whole score."""
@@ -68,6 +75,11 @@ class Recommendations(FrameList[Recommendation]):
         `value`, `item_id` (of a viewed item), `contribution` and `share`.
         """
         return _frame({}, [()] * len(self), enumerate(self, 1))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Write the list as lines, for IPython in a terminal."""
+        lines = (f"{place:3}. {entry.line()}" for place, entry in enumerate(self, 1))
+        printer.text("\n".join(lines) or "[]")
 
     def _repr_html_(self) -> str:
         ignored = [f"{counted(self.ignored, 'unknown id')} ignored."] if self.ignored else []

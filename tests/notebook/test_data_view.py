@@ -33,6 +33,7 @@ def test_a_data_set_draws_what_was_read() -> None:
     data = example_dataset()
     drawn = data._repr_html_()
     assert f"{data.n_users:,} users, {data.n_items:,} items" in drawn
+    assert repr(data).startswith("<Dataset: 300 users, 40 items, ")
     assert "concert, film" in drawn
     assert data.lines()[0] in drawn
     assert "<summary>Rules</summary>" in drawn

@@ -1,5 +1,7 @@
 import re
 
+from IPython.lib.pretty import pretty
+
 from teaser import Teaser
 from teaser.model import EASE, Product
 from teaser.notebook.list_view import SHOWN, Card, draw_list
@@ -46,6 +48,14 @@ def test_recommendations_draw_themselves(model: Teaser) -> None:
             assert f"{round(100 * reason.share)} %".replace("-", "−") in drawn
     assert "general appeal" in drawn
     assert re.search(r"\((Type|Town|Labels)\)", drawn)
+
+
+def test_a_terminal_gets_lines(model: Teaser) -> None:
+    found = model.recommend(["i1", "i5"], k=2)
+    lines = pretty(found).splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith(f"  1. {found[0].match:.0%}  {found[0].title}: +")
+    assert pretty(found[:0]) == "[]"
 
 
 def test_a_product_says_what_its_reasons_cover() -> None:

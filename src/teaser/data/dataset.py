@@ -332,6 +332,10 @@ class Dataset:
             "skipped": dict(self.rules.skipped),
         }
 
+    def __repr__(self) -> str:
+        sizes = f"{self.n_users:,} users, {self.n_items:,} items, {self.X.nnz:,} interactions"
+        return f"<Dataset: {sizes}, {self.n_tags:,} tags>"
+
     def _repr_html_(self) -> str:
         found = self.describe()
         sizes = {name: found[name] for name in ("users", "items", "interactions")}
