@@ -16,6 +16,7 @@ TeaserError
 │       └── ShareLimitError
 ├── UnknownNameError      a name that is not known
 │   ├── UnknownItemError
+│   ├── UnknownUserError
 │   ├── UnknownTagError
 │   │   └── MalformedTagError
 │   ├── UnknownFeatureError
@@ -185,6 +186,19 @@ class UnknownItemError(UnknownNameError):
         kind = "texts" if isinstance(self.example, str) else "whole numbers"
         found = type(self.item_id).__name__
         return f"{told} Item ids are {kind}, such as {self.example!r}; found one of type {found}."
+
+
+class UnknownUserError(UnknownNameError):
+    """A user id that the data set does not have: `user_id`, `closest` ids, and `n_users`."""
+
+    message = "Unknown user {user_id!r}; the data set has {n_users:,} users."
+
+    def __init__(self, user_id: object, closest: Iterable[str] = (), n_users: int = 0) -> None:
+        self.user_id, self.closest, self.n_users = user_id, tuple(closest), n_users
+        super().__init__(user_id, self.closest, n_users)
+
+    def __str__(self) -> str:
+        return super().__str__() + _sentence(self.closest)
 
 
 class UnknownTagError(UnknownNameError):
