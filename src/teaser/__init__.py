@@ -17,6 +17,7 @@ from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
 from teaser.model.extensions.weights import Weights
+from teaser.model.lists.all_lists import AllOptions
 from teaser.model.lists.selection import Filters
 from teaser.model.solver.solution import Solution
 from teaser.model.solver.solve import solve
@@ -26,6 +27,7 @@ from teaser.reason import BoostReason, Reason, ViewedReason
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
 __all__ = [
+    "AllOptions",
     "BoostReason",
     "Category",
     "Check",

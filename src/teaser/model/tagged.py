@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser import profile as who
+from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.explain import Contributions, Explanation
 from teaser.model.checks import check_k
 from teaser.model.extensions.user_features import About, ManyAbout, place_about
 from teaser.model.item_table import History
-from teaser.model.lists.all_lists import ListOptions, rank_block
+from teaser.model.lists.all_lists import AllOptions, ListOptions, rank_block
 from teaser.model.lists.reason_table import ReasonTable
 from teaser.model.lists.selection import NOTHING_ASKED, Filters, Placed, Unknown, known_history
 from teaser.model.new_items import read_new_items
@@ -160,15 +161,42 @@ class TaggedModel(TagScores, abstract=True):
             lists.append(self._entries(best, state, scored, negative_reasons, placed))
         return lists
 
+    def recommend_all(
+        self,
+        dataset: Dataset,
+        *,
+        negative_reasons: bool = True,
+        steering: Steering = DEFAULT_STEERING,
+        **options: Unpack[AllOptions],
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """Return the lists of all users of a data set; see `Model.recommend_all`.
+
+        User features of the data set count where the model has learned from them.
+
+        Parameters
+        ----------
+        negative_reasons, steering
+            As in `recommend`.
+        """
+        return self._list_all(
+            dataset, options, negative_reasons=negative_reasons, steering=steering
+        )
+
     def list_block(
         self, rows: sp.csr_array, about: sp.csr_array | None, options: ListOptions, placed: Placed
     ) -> tuple[Array, dict[str, pl.Series]]:
         """Return the lists of several users; see `Model.list_block`."""
-        states = self.user_states(rows, about=about)
+        states = self.user_states(rows, about=about, steering=options.steering)
         scores = self._score_block(states, placed)
         places, columns = rank_block(self.item_table_, rows, scores, options, placed)
         if options.reasons:
-            table = ReasonTable(self.item_table_, self.tag_table_, self.remainder_, placed.boosts)
+            table = ReasonTable(
+                self.item_table_,
+                self.tag_table_,
+                self.remainder_,
+                placed.boosts,
+                options.negative_reasons,
+            )
             columns |= table.columns(states, places, columns["score"].to_numpy())
         return np.nonzero(places >= 0)[0], columns
 
