@@ -116,7 +116,9 @@ def read(kind: Ratings, data: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
             orient="row",
         )
         return ratings, {"items": books, "user": "user", "item": "item"}
-    found = read_source({"ml-1m": "ml-1m", "goodbooks-5pct": "goodbooks"}.get(kind.folder, "movielens"), folder)
+    found = read_source(
+        {"ml-1m": "ml-1m", "goodbooks-5pct": "goodbooks"}.get(kind.folder, "movielens"), folder
+    )
     return pl.DataFrame(found.interactions), {
         "items": found.items, "user": found.user, "item": found.item, "rules": found.rules,
     }  # fmt: skip
@@ -156,7 +158,9 @@ def only(N: Any) -> sp.csr_array:
     return out
 
 
-def halves(N: sp.csr_array, rng: np.random.Generator, share: float = 0.2) -> tuple[sp.csr_array, ...]:
+def halves(
+    N: sp.csr_array, rng: np.random.Generator, share: float = 0.2
+) -> tuple[sp.csr_array, ...]:
     """Return what is shown of dislikes, and a random fifth that is not."""
     held = rng.random(N.nnz) < share
     found = []

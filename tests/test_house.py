@@ -14,7 +14,8 @@ FILES = sorted(p for p in SOURCE.rglob("*.py") if "migrations" not in p.parts)
 # above it in this list; see docs/maintainers/design.md.
 ORDER = [
     "errors", "artifact", "frame",
-    "data.ids", "data.sparse_matrix", "data.reading", "data.times", "data.tagging",
+    "data.ids", "data.sparse_matrix", "data.reading", "data.times", "data.disliked",
+    "data.decay", "data.tagging",
     "data.dataset",
     "data.split", "data.temporal_split", "data.sources", "data.events",
     "profile", "reason", "explain", "recommendation", "choose.record",

@@ -47,6 +47,8 @@ class PrepareRequest:
         TOML file of tag rules; inferred if not given.
     positive
         Which interactions count, such as 'rating >= 4'; all if not given.
+    negative
+        Which rows are dislikes, such as 'rating <= 2'; they count against a user's history.
     strength
         Column of the strength of each row, at least 0; 1 if not given.
     counts
@@ -77,6 +79,7 @@ class PrepareRequest:
 
     rules: Path | None = None
     positive: str | None = None
+    negative: str | None = None
     strength: str | None = None
     counts: str | None = None
     time: str | None = None
@@ -237,6 +240,7 @@ def _read_date(text: str | None) -> date | None:
 _OF_STRENGTH = ("strength", "counts", "time", "half_life")
 _OF_TABLES = ("rules", "positive", *_OF_STRENGTH, "user", "item", "encoding")
 _OF_USERS = ("users", "user_rules")
+_OF_WHOLE_TABLES = (*_OF_TABLES, "negative", *_OF_USERS)
 _OF_CLUSTER = ("scheduler", "local_cluster")
 
 
@@ -244,8 +248,8 @@ def _read_tables(
     interactions: str | Path, items: str | Path | None, request: PrepareRequest
 ) -> Dataset:
     refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
-    request.allow_only("tables", *_OF_TABLES, *_OF_USERS)
-    return Dataset.from_tables(interactions, items, **request.given(*_OF_TABLES, *_OF_USERS))
+    request.allow_only("tables", *_OF_WHOLE_TABLES)
+    return Dataset.from_tables(interactions, items, **request.given(*_OF_WHOLE_TABLES))
 
 
 def _read_partitions(
@@ -260,7 +264,7 @@ def _read_partitions(
 def _read_source(path: Path, request: PrepareRequest) -> Dataset:
     """Read a public data set; its user features are used only if --users source is given."""
     refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
-    allowed = ("source", "imdb", "rules", "positive", *_OF_STRENGTH, *_OF_USERS)
+    allowed = ("source", "imdb", "rules", "positive", "negative", *_OF_STRENGTH, *_OF_USERS)
     request.allow_only("a public data set", *allowed)
     if path.is_file():
         raise ParameterError(
@@ -273,7 +277,7 @@ def _read_source(path: Path, request: PrepareRequest) -> Dataset:
         err.print(f"{path} holds {name}", highlight=False, soft_wrap=True)
     found = sources.read_source(name, path, **request.given("imdb"))
     options: dict[str, Any] = {"rules": found.rules, "positive": found.positive}
-    options |= request.given("rules", "positive", *_OF_STRENGTH, *_OF_USERS)
+    options |= request.given("rules", "positive", "negative", *_OF_STRENGTH, *_OF_USERS)
     if request.users == "source":
         if found.users is None:
             raise ParameterError(

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser import artifact
+from teaser.data.disliked import disliked_line, disliked_matrix, fixed_disliked
 from teaser.data.ids import Ids, ItemId
 from teaser.data.reading.files import need_columns, read_table
 from teaser.data.reading.interactions import ReadReport, Refusal, check_interactions
@@ -62,6 +63,9 @@ class Dataset:
         Rows of the item table that were refused.
     user_features
         The features of the users, or None.
+    disliked
+        What users disliked (users x items), as strengths below 0, or None. Models do not learn
+        from it; `history` and the histories of a split have it.
     times
         The time of each interaction in unix seconds, in the order of `X.data`; the latest one of
         merged rows. None if no column of times was named, or if X is in partitions.
@@ -80,10 +84,13 @@ class Dataset:
     items_refused: tuple[Refusal, ...] = ()
     user_features: UserFeatures | None = field(default=None, repr=False)
     times: NDArray[np.float64] | None = field(default=None, repr=False)
+    disliked: sp.csr_array | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("S",) if isinstance(self.X, Interactions) else ("X", "S"):
             object.__setattr__(self, name, fixed(getattr(self, name)))
+        if self.disliked is not None:
+            object.__setattr__(self, "disliked", fixed_disliked(self.disliked, self.X))
         if self.user_features is not None and self.user_features.Q.shape[0] != self.n_users:
             raise DataError(
                 f"There are {self.n_users:,} users and {self.user_features.Q.shape[0]:,} rows of "
@@ -102,6 +109,7 @@ class Dataset:
         item: str = "item_id",
         rules: RulesLike = None,
         positive: str | Positive | None = None,
+        negative: str | Positive | None = None,
         strength: str | None = None,
         counts: Counts = "once",
         time: str | None = None,
@@ -125,6 +133,9 @@ class Dataset:
             no tags. Inferred from the table when not given; see `Dataset.rules`.
         positive
             Which interactions count, such as `"rating >= 4"`; all of them when not given.
+        negative
+            Which rows say that the user disliked the item, such as `"rating <= 2"`. They do not
+            count as interactions, and give `Dataset.disliked`.
         strength
             The column of each row's strength, at least 0 (0 is left out); 1 when not given.
         counts
@@ -148,12 +159,11 @@ class Dataset:
             raise ParameterError("user_rules have no meaning without a table of users.")
         how = Strength.of(strength, counts, time, half_life)
         raw = None if items is None else _read_items(items, item, encoding)
+        frame, dislike = read_table(interactions, what="interactions", encoding=encoding), None
+        if negative is not None:
+            dislike = Positive.of(negative)
         pairs, report = check_interactions(
-            read_table(interactions, what="interactions", encoding=encoding),
-            user=user,
-            item=item,
-            positive=positive,
-            strength=how,
+            frame, user=user, item=item, positive=positive, strength=how, negative=dislike
         )
         item_counts = pairs.group_by("item", maintain_order=True).len("count")
         described = describe_items(raw, item_counts, item, rules)
@@ -171,6 +181,11 @@ class Dataset:
             items=Ids(ids.to_list()),
             report=report,
             user_features=user_features,
+            disliked=None
+            if dislike is None
+            else disliked_matrix(
+                frame, pairs, dislike, columns=(user, item), users=names, items=ids
+            ),
             **described,
         )
 
@@ -266,16 +281,17 @@ class Dataset:
             users=Ids(self.users[i] for i in rows.tolist()),
             user_features=None if self.user_features is None else self.user_features.at(rows),
             times=None if self.times is None else self.times[entries_of(self.X, rows)],
+            disliked=None if self.disliked is None else self.disliked[rows],
         )
 
     def history(self, user_id: object) -> list[ItemId] | dict[ItemId, float]:
-        """Return what a user chose, as `recommend`, `profile` and `explain` take it.
+        """Return what a user chose and disliked, as `recommend`, `profile` and `explain` take it.
 
         Returns
         -------
         history
             The item ids in order of time, or in the order of the items where there are no times.
-            Where strengths differ from 1, the strength of each id.
+            Where strengths differ from 1, the strength of each id; disliked items come last.
 
         Raises
         ------
@@ -296,10 +312,14 @@ class Dataset:
         if self.times is not None:
             entries = entries[np.argsort(self.times[entries], kind="stable")]
         items = [self.items[i] for i in self.X.indices[entries].tolist()]
-        strengths = self.X.data[entries]
-        if (strengths == 1).all():
+        strengths = self.X.data[entries].tolist()
+        if self.disliked is not None:
+            span = slice(self.disliked.indptr[row], self.disliked.indptr[row + 1])
+            items += [self.items[i] for i in self.disliked.indices[span].tolist()]
+            strengths += self.disliked.data[span].tolist()
+        if all(strength == 1 for strength in strengths):
             return items
-        return dict(zip(items, strengths.tolist(), strict=True))
+        return dict(zip(items, strengths, strict=True))
 
     def lines(self) -> list[str]:
         """Return the report of the data set as sentences."""
@@ -307,6 +327,7 @@ class Dataset:
         return [
             *self.report.lines(),
             *([] if self.times is None else [time_span(self.times)]),
+            *([] if self.disliked is None else [disliked_line(self.disliked)]),
             *(f"items: {refusal}" for refusal in self.items_refused),
             f"{self.n_items:,} items: {self.items_without_metadata:,} without metadata, "
             f"{unused:,} not chosen",
@@ -321,6 +342,7 @@ class Dataset:
             "users": self.n_users,
             "items": self.n_items,
             "interactions": int(self.X.nnz),
+            "disliked": 0 if self.disliked is None else int(self.disliked.nnz),
             "tags": dict(self.tag_report.tags),
             "user_tags": {}
             if self.user_features is None
@@ -354,6 +376,8 @@ class Dataset:
             tables["users"] = pl.DataFrame({"user": self.users[:]})
         if self.times is not None:
             arrays["times"] = self.times
+        if self.disliked is not None:
+            arrays |= pack("disliked", self.disliked)
         if self.user_features is not None:
             settings["user_features"] = self.user_features.settings()
             arrays |= pack("F", self.user_features.Q)  # the name of earlier versions
@@ -397,6 +421,9 @@ class Dataset:
             items_refused=Refusal.from_dicts(s["items_refused"]),
             user_features=_user_features(content, len(users)),
             times=content.arrays.get("times"),  # earlier versions had none
+            disliked=unpack("disliked", content.arrays, X.shape)
+            if "disliked.indptr" in content.arrays
+            else None,
         )
 
 
