@@ -13,7 +13,7 @@ FILES = sorted(p for p in SOURCE.rglob("*.py") if "migrations" not in p.parts)
 # A room is a folder, or a module that stands in a folder of rooms. It imports only from rooms
 # above it in this list; see docs/maintainers/design.md.
 ORDER = [
-    "errors", "artifact", "frame",
+    "errors", "artifact", "notebook", "parameters", "frame",
     "data.ids", "data.sparse_matrix", "data.reading", "data.times", "data.disliked",
     "data.decay", "data.tagging",
     "data.dataset",
@@ -25,7 +25,7 @@ ORDER = [
     "model.encoder", "model.teaser", "model.baselines", "model.shared_fit", "testing",
     "guide",
     "evaluate.metrics", "evaluate.protocol", "evaluate.simulation", "evaluate.study",
-    "choose.recipe", "choose.choose", "choose.check",
+    "choose.recipe", "choose.plan", "choose.search", "choose.choose", "choose.check",
     "evaluate.report.tables", "evaluate.report.pictures", "evaluate.report",
     "app.settings", "app.people", "app.http", "app.i18n", "app.serving", "app.dependencies",
     "app.actions", "app.api", "app.site", "app.error_handlers", "app.server", "app.process",

@@ -144,8 +144,8 @@ def general_sentence(share: float) -> str:
 
 
 def join_values(tags: Sequence[Tag]) -> str:
-    """Return the values of tags as a list in words."""
-    return join_names([tag.value for tag in tags])
+    """Return the values of tags as a list in words; a number stands after its feature."""
+    return join_names([tag.label for tag in tags])
 
 
 def join_names(names: Sequence[str]) -> str:

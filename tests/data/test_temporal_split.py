@@ -107,7 +107,7 @@ def test_a_point_is_a_date_seconds_or_a_share() -> None:
     data = of_rows(HAND)
     day = datetime(2024, 3, 1, tzinfo=UTC)
     points: list[Any] = [
-        "2024-03-01", date(2024, 3, 1), day, datetime(2024, 3, 1), day.timestamp(),  # noqa: DTZ001
+        "2024-03-01", date(2024, 3, 1), day, datetime(2024, 3, 1), day.timestamp(),
         "2024-03-01T01:00:00+01:00",
     ]  # fmt: skip
     found = [

@@ -22,6 +22,7 @@ from teaser.model.item_table import History, ItemTable
 from teaser.model.packed import Packed
 from teaser.model.registry import register
 from teaser.model.user_state import Scored
+from teaser.parameters import Parametrised
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
 Array = NDArray[Any]
@@ -35,7 +36,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 }
 
 
-class Model(ABC):
+class Model(Parametrised, ABC):
     """A model that is fitted to a data set and recommends items.
 
     A subclass defines `fit` and `score_batch`. Its constructor takes hyper-parameters by keyword
@@ -133,12 +134,8 @@ class Model(ABC):
                 )
         return cast(Self, cast(Any, cls)(*parts, **given))
 
-    def check_parameters(self) -> None:  # noqa: B027, a model may have none
+    def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the hyper-parameters as they were given."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def title(self, item_index: int) -> str | None:
         """Return the title of the item at a position, where the metadata have one."""
@@ -269,10 +266,6 @@ class Model(ABC):
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         for name in self.learned_arrays:
             setattr(self, f"{name}_", content.arrays[name])
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
-        return f"{type(self).__name__}({given})"
 
     def _not_fitted(self) -> NotFittedError:
         return NotFittedError(
