@@ -23,12 +23,13 @@ STRENGTH = -0.25
 def disliked_matrix(
     frame: pl.DataFrame,
     pairs: pl.DataFrame,
-    rule: Positive,
+    rule: Positive | None,
     *,
-    columns: tuple[str, str],
+    user: str,
+    item: str,
     users: pl.Series,
     items: pl.Series,
-) -> sp.csr_array:
+) -> sp.csr_array | None:
     """Return what users disliked and did not choose (users x items), as strengths below 0.
 
     Parameters
@@ -38,14 +39,16 @@ def disliked_matrix(
     pairs
         user and item of the interactions that count; a pair that is among them is not disliked.
     rule
-        Which rows are disliked.
-    columns
-        The columns of user and item ids in `frame`.
+        Which rows are disliked; None without dislikes.
+    user, item
+        The columns of the ids in `frame`.
     users, items
         The ids of the rows and columns; rows of others are left out.
     """
+    if rule is None:
+        return None
     is_disliked, _ = rule.split(frame, what="disliked")
-    ids = pl.DataFrame({"user": as_ids(frame[columns[0]]), "item": as_ids(frame[columns[1]])})
+    ids = pl.DataFrame({"user": as_ids(frame[user]), "item": as_ids(frame[item])})
     ids = ids.filter(is_disliked).drop_nulls().unique(maintain_order=True)
     ids = ids.with_columns(pl.col("item").cast(items.dtype))
     only = ids.join(pairs.select("user", "item"), on=["user", "item"], how="anti")
