@@ -18,6 +18,8 @@ from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
 from teaser.model.extensions.weights import Weights
+from teaser.model.lists.all_lists import AllOptions
+from teaser.model.lists.selection import Filters
 from teaser.model.solver.solution import Solution
 from teaser.model.solver.solve import solve
 from teaser.model.teaser import Teaser
@@ -26,6 +28,7 @@ from teaser.reason import BoostReason, Reason, ViewedReason
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
 __all__ = [
+    "AllOptions",
     "BoostReason",
     "Category",
     "Check",
@@ -33,6 +36,7 @@ __all__ = [
     "Dataset",
     "DiscoveredTags",
     "Explanation",
+    "Filters",
     "Group",
     "Groups",
     "LearnedDecoder",

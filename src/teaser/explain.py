@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from teaser.data.tagging.tag import Tag
 from teaser.frame import Framed, make_frame
 from teaser.profile import GENERAL, POPULARITY
-from teaser.reason import AnyReason, BoostReason, Reason, ViewedReason, general_sentence
+from teaser.reason import AnyReason, BoostName, BoostReason, Reason, ViewedReason, general_sentence
 
 # The parts of a score, as reports tell them apart.
 PARTS = ("general", "declared", "discovered", "popularity", "viewed")
@@ -166,7 +166,7 @@ class Contributions:
     general: float = 0.0
     viewed: Viewed | None = None
     together: Array | None = None
-    boosts: tuple[tuple[Tag | int | str, float], ...] = ()
+    boosts: tuple[tuple[BoostName, float], ...] = ()
 
     @property
     def total(self) -> float:
@@ -260,7 +260,7 @@ def find_contributions(
     offset: float = 0.0,
     viewed: Viewed | None = None,
     together: Array | None = None,
-    boosts: tuple[tuple[Tag | int | str, float], ...] = (),
+    boosts: tuple[tuple[BoostName, float], ...] = (),
 ) -> Contributions:
     """Return the parts of one item's score.
 

@@ -10,6 +10,9 @@ N_REASONS = 5
 MIN_SHARE = 0.05
 MATTERS_MORE = 1.25
 
+# What a boost is named by: a tag, an item id, or a column of true or false.
+BoostName = Tag | int | str
+
 
 @dataclass(frozen=True)
 class Reason:
@@ -105,7 +108,7 @@ class BoostReason:
         contribution / the sum of all absolute contributions to the item; signed.
     """
 
-    name: Tag | int | str
+    name: BoostName
     contribution: float
     share: float
 

@@ -74,6 +74,12 @@ class RecommendationBatch(FrameList[Recommendations]):
 
     ignored: int = 0
 
+    def only(self) -> Recommendations:
+        """Return the list of the only user."""
+        (found,) = self
+        found.ignored = self.ignored
+        return found
+
     def to_frame(self, users: Sequence[int | str] | None = None) -> pl.DataFrame:
         """Return a frame with one row an item of a user.
 

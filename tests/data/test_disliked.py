@@ -73,7 +73,8 @@ def test_the_fit_does_not_use_them(rated: Dataset) -> None:
 def test_they_are_saved_and_selected(rated: Dataset, tmp_path: Path) -> None:
     rated.save(tmp_path / "data")
     loaded = Dataset.load(tmp_path / "data")
-    assert loaded.disliked is not None and rated.disliked is not None
+    assert loaded.disliked is not None
+    assert rated.disliked is not None
     assert_array_equal(loaded.disliked.toarray(), rated.disliked.toarray())
     assert loaded.describe()["disliked"] == 1
     some = loaded.at(np.array([rated.users.index_of("b")]))

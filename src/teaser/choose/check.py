@@ -16,8 +16,8 @@ from teaser.data.split import as_generator
 from teaser.data.tagging.tag import DISCOVERED
 from teaser.data.tagging.tag_quality import NEARLY_ALL, near_equal_tags
 from teaser.errors import ParameterError
-from teaser.evaluate.protocol import rank
 from teaser.model.basis import sample_users
+from teaser.model.lists.ranking import top_k_rows
 from teaser.model.teaser import Teaser
 from teaser.profile import POPULARITY
 from teaser.reason import MIN_SHARE, Reason, main_reasons
@@ -229,7 +229,7 @@ def _lists(model: Teaser, rows: sp.csr_array, about: sp.csr_array | None) -> Arr
     """Return the top-20 of each person, without the history (people x 20)."""
     known = about if model.user_tags_ else None
     scores = model.score_batch(rows, about=known)
-    return rank(scores, SHOWN, exclude=rows, tie=model.popularity_)
+    return top_k_rows(scores, SHOWN, exclude=rows, tie=model.popularity_)
 
 
 def _read_lists(

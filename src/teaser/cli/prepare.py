@@ -323,8 +323,8 @@ def _read_partitions(
 def _read_source(path: Path, request: PrepareRequest) -> Dataset:
     """Read a public data set; its user features are used only if --users source is given."""
     refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
-    allowed = ("source", "imdb", "rules", "positive", "negative", *_OF_STRENGTH, "users", "user_rules")
-    request.allow_only("a public data set", *allowed)
+    taken = ("rules", "positive", "negative", *_OF_STRENGTH, "users", "user_rules")
+    request.allow_only("a public data set", "source", "imdb", *taken)
     if path.is_file():
         raise ParameterError(
             f"{path} is one file, and --source {request.source} reads the folder of a public data "
@@ -336,7 +336,7 @@ def _read_source(path: Path, request: PrepareRequest) -> Dataset:
         err.print(f"{path} holds {name}", highlight=False, soft_wrap=True)
     found = sources.read_source(name, path, **request.given("imdb"))
     options: dict[str, Any] = {"rules": found.rules, "positive": found.positive}
-    options |= request.given(*allowed[2:])
+    options |= request.given(*taken)
     if request.users == "source":
         if found.users is None:
             raise ParameterError(

@@ -70,6 +70,11 @@ def fixed_disliked(matrix: Any, X: sp.csr_array) -> sp.csr_array:
     return fixed(rows)
 
 
+def with_disliked(X: sp.csr_array, disliked: sp.csr_array | None) -> sp.csr_array:
+    """Return histories (users x items): choices X, and disliked items where there are any."""
+    return X if disliked is None else sp.csr_array(X + disliked)
+
+
 def disliked_line(disliked: sp.csr_array) -> str:
     """Return the number of disliked items and what they are for, as a sentence."""
     n_users = int((np.diff(disliked.indptr) > 0).sum())

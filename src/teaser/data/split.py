@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
+from teaser.data.disliked import with_disliked
 from teaser.data.ids import Ids
 from teaser.data.sparse_matrix import fixed, value_matrix
 from teaser.errors import DataError, ParameterError
@@ -189,10 +190,9 @@ def _fold(dataset: Dataset, rows: Array, share: float, rng: np.random.Generator)
     # 0.29 x 100 is slightly below 29 in floating point.
     wanted = np.floor(share * lengths + 1e-9).astype(np.int64)
     held_out, history = _drawn(X, np.clip(wanted, 1, np.maximum(1, lengths - 1)), rng)
-    if dataset.disliked is not None:
-        history = sp.csr_array(history + dataset.disliked[rows])
+    disliked = None if dataset.disliked is None else dataset.disliked[rows]
     return Fold(
-        history=history,
+        history=with_disliked(history, disliked),
         held_out=chosen(held_out),
         users=Ids(dataset.users[i] for i in rows.tolist()),
         user_features=None if dataset.Q is None else dataset.Q[rows],

@@ -169,8 +169,8 @@ def _apply_rules(
         column = negative.terms[0][0]
         n = int(both.sum())
         raise ParameterError(
-            f"{counted(n, 'row')} {'is' if n == 1 else 'are'} positive by {rule} and disliked by {negative}, "
-            f"such as row {first + 1} ({column} {shown(frame[column][first])}). "
+            f"{counted(n, 'row')} {'is' if n == 1 else 'are'} positive by {rule} and disliked by "
+            f"{negative}, such as row {first + 1} ({column} {shown(frame[column][first])}). "
             "Give rules that no row meets both of."
         )
     return ~is_negative if is_positive is None else is_positive, [*unclear, *more]
