@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,6 +19,7 @@ from teaser import (
     Steering,
     Tag,
     Teaser,
+    ViewedReason,
 )
 from teaser.data.tagging.tag import DISCOVERED
 from teaser.errors import ParameterError, UnknownTagError
@@ -199,6 +201,33 @@ class TestDislikes:
         assert_allclose(found[:general], -liked[:general], rtol=1e-9)
         # The strength alone changes nothing: affinities are scaled.
         assert_allclose(model.affinity_batch(4 * row)[0], found, rtol=1e-9)
+
+    def test_lists_of_all_users_know_them(self, both: Teaser, dataset: Dataset) -> None:
+        users = [dataset.users[n] for n in range(8)]
+        free = [int(np.flatnonzero(row == 0)[3]) for row in dataset.X[:8].toarray()]
+        disliked = sp.csr_array(([-0.25] * 8, (range(8), free)), shape=dataset.X.shape)
+        rated = replace(dataset, disliked=disliked)
+        found = both.recommend_all(rated, k=40, users=users, reasons=True)
+        kinds: set[str] = set()
+        for user in users:
+            one = both.recommend(rated.history(user), k=40).to_frame()
+            lists = found.filter(pl.col("user_id") == user)
+            assert lists["item_id"].to_list() == one["item_id"].to_list()
+            assert_allclose(lists["score"].to_numpy(), one["score"].to_numpy(), rtol=1e-5)
+            for many, single in zip(lists["reasons"], one["reasons"], strict=True):
+                names = [[(r["kind"], r["value"]) for r in given] for given in (many, single)]
+                assert set(names[0]) == set(names[1])
+                kinds |= {kind for kind, _ in names[0]}
+        assert {"tag", "viewed", "disliked"} <= kinds
+
+    def test_a_reason_says_that_an_item_was_disliked(self, both: Teaser) -> None:
+        history = {"i1": 1, "i4": 1, "i9": -0.25}
+        found = [r for i in both.items_ for r in both.explain(i, history).reasons]
+        viewed = [r for r in found if isinstance(r, ViewedReason)]
+        assert {r.item_id for r in viewed if r.disliked} == {"i9"}
+        assert {r.item_id for r in viewed if not r.disliked} == {"i1", "i4"}
+        one = next(r for r in viewed if r.disliked)
+        assert one.sentence().endswith("because you disliked Event 9")
 
     def test_a_batch_with_one_is_each_user_alone(self, both: Teaser, row: Any) -> None:
         rows = np.vstack([np.maximum(row, 0.0), row, -np.maximum(row, 0.0)])
