@@ -5,6 +5,7 @@ from teaser.choose.check import Check, check_model
 from teaser.choose.choose import fit
 from teaser.choose.record import Recipe, Trial
 from teaser.data.dataset import Dataset
+from teaser.data.decay import decayed
 from teaser.data.reading.files import read_table
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, Year
 from teaser.data.tagging.tag import Tag
@@ -63,6 +64,7 @@ __all__ = [
     "Year",
     "__version__",
     "check_model",
+    "decayed",
     "discover",
     "fit",
     "load",

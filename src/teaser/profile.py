@@ -288,6 +288,7 @@ def scaled(
     values: Array,
     lengths: Sequence[int],
     *,
+    n_liked: Sequence[int] | None = None,
     n_personal: int,
     cold: int,
     steering: Steering,
@@ -304,6 +305,8 @@ def scaled(
         v, the same in the basis that is shown (users x columns); p itself without a basis.
     lengths
         The length of each history.
+    n_liked
+        How many items of each are not disliked; all by default.
     n_personal
         How many of the columns, from the first, are declared or discovered tags.
     cold
@@ -324,6 +327,9 @@ def scaled(
             # a = c v / s
             out[row] = values[row] / scale * certainty
             factors[row] = certainty / scale
+        if n_liked is not None and n_liked[row] == 0:
+            # Dislikes say nothing of general appeal: it is that of a user without history.
+            out[row, cold] = steering.cold_general
     return out, factors
 
 

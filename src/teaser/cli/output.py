@@ -206,7 +206,7 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
         elif isinstance(r, BoostReason):
             named = ("Boost", r.named[1], "")
         else:
-            named = ("Viewed", _viewed(r), "")
+            named = ("Disliked" if r.disliked else "Viewed", _viewed(r), "")
         table.add_row(*map(Text, named), *_part_cells(r.contribution, r.share))
     parts = {
         "general": explanation.general,
@@ -376,7 +376,7 @@ def _reason(reason: AnyReason) -> Text:
     elif isinstance(reason, BoostReason):
         named = f"boost {reason.named[1]}"
     else:
-        named = f"viewed {_viewed(reason)}"
+        named = f"{'disliked' if reason.disliked else 'viewed'} {_viewed(reason)}"
     return Text.assemble((share, _colour(reason.share)), f" {named}")
 
 

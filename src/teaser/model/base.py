@@ -162,7 +162,8 @@ class Model(Parametrised, ABC):
         Parameters
         ----------
         history
-            Item ids; one that occurs twice counts once. A mapping gives the strength of each.
+            Item ids; one that occurs twice counts once. A mapping gives the strength of each,
+            below 0 for a disliked item.
         filters
             `items`, `exclude`, `where`, `allowed`, `boost`, `unknown`: which items may be
             recommended, and what is added to their scores; see `teaser.Filters`. Scores are the
@@ -396,10 +397,10 @@ def as_histories(X: Any, n_items: int) -> sp.csr_array:
             f"The histories have {rows.shape[1]:,} columns and the model {n_items:,} items. "
             "Use one column an item, in the order of model.items_."
         )
-    if not np.isfinite(rows.data).all() or (rows.data < 0).any():
+    if not np.isfinite(rows.data).all():
         raise ParameterError(
-            "Histories must hold finite numbers of at least 0: 1 for an item of the history, or "
-            "its strength."
+            "Histories must hold finite numbers: 1 for an item of the history, or its strength, "
+            "which is below 0 for a disliked one."
         )
     rows.eliminate_zeros()
     return rows

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from teaser.data.dataset import Dataset
+from teaser.data.disliked import with_disliked
 from teaser.data.ids import Ids
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, UnknownUserError, closest_names, counted
@@ -263,6 +264,7 @@ class AllLists:
                     users, matrix = users.gather(pl.Series(places)), matrix[places]
                 yield users, matrix, None
             return
+        X = with_disliked(X, self.dataset.disliked)
         names = pl.Series(self.dataset.users[:])
         if self.users is None:
             yield names, X, Q
