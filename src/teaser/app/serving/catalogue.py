@@ -1,6 +1,7 @@
 """The items as served: the cards of a fitted model, its tags by feature, and filters."""
 
 import base64
+import math
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -139,6 +140,11 @@ class Catalogue:
     def tag_sizes(self) -> NDArray[Any]:
         """The number of items of each tag."""
         return np.bincount(self.model.decoder_.indices, minlength=len(self.model.tags_))
+
+    def bits(self, tag: Tag) -> float:
+        """Return how much a tag tells of an item: log2(items / items that have it)."""
+        size = int(self.tag_sizes[self.tag_index[tag]])
+        return math.log2(len(self.model.items_) / size) if size else 0.0
 
     @cached_property
     def features(self) -> dict[str, list[Tag]]:

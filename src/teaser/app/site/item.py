@@ -42,7 +42,7 @@ def item(request: Request, item_id: str) -> Response:
         page_path=_address("item", card.item_id, filters),
         summary=context.summary(allowed=filters.allowed(catalogue)),
         card=card,
-        facts=fact_line(card, texts),
+        facts=fact_line(catalogue, card, texts),
         waterfall=waterfall(context.personal, card.item_id, texts),
         lift_path=_address("lift", card.item_id, filters),
         list_path=filters.path(),
@@ -123,7 +123,7 @@ def tag(request: Request, tag: str) -> Response:
     return context.render(
         request,
         "tag.html",
-        title=texts.tag(wanted),
+        title=texts.full_tag(wanted),
         summary=context.summary(),
         row=tag_row(wanted, personal.affinity(wanted), personal, texts),
         is_general=wanted == GENERAL,

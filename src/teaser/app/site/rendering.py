@@ -59,12 +59,11 @@ def tag_lines(texts: Texts, rows: Iterable[TagRow], where: str, steer: bool) -> 
     language = texts.language
     lines: list[str] = []
     for row in rows:
-        name = row.text, row.label
         steps = row.presses, row.can_fall, row.can_rise
         lines += (
-            part("tag_name", language, *name, row.is_found, steer),
+            part("tag_name", language, row.text, row.label, row.is_found, steer),
             part("tag_bar", language, texts.signed(row.affinity), row.side, row.length),
-            part("tag_steps", language, *name, *steps, where, steer),
+            part("tag_steps", language, row.text, row.name, *steps, where, steer),
         )
     return Markup("".join(lines))  # noqa: S704 - parts are escaped
 
@@ -120,7 +119,7 @@ def _environment() -> Environment:
         compact=_compact,
         colour=_colour,
         # The name of a group is a list of titles, so among other names it stands in quotes.
-        tag_label=lambda tag, t: f"“{t.tag(tag)}”" if tag.discovered else t.tag(tag),
+        tag_label=lambda tag, t: f"“{t.tag(tag)}”" if tag.discovered else t.full_tag(tag),
     )
     return environment
 
