@@ -25,7 +25,7 @@ ORDER = [
     "evaluate.metrics", "evaluate.protocol", "evaluate.simulation", "evaluate.study",
     "choose.recipe", "choose.choose", "choose.check",
     "evaluate.report.tables", "evaluate.report.pictures", "evaluate.report",
-    "app.settings", "app.people", "app.http", "app.i18n", "app.serving", "app.dependencies",
+    "app.settings", "app.brand", "app.people", "app.http", "app.i18n", "app.serving", "app.dependencies",
     "app.actions", "app.api", "app.site", "app.error_handlers", "app.server", "app.process",
     "cli",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from teaser._version import __version__
+from teaser.app.dependencies import services_of
 from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
 from teaser.app.site.card_view import ReasonRow, ViewedRow
 from teaser.app.site.profile_view import TagRow
@@ -24,16 +25,16 @@ def render(
     request: Request, visitor: Visitor, template: str, *, status: int = 200, **values: Any
 ) -> HTMLResponse:
     """Return a page in the visitor's language."""
-    t = visitor.texts
+    t, brand = visitor.texts, services_of(request).brand
     defaults = {
         "summary": None,
         "state": None,
         "steer": True,
         "page_path": _page_path(request),
-        "title": "TEASER",
+        "title": brand.name,
     }
     page = _environment().get_template(template)
-    text = page.render({**defaults, **values, "t": t, "visitor": visitor})
+    text = page.render({**defaults, **values, "t": t, "visitor": visitor, "brand": brand})
     headers = {
         "content-language": t.language,
         "vary": "cookie, accept-language, x-teaser-fragment",
