@@ -123,8 +123,11 @@ def cached_facts(catalogue: Catalogue, item_id: ItemId, texts: Texts) -> tuple[s
 
 def fact_line(catalogue: Catalogue, card: Card, texts: Texts) -> tuple[str, ...]:
     """Return the facts under a title: the few values that tell most, and the date."""
-    values = (texts.full_tag(tag) for tag in telling_tags(catalogue, card))
-    facts = tuple(dict.fromkeys(values))[:N_FACTS]
+    once: dict[str, str] = {}
+    for tag in telling_tags(catalogue, card):
+        value = texts.full_tag(tag)
+        once.setdefault(value.casefold(), value)
+    facts = tuple(once.values())[:N_FACTS]
     return (*facts, texts.date(card.date)) if card.date else facts
 
 
