@@ -70,7 +70,7 @@ class Texts:
         if tag == GENERAL:
             return self("General appeal")
         if tag.value == NOT_STATED:
-            return self("not stated")
+            return self("other or not stated")
         # Groups are named by titles, which stay as they are.
         return tag.value if tag.discovered else self._name("tag", tag.value)
 

@@ -4,7 +4,7 @@ import base64
 import math
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property, lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -14,9 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.ids import ItemId
+from teaser.data.tagging.rule_kinds import Category, ListOf
 from teaser.data.tagging.tag import Tag
 from teaser.model.teaser import Teaser
-from teaser.profile import GENERAL, POPULARITY
+from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,6 +33,8 @@ class Card:
         The values of its declared tags, by feature.
     groups
         The names of the groups that the system found it in.
+    rare
+        Values that are no tags because too few items have them, by features without a tag.
     """
 
     item_id: ItemId
@@ -42,6 +45,7 @@ class Card:
     has_picture: bool
     facts: Mapping[str, tuple[str, ...]]
     groups: tuple[str, ...] = ()
+    rare: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Catalogue:
@@ -73,6 +77,7 @@ class Catalogue:
             has_picture=self.picture(self.model.items_[place]) is not None,
             facts=facts,
             groups=tuple(groups),
+            rare=self._rare_values(place, facts),
         )
 
     def picture(self, item_id: ItemId) -> tuple[str, bytes] | str | None:
@@ -142,18 +147,42 @@ class Catalogue:
         return np.bincount(self.model.decoder_.indices, minlength=len(self.model.tags_))
 
     def bits(self, tag: Tag) -> float:
-        """Return how much a tag tells of an item: log2(items / items that have it)."""
-        size = int(self.tag_sizes[self.tag_index[tag]])
-        return math.log2(len(self.model.items_) / size) if size else 0.0
+        """Return how much a tag tells of an item: log2(items / items that have it).
+
+        A value that is no tag counts as one of a single item.
+        """
+        place = self.tag_index.get(tag)
+        size = 1 if place is None else max(1, int(self.tag_sizes[place]))
+        return math.log2(len(self.model.items_) / size)
 
     @cached_property
     def features(self) -> dict[str, list[Tag]]:
         """The tags of each feature, the most common first.
 
-        Popularity and general appeal, which all items have, are left out.
+        Popularity and general appeal, which all items have, are left out. What is not stated comes
+        last.
         """
         common = [self.model.tags_[i] for i in np.argsort(-self.tag_sizes, kind="stable").tolist()]
+        common.sort(key=lambda tag: tag.value.startswith(NOT_STATED))
         return _by_feature(tag for tag in common if tag not in (POPULARITY, GENERAL))
+
+    def _rare_values(self, place: int, known: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        """Return what an item states of features of which it has no tag."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, column in self._stated.items():
+            cell = None if name in known else column[place]
+            stated = [] if cell is None else cell.drop_nulls().to_list()
+            values = (" ".join(value.split()) for value in stated)
+            if texts := tuple(value for value in values if value):
+                found[name] = texts
+        return found
+
+    @cached_property
+    def _stated(self) -> dict[str, pl.Series]:
+        """What the items state of each feature of words, whether it became a tag or not."""
+        table = self.model.table_
+        rules = [r for r in self.model.rules_.tags if isinstance(r, Category | ListOf)]
+        return {r.name: r.values(table) for r in rules if set(r.columns) <= set(table.columns)}
 
     def _cell(self, role: str, place: int) -> str | None:
         column = self._roles.get(role)
