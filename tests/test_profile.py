@@ -328,3 +328,17 @@ def test_the_factor_is_what_turned_raw_scores_into_affinities(scale: str) -> Non
     assert_allclose(found, raw * factors[:, None])
     assert factors[1] == pytest.approx(2 * factors[0])
     assert factors[2] == pytest.approx(0.8)
+
+
+def test_a_profile_is_a_frame_of_one_row_a_tag(model: Teaser) -> None:
+    profile = model.profile(["i1", "i5"], {"town=Ghent": 2})
+    frame = profile.to_frame()
+    assert frame.columns == ["feature", "value", "affinity", "presses", "impact"]
+    rows = [(Tag(f, v), a) for f, v, a in frame.select("feature", "value", "affinity").rows()]
+    assert rows == profile.top(1000)
+    assert dict(rows) == profile.affinities
+    assert dict(frame.filter(frame["presses"] != 0).select("value", "presses").rows()) == {
+        "Ghent": 2
+    }
+    impacts = dict(frame.select("feature", "impact").unique().rows())
+    assert impacts == {name: profile.impacts[name] for name in impacts}

@@ -8,7 +8,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, Year
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ConvergenceWarning, TeaserError
-from teaser.explain import Explanation, Reason, Recommendation, ViewedReason
+from teaser.explain import Explanation
 from teaser.model import load
 from teaser.model.extensions.discovered_tags import DiscoveredTags, discover
 from teaser.model.extensions.groups import Group, Groups
@@ -20,8 +20,11 @@ from teaser.model.solver.solution import Solution
 from teaser.model.solver.solve import solve
 from teaser.model.teaser import Teaser
 from teaser.profile import Presses, Profile, Steering
+from teaser.reason import BoostReason, Reason, ViewedReason
+from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
 __all__ = [
+    "BoostReason",
     "Category",
     "Check",
     "ConvergenceWarning",
@@ -38,6 +41,8 @@ __all__ = [
     "Reason",
     "Recipe",
     "Recommendation",
+    "RecommendationBatch",
+    "Recommendations",
     "Remainder",
     "Rules",
     "Solution",

@@ -16,6 +16,7 @@ TeaserError
 │       └── ShareLimitError
 ├── UnknownNameError      a name that is not known
 │   ├── UnknownItemError
+│   ├── UnknownUserError
 │   ├── UnknownTagError
 │   │   └── MalformedTagError
 │   ├── UnknownFeatureError
@@ -167,6 +168,19 @@ class UnknownItemError(UnknownNameError):
     def __init__(self, item_id: object, closest: Iterable[str] = (), n_items: int = 0) -> None:
         self.item_id, self.closest, self.n_items = item_id, tuple(closest), n_items
         super().__init__(item_id, self.closest, n_items)
+
+    def __str__(self) -> str:
+        return super().__str__() + _sentence(self.closest)
+
+
+class UnknownUserError(UnknownNameError):
+    """A user id that the data set does not have: `user_id`, `closest` ids, and `n_users`."""
+
+    message = "Unknown user {user_id!r}; the data set has {n_users:,} users."
+
+    def __init__(self, user_id: object, closest: Iterable[str] = (), n_users: int = 0) -> None:
+        self.user_id, self.closest, self.n_users = user_id, tuple(closest), n_users
+        super().__init__(user_id, self.closest, n_users)
 
     def __str__(self) -> str:
         return super().__str__() + _sentence(self.closest)

@@ -12,10 +12,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError, PressRangeError
+from teaser.frame import Framed, make_frame
 
 POPULARITY = Tag("popularity", "popularity")
 # What an average user would see in an item; told apart from the tags.
@@ -139,7 +141,7 @@ class Presses(Mapping[Tag, int]):
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class Profile(Framed):
     """The affinities of one user, presses included.
 
     Attributes
@@ -212,6 +214,27 @@ class Profile:
         # Equal affinities are ordered by tag, whatever the order of the columns.
         chosen.sort(key=lambda i: (-abs(self.values[i]), self.tags[i]))
         return [(self.tags[i], float(self.values[i])) for i in chosen[:n]]
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a frame with one row a tag, the largest absolute affinity first.
+
+        Its columns are `feature`, `value`, `affinity`, `presses` (net) and `impact` (that of the
+        feature). General appeal is left out, as in `affinities`.
+        """
+        rows = (
+            (tag.feature, tag.value, a, self.presses.get(tag, 0), self.impacts.get(tag.feature))
+            for tag, a in self.top(len(self.tags))
+        )
+        return make_frame(rows, _COLUMNS)
+
+
+_COLUMNS = {
+    "feature": pl.String,
+    "value": pl.String,
+    "affinity": pl.Float64,
+    "presses": pl.Int64,
+    "impact": pl.Float64,
+}
 
 
 def check_press(tag: object, steps: Any) -> int:

@@ -17,10 +17,10 @@ from teaser.data.tagging.tag import DISCOVERED
 from teaser.data.tagging.tag_quality import NEARLY_ALL, near_equal_tags
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import rank
-from teaser.explain import MIN_SHARE, Reason, main_reasons
 from teaser.model.basis import sample_users
 from teaser.model.teaser import Teaser
 from teaser.profile import POPULARITY
+from teaser.reason import MIN_SHARE, Reason, main_reasons
 
 Array = NDArray[Any]
 

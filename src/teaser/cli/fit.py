@@ -10,7 +10,8 @@ import typer
 from rich.markup import escape
 
 from teaser import artifact
-from teaser.choose.choose import make_plan, run_plan
+from teaser.choose.choose import run_plan
+from teaser.choose.plan import make_plan
 from teaser.choose.recipe import AS_GIVEN, AUTO
 from teaser.cli.options import (
     AsJson,

@@ -3,15 +3,13 @@
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from math import log10
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -19,19 +17,15 @@ from teaser.choose.record import Recipe, percent
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag, feature_label
 from teaser.errors import counted
-from teaser.explain import (
-    PARTS,
-    AnyReason,
-    Explanation,
-    Reason,
-    Recommendation,
-    ViewedReason,
-    join_names,
-    join_values,
-)
+from teaser.explain import PARTS, Explanation
 from teaser.model.extensions.groups import Groups
+from teaser.model.solver.solution import share_solved
 from teaser.model.teaser import Teaser
+from teaser.notebook.progress import Update
+from teaser.notebook.progress import progress_bar as plain_bar
 from teaser.profile import GENERAL, Profile
+from teaser.reason import AnyReason, BoostReason, Reason, ViewedReason, join_names, join_values
+from teaser.recommendation import Recommendation
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
 _HALF = 10
@@ -73,30 +67,23 @@ def fit_with_progress(
     with progress_bar(console, "preparing") as update:
 
         def report(iteration: int, residual: float) -> None:
-            # Conjugate gradients converge linearly in the logarithm of the residual.
-            done = log10(min(residual, 1.0)) / log10(model.tol)
-            update(f"iteration {iteration}, residual {residual:.1e}", min(1.0, done))
+            done = share_solved(residual, model.tol)
+            update(f"iteration {iteration}, residual {residual:.1e}", done)
 
         model.fit(dataset, start=start, previous=previous, callback=report)
 
 
 @contextmanager
-def progress_bar(console: Console, first: str) -> Iterator[Callable[[str, float], None]]:
+def progress_bar(console: Console, first: str) -> Iterator[Update]:
     """Show a bar that says what is being done; warnings are printed as lines after it.
 
     Yields a function of what is being done and the share of the work that is done.
     """
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with (
-        Progress(*columns, console=console, transient=True) as bar,
+        plain_bar(first, show=console.is_terminal, console=console) as update,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        task = bar.add_task(first, total=None)
-
-        def update(doing: str, done: float) -> None:
-            bar.update(task, description=escape(doing), total=1.0, completed=done)
-
         yield update
     for warning in caught:
         console.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
@@ -197,6 +184,8 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
         if isinstance(r, Reason):
             values = join_names([tag.value for tag in r.tags])
             named = (feature_label(r.tag.feature), values, f"{r.affinity:+.3f}")
+        elif isinstance(r, BoostReason):
+            named = ("Boost", r.named[1], "")
         else:
             named = ("Viewed", _viewed(r), "")
         table.add_row(*map(Text, named), *_part_cells(r.contribution, r.share))
@@ -204,6 +193,7 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
         "general": explanation.general,
         "tags": sum(explanation.tags.values()),
         "viewed": sum(explanation.viewed.values()),
+        **({"boost": explanation.boost} if explanation.boost else {}),
     }
     for name, part in parts.items():
         table.add_row(Text(name, style=QUIET), "", "", Text(f"{part:+.3f}", style=QUIET), "")
@@ -332,7 +322,12 @@ def _shows(letter: str) -> bool:
 
 def _reason(reason: AnyReason) -> Text:
     share = f"{100 * reason.share:+.0f} %"
-    named = join_values(reason.tags) if isinstance(reason, Reason) else f"viewed {_viewed(reason)}"
+    if isinstance(reason, Reason):
+        named = join_values(reason.tags)
+    elif isinstance(reason, BoostReason):
+        named = f"boost {reason.named[1]}"
+    else:
+        named = f"viewed {_viewed(reason)}"
     return Text.assemble((share, _colour(reason.share)), f" {named}")
 
 

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser import artifact
-from teaser.data.ids import Ids
+from teaser.data.ids import Ids, ItemId
 from teaser.data.reading.files import need_columns, read_table
 from teaser.data.reading.interactions import ReadReport, Refusal, check_interactions
-from teaser.data.reading.part import interaction_matrix
+from teaser.data.reading.part import interaction_matrix, interaction_times
 from teaser.data.reading.partitions import Interactions, Partitions, Run
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.strength import Counts, Strength
@@ -24,7 +24,14 @@ from teaser.data.tagging.one_hot import TagReport
 from teaser.data.tagging.rule_set import Rules, RulesLike
 from teaser.data.tagging.tag import Tag, tag_frame, tags_from
 from teaser.data.tagging.user_features import UserFeatures, describe_user_features
-from teaser.errors import ArtifactError, DataError, ParameterError
+from teaser.data.times import entries_of, fixed_times, time_span
+from teaser.errors import (
+    ArtifactError,
+    DataError,
+    ParameterError,
+    UnknownUserError,
+    closest_names,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +62,9 @@ class Dataset:
         Rows of the item table that were refused.
     user_features
         The features of the users, or None.
+    times
+        The time of each interaction in unix seconds, in the order of `X.data`; the latest one of
+        merged rows. None if no column of times was named, or if X is in partitions.
     """
 
     X: sp.csr_array
@@ -69,6 +79,7 @@ class Dataset:
     items_without_metadata: int = 0
     items_refused: tuple[Refusal, ...] = ()
     user_features: UserFeatures | None = field(default=None, repr=False)
+    times: NDArray[np.float64] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("S",) if isinstance(self.X, Interactions) else ("X", "S"):
@@ -78,6 +89,8 @@ class Dataset:
                 f"There are {self.n_users:,} users and {self.user_features.Q.shape[0]:,} rows of "
                 "user features. Select both: user_features=dataset.user_features.at(rows)."
             )
+        if self.times is not None:
+            object.__setattr__(self, "times", fixed_times(self.times, int(self.X.nnz)))
 
     @classmethod
     def from_tables(
@@ -120,7 +133,7 @@ class Dataset:
             that is log(1 + number of rows).
         time
             The column of the time of each row: dates, datetimes, ISO texts, or unix seconds or
-            milliseconds.
+            milliseconds. It gives `Dataset.times`, for splits by time, and ages for a half-life.
         half_life
             After how many days a row counts half: its strength is multiplied by
             2^(-age / half_life), age counted from the newest row that counts.
@@ -153,6 +166,7 @@ class Dataset:
             user_features = describe_user_features(user_table, names, user, user_rules)
         return cls(
             X=interaction_matrix(pairs, names, ids),
+            times=interaction_times(pairs, names, ids),
             users=Ids(names.to_list()),
             items=Ids(ids.to_list()),
             report=report,
@@ -187,11 +201,12 @@ class Dataset:
             half-life each is read once more before, to find the newest time. All rows of a user
             must be in one partition.
         items, user, item, rules, positive, strength, counts, time, half_life, encoding
-            As for `from_tables`.
+            As for `from_tables`; times are not kept, so that `time` needs a half-life.
         run
             Where partitions are read: `Cluster.run`, or on this machine when not given.
         """
         how = Strength.of(strength, counts, time, half_life)
+        how = None if how is None else how.decays()
         raw = None if items is None else _read_items(items, item, encoding)
         parts = Partitions.open(
             interactions, user=user, item=item, positive=positive, strength=how
@@ -250,13 +265,48 @@ class Dataset:
             X=self.X[rows],
             users=Ids(self.users[i] for i in rows.tolist()),
             user_features=None if self.user_features is None else self.user_features.at(rows),
+            times=None if self.times is None else self.times[entries_of(self.X, rows)],
         )
+
+    def history(self, user_id: object) -> list[ItemId] | dict[ItemId, float]:
+        """Return what a user chose, as `recommend`, `profile` and `explain` take it.
+
+        Returns
+        -------
+        history
+            The item ids in order of time, or in the order of the items where there are no times.
+            Where strengths differ from 1, the strength of each id.
+
+        Raises
+        ------
+        UnknownUserError
+            If the data set has no such user.
+        """
+        row = self.users.find(user_id)
+        if row is None and isinstance(self.X, Interactions):
+            raise DataError(
+                "The interactions are in partitions, and the ids of their users are not kept. "
+                "Use Dataset.from_tables to look up histories."
+            )
+        if row is None:
+            raise UnknownUserError(
+                user_id, closest_names(str(user_id), map(str, self.users)), self.n_users
+            )
+        entries = np.arange(self.X.indptr[row], self.X.indptr[row + 1])
+        if self.times is not None:
+            entries = entries[np.argsort(self.times[entries], kind="stable")]
+        items = [self.items[i] for i in self.X.indices[entries].tolist()]
+        strengths = self.X.data[entries]
+        if (strengths == 1).all():
+            return items
+        return dict(zip(items, strengths.tolist(), strict=True))
 
     def lines(self) -> list[str]:
         """Return the report of the data set as sentences."""
         unused = int((self.item_counts == 0).sum())
         return [
             *self.report.lines(),
+            *([] if self.times is None else [time_span(self.times)]),
             *(f"items: {refusal}" for refusal in self.items_refused),
             f"{self.n_items:,} items: {self.items_without_metadata:,} without metadata, "
             f"{unused:,} not chosen",
@@ -302,6 +352,8 @@ class Dataset:
         else:
             arrays |= pack("X", self.X)
             tables["users"] = pl.DataFrame({"user": self.users[:]})
+        if self.times is not None:
+            arrays["times"] = self.times
         if self.user_features is not None:
             settings["user_features"] = self.user_features.settings()
             arrays |= pack("F", self.user_features.Q)  # the name of earlier versions
@@ -344,6 +396,7 @@ class Dataset:
             items_without_metadata=s["items_without_metadata"],
             items_refused=Refusal.from_dicts(s["items_refused"]),
             user_features=_user_features(content, len(users)),
+            times=content.arrays.get("times"),  # earlier versions had none
         )
 
 

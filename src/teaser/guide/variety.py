@@ -8,13 +8,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
-from teaser.explain import Recommendation
 from teaser.guide.similarity import rarity_rows
 from teaser.model.checks import check_k
 from teaser.model.extensions.user_features import About
 from teaser.model.item_table import History
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
+from teaser.recommendation import Recommendations
 
 Array = NDArray[Any]
 
@@ -32,7 +32,7 @@ def varied(
     allowed: Array | None = None,
     about: About | None = None,
     steering: Steering = DEFAULT_STEERING,
-) -> list[Recommendation]:
+) -> Recommendations:
     """Return k of the best items for a user, chosen so that they differ from each other.
 
     Items are taken greedily by the largest

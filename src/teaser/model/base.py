@@ -17,12 +17,13 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.ids import Ids
 from teaser.errors import NotFittedError, ParameterError
-from teaser.explain import Recommendation
 from teaser.model.checks import check_k
 from teaser.model.item_table import History, ItemTable
 from teaser.model.packed import Packed
 from teaser.model.registry import register
 from teaser.model.user_state import Scored
+from teaser.parameters import Parametrised
+from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
 Array = NDArray[Any]
 
@@ -35,7 +36,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 }
 
 
-class Model(ABC):
+class Model(Parametrised, ABC):
     """A model that is fitted to a data set and recommends items.
 
     A subclass defines `fit` and `score_batch`. Its constructor takes hyper-parameters by keyword
@@ -133,9 +134,8 @@ class Model(ABC):
                 )
         return cast(Self, cast(Any, cls)(*parts, **given))
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the hyper-parameters as they were given."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
 
     def title(self, item_index: int) -> str | None:
         """Return the title of the item at a position, where the metadata have one."""
@@ -148,7 +148,7 @@ class Model(ABC):
         k: int = 20,
         exclude_history: bool = True,
         allowed: Array | None = None,
-    ) -> list[Recommendation]:
+    ) -> Recommendations:
         """Return the k best items for a user, best first.
 
         Equal scores are ordered by popularity, then by position.
@@ -172,10 +172,10 @@ class Model(ABC):
         k: int = 20,
         exclude_history: bool = True,
         allowed: Array | None = None,
-    ) -> list[list[Recommendation]]:
+    ) -> RecommendationBatch:
         """Return the list of each of several users, equal to what `recommend` returns for one."""
         items, k = self.item_table_, check_k(k)
-        lists = []
+        lists = RecommendationBatch()
         # One user at a time: a matrix product may round a row differently from that row alone.
         for viewed in [items.strengths(history) for history in histories]:
             scores = self.score_batch(items.rows([viewed]))[0]
@@ -183,12 +183,12 @@ class Model(ABC):
             best = self.rank_items(scores, k=k, seen=seen, allowed=allowed)
             scored = Scored(scores)
             lists.append(
-                [
+                Recommendations(
                     Recommendation(
                         items.ids[i], float(scores[i]), scored.match(i), (), items.title(i)
                     )
                     for i in best.tolist()
-                ]
+                )
             )
         return lists
 
@@ -265,10 +265,6 @@ class Model(ABC):
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         for name in self.learned_arrays:
             setattr(self, f"{name}_", content.arrays[name])
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
-        return f"{type(self).__name__}({given})"
 
     def _not_fitted(self) -> NotFittedError:
         return NotFittedError(

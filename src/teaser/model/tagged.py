@@ -12,7 +12,7 @@ from teaser import explain as why
 from teaser import profile as who
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
-from teaser.explain import Contributions, Explanation, Recommendation
+from teaser.explain import Contributions, Explanation
 from teaser.model.checks import check_k
 from teaser.model.extensions.user_features import About, ManyAbout, place_about
 from teaser.model.item_table import History
@@ -21,6 +21,8 @@ from teaser.model.tag_scores import TagScores
 from teaser.model.tag_table import decoder
 from teaser.model.user_state import Scored, UserState, item_contributions
 from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
+from teaser.reason import MIN_SHARE, main_reasons
+from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
 Array = NDArray[Any]
 
@@ -103,7 +105,7 @@ class TaggedModel(TagScores, abstract=True):
         allowed: Array | None = None,
         about: About | None = None,
         steering: Steering = DEFAULT_STEERING,
-    ) -> list[Recommendation]:
+    ) -> Recommendations:
         """Return the k best items for a user, best first, each with its reasons.
 
         Parameters
@@ -137,11 +139,11 @@ class TaggedModel(TagScores, abstract=True):
         allowed: Array | None = None,
         about: ManyAbout | None = None,
         steering: Steering = DEFAULT_STEERING,
-    ) -> list[list[Recommendation]]:
+    ) -> RecommendationBatch:
         """Return the list of each of several users, equal to what `recommend` returns for one."""
         k = check_k(k)
         rows = self._rows(histories)
-        lists = []
+        lists = RecommendationBatch()
         for state in self.user_states(rows, presses, steering=steering, about=about):
             scored = self._score(state)
             seen = state.seen if exclude_history else ()
@@ -196,7 +198,7 @@ class TaggedModel(TagScores, abstract=True):
 
     def entries(
         self, places: Array, profile: Profile, scores: Array, *, negative_reasons: bool = True
-    ) -> list[Recommendation]:
+    ) -> Recommendations:
         """Return items as `recommend` does, with match and reasons.
 
         Parameters
@@ -239,11 +241,11 @@ class TaggedModel(TagScores, abstract=True):
 
     def _entries(
         self, places: Array, state: UserState, scored: Scored, negative: bool
-    ) -> list[Recommendation]:
-        entries = []
+    ) -> Recommendations:
+        entries = Recommendations()
         for i in places.tolist():
             parts = self.contributions(i, state)
-            reasons = why.main_reasons(parts.reasons(min_share=why.MIN_SHARE), negative=negative)
+            reasons = main_reasons(parts.reasons(min_share=MIN_SHARE), negative=negative)
             entries.append(
                 Recommendation(
                     item_id=self.items_[i],

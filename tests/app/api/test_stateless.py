@@ -9,8 +9,8 @@ import pytest
 from app.conftest import API, TestClient, error_of
 
 from teaser import Tag, Teaser
-from teaser.explain import Reason
 from teaser.profile import Steering
+from teaser.reason import Reason
 
 HISTORY = ["i0", "i2", "i4"]
 GHENT = {"tag": "town=Ghent", "steps": 3}

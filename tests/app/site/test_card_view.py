@@ -23,7 +23,7 @@ from teaser.app.site.card_view import (
     plain_card,
     telling_tags,
 )
-from teaser.explain import Reason
+from teaser.reason import Reason
 
 EN = texts_in("en")
 

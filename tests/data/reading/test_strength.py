@@ -91,11 +91,21 @@ class TestRule:
 
     def test_settings_are_checked(self) -> None:
         cases: list[Any] = [
-            ("w", "mean"), ("", "once"), (None, "once", "t"), (None, "once", "t", -1.0),
+            ("w", "mean"), ("", "once"), (None, "once", ""), (None, "once", "t", -1.0),
         ]  # fmt: skip
         for wrong in cases:
             with pytest.raises(ParameterError):
                 Strength(*wrong).check()
+
+    def test_a_time_alone_leaves_strengths_at_one(self) -> None:
+        rule = Strength.of(None, "once", "t", None)
+        assert rule == Strength(time="t")
+        assert rule is not None
+        assert rule.is_one
+        assert not Strength(time="t", counts="log").is_one
+        with pytest.raises(ParameterError, match="no effect without a half-life"):
+            rule.decays()
+        assert Strength(time="t", half_life=3.0).decays().half_life == 3
 
 
 class TestRows:
@@ -109,7 +119,7 @@ class TestRows:
             }
         )
         pairs, report = take(frame, Strength("w", time="t", half_life=9.0))
-        assert pairs.rows() == [(0, 1, 1.0)]
+        assert pairs.drop("time").rows() == [(0, 1, 1.0)]
         found = {refusal.reason: refusal.count for refusal in report.refused}
         assert found == {
             "w is not a finite number": 4, "w is negative": 1, "t is not a time": 1,
@@ -158,7 +168,7 @@ class TestRows:
         frame = pl.DataFrame({"u": [1, 2], "i": [1, 1], "t": days})
         for half_life in (1.0, 5e-324):
             pairs, report = take(frame, Strength(time="t", half_life=half_life))
-            assert pairs.rows() == [(2, 1, 1.0)]
+            assert pairs.drop("time").rows() == [(2, 1, 1.0)]
             assert report.zero_strength == 1
 
     def test_all_zero_is_an_error_that_says_so(self) -> None:
@@ -196,7 +206,7 @@ def test_pairs_are_those_of_a_loop_over_rows(
     merge: Any = max if counts == "once" else lambda values: math.log(1 + sum(values))
     wanted = {pair: merge(values) for pair, values in strengths.items()}
     pairs, report = take(frame, rule)
-    found = {(u, i): value for u, i, value in pairs.rows()}
+    found = {(u, i): value for u, i, value, _ in pairs.rows()}
     # Strengths are stored in single precision; the smallest may round to zero.
     assert found == pytest.approx({p: v for p, v in wanted.items() if p in found}, rel=1e-6)
     assert all(wanted[pair] < 1e-40 for pair in set(wanted) - set(found))

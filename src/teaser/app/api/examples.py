@@ -48,6 +48,7 @@ _VALUES: dict[str, Any] = {
     "match": 0.9,
     "message": "Unknown tag town=Gent. Closest: town=Ghent, town=Genk, town=Geel.",
     "n_events": 4,
+    "name": "e0004",
     "n_items": 210,
     "neighbours": 100,
     "note": None,

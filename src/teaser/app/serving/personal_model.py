@@ -15,9 +15,9 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError
-from teaser.explain import Recommendation
 from teaser.guide.variety import spread
 from teaser.profile import Profile, Steering, place_presses
+from teaser.recommendation import Recommendations
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class PersonalModel:
 
     def recommend(
         self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None
-    ) -> list[Recommendation]:
+    ) -> Recommendations:
         """Return the list, with the variety of the state, among the items that may be shown."""
         places = self.rank(k=k, allowed=allowed)
         return self.catalogue.model.entries(places, self.profile, self.scores)

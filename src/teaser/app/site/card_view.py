@@ -9,8 +9,9 @@ from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.profile_view import TagRow, joint_features, joint_names, tag_row
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
-from teaser.explain import Reason, Recommendation
 from teaser.profile import GENERAL
+from teaser.reason import Reason, ViewedReason
+from teaser.recommendation import Recommendation
 
 N_FACTS = 4
 # The features of which a value comes first in the line of facts, by the words that data use for
@@ -173,8 +174,10 @@ def _reasons(entry: Recommendation, personal: PersonalModel, texts: Texts) -> li
         if isinstance(reason, Reason):
             matters_more = reason.matters_more
             row = reason_row(reason, personal, texts)
-        else:
+        elif isinstance(reason, ViewedReason):
             row = ViewedRow(reason.item_id, reason.title or str(reason.item_id))
+        else:
+            continue  # the site sets no boosts
         rows.append(ReasonRow(row, reason.share, round(start, 1), matters_more))
         start += 100 * abs(reason.share)
     return rows

@@ -9,8 +9,9 @@ from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.card_view import ViewedRow, reason_row
 from teaser.app.site.profile_view import TagRow, tag_row
 from teaser.data.ids import ItemId
-from teaser.explain import Explanation, Reason, ViewedReason
+from teaser.explain import Explanation
 from teaser.profile import GENERAL
+from teaser.reason import Reason, ViewedReason
 
 MAX_VIEWED = 8
 # Steps of a smaller share of all contributions are folded, if there are at least so many.
@@ -246,7 +247,7 @@ def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> l
         if isinstance(reason, Reason):
             row = reason_row(reason, personal, texts, full=False)
             parts.append(_Part(row, reason.weight, reason.contribution))
-        elif reason.item_id not in merged:
+        elif isinstance(reason, ViewedReason) and reason.item_id not in merged:
             title = reason.title or str(reason.item_id)
             parts.append(_Part(ViewedRow(reason.item_id, title), None, reason.contribution))
     if rest:

@@ -83,7 +83,8 @@ def check_interactions(
 ) -> tuple[pl.DataFrame, ReadReport]:
     """Return the distinct positive pairs, in order of appearance, and a report.
 
-    The pairs have columns user and item, and strength if a rule for it is given.
+    The pairs have columns user and item; strength if a rule for it is given; and time, in unix
+    seconds, if the rule names its column.
     """
     need_columns(frame, (user, item), "the interactions")
     check_id_columns(user, item)
@@ -125,7 +126,7 @@ def take_pairs(
         items=unique["item"].n_unique(),
         duplicates=rows.height - unique.height - zero,
         zero_strength=zero,
-        strength="" if strength is None else str(strength),
+        strength="" if strength is None or strength.is_one else str(strength),
         **counts,
     )
     return unique, report

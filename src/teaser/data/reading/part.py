@@ -130,12 +130,27 @@ class Reader:
 
 def interaction_matrix(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) -> sp.csr_array:
     """Return the users x items matrix of the pairs: their strengths, or ones."""
-    rows = users.to_frame("user").with_row_index("row")
-    columns = items.to_frame("item").with_row_index("column")
-    placed = pairs.join(rows, on="user").join(columns, on="item")
+    placed = _place(pairs, users, items)
     ones = np.ones(placed.height, np.float32)
     strengths = placed["strength"] if "strength" in placed.columns else ones
     return value_matrix(placed["row"], placed["column"], strengths, (len(users), len(items)))
+
+
+def interaction_times(
+    pairs: pl.DataFrame, users: pl.Series, items: pl.Series
+) -> NDArray[np.float64] | None:
+    """Return the times of the pairs in the order of the entries of their matrix, or None."""
+    if "time" not in pairs.columns:
+        return None
+    placed = _place(pairs, users, items).sort("row", "column")
+    return placed["time"].cast(pl.Float64).to_numpy()
+
+
+def _place(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) -> pl.DataFrame:
+    """Return the pairs with their rows and columns in the matrix of these users and items."""
+    rows = users.to_frame("user").with_row_index("row")
+    columns = items.to_frame("item").with_row_index("column")
+    return pairs.join(rows, on="user").join(columns, on="item")
 
 
 @contextmanager

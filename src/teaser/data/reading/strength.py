@@ -65,6 +65,24 @@ class Strength:
             rule = replace(rule, half_life=float(half_life))
         return None if rule == cls() else rule
 
+    def decays(self) -> "Strength":
+        """Return the rule, or raise `ParameterError` if its time is for no decay.
+
+        Interactions in partitions keep no times, so that a time alone would have no effect.
+        """
+        if self.time is not None and self.half_life is None:
+            raise ParameterError(
+                f"The time in column {self.time!r} has no effect without a half-life: times of "
+                "interactions in partitions are not kept. Give a half-life in days, half_life=30 "
+                "(--half-life 30), or leave out the time."
+            )
+        return self
+
+    @property
+    def is_one(self) -> bool:
+        """Whether every interaction has strength 1: only its time is read."""
+        return self.column is None and self.counts == "once" and self.half_life is None
+
     def check(self) -> None:
         """Raise `ParameterError` if a setting is invalid, or has no effect."""
         if self.counts not in ("once", "log"):
@@ -72,13 +90,8 @@ class Strength:
         for name, column in (("strength", self.column), ("time", self.time)):
             if column is not None and (not isinstance(column, str) or not column):
                 raise ParameterError(f"{name} must be the name of a column, found {column!r}.")
-        if self.half_life is None and self.time is None:
-            return
         if self.half_life is None:
-            raise ParameterError(
-                f"The time in column {self.time!r} has no effect without a half-life. Give one in "
-                "days, half_life=30 (--half-life 30), or leave out the time."
-            )
+            return
         is_number = isinstance(self.half_life, int | float | np.integer | np.floating)
         if isinstance(self.half_life, bool) or not is_number or not 0 < self.half_life < math.inf:
             raise ParameterError(
@@ -95,7 +108,7 @@ class Strength:
         if self.half_life is not None:
             row += f" x 2^(-age / {self.half_life:g} days)"
         if self.newest is not None:
-            row += f", age counted from {_as_date(self.newest)}"
+            row += f", age counted from {as_date(self.newest)}"
         merged = "log(1 + their sum)" if self.counts == "log" else "the largest of them"
         return f"{row}; rows of one user and item: {merged}"
 
@@ -112,16 +125,17 @@ class Strength:
         """Return the rule with the time that ages are counted from, in unix seconds."""
         if newest < _EARLIEST:
             raise DataError(
-                f"The newest time in column {self.time!r} is {_as_date(newest)}. Numbers are read "
+                f"The newest time in column {self.time!r} is {as_date(newest)}. Numbers are read "
                 "as unix seconds or milliseconds. Convert other times to these, or to dates."
             )
         return replace(self, newest=newest)
 
     def aged(self, rows: pl.DataFrame) -> "Strength":
         """Return the rule with the newest time of these rows, unless it has one or needs none."""
-        if self.half_life is None or self.newest is not None or rows.height == 0:
+        if self.time is None or self.newest is not None or rows.height == 0:
             return self
-        return self.at(float(rows["time"].to_numpy().max()))
+        dated = self.at(float(rows["time"].to_numpy().max()))
+        return self if self.half_life is None else dated
 
     def read(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Problems]:
         """Return strength and time of each row, and (reason, mask, column) for unusable rows."""
@@ -142,12 +156,19 @@ class Strength:
         return read, problems
 
     def merge(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-        """Return the pairs with their strengths in order of appearance, and how many rows are 0.
+        """Return the pairs with strengths and times in order of appearance, and a count of zeros.
 
         Parameters
         ----------
         rows
-            user, item, strength and, with a half-life, time of each row.
+            user, item, strength and, if the rule has a column of times, time of each row.
+
+        Returns
+        -------
+        pairs
+            user, item, strength and, where rows have times, the latest time of those above 0.
+        zero
+            The number of rows of strength 0.
         """
         if self.half_life is not None and self.newest is not None:
             age = (self.newest - rows["time"].to_numpy()) / _DAY
@@ -159,7 +180,10 @@ class Strength:
         kept = rows.filter(pl.col("strength").cast(pl.Float32) > 0)
         one = pl.col("strength")
         merged = one.sum().log1p() if self.counts == "log" else one.max()
-        pairs = kept.group_by("user", "item", maintain_order=True).agg(merged.cast(pl.Float32))
+        latest = [pl.col("time").max()] if self.time is not None else []
+        pairs = kept.group_by("user", "item", maintain_order=True).agg(
+            merged.cast(pl.Float32), *latest
+        )
         return pairs, rows.height - kept.height
 
 
@@ -221,5 +245,6 @@ def _as_numbers(column: pl.Series) -> pl.Series:
     )
 
 
-def _as_date(seconds: float) -> str:
+def as_date(seconds: float) -> str:
+    """Return the day of a time in unix seconds, as 2024-12-31, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).date().isoformat()

@@ -16,7 +16,7 @@ from teaser.data.split import Fold, Split, split
 from teaser.evaluate.protocol import ALL_METRICS, Evaluation, compare, evaluate
 from teaser.evaluate.simulation import has_tags, simulate
 from teaser.evaluate.study.data import describe, first_users, read_data, with_common_tags
-from teaser.evaluate.study.grid_search import GridSearch, search_grid
+from teaser.evaluate.study.grid_search import GridSearch, check_models, search_grid
 from teaser.evaluate.study.groups import GROUPS_SUFFIX, write_groups
 from teaser.evaluate.study.meter import Meter
 from teaser.evaluate.study.plan import ModelPlan, SimulationPlan, Study
@@ -74,10 +74,7 @@ class StudyRun:
         progress: Progress | None = None,
     ) -> "StudyRun":
         """Check the models, then read and split the data; nothing is fitted yet."""
-        for model in study.models:
-            if not model.parts:
-                first = {name: values[0] for name, values in model.grid.items()}
-                make_model(model.kind, {**model.parameters, **first})
+        check_models(study.models)
         dataset = read_data(study, data)
         plan = study.split
         parts = split(

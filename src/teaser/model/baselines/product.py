@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.errors import NotFittedError, ParameterError
-from teaser.explain import Explanation, Recommendation
+from teaser.explain import Explanation
 from teaser.model.base import Model
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
@@ -23,9 +23,9 @@ from teaser.model.tag_table import TagTable
 from teaser.model.tagged import TaggedModel
 from teaser.model.user_state import Scored, UserState
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
+from teaser.recommendation import Recommendation, Recommendations
 
 Array = NDArray[Any]
-M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ class Product(TaggedModel):
     def fit(self, dataset: Dataset) -> Self:
         """Fit both parts."""
         self._check_parts()
-        self._fitted = (_unfitted(self.tagged).fit(dataset), _unfitted(self.other).fit(dataset))
+        self._fitted = (self.tagged.clone().fit(dataset), self.other.clone().fit(dataset))
         return self
 
     @property
@@ -271,14 +271,14 @@ class Product(TaggedModel):
 
     def _entries(
         self, places: Array, state: UserState, scored: Scored, negative: bool
-    ) -> list[Recommendation]:
+    ) -> Recommendations:
         entries = super()._entries(places, state, scored, negative)
         if not isinstance(scored, ScoredParts):
             return entries
-        return [
+        return Recommendations(
             PartRecommendation(cover=self._cover(i, scored), **vars(entry))
             for i, entry in zip(places.tolist(), entries, strict=True)
-        ]
+        )
 
     def _cover(self, i: int, scored: ScoredParts) -> Cover:
         tagged, other = self.parts
@@ -325,11 +325,6 @@ def multiply(explained: Array, unexplained: Array) -> Array:
     # Without any positive score the second factor is 1, so that the first decides.
     known = positive.any(axis=1, keepdims=True)
     return np.asarray(np.maximum(explained, 0.0) * np.where(known, positive, 1.0))
-
-
-def _unfitted(model: M) -> M:
-    """Return a model of the same parameters that has learned nothing."""
-    return type(model)(**model.parameters())
 
 
 def _part(content: Content, name: str) -> Any:

@@ -79,7 +79,7 @@ class WMF(Model):
 
     def fit(self, dataset: Dataset) -> Self:
         """Learn the factors of the items."""
-        self._check()
+        self.check_parameters()
         check_dataset(dataset)
         factors = self._learn(dataset.X).astype(np.float64)
         if not np.isfinite(factors).all():
@@ -114,7 +114,8 @@ class WMF(Model):
             learner.fit(weighted, show_progress=False)
         return np.asarray(learner.item_factors)
 
-    def _check(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         check_count("factors", self.factors)
         check_number("l2", self.l2)
         check_number("alpha", self.alpha)
@@ -171,14 +172,18 @@ class WMFS(TaggedModel):
 
     def fit(self, dataset: Dataset) -> Self:
         """Prepare the ridge regressions."""
-        check_number("l2", self.l2)
-        check_number("alpha", self.alpha)
+        self.check_parameters()
         check_tagged(dataset)
         inverse = ridge_inverse(decoder(dataset.S, popularity(dataset)), self.l2)
         self.keep_items(dataset)
         self.inverse_, self.n_learned_ = inverse, dataset.n_items
         self.keep_basis(dataset)
         return self
+
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
+        check_number("l2", self.l2)
+        check_number("alpha", self.alpha)
 
     def encode(self, rows: sp.csr_array) -> Array:
         """Return p, the tag scores that fit each history best (users x learned tags).
