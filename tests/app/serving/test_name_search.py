@@ -81,7 +81,9 @@ def test_a_number_as_id_is_found_as_a_whole(tables: tuple[pl.DataFrame, pl.DataF
     assert set(found(catalogue, "2", limit=40)) == {*titles, "12"}
     assert "7" in found(catalogue, "7", limit=40)
     swapped = bare.with_columns(title=pl.lit("Event"))
-    model = Teaser(tol=1e-3).fit(Dataset.from_tables(numbered[0], swapped, rules=[Category("type")]))
+    model = Teaser(tol=1e-3).fit(
+        Dataset.from_tables(numbered[0], swapped, rules=[Category("type")])
+    )
     assert found(Catalogue(model), "2", limit=40) == ["2"]
 
 

@@ -80,7 +80,9 @@ class TestTags:
         client.post("/act", data={"view": "i1"}, headers={"origin": "http://testserver"})
         home = client.get("/").text
         (panel,) = re.findall(r'(?s)data-stable="tags town">(.*?)</ul>', home)
-        address, n_more = re.findall(r'data-load="(/tags\?feature=town[^"]+)"><summary>(\d+)', home)[0]
+        address, n_more = re.findall(
+            r'data-load="(/tags\?feature=town[^"]+)"><summary>(\d+)', home
+        )[0]
         rest = self.rows(client.get(unescape(address)).text)
         every = self.rows(client.get("/tags?feature=town").text)
         assert len(rest) == int(n_more)

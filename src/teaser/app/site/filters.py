@@ -106,11 +106,7 @@ def choices(catalogue: Catalogue) -> Mapping[str, list[Tag]]:
     """
     names = dict.fromkeys(tag.feature for tag in catalogue.model.tags_ if not tag.discovered)
     found = {name: catalogue.features.get(name, [])[:MAX_VALUES] for name in names}
-    return {
-        name: sorted(tags, key=reading_order)
-        for name, tags in found.items()
-        if len(tags) > 1
-    }
+    return {name: sorted(tags, key=reading_order) for name, tags in found.items() if len(tags) > 1}
 
 
 def reading_order(tag: Tag) -> tuple[float, bool, str]:
