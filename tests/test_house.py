@@ -27,7 +27,8 @@ ORDER = [
     "choose.recipe", "choose.plan", "choose.search", "choose.choose", "choose.check",
     "evaluate.report.tables", "evaluate.report.pictures", "evaluate.report",
     "app.settings", "app.brand", "app.people", "app.http", "app.i18n", "app.serving",
-    "app.dependencies", "app.actions", "app.api", "app.site", "app.error_handlers", "app.server", "app.process",
+    "app.dependencies", "app.actions", "app.api", "app.site",
+    "app.error_handlers", "app.server", "app.process",
     "cli",
 ]  # fmt: skip
 FREE = {"_version", "__init__", "__main__"}

@@ -1,4 +1,4 @@
-"""A site's own name, colours and logo are on every page; what cannot be read is changed and said."""
+"""A site's own name, colours and logo are on its pages; what cannot be read is changed and said."""
 
 import re
 from collections.abc import Callable

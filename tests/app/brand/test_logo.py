@@ -48,5 +48,5 @@ def test_a_large_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
     for path in (tmp_path / "none.png", tmp_path):
-        with pytest.raises(ParameterError, match="cannot be read: .* Give the path of a picture"):
+        with pytest.raises(ParameterError, match=r"cannot be read: .* Give the path of a picture"):
             read_logo(path)

@@ -91,9 +91,9 @@ def test_choices_are_in_order_of_name(catalogue: Catalogue) -> None:
 def test_numbers_are_in_their_own_order() -> None:
     values = ["under 10", "10 to 20", "20 to 100", "100 and over", "A", "b"]
     tags = [Tag("price", value) for value in values]
-    assert sorted(reversed(tags), key=reading_order) == tags
+    assert sorted(set(tags), key=reading_order) == tags
     years = [Tag("year", value) for value in ("990", "1994", "2001–2004", "2010s", "not stated")]
-    assert sorted(reversed(years), key=reading_order) == years
+    assert sorted(set(years), key=reading_order) == years
 
 
 def test_the_form_marks_what_is_chosen(catalogue: Catalogue) -> None:

@@ -64,7 +64,7 @@ def test_small_steps_are_folded_behind_the_large_ones(
     remainder_model: Teaser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("teaser.app.site.score_steps.SMALL_SHARE", 0.04)
-    history = tuple(f"i{i}" for i in range(0, 30))
+    history = tuple(f"i{i}" for i in range(30))
     seen = PersonalModel(Catalogue(remainder_model), State(history=history))
     fall = waterfall(seen, "i33", texts_in("en"))
     assert fall.has_viewed

@@ -1,8 +1,8 @@
 """Colours of a site from one accent: shades that can be read in light and in dark."""
 
 import re
-from colorsys import rgb_to_hsv
 from collections.abc import Sequence
+from colorsys import rgb_to_hsv
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 

@@ -135,9 +135,10 @@ def fact_line(catalogue: Catalogue, card: Card, texts: Texts) -> tuple[str, ...]
 def telling_tags(catalogue: Catalogue, card: Card) -> list[Tag]:
     """Return the declared tags of an item, those that tell it apart from others first.
 
-    Values that are too rare for a tag are among them. A tag tells log2(items / items that have it) bits. One value of the kind, the place and the
-    price leads. Of a feature with several values, the second counts half, the third a third and so
-    on, so that a line of facts is not all names of actors.
+    Values that are too rare for a tag are among them. A tag tells log2(items / items that have it)
+    bits. One value of the kind, the place and the price leads. Of a feature with several values,
+    the second counts half, the third a third and so on, so that a line of facts is not all names
+    of actors.
     """
     ranked: list[tuple[int, float, Tag]] = []
     for name, values in (*card.facts.items(), *card.rare.items()):
