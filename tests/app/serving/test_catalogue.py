@@ -106,6 +106,33 @@ def test_pictures_come_as_bytes_or_as_an_address(shop: Catalogue) -> None:
     assert shop.picture("c") == "https://example.org/c.png"
 
 
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        ("http://example.org/a.jpg", None),
+        ("covers/a.jpg", None),
+        ("/covers/a.jpg", None),
+        ("ftp://example.org/a.jpg", None),
+        ("data:image/tiff;base64,AAAA", None),
+        ("data:text/html;base64,AAAA", None),
+        ("data:image/png;base64,***", None),
+        (" HTTPS://example.org/a.jpg ", "HTTPS://example.org/a.jpg"),
+        ("//example.org/a.jpg", "https://example.org/a.jpg"),
+    ],
+)
+def test_no_picture_is_promised_that_a_page_cannot_show(
+    shop: Catalogue, cell: str, found: str | None
+) -> None:
+    table = shop.model.table_.with_columns(picture=pl.lit(cell), link=pl.lit(cell))
+    model = copy.copy(shop.model)
+    model._item_table = replace(model.item_table_, metadata=table)
+    catalogue = Catalogue(model)
+    assert catalogue.picture("a") == found
+    card = catalogue.card("a")
+    assert card.has_picture == (found is not None)
+    assert (card.link is None) == (not cell.strip().lower().startswith("http"))
+
+
 def test_filters_join_features_by_and_and_values_by_or(shop: Catalogue) -> None:
     concert, run, ghent = Tag("type", "Concert"), Tag("type", "Run"), Tag("town", "Ghent")
     assert shop.allowed([concert]).tolist() == [True, False, False, True]

@@ -19,6 +19,8 @@ from teaser.data.tagging.tag import Tag
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
+# What browsers show; of other types they would show a broken picture.
+_PICTURES = {f"image/{kind}" for kind in ("svg+xml", "png", "jpeg", "gif", "webp", "avif")}
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -81,19 +83,24 @@ class Catalogue:
         )
 
     def picture(self, item_id: ItemId) -> tuple[str, bytes] | str | None:
-        """Return an item's picture: media type and bytes if the data contain it, or its address."""
+        """Return an item's picture: media type and bytes if the data contain it, or its address.
+
+        An address without https is None: a page over https cannot show what comes over http.
+        """
         cell = self._cell("picture", self.model.items_.index_of(item_id))
         if cell is None:
             return None
-        if cell.lstrip().startswith("<svg"):
+        if cell.startswith("<svg"):
             return "image/svg+xml", cell.encode()
-        if cell.startswith("data:image/") and ";base64," in cell:
-            kind, _, body = cell.removeprefix("data:").partition(";base64,")
+        kind, is_encoded, body = cell.removeprefix("data:").partition(";base64,")
+        if is_encoded and kind in _PICTURES:
             try:
                 return kind, base64.b64decode(body, validate=True)
             except ValueError:
                 return None
-        return cell if cell.startswith("https://") else None
+        if cell.startswith("//"):
+            return f"https:{cell}"
+        return cell if cell[:8].lower() == "https://" else None
 
     def allowed(
         self, tags: Iterable[Tag] = (), *, first: date | None = None, last: date | None = None
@@ -187,7 +194,7 @@ class Catalogue:
     def _cell(self, role: str, place: int) -> str | None:
         column = self._roles.get(role)
         found = self.model.table_[column][place] if column else None
-        return str(found) if found is not None and str(found).strip() else None
+        return (str(found).strip() or None) if found is not None else None
 
 
 def cached_per_catalogue(
@@ -226,4 +233,6 @@ def _by_feature(tags: Iterable[Tag]) -> dict[str, list[Tag]]:
 
 def _safe_link(text: str | None) -> str | None:
     """Return a web address, and None for anything else, which a browser might execute."""
-    return text if text is not None and text.startswith(("https://", "http://")) else None
+    if text is None or not text.lower().startswith(("https://", "http://")):
+        return None
+    return text
