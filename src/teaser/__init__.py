@@ -5,6 +5,7 @@ from teaser.choose.check import Check, check_model
 from teaser.choose.choose import fit
 from teaser.choose.record import Recipe, Trial
 from teaser.data.dataset import Dataset
+from teaser.data.reading.files import read_table
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, Year
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ConvergenceWarning, TeaserError
@@ -61,5 +62,6 @@ __all__ = [
     "discover",
     "fit",
     "load",
+    "read_table",
     "solve",
 ]

@@ -1,34 +1,17 @@
 """Check tables of interactions and items: clean ids, positive rows, a report of the rest."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import polars as pl
 
-from teaser.data.reading.files import EXAMPLES, need_columns, shown
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.strength import Problems, Strength
+from teaser.data.reading.table import EXAMPLES, Refusal, need_columns, shown
 from teaser.errors import DataError, ParameterError, TableError, counted
 
 _EXACT = 2**53  # float64 represents every smaller integer exactly
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Rows that were refused for one reason, with the first of them as examples."""
-
-    reason: str
-    count: int
-    examples: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{counted(self.count, 'row')} refused, {self.reason}: {', '.join(self.examples)}"
-
-    @classmethod
-    def from_dicts(cls, raw: Iterable[Mapping[str, Any]]) -> tuple[Self, ...]:
-        """Return the refusals that `dataclasses.asdict` made plain values of."""
-        return tuple(cls(r["reason"], r["count"], tuple(r["examples"])) for r in raw)
 
 
 @dataclass(frozen=True)
@@ -58,6 +41,11 @@ class ReadReport:
     def from_dict(cls, raw: Mapping[str, Any]) -> Self:
         """Return the report that `as_dict` made plain values of."""
         return cls(**{**raw, "refused": Refusal.from_dicts(raw["refused"])})
+
+    def with_refused(self, refused: Sequence[Refusal]) -> Self:
+        """Return the report with rows that were refused before, such as unreadable lines."""
+        rows = self.rows + sum(refusal.count for refusal in refused)
+        return replace(self, rows=rows, refused=(*refused, *self.refused))
 
     def lines(self) -> list[str]:
         """Return the report as sentences."""

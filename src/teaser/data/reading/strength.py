@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import polars as pl
 
-from teaser.data.reading.files import shown
+from teaser.data.reading.table import shown
 from teaser.errors import DataError, ParameterError, TableError
 
 Counts = Literal["once", "log"]
@@ -18,7 +18,7 @@ _DAY = 86_400.0
 # Seconds reach 1e11 in the year 5138, milliseconds in 1973; likewise for smaller units.
 _LATEST = 1e11
 _UNITS = ((_LATEST, 1e3), (1e14, 1e6), (1e17, 1e9))
-_EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
+EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
 _ISO = (
     r"^(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?"
     r"\s*(?:Z|UTC|([+-])(\d\d):?(\d\d)?)?)?$"
@@ -123,7 +123,7 @@ class Strength:
 
     def at(self, newest: float) -> "Strength":
         """Return the rule with the time that ages are counted from, in unix seconds."""
-        if newest < _EARLIEST:
+        if newest < EARLIEST:
             raise DataError(
                 f"The newest time in column {self.time!r} is {as_date(newest)}. Numbers are read "
                 "as unix seconds or milliseconds. Convert other times to these, or to dates."
