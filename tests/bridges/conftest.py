@@ -19,7 +19,6 @@ collect_ignore = [
 ]
 
 
-
 def pytest_configure(config: pytest.Config) -> None:
     for marker in ("slow", "eval"):
         config.addinivalue_line("markers", f"{marker}: a mark of LensKit's own tests")

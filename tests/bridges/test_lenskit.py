@@ -123,9 +123,7 @@ def test_sparse_attributes_become_tags_by_their_names(
     table = np.zeros((len(ids), 2))
     table[::2, 0] = 3.0
     table[1::3, 1] = 1.0
-    made.add_vector_attribute(
-        "item", "words", ids, sp.csr_array(table), dim_names=["noir", "slow"]
-    )
+    made.add_vector_attribute("item", "words", ids, sp.csr_array(table), dim_names=["noir", "slow"])
     found = read_dataset(made.build(), TeaserConfig(rules=[teaser.ListOf("words")]))
     counts = dict(zip(map(str, found.tags), found.S.sum(axis=0).tolist(), strict=True))
     assert counts == {"words=noir": 60.0, "words=slow": 40.0}
