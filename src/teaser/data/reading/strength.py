@@ -15,7 +15,7 @@ from teaser.errors import DataError, ParameterError, TableError
 Counts = Literal["once", "log"]
 Problems = list[tuple[str, pl.Series, str]]
 
-_DAY = 86_400.0
+DAY = 86_400.0
 # Seconds reach 1e11 in the year 5138, milliseconds in 1973; likewise for smaller units.
 _LATEST = 1e11
 _UNITS = ((_LATEST, 1e3), (1e14, 1e6), (1e17, 1e9))
@@ -96,11 +96,7 @@ class Strength:
                 raise ParameterError(f"{name} must be the name of a column, found {column!r}.")
         if self.half_life is None:
             return
-        is_number = isinstance(self.half_life, int | float | np.integer | np.floating)
-        if isinstance(self.half_life, bool) or not is_number or not 0 < self.half_life < math.inf:
-            raise ParameterError(
-                f"half_life must be a number of days above 0, found {self.half_life!r}."
-            )
+        check_half_life(self.half_life)
         if self.time is None:
             raise ParameterError(
                 f"A half-life of {self.half_life:g} days needs the time of each interaction. "
@@ -175,7 +171,7 @@ class Strength:
             The number of rows of strength 0.
         """
         if self.half_life is not None and self.newest is not None:
-            age = (self.newest - rows["time"].to_numpy()) / _DAY
+            age = (self.newest - rows["time"].to_numpy()) / DAY
             with np.errstate(over="ignore"):
                 # strength x 2^(-age / half_life), age in days
                 decayed = rows["strength"].to_numpy() * np.exp2(-age / self.half_life)
@@ -189,6 +185,13 @@ class Strength:
             merged.cast(pl.Float32), *latest
         )
         return pairs, rows.height - kept.height
+
+
+def check_half_life(half_life: Any) -> None:
+    """Raise `ParameterError` unless this is a number of days above 0."""
+    is_number = isinstance(half_life, int | float | np.integer | np.floating)
+    if isinstance(half_life, bool) or not is_number or not 0 < half_life < math.inf:
+        raise ParameterError(f"half_life must be a number of days above 0, found {half_life!r}.")
 
 
 def as_seconds(column: pl.Series) -> pl.Series:
@@ -242,7 +245,7 @@ def _iso_seconds(texts: pl.Series) -> pl.Series:
     sign = pl.when(part("5") == "-").then(-1.0).otherwise(1.0)
     clock = 3600 * (hours - sign * zone_hours) + 60 * (minutes - sign * zone_minutes) + seconds
     parts = texts.to_frame("text").select(parts=pl.col("text").str.extract_groups(_ISO))
-    return parts.select(day * _DAY + clock).to_series()
+    return parts.select(day * DAY + clock).to_series()
 
 
 def _scaled(numbers: pl.Series) -> pl.Series:
