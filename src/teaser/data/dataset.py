@@ -93,6 +93,11 @@ class Dataset:
         if self.times is not None:
             object.__setattr__(self, "times", fixed_times(self.times, int(self.X.nnz)))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A copy is as immutable as what it is a copy of; counts are made again when asked for.
+        vars(self).update({name: each for name, each in state.items() if name != "item_counts"})
+        self.__post_init__()
+
     @classmethod
     def from_tables(
         cls,
