@@ -22,12 +22,15 @@ ORDER = [
     "model.item_table", "model.tag_table", "model.extensions", "model.registry",
     "model.user_state", "model.lists", "model.base", "model.new_items", "model.tag_scores",
     "model.tagged", "model.encoder", "model.teaser", "model.baselines", "model.shared_fit",
-    "testing", "guide",
+    "testing", "bridges",
+    "guide",
     "evaluate.metrics", "evaluate.protocol", "evaluate.simulation", "evaluate.study",
     "choose.recipe", "choose.plan", "choose.search", "choose.choose", "choose.check",
+    "choose.proposal", "choose.card",
     "evaluate.report.tables", "evaluate.report.pictures", "evaluate.report",
-    "app.settings", "app.people", "app.http", "app.i18n", "app.serving", "app.dependencies",
-    "app.actions", "app.api", "app.site", "app.error_handlers", "app.server", "app.process",
+    "app.settings", "app.brand", "app.people", "app.http", "app.i18n", "app.serving",
+    "app.dependencies", "app.actions", "app.api", "app.site", "app.error_handlers",
+    "app.server", "app.process",
     "cli",
 ]  # fmt: skip
 FREE = {"_version", "__init__", "__main__"}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, feature_label
 from teaser.profile import POPULARITY
 
 N_REASONS = 5
@@ -138,6 +138,15 @@ def main_reasons(
     """Return the `n` main reasons of a list in order of absolute share."""
     kept = [r for r in reasons if abs(r.share) >= min_share and (negative or r.share > 0)]
     return tuple(kept[:n])
+
+
+def named_reason(reason: AnyReason) -> tuple[str, str]:
+    """Return what a reason is about, and what that is: the feature of a tag, viewed, or boost."""
+    if isinstance(reason, Reason):
+        return join_values(reason.tags), feature_label(reason.tag.feature)
+    if isinstance(reason, BoostReason):
+        return reason.named[1], "boost"
+    return str(reason.item_id) if reason.title is None else reason.title, "viewed"
 
 
 def general_sentence(share: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 from rich.markup import escape
@@ -41,6 +41,16 @@ Press = Annotated[
 About = Annotated[
     list[str] | None,
     typer.Option("--about", help="A fact about the person, as feature=value; repeat."),
+]
+Boost = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What is added to the score of an item or of a tag's items, as ID_OR_TAG:0.2; repeat."
+    ),
+]
+Unknown = Annotated[
+    Literal["raise", "ignore"],
+    typer.Option(help="What to do with ids and tags that the model does not have."),
 ]
 Scale = Annotated[str, typer.Option(help="How affinities are scaled: robust or paper.")]
 Balance = Annotated[
@@ -104,7 +114,7 @@ ModelOptions = Annotated[
 ]
 
 # A command line has seeds; the library also takes generators.
-_FLAGS = {"rng": ("--seed",)}
+FLAGS = {"rng": ("--seed",)}
 _PLAIN_TYPES = (bool, int, float, str, Path)
 
 
@@ -163,7 +173,7 @@ def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Paramete
         extension = _extension(parameter.annotation)
         if extension is None:
             how: dict[str, Any] = {"help": texts.get(name), "rich_help_panel": mark.panel(name)}
-            info = _written_option(parameter) or typer.Option(*_FLAGS.get(name, ()), **how)
+            info = _written_option(parameter) or typer.Option(*FLAGS.get(name, ()), **how)
             yield _option(name, _plain_type(parameter), parameter.default, info)
             continue
         how = {"rich_help_panel": mark.panel(name) or "Extensions"}
@@ -306,3 +316,19 @@ def read_presses(given: list[str] | None) -> dict[str, int]:
         tag, steps = (written[1], int(written[2])) if written else (text, 1)
         presses[tag] = presses.get(tag, 0) + steps
     return presses
+
+
+def read_boosts(given: list[str] | None) -> dict[str, float] | None:
+    """Return what is added by id or tag, from ID_OR_TAG:0.2."""
+    boosts: dict[str, float] = {}
+    for text in given or []:
+        name, _, number = text.rpartition(":")
+        try:
+            boosts[name.strip()] = boosts.get(name.strip(), 0.0) + float(number)
+        except ValueError:
+            name = ""
+        if not name.strip():
+            raise ParameterError(
+                f"--boost is written as ID_OR_TAG:number, such as town=Ghent:0.2; found {text!r}."
+            )
+    return boosts or None

@@ -19,14 +19,14 @@ from teaser.data.reading.likely_ids import find_key
 from teaser.data.reading.part import interaction_matrix, interaction_times
 from teaser.data.reading.partitions import Interactions, Partitions, Run
 from teaser.data.reading.positive import Positive, forgotten_rule
-from teaser.data.reading.strength import Counts, Strength
+from teaser.data.reading.strength import Counts, Strength, forgotten_time
 from teaser.data.reading.table import Refusal, Table
 from teaser.data.saved_dataset import attributes_of
 from teaser.data.sparse_matrix import fixed, pack
 from teaser.data.tagging.item_metadata import count_items, describe_items, told
 from teaser.data.tagging.one_hot import TagReport
 from teaser.data.tagging.rule_set import Rules, RulesLike
-from teaser.data.tagging.tag import Tag, tag_frame
+from teaser.data.tagging.tag import Tag, most_frequent, tag_frame
 from teaser.data.tagging.user_features import UserFeatures, describe_user_features
 from teaser.data.times import entries_of, fixed_times, time_span
 from teaser.errors import (
@@ -36,6 +36,7 @@ from teaser.errors import (
     UnknownUserError,
     closest_names,
 )
+from teaser.notebook.data_view import draw_dataset, rule_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +219,7 @@ class Dataset:
             interactions, user=user, item=item, positive=positive, strength=how
         ).dated(run)
         survey = parts.survey(run)
-        key, notes = item, ()
+        key, notes = item, tuple[str, ...]()
         if raw is not None:
             key, notes = find_key(raw, survey.chosen["item"], item, items_id)
             raw = tidy(raw, key, "the items")
@@ -350,6 +351,21 @@ class Dataset:
             "skipped": dict(self.rules.skipped),
         }
 
+    def __repr__(self) -> str:
+        sizes = f"{self.n_users:,} users, {self.n_items:,} items, {self.X.nnz:,} interactions"
+        return f"<Dataset: {sizes}, {self.n_tags:,} tags>"
+
+    def _repr_html_(self) -> str:
+        found = self.describe()
+        sizes = {name: found[name] for name in ("users", "items", "interactions")}
+        return draw_dataset(
+            sizes | {"tags": self.n_tags},
+            lines=found["report"],
+            tags=found["tags"],
+            examples=most_frequent(self.tags, self.S.sum(axis=0).tolist()),
+            rules=rule_tables(found["rules"], found["roles"], found["skipped"]),
+        )
+
     def save(self, folder: str | Path) -> None:
         """Write the data set to a folder; `Dataset.load` reads it back.
 
@@ -433,7 +449,10 @@ def _assemble(
     disliked = disliked_matrix(rows.frame, pairs, negative, **columns, users=names, items=ids)
     has_strength = strength is not None and strength.column is not None
     is_used = positive is not None or negative is not None or has_strength
-    forgotten = None if is_used else forgotten_rule(rows, found)
+    forgotten = (
+        None if is_used else forgotten_rule(rows, found),
+        None if strength is not None and strength.time is not None else forgotten_time(rows),
+    )
     return described | {
         "X": interaction_matrix(pairs, names, ids),
         "times": interaction_times(pairs, names, ids),
@@ -442,5 +461,5 @@ def _assemble(
         "report": report.with_refused(rows.refused),
         "user_features": user_features,
         "disliked": disliked,
-        "notes": told(*tables.notes, forgotten, *described["notes"]),
+        "notes": told(*tables.notes, *forgotten, *described["notes"]),
     }

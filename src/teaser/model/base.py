@@ -26,6 +26,7 @@ from teaser.model.lists.selection import Filters, Placed, Selection, known_histo
 from teaser.model.packed import Packed
 from teaser.model.registry import register
 from teaser.model.user_state import Scored
+from teaser.notebook.model_view import draw_model
 from teaser.parameters import Parametrised
 from teaser.reason import BoostReason
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
@@ -285,6 +286,27 @@ class Model(Parametrised, ABC):
             "items": len(self.item_table_),
             "parameters": plain_parameters(self.parameters()),
         }
+
+    def _facts(self) -> dict[str, str]:
+        """Return what was learned by name, for a notebook; nothing before `fit`."""
+        try:
+            sizes = {"items": self.items_, "tags": getattr(self, "tags_", ())}
+        except NotFittedError:
+            return {}
+        found = {name: f"{len(each):,}" for name, each in sizes.items() if len(each)}
+        if self.iterations_ is not None and self.residual_ is not None:
+            found |= {"iterations": str(self.iterations_), "residual": f"{self.residual_:.1e}"}
+        return found
+
+    def _repr_html_(self) -> str:
+        recipe = getattr(self, "recipe_", None)
+        return draw_model(
+            repr(self),
+            facts=self._facts(),
+            parameters=self.written_parameters(),
+            changed=list(self.written_parameters(defaults=False)),
+            recipe="" if recipe is None else recipe.draw(),
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write the model to a folder; `teaser.load` reads it back."""

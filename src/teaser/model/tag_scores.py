@@ -29,6 +29,8 @@ Array = NDArray[Any]
 
 # Users whose lists are split into parts at a time.
 _BATCH = 512
+# From so many users on, what they viewed is summed by one product.
+_MANY_USERS = 32
 
 
 class TagScores(Model, abstract=True):
@@ -184,7 +186,7 @@ class TagScores(Model, abstract=True):
         scores = self.decode(states.values)
         if self.has_remainder:
             viewed = states.viewed_weight[:, None] * self.decode_viewed(states.rows)
-            scores = states.tags_weight[:, None] * scores + viewed
+            scores = np.ascontiguousarray(scores) * states.tags_weight[:, None] + viewed
         return np.asarray(scores + states.offset[:, None] if self.keeps_offset else scores)
 
     def score_parts(
@@ -255,6 +257,12 @@ class TagScores(Model, abstract=True):
     def decode_viewed(self, rows: sp.csr_array) -> Array:
         """Return what histories add to every item by the remainder (users x items), unweighted."""
         out = np.zeros(rows.shape)
+        R = self.remainder_
+        if sp.issparse(R) and rows.shape[0] >= _MANY_USERS:
+            n_learned = R.shape[0]
+            known = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
+            out[:, :n_learned] = (known @ sp.csr_array(R, dtype=np.float64)).toarray()
+            return out
         for user in range(rows.shape[0]):
             span = slice(rows.indptr[user], rows.indptr[user + 1])
             if self.remainder_ is not None:

@@ -8,7 +8,8 @@ from typing import Any, Literal, Self
 import numpy as np
 import polars as pl
 
-from teaser.data.reading.table import shown
+from teaser.data.reading.likely_ids import snake_case
+from teaser.data.reading.table import Table, shown
 from teaser.errors import DataError, ParameterError, TableError
 
 Counts = Literal["once", "log"]
@@ -19,6 +20,9 @@ DAY = 86_400.0
 _LATEST = 1e11
 _UNITS = ((_LATEST, 1e3), (1e14, 1e6), (1e17, 1e9))
 EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
+_TIME_WORDS = {"time", "timestamp", "date", "datetime", "day", "ts", "when"}
+_MOSTLY = 0.5
+_SAMPLE = 1000
 _ISO = (
     r"^(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?"
     r"\s*(?:Z|UTC|([+-])(\d\d):?(\d\d)?)?)?$"
@@ -208,6 +212,27 @@ def as_seconds(column: pl.Series) -> pl.Series:
     texts = column.cast(pl.String).str.strip_chars()
     found = _iso_seconds(texts)
     return found.zip_with(found.is_not_null(), _scaled(texts.cast(pl.Float64, strict=False)))
+
+
+def forgotten_time(table: Table) -> str | None:
+    """Return a note if a column of times is not used, with the option that keeps them."""
+    for column in table.frame:
+        if not _TIME_WORDS & set(snake_case(column.name).split("_")):
+            continue
+        kind = column.dtype
+        is_time = kind == pl.Date or isinstance(kind, pl.Datetime)
+        if not is_time and not kind.is_numeric() and kind != pl.String:
+            continue
+        sample = column.gather_every(max(1, len(column) // _SAMPLE))
+        times = as_seconds(sample).drop_nulls().to_numpy()
+        if len(times) < _MOSTLY * len(sample) or times.min() < EARLIEST:
+            continue
+        return (
+            f"column {column.name!r} of {table.name} has times, such as {as_date(times[0])}. To "
+            f"keep them, for splits by time and for --half-life, give --time {column.name} "
+            f"(time={column.name!r})"
+        )
+    return None
 
 
 def _iso_seconds(texts: pl.Series) -> pl.Series:

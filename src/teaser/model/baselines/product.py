@@ -70,6 +70,11 @@ class PartRecommendation(Recommendation):
 
     cover: Cover
 
+    @property
+    def note(self) -> str:
+        """Which part of the score the reasons cover."""
+        return self.cover.sentence()
+
 
 @dataclass(frozen=True, kw_only=True)
 class PartExplanation(Explanation):
@@ -79,6 +84,11 @@ class PartExplanation(Explanation):
     """
 
     cover: Cover
+
+    @property
+    def note(self) -> str:
+        """Which part of the score the reasons cover."""
+        return self.cover.sentence()
 
     def sentences(self) -> list[str]:
         """Say every reason in plain words, and what they cover."""

@@ -23,6 +23,7 @@ from teaser.model.checks import check_count, check_k
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.ranking import top_k_rows
 from teaser.model.lists.selection import Filters, Placed
+from teaser.notebook.progress import progress_bar
 from teaser.profile import DEFAULT_STEERING, Steering
 from teaser.recommendation import reason_type
 
@@ -306,18 +307,15 @@ class AllLists:
     def _bar(self) -> Iterator[Callable[[int], None]]:
         """Yield what counts users that are done, with a bar if one was asked for."""
         total = self.dataset.n_users if self.users is None else len(self.users)
-        if not self.options.progress:
-            yield lambda n: None
-        else:
-            # rich draws in terminals and in notebooks.
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+        done = 0
+        with progress_bar("lists", show=self.options.progress) as update:
 
-            columns = ("lists", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            bar = Progress(*columns, console=Console(stderr=True))
-            with bar:
-                task = bar.add_task("lists", total=total)
-                yield lambda n: bar.advance(task, n)
+            def step(n: int) -> None:
+                nonlocal done
+                done += n
+                update(f"{done:,} of {total:,} lists", done / total)
+
+            yield step
         if self.ignored:
             log.warning("%s ignored in lists of all users", counted(self.ignored, "unknown name"))
 
