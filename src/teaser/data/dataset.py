@@ -1,6 +1,6 @@
 """Dataset: interactions X and tags S, with the ids of users and items and the tags."""
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -21,12 +21,12 @@ from teaser.data.reading.partitions import Interactions, Partitions, Run
 from teaser.data.reading.positive import Positive, forgotten_rule
 from teaser.data.reading.strength import Counts, Strength, forgotten_time
 from teaser.data.reading.table import Refusal, Table
-from teaser.data.saved_dataset import attributes_of
-from teaser.data.sparse_matrix import fixed, pack
+from teaser.data.saved_dataset import attributes_of, contents_of
+from teaser.data.sparse_matrix import fixed
 from teaser.data.tagging.item_metadata import count_items, describe_items, told
 from teaser.data.tagging.one_hot import TagReport
 from teaser.data.tagging.rule_set import Rules, RulesLike
-from teaser.data.tagging.tag import Tag, most_frequent, tag_frame
+from teaser.data.tagging.tag import Tag, most_frequent
 from teaser.data.tagging.user_features import UserFeatures, describe_user_features
 from teaser.data.times import entries_of, fixed_times, time_span
 from teaser.errors import (
@@ -371,32 +371,7 @@ class Dataset:
 
         Interactions in partitions are not copied; only their paths are written.
         """
-        settings = {
-            "rules": self.rules.as_dict(),
-            "skipped": dict(self.rules.skipped),
-            "report": self.report.as_dict(),
-            "tag_report": self.tag_report.as_dict(),
-            "items_without_metadata": self.items_without_metadata,
-            "items_refused": [asdict(r) for r in self.items_refused],
-            **({"notes": list(self.notes)} if self.notes else {}),
-        }
-        arrays = pack("S", self.S)
-        tables = {"items": self.table, "tags": tag_frame(self.tags)}
-        if isinstance(self.X, Interactions):
-            settings["partitions"] = self.X.settings()
-            arrays["X.counts"] = self.item_counts
-        else:
-            arrays |= pack("X", self.X)
-            tables["users"] = pl.DataFrame({"user": self.users[:]})
-        if self.times is not None:
-            arrays["times"] = self.times
-        if self.disliked is not None:
-            arrays |= pack("disliked", self.disliked)
-        if self.user_features is not None:
-            settings["user_features"] = self.user_features.settings()
-            arrays |= pack("F", self.user_features.Q)  # the name of earlier versions
-            tables["people_tags"] = tag_frame(self.user_tags)
-        artifact.write(folder, kind="dataset", settings=settings, arrays=arrays, tables=tables)
+        artifact.write(folder, kind="dataset", **contents_of(self))
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
