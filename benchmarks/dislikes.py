@@ -37,10 +37,10 @@ from teaser.data.sources.source import detect, read_source
 from teaser.data.split import Fold, split
 from teaser.errors import ConvergenceWarning
 from teaser.evaluate.metrics import hits, ndcg, paired_bootstrap
-from teaser.evaluate.protocol import rank
 from teaser.model.extensions.composition import fixed_decoder
 from teaser.model.gram.operator import DenseGram
 from teaser.model.item_table import popularity
+from teaser.model.lists.ranking import top_k_rows
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.inverse import invert
 from teaser.model.solver.solution import Limits
@@ -297,7 +297,7 @@ def measure(scores: Array, people: People, tie: Array, *, hide: bool = True) -> 
     """Return the measures of every user."""
     fold, held = people.fold, people.disliked_held
     exclude = only(fold.history + people.disliked) if hide else fold.history
-    lists = rank(scores, 100, exclude=exclude, tie=tie)
+    lists = top_k_rows(scores, 100, exclude=exclude, tie=tie)
     accuracy = ndcg(hits(lists, fold.held_out), np.diff(fold.held_out.indptr), 100)
     n_all, n_held = np.diff((people.disliked + held).indptr), np.diff(held.indptr)
     listed = hits(lists, only(people.disliked + held)).sum(axis=1)
@@ -331,20 +331,21 @@ class Fitted:
         return self.scores(people.fold.history, only(s * people.disliked))
 
 
-def fits(name: str, material: Material, kind: Ratings) -> Iterator[Fitted]:
-    """Fit one model in every way."""
+def fits(name: str, material: Material, kind: Ratings, *, quick: bool) -> Iterator[Fitted]:
+    """Fit one model in every way; if quick, to likes alone."""
     X, N = material.training.X, material.disliked
     if name == "EASE":
         yield Fitted("history", 0.0, ease(material, kind, 0.0))
-        yield Fitted("learned", -1.0, learned_ease(material, kind))
-        for s in TRAINED:
+        if not quick:
+            yield Fitted("learned", -1.0, learned_ease(material, kind))
+        for s in () if quick else TRAINED:
             yield Fitted("input", s, ease(material, kind, s))
             yield Fitted("both sides", s, ease(material, kind, s, target=True))
         return
     plain, taste = teaser(material, kind, name)
     yield Fitted("history", 0.0, plain)
     yield Fitted("taste", 0.0, taste)
-    for s in TRAINED:
+    for s in () if quick else TRAINED:
         if name == "TEASER" and material.training.n_items < FEW:
             yield Fitted("input", s, signed_teaser(material, kind, s))
         yield Fitted("both sides", s, teaser(material, kind, name, only(X + s * N))[0])
@@ -353,14 +354,14 @@ def fits(name: str, material: Material, kind: Ratings) -> Iterator[Fitted]:
 Rows = list[dict[str, Any]]
 
 
-def run(name: str, of: str, material: Material, kind: Ratings) -> tuple[Rows, Rows]:
+def run(name: str, of: str, material: Material, kind: Ratings, *, quick: bool) -> tuple[Rows, Rows]:
     """Return what every way reaches on validation users, and some of them on test users."""
     tie = popularity(material.training)
     tried: Rows = []
     best: dict[str, tuple[float, Fitted, float]] = {}
     base: Fitted | None = None
     offered: Fitted | None = None
-    for fitted in fits(name, material, kind):
+    for fitted in fits(name, material, kind, quick=quick):
         base = base or fitted
         offered = fitted if fitted.variant in ("history", "taste") else offered
         for s in STRENGTHS if fitted.trained == 0 else (0.0, fitted.trained):
@@ -422,6 +423,7 @@ def main() -> None:
         "--model", nargs="*", default=["EASE", "TEASER", "recommended"], help="which models"
     )
     parser.add_argument("--name", default="dislikes", help="the name of the file of results")
+    parser.add_argument("--quick", action="store_true", help="only fits to likes alone")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     tried: Rows = []
@@ -438,7 +440,7 @@ def main() -> None:
         for name in chosen.model:
             if name == "EASE" and material.training.n_items >= FEW:
                 continue
-            more, found = run(name, of, material, SETS[of])
+            more, found = run(name, of, material, SETS[of], quick=chosen.quick)
             tried, rows = [*tried, *more], [*rows, *found]
             report(f"{chosen.name}_validation", tried)
             report(chosen.name, rows)
