@@ -23,7 +23,7 @@ ORDER = [
     "model.encoder", "model.teaser", "model.baselines", "model.shared_fit", "testing",
     "guide",
     "evaluate.metrics", "evaluate.protocol", "evaluate.simulation", "evaluate.study",
-    "choose.recipe", "choose.choose", "choose.check",
+    "choose.recipe", "choose.choose", "choose.check", "choose.card", "bridges",
     "evaluate.report.tables", "evaluate.report.pictures", "evaluate.report",
     "app.settings", "app.people", "app.http", "app.i18n", "app.serving", "app.dependencies",
     "app.actions", "app.api", "app.site", "app.error_handlers", "app.server", "app.process",

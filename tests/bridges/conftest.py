@@ -19,7 +19,6 @@ collect_ignore = [
 ]
 
 
-
 def pytest_configure(config: pytest.Config) -> None:
     for marker in ("slow", "eval"):
         config.addinivalue_line("markers", f"{marker}: a mark of LensKit's own tests")
@@ -45,12 +44,12 @@ def films() -> pl.DataFrame:
 
 @pytest.fixture(scope="session")
 def ratings(films: pl.DataFrame) -> pl.DataFrame:
-    """Ratings of users who each like two genres; 5 for a film of these, else 2; not the last film."""
+    """Ratings of users who like two genres: 5 for these, 2 for others; nobody saw the last."""
     rng = np.random.default_rng(5)
     carries = np.array([[g in own for g in GENRES] for own in films["genres"].to_list()])
     tables = []
     for user in range(N_USERS):
-        liked = carries[:, [user % 4, (user + 1 + user % 2) % 4]].any(axis=1)
+        liked = np.any(carries[:, [user % 4, (user + 1 + user % 2) % 4]], axis=1).astype(bool)
         chance = np.where(liked, 12.0, 1.0) / (2 + np.arange(N_FILMS) % 9)
         chance[-1] = 0.0
         chosen = rng.choice(N_FILMS, size=12, replace=False, p=chance / chance.sum())

@@ -46,7 +46,7 @@ class TeaserConfig(_Options):
     """
 
 
-class TeaserScorer(PackedState, Component[ItemList], Trainable):  # type: ignore[misc]
+class TeaserScorer(PackedState, Component[ItemList], Trainable):
     """Score items by affinities with their tags.
 
     Users without history get scores of general appeal. Items that were not in the training data

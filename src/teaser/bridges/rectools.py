@@ -69,7 +69,7 @@ class TeaserModelConfig(_Options):
     """
 
 
-class TeaserModel(PackedState, ModelBase[TeaserModelConfig]):  # type: ignore[misc]
+class TeaserModel(PackedState, ModelBase[TeaserModelConfig]):
     """Recommend items by affinities with their tags.
 
     Users without interactions get popular items, or with `user_features=True` those that their
