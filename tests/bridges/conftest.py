@@ -2,7 +2,9 @@
 `make test` runs them in an environment of their own.
 """
 
+import re
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -64,3 +66,30 @@ def ratings(films: pl.DataFrame) -> pl.DataFrame:
             )
         )
     return pl.concat(tables)
+
+
+@pytest.fixture
+def movielens(
+    films: pl.DataFrame, ratings: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """The films as MovieLens writes them, in the working folder under the name of the page."""
+    folder = tmp_path / "ml-latest-small"
+    folder.mkdir()
+    names = {"item_id": "movieId", "user_id": "userId"}
+    ids = pl.col("item_id") - 999  # the page asks for film 1
+    shown = films.with_columns(ids, pl.col("genres").list.join("|")).rename(names, strict=False)
+    shown.select("movieId", "title", "genres").write_csv(folder / "movies.csv")
+    chosen = ratings.with_columns(ids).rename(names)
+    chosen.write_csv(folder / "ratings.csv")
+    tags = chosen.head(3).select("userId", "movieId", tag=pl.lit("fun"), timestamp="timestamp")
+    tags.write_csv(folder / "tags.csv")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def page_block(package: str) -> str:
+    """Return the code on the page about bridges that imports a package."""
+    page = Path(__file__).parents[2] / "docs" / "users" / "bridges.md"
+    blocks = re.findall(r"^```py\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    (found,) = (block for block in blocks if f"from {package}" in block)
+    return str(found)

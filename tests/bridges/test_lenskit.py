@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from bridges.conftest import page_block
 from lenskit import batch
 from lenskit.data import Dataset, DatasetBuilder, ItemList, RecQuery
 from lenskit.metrics import NDCG, RunAnalysis
@@ -230,3 +231,11 @@ def test_bad_input_is_said(ml_ds: Dataset) -> None:
     made.add_interactions("click", pairs, entities=["user", "item"], missing="insert")
     with pytest.raises(DataError, match="LensKit has 3 items, of which 2"):
         TeaserScorer().train(made.build())
+
+
+@pytest.mark.usefixtures("movielens")
+def test_the_page_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(page_block("lenskit"), "bridges.md", "exec"), {})  # noqa: S102
+    told = capsys.readouterr().out
+    assert "TeaserScorer {'NDCG" in told
+    assert "because of your affinity" in told
