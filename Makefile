@@ -2,6 +2,8 @@
 # make test             lint, types and tests: all that must hold before a change lands
 # make test-bridges     the tests of the bridges to LensKit and RecTools; part of make test
 # make test-processors  the numeric tests with the arithmetic of several processors and thread counts
+# make docs             the documentation as a site, in build/docs
+# make references       rewrite the pages that are made from the program, after a change of options
 # make bench            the short benchmarks; figures and commands in benchmarks/README.md
 
 PYTHON ?= python3
@@ -11,7 +13,7 @@ BIN := $(VENV)/bin
 BRIDGES := $(VENV)/bridges
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-bridges test-processors browser lint format bench clean
+.PHONY: demo test test-bridges test-processors browser lint format docs references bench clean
 
 PORT ?= 8000
 
@@ -43,6 +45,12 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(VENV)/.dev
+	cd docs && ../$(BIN)/python -m website.build
+
+references: $(VENV)/.dev
+	cd docs && ../$(BIN)/python -m website.references
+
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/solvers.py --quick
 	$(BIN)/python benchmarks/iteration.py --quick
@@ -61,7 +69,7 @@ $(VENV)/.run: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(INSTALL) --editable '.[serve,fast,evaluate,dev]'
+	$(INSTALL) --editable '.[serve,fast,evaluate,docs,dev]'
 	@touch $@
 
 # LensKit needs torch. On Linux the index has it with CUDA's packages, of several GB; where pip

@@ -1,7 +1,6 @@
 """The promises to users: what is shown adds up, and a press does what it says."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,18 +9,18 @@ from hypothesis import strategies as st
 
 from teaser import Explanation, Reason, Steering, Tag, Teaser
 from teaser.explain import (
-    AnyReason,
     Viewed,
-    ViewedReason,
-    affinity_text,
     find_contributions,
-    general_sentence,
-    join_values,
-    main_reasons,
     number_features,
     sum_impacts,
 )
 from teaser.profile import GENERAL, POPULARITY
+from teaser.reason import (
+    AnyReason,
+    ViewedReason,
+    general_sentence,
+    main_reasons,
+)
 
 TAGS = tuple(Tag("f", str(i)) for i in range(6))
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)
@@ -154,35 +153,6 @@ def test_impacts_weigh_affinities_by_how_many_items_carry_the_tag() -> None:
     assert sum_impacts(np.zeros(3), np.ones(3), *features) == {"a": 0.0, "b": 0.0}
 
 
-def test_a_reason_is_said_in_a_sentence() -> None:
-    cases: list[Any] = [
-        (
-            Reason(Tag("setting", "outdoors"), 0.4, 0.37, 0.4),
-            "37 % because of your affinity of 0.4 with outdoors",
-        ),
-        (
-            Reason(Tag("type", "film"), -0.1, -0.062, -0.24),
-            "-6 % because of your affinity of -0.2 with film",
-        ),
-        (
-            Reason(Tag("type", "film"), 0.0, 0.05, 0.004),
-            "5 % because of your affinity of 0.004 with film",
-        ),
-        (
-            Reason(Tag("type", "film"), -0.001, -0.004, -0.1),
-            "under 1 % against it because of your affinity of -0.1 with film",
-        ),
-    ]
-    for reason, said in cases:
-        assert reason.sentence() == said
-
-
-def test_affinities_are_said_briefly() -> None:
-    cases: list[Any] = [(0.0, "0.0"), (0.449, "0.4"), (-1.26, "-1.3"), (0.0321, "0.03")]
-    for value, said in cases:
-        assert affinity_text(value) == said
-
-
 def test_negative_reasons_can_be_left_out(model: Teaser) -> None:
     history = ["i1", "i3"]
     with_them = model.recommend(history, k=40)
@@ -272,7 +242,7 @@ def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
     assert first.share == pytest.approx(0.9 / 1.5)
     assert sorted([second.contribution, third.contribution]) == pytest.approx([-0.05, 0.05])
     assert last.contribution == 0.0
-    assert first.sentence() == "60 % because of your affinity of 0.9 with 1 and 3"
+    assert first.sentence() == "60 % because of your affinity of 0.9 with F: 1 and F: 3"
     # Where the weights differ, affinity x weight is still what is added.
     w = np.array([1.0, 2.0, 1.0, 0.5, 1.0, 1.0])
     (top, *_) = find_contributions(a, np.arange(6), w, TAGS, together=together).reasons()
@@ -281,20 +251,24 @@ def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
     assert top.affinity * top.weight == pytest.approx(top.contribution) == pytest.approx(1.2)
 
 
-def test_values_are_joined_in_words() -> None:
-    assert join_values(TAGS[:1]) == "0"
-    assert join_values(TAGS[:3]) == "0, 1 and 2"
-
-
-def test_a_small_share_of_a_viewed_item_is_said_so() -> None:
-    assert ViewedReason("i", 0.001, 0.001, "A").sentence() == "under 1 % because you viewed A"
-    against = ViewedReason("i", -0.001, -0.001, "A")
-    assert against.sentence() == "under 1 % against it because you viewed A"
-
-
 def test_a_reason_that_adds_nothing_is_not_said() -> None:
     tags = (Tag("a", "x"), Tag("a", "y"))
     parts = find_contributions(np.array([0.4, 0.0]), np.array([0, 1]), np.ones(2), tags)
     found = Explanation("i", 0.4, 1.0, parts.by_tag(), parts.reasons())
     assert len(found.reasons) == 2
     assert found.sentences() == ["100 % because of your affinity of 0.4 with x"]
+
+
+@given(HISTORIES, PRESSES, st.integers(0, 39))
+@settings(max_examples=20)
+def test_a_frame_of_an_explanation_sums_to_the_score(
+    model: Teaser, history: list[str], presses: dict[str, int], item: int
+) -> None:
+    said = model.explain(f"i{item}", history, presses)
+    frame = said.to_frame()
+    assert frame.columns == ["part", "feature", "value", "item_id", "contribution", "share"]
+    assert frame["contribution"].sum() == pytest.approx(said.score, abs=1e-12)
+    assert len(frame) == len(said.tags) + bool(said.general)
+    assert frame["share"].abs().sum() == pytest.approx(1.0)
+    sizes = frame.filter(frame["part"] == "tags")["contribution"].abs()
+    assert sizes.is_sorted(descending=True)

@@ -6,10 +6,12 @@ from teaser.choose.check import Check, check_model
 from teaser.choose.choose import fit
 from teaser.choose.record import Recipe, Trial
 from teaser.data.dataset import Dataset
+from teaser.data.decay import decayed
+from teaser.data.reading.files import read_table
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, Year
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ConvergenceWarning, TeaserError
-from teaser.explain import Explanation, Reason, Recommendation, ViewedReason
+from teaser.explain import Explanation
 from teaser.model import load
 from teaser.model.extensions.discovered_tags import DiscoveredTags, discover
 from teaser.model.extensions.groups import Group, Groups
@@ -17,18 +19,25 @@ from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
 from teaser.model.extensions.weights import Weights
+from teaser.model.lists.all_lists import AllOptions
+from teaser.model.lists.selection import Filters
 from teaser.model.solver.solution import Solution
 from teaser.model.solver.solve import solve
 from teaser.model.teaser import Teaser
 from teaser.profile import Presses, Profile, Steering
+from teaser.reason import BoostReason, Reason, ViewedReason
+from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
 __all__ = [
+    "AllOptions",
+    "BoostReason",
     "Category",
     "Check",
     "ConvergenceWarning",
     "Dataset",
     "DiscoveredTags",
     "Explanation",
+    "Filters",
     "Group",
     "Groups",
     "LearnedDecoder",
@@ -39,6 +48,8 @@ __all__ = [
     "Reason",
     "Recipe",
     "Recommendation",
+    "RecommendationBatch",
+    "Recommendations",
     "Remainder",
     "Rules",
     "Solution",
@@ -55,8 +66,10 @@ __all__ = [
     "__version__",
     "card",
     "check_model",
+    "decayed",
     "discover",
     "fit",
     "load",
+    "read_table",
     "solve",
 ]

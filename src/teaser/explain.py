@@ -1,8 +1,8 @@
-"""Explanations of scores: contributions, reasons, impacts, and sentences for readers.
+"""Explanations of scores: contributions, reasons and impacts.
 
-A score has three parts that add up: general appeal, tags, and viewed items. A reason is a tag, or a
-few tags that lie on nearly the same items, or an item of the history where the model has a
-remainder. General appeal is told apart, and is never a reason.
+A score has parts that add up: general appeal, tags, viewed items, and boosts. A reason is a tag, or
+a few tags that lie on nearly the same items, or an item of the history where the model has a
+remainder, or a boost. General appeal is told apart, and is never a reason.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,126 +10,49 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.tagging.tag import Tag
+from teaser.frame import Framed, make_frame
+from teaser.notebook.waterfall import Step, draw_waterfall
 from teaser.profile import GENERAL, POPULARITY
+from teaser.reason import (
+    AnyReason,
+    BoostName,
+    BoostReason,
+    Reason,
+    ViewedReason,
+    general_sentence,
+    named_reason,
+)
 
-N_REASONS = 5
-MIN_SHARE = 0.05
-MATTERS_MORE = 1.25
 # The parts of a score, as reports tell them apart.
 PARTS = ("general", "declared", "discovered", "popularity", "viewed")
 
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Reason:
-    """The contribution of one tag, or of near-equal tags together, to the score of an item.
-
-    Attributes
-    ----------
-    tag
-        The tag, or of several the one that contributes most.
-    contribution
-        affinity x weight x the factor of the tags' part of the score. General appeal and the
-        contributions of all tags and viewed items sum to the score.
-    share
-        contribution / the sum of all absolute contributions to this item, general appeal
-        included; signed.
-    affinity
-        The user's affinity with the tag; with near-equal tags the sum of theirs.
-    weight
-        The item's weight for the tag: 1 unless weights were learned; for popularity, the
-        popularity of the item; for near-equal tags the mean.
-    tags
-        The tags of the item that the reason is about, which lie on nearly the same items; mostly
-        `tag` alone.
-    """
-
-    tag: Tag
-    contribution: float
-    share: float
-    affinity: float
-    weight: float = 1.0
-    tags: tuple[Tag, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.tags:
-            object.__setattr__(self, "tags", (self.tag,))
-
-    @property
-    def matters_more(self) -> bool:
-        """Whether the weight of the tag for this item is clearly above 1."""
-        return self.weight >= MATTERS_MORE and self.tag != POPULARITY
-
-    def sentence(self) -> str:
-        """Return the reason as a sentence."""
-        more = ", which matters more here" if self.matters_more else ""
-        return (
-            f"{share_text(self.share)} because of your affinity of "
-            f"{affinity_text(self.affinity)} with {join_values(self.tags)}{more}"
-        )
-
-
-@dataclass(frozen=True)
-class ViewedReason:
-    """The contribution of one item of the history to the score of an item.
-
-    Attributes
-    ----------
-    item_id, title
-        The item that was viewed.
-    contribution
-        What viewing the item adds, from `viewed_parts` of `teaser.model.extensions.remainder`.
-    share
-        contribution / the sum of all absolute contributions to the scored item; signed.
-    """
-
-    item_id: int | str
-    contribution: float
-    share: float
-    title: str | None = None
-
-    def sentence(self) -> str:
-        """Return the reason as a sentence."""
-        named = self.item_id if self.title is None else self.title
-        return f"{share_text(self.share)} because you viewed {named}"
-
-
-AnyReason = Reason | ViewedReason
-
-
 @dataclass(frozen=True, eq=False)
 class Viewed:
-    """The contributions of the items of a history to one score, and their ids and titles."""
+    """The contributions of the items of a history to one score, and their ids and titles.
+
+    `disliked` says which of them were disliked; None if none was.
+    """
 
     parts: Array
     name: Callable[[int], tuple[int | str, str | None]]
+    disliked: Array | None = None
+
+    def reason(self, n: int, part: float, share: float) -> ViewedReason:
+        """Return the reason of the n-th item."""
+        disliked = self.disliked is not None and bool(self.disliked[n])
+        item_id, title = self.name(n)
+        return ViewedReason(item_id, part, share, title, disliked)
 
 
 @dataclass(frozen=True)
-class Recommendation:
-    """One item of a list, with its score, match and main reasons.
-
-    Attributes
-    ----------
-    general, general_share
-        What general appeal adds to the score, and its signed share.
-    """
-
-    item_id: int | str
-    score: float
-    match: float
-    reasons: tuple[AnyReason, ...]
-    title: str | None = None
-    general: float = 0.0
-    general_share: float = 0.0
-
-
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Framed):
     """The score of one item for one user, with all contributions.
 
     Attributes
@@ -139,8 +62,10 @@ class Explanation:
     tags
         The contribution of each tag of the item, popularity among them.
     viewed
-        By viewed item with a contribution; empty without a remainder. The score is
-        `general + sum(tags.values()) + sum(viewed.values())`.
+        By viewed item with a contribution; empty without a remainder.
+    boost
+        What the boosts of a request add; 0 without any. The score is
+        `general + sum(tags.values()) + sum(viewed.values()) + boost`.
     reasons
         All of them, largest absolute share first; near-equal tags are one reason.
     match
@@ -155,6 +80,7 @@ class Explanation:
     title: str | None = None
     viewed: Mapping[int | str, float] = field(default_factory=dict, repr=False)
     general: float = 0.0
+    boost: float = 0.0
 
     @property
     def contributions(self) -> dict[Tag, float]:
@@ -164,7 +90,8 @@ class Explanation:
     @property
     def total(self) -> float:
         """The sum of all absolute contributions, which shares are of."""
-        parts = (self.general, *self.tags.values(), *self.viewed.values())
+        boosts = (reason.contribution for reason in self._boosts())
+        parts = (self.general, *self.tags.values(), *self.viewed.values(), *boosts)
         return sum(map(abs, parts))
 
     @property
@@ -186,6 +113,54 @@ class Explanation:
         told = [reason.sentence() for reason in self.reasons if reason.contribution != 0]
         return [general_sentence(self.general_share), *told] if self.general else told
 
+    def to_frame(self) -> pl.DataFrame:
+        """Return a frame with one row a contribution; the contributions sum to the score.
+
+        Its columns are `part` (general, tags, viewed or boost), `feature` and `value` (of a tag),
+        `item_id` (of a viewed item), `contribution` and `share`. General appeal comes first, then
+        the largest absolute contribution.
+        """
+        rows: list[tuple[Any, ...]] = [
+            ("tags", tag.feature, tag.value, None, part) for tag, part in self.tags.items()
+        ]
+        rows += [("viewed", None, None, item_id, part) for item_id, part in self.viewed.items()]
+        rows += [("boost", *r.named, None, r.contribution) for r in self._boosts()]
+        rows.sort(key=lambda row: -abs(row[-1]))
+        if self.general:
+            rows.insert(0, ("general", GENERAL.feature, GENERAL.value, None, self.general))
+        total = self.total
+        shares = ((*row, row[-1] / total if total > 0 else 0.0) for row in rows)
+        return make_frame(shares, _COLUMNS)
+
+    @property
+    def note(self) -> str:
+        """What the reasons cover, as a sentence, where it is not the whole score."""
+        return ""
+
+    def _repr_html_(self) -> str:
+        steps = [Step(GENERAL.value, "", self.general)] if self.general else []
+        steps += [_step(reason) for reason in self.reasons if reason.contribution != 0]
+        name = str(self.item_id) if self.title is None else self.title
+        return draw_waterfall(name, steps, score=self.score, match=self.match, note=self.note)
+
+    def _boosts(self) -> list[BoostReason]:
+        return [reason for reason in self.reasons if isinstance(reason, BoostReason)]
+
+
+def _step(reason: AnyReason) -> Step:
+    factors = (reason.affinity, reason.weight) if isinstance(reason, Reason) else ()
+    return Step(*named_reason(reason), reason.contribution, *factors)
+
+
+_COLUMNS = {
+    "part": pl.String,
+    "feature": pl.String,
+    "value": pl.String,
+    "item_id": None,
+    "contribution": pl.Float64,
+    "share": pl.Float64,
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
@@ -204,6 +179,8 @@ class Contributions:
         What the items of the history add; None without a remainder.
     together
         For each tag of the model the number of its group of near-equal tags, -1 for none.
+    boosts
+        The boosts that the item has: what each is named by, and what it adds.
     """
 
     tags: Sequence[Tag]
@@ -214,12 +191,19 @@ class Contributions:
     general: float = 0.0
     viewed: Viewed | None = None
     together: Array | None = None
+    boosts: tuple[tuple[BoostName, float], ...] = ()
 
     @property
     def total(self) -> float:
         """The sum of all absolute contributions."""
         viewed = 0.0 if self.viewed is None else float(np.abs(self.viewed.parts).sum())
-        return abs(self.general) + float(np.abs(self.parts).sum()) + viewed
+        boosts = sum(abs(part) for _, part in self.boosts)
+        return abs(self.general) + float(np.abs(self.parts).sum()) + viewed + boosts
+
+    @property
+    def boost(self) -> float:
+        """What all boosts add."""
+        return sum(part for _, part in self.boosts)
 
     @property
     def general_share(self) -> float:
@@ -251,22 +235,24 @@ class Contributions:
         groups = self._groups()
         sums = np.array([self.parts[group].sum() for group in groups])
         viewed = np.zeros(0) if self.viewed is None else self.viewed.parts
-        added = np.concatenate([sums, viewed])
+        added = np.concatenate([sums, viewed, [part for _, part in self.boosts]])
         total = self.total
         shares = added / total if total > 0 else np.zeros_like(added)
         size = np.abs(shares)
         # Below any min_share, also of 0.
-        size[len(sums) :][viewed == 0] = -1.0
+        size[len(sums) : len(sums) + len(viewed)][viewed == 0] = -1.0
         # Stable: equal shares stay in the order of the decoder's row.
         order = np.argsort(-size, kind="stable")
         found: list[AnyReason] = []
         for k in order[size[order] >= min_share].tolist():
             part, share = float(added[k]), float(shares[k])
-            if k < len(groups) or self.viewed is None:
+            if k < len(groups):
                 found.append(self._reason(groups[k], part, share))
+            elif k >= len(groups) + len(viewed) or self.viewed is None:
+                name, _ = self.boosts[k - len(groups) - len(viewed)]
+                found.append(BoostReason(name, part, share))
             else:
-                item_id, title = self.viewed.name(k - len(groups))
-                found.append(ViewedReason(item_id, part, share, title))
+                found.append(self.viewed.reason(k - len(groups), part, share))
         return tuple(found)
 
     def _groups(self) -> list[list[int]]:
@@ -299,6 +285,7 @@ def find_contributions(
     offset: float = 0.0,
     viewed: Viewed | None = None,
     together: Array | None = None,
+    boosts: tuple[tuple[BoostName, float], ...] = (),
 ) -> Contributions:
     """Return the parts of one item's score.
 
@@ -314,30 +301,18 @@ def find_contributions(
         The position of general appeal, or None.
     offset
         What is added to the score of every item; it is told with general appeal.
-    viewed, together
+    viewed, together, boosts
         See `Contributions`.
     """
     a = affinities[positions]
     # a_j D_ij, times the factor of the tags' part
     parts = scale * a * weights
     if general is None:
-        return Contributions(tags, positions, a, weights, parts, offset, viewed, together)
+        return Contributions(tags, positions, a, weights, parts, offset, viewed, together, boosts)
     own = positions != general
     appeal = float(parts[~own].sum()) + offset
     positions, a, weights, parts = (each[own] for each in (positions, a, weights, parts))
-    return Contributions(tags, positions, a, weights, parts, appeal, viewed, together)
-
-
-def main_reasons(
-    reasons: Sequence[AnyReason],
-    *,
-    n: int = N_REASONS,
-    min_share: float = MIN_SHARE,
-    negative: bool = True,
-) -> tuple[AnyReason, ...]:
-    """Return the `n` main reasons of a list in order of absolute share."""
-    kept = [r for r in reasons if abs(r.share) >= min_share and (negative or r.share > 0)]
-    return tuple(kept[:n])
+    return Contributions(tags, positions, a, weights, parts, appeal, viewed, together, boosts)
 
 
 def number_features(tags: Sequence[Tag]) -> tuple[list[str], Array]:
@@ -367,33 +342,3 @@ def sum_impacts(
         shares = shares / total
     pairs = zip(features, shares.tolist(), strict=True)
     return {feature: share for feature, share in pairs if feature != GENERAL.feature}
-
-
-def general_sentence(share: float) -> str:
-    """Return what general appeal adds to a score as a sentence, given its signed share."""
-    verb = "adds" if share >= 0 else "takes"
-    return f"general appeal {verb} {share_text(abs(share))}"
-
-
-def join_values(tags: Sequence[Tag]) -> str:
-    """Return the values of tags as a list in words."""
-    return join_names([tag.value for tag in tags])
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Return names as a list in words."""
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def affinity_text(value: float) -> str:
-    """Return an affinity with one digit after the point, or one significant digit if tiny."""
-    # Smaller values would read 0.1 or 0.0.
-    return f"{value:.1f}" if abs(value) >= 0.095 or value == 0 else f"{value:.1g}"
-
-
-def share_text(share: float) -> str:
-    """Return a signed share in percent; one that rounds to zero is said to be small."""
-    percent = round(100 * share)
-    small = "under 1 % against it" if share < 0 else "under 1 %"
-    return f"{percent} %" if percent else small

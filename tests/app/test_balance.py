@@ -20,8 +20,8 @@ from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.card_view import ViewedRow
 from teaser.app.site.profile_view import TagRow
 from teaser.app.site.score_steps import MAX_VIEWED, waterfall
-from teaser.explain import ViewedReason
 from teaser.profile import Steering
+from teaser.reason import ViewedReason
 
 API = "/api/v1"
 HISTORY = ["i0", "i2", "i3"]

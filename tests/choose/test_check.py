@@ -14,7 +14,7 @@ from teaser.choose import check as module
 from teaser.choose.check import Stability
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.errors import NotFittedError, ParameterError
-from teaser.explain import Reason
+from teaser.reason import Reason
 from teaser.testing import example_dataset
 
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import FrozenInstanceError, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from teaser.errors import (
     ParameterError,
     RuleError,
     TableError,
+    UnknownUserError,
 )
 
 INTERACTIONS = pl.DataFrame(
@@ -74,6 +76,7 @@ def assert_same(first: Dataset, second: Dataset) -> None:
     for name in ("tags", "rules", "report", "tag_report", "items_without_metadata"):
         assert getattr(first, name) == getattr(second, name), name
     assert first.items_refused == second.items_refused
+    assert_array_equal(first.times, second.times)
     assert first.lines() == second.lines()
 
 
@@ -276,7 +279,6 @@ class TestStrengths:
             ({"half_life": np.inf, "time": "day"}, "half_life must be"),
             ({"half_life": True, "time": "day"}, "half_life must be"),
             ({"half_life": "9", "time": "day"}, "half_life must be"),
-            ({"time": "day"}, "no effect without a half-life"),
             ({"counts": "sum"}, "counts must be 'once' or 'log', found 'sum'"),
             ({"strength": 3}, "strength must be the name of a column, found 3"),
         ],
@@ -295,6 +297,128 @@ class TestStrengths:
         ):
             with pytest.raises(TableError, match=problem):
                 Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, strength=column)
+
+
+class TestTimes:
+    ROWS = pl.DataFrame(
+        {
+            "user_id": ["ann", "bob", "ann", "ann", "cy", "cy"],
+            "item_id": ["b", "a", "a", "b", "c", "a"],
+            "when": ["2024-01-03", "2024-01-01", "2024-01-02", "2024-01-09", "2024-02-01", "soon"],
+            "plays": [1.0, 2.0, 1.0, 0.0, 1.0, 1.0],
+        }
+    )
+
+    def dataset(self, **options: Any) -> Dataset:
+        return Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, time="when", **options)
+
+    @staticmethod
+    def days(dataset: Dataset) -> dict[tuple[Any, Any], float]:
+        """Return who chose what on which day of 2024, from the entries as they are stored."""
+        assert dataset.times is not None
+        of = np.repeat(np.arange(dataset.n_users), np.diff(dataset.X.indptr))
+        first = datetime(2024, 1, 1, tzinfo=UTC).timestamp()
+        return {
+            (dataset.users[u], dataset.items[i]): (t - first) / 86_400
+            for u, i, t in zip(of, dataset.X.indices, dataset.times, strict=True)
+        }
+
+    def test_they_are_the_latest_of_merged_rows_in_the_order_of_x(self) -> None:
+        found = self.dataset()
+        assert found.X.has_sorted_indices
+        assert self.days(found) == {
+            ("ann", "a"): 1, ("ann", "b"): 8, ("bob", "a"): 0, ("cy", "c"): 31,
+        }  # fmt: skip
+        assert found.times is not None
+        assert not found.times.flags.writeable
+        assert (found.X.data == 1).all()
+        assert found.report.strength == ""
+        assert "1 row refused, when is not a time: row 6 ('soon')" in found.lines()
+        assert "times from 2024-01-01 to 2024-02-01" in found.lines()
+
+    def test_a_row_of_strength_zero_gives_no_time(self) -> None:
+        found = self.dataset(strength="plays", half_life=9)
+        assert self.days(found)["ann", "b"] == 2
+
+    def test_there_are_none_without_a_column(self, dataset: Dataset) -> None:
+        assert dataset.times is None
+        assert not any("times" in line for line in dataset.lines())
+
+    def test_some_users_keep_theirs(self) -> None:
+        found = self.dataset()
+        some = found.at(np.array([2, 0]))
+        assert self.days(some) == {("cy", "c"): 31, ("ann", "a"): 1, ("ann", "b"): 8}
+        nobody = found.at(np.array([], dtype=int))
+        assert nobody.times is not None
+        assert len(nobody.times) == 0
+
+    def test_they_are_saved_and_loaded(self, tmp_path: Path) -> None:
+        found = self.dataset()
+        found.save(tmp_path / "d")
+        assert_same(Dataset.load(tmp_path / "d"), found)
+
+    def test_numbers_that_are_no_times(self) -> None:
+        with pytest.raises(DataError, match="newest time in column 'rating' is 1970-01-01"):
+            Dataset.from_tables(INTERACTIONS, ITEMS, rules=RULES, time="rating")
+
+    def test_partitions_keep_none(self) -> None:
+        with pytest.raises(ParameterError, match=r"partitions are not kept.*--half-life 30"):
+            Dataset.from_partitions("nowhere", time="when")
+
+    def test_as_many_as_interactions_are_needed(self) -> None:
+        found = self.dataset()
+        with pytest.raises(DataError, match="There are 4 interactions and 1 times"):
+            replace(found, times=np.zeros(1))
+
+    @given(
+        st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 99)), min_size=1)
+    )
+    def test_they_agree_with_a_loop(self, rows: list[tuple[int, int, int]]) -> None:
+        users, items, days = zip(*rows, strict=True)
+        when = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=d) for d in days]
+        frame = pl.DataFrame({"user_id": users, "item_id": items, "when": when})
+        latest: dict[tuple[int, int], int] = {}
+        for user, item, day in rows:
+            latest[user, item] = max(day, latest.get((user, item), 0))
+        assert self.days(Dataset.from_tables(frame, time="when")) == latest
+
+
+class TestHistory:
+    def test_items_are_in_order_of_time(self) -> None:
+        rows = TestTimes.ROWS.with_columns(when=pl.Series(range(1_700_000_006, 1_700_000_000, -1)))
+        found = Dataset.from_tables(rows, ITEMS, rules=RULES, time="when")
+        assert found.history("ann") == ["a", "b"]
+        assert found.history("cy") == ["a", "c"]
+
+    def test_items_are_in_their_order_without_time(self) -> None:
+        found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES)
+        assert found.history("cy") == ["a", "c"]
+
+    def test_strengths_come_with_their_items(self) -> None:
+        found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES, strength="plays")
+        assert found.history("bob") == {"a": 2.0}
+        assert found.history("ann") == ["a", "b"]
+
+    def test_a_model_takes_it(self) -> None:
+        found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES, strength="plays")
+        model = Teaser().fit(found)
+        assert [r.item_id for r in model.recommend(found.history("bob"), k=2)]
+
+    def test_a_number_is_found_by_its_text(self) -> None:
+        rows = pl.DataFrame({"user_id": [17, 18], "item_id": [1, 2]})
+        assert Dataset.from_tables(rows).history("17") == [1]
+
+    def test_an_unknown_user(self) -> None:
+        found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES)
+        with pytest.raises(
+            UnknownUserError, match=r"Unknown user 'annn'; the data set has 3 users. Closest: ann"
+        ):
+            found.history("annn")
+
+    def test_partitions_know_no_users(self, tmp_path: Path) -> None:
+        TestTimes.ROWS.write_parquet(tmp_path / "a.parquet")
+        with pytest.raises(DataError, match=r"in partitions.*from_tables"):
+            Dataset.from_partitions(tmp_path).history("ann")
 
 
 class TestBadInput:

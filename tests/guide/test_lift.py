@@ -294,3 +294,13 @@ def test_presses_bring_nothing_up_where_only_viewed_items_count() -> None:
     assert first.presses == {}
     # Without a history there are tags alone, wherever the dial stands.
     assert smallest_presses(model, ranked[5], [], **how) is not None
+
+
+def test_a_lift_is_a_frame_of_one_row_a_pressed_tag(model: Teaser) -> None:
+    last = model.recommend(["i1", "i5"], k=40)[-1].item_id
+    found = smallest_presses(model, last, ["i1", "i5"], k=10)
+    assert found is not None
+    frame = found.to_frame()
+    assert frame["presses"].to_list() == list(found.presses.values())
+    assert frame["item_id"].unique().to_list() == [last]
+    assert frame["rank_after"].unique().to_list() == [found.rank_after]

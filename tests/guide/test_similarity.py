@@ -92,3 +92,17 @@ def test_rows_of_some_items_are_those_of_all(model: Teaser) -> None:
     places = np.array([7, 0, 31])
     some = rarity_rows(model, places).toarray()
     assert np.array_equal(some, rarity_rows(model).toarray()[places])
+
+
+def test_similar_items_are_a_frame_of_one_row_each(model: Teaser) -> None:
+    found = similar(model, "i0", k=4)
+    frame = found.to_frame()
+    assert frame.columns == ["rank", "item_id", "title", "similarity", "shared"]
+    assert frame["rank"].to_list() == [1, 2, 3, 4]
+    assert frame["item_id"].to_list() == [s.item_id for s in found]
+    first = frame["shared"][0].to_list()
+    assert [(row["feature"], row["value"]) for row in first] == [
+        (tag.feature, tag.value) for tag, _ in found[0].shared
+    ]
+    assert sum(row["share"] for row in first) == pytest.approx(1.0)
+    assert found[:2].to_frame().height == 2

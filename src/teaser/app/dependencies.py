@@ -1,9 +1,10 @@
-"""The services that requests use: settings, the served model, the store."""
+"""The services that requests use: settings, the served model, the store, the brand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fastapi import Request
 
+from teaser.app.brand.brand import Brand
 from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
@@ -17,6 +18,7 @@ class Services:
     settings: Settings
     holder: ModelHolder
     store: Store
+    brand: Brand = field(default_factory=Brand)
 
 
 def services_of(request: Request) -> Services:

@@ -6,11 +6,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
+from teaser.frame import Framed, make_frame
 from teaser.model.checks import check_count
 from teaser.model.extensions.user_features import About
 from teaser.model.item_table import History
@@ -33,7 +35,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Lift:
+class Lift(Framed):
     """The fewest presses that bring an item up.
 
     Attributes
@@ -58,6 +60,34 @@ class Lift:
     def total(self) -> int:
         """The number of single presses."""
         return sum(map(abs, self.presses.values()))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a frame with one row a pressed tag.
+
+        Its columns are `item_id`, `title`, `feature`, `value`, `presses`, and the four ranks and
+        scores, which are the same in every row.
+        """
+        item, numbers = (self.item_id, self.title), [getattr(self, name) for name in _NUMBERS]
+        rows = (
+            (*item, tag.feature, tag.value, steps, *numbers) for tag, steps in self.presses.items()
+        )
+        return make_frame(rows, _COLUMNS)
+
+
+_NUMBERS = {
+    "rank_before": pl.Int64,
+    "rank_after": pl.Int64,
+    "score_before": pl.Float64,
+    "score_after": pl.Float64,
+}
+_COLUMNS = {
+    "item_id": None,
+    "title": pl.String,
+    "feature": pl.String,
+    "value": pl.String,
+    "presses": pl.Int64,
+    **_NUMBERS,
+}
 
 
 def smallest_presses(

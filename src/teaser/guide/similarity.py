@@ -4,13 +4,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
-from teaser.model.base import top_k
+from teaser.frame import FrameList, make_frame
 from teaser.model.checks import check_k
+from teaser.model.lists.ranking import top_k
 from teaser.model.tagged import TaggedModel
 
 Array = NDArray[Any]
@@ -35,7 +37,33 @@ class Similar:
     title: str | None = None
 
 
-def similar(model: TaggedModel, item_id: ItemId, *, k: int = 10) -> list[Similar]:
+class SimilarItems(FrameList[Similar]):
+    """The items that resemble another, the most similar first."""
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a frame with one row an item.
+
+        Its columns are `rank` (from 1), `item_id`, `title`, `similarity` and `shared`: a list of
+        structs with the fields `feature`, `value` and `share`.
+        """
+        rows = (
+            (rank, each.item_id, each.title, each.similarity, _fields(each.shared))
+            for rank, each in enumerate(self, 1)
+        )
+        return make_frame(rows, _COLUMNS)
+
+
+_SHARED = pl.Struct({"feature": pl.String, "value": pl.String, "share": pl.Float64})
+_COLUMNS = {
+    "rank": pl.Int64,
+    "item_id": None,
+    "title": pl.String,
+    "similarity": pl.Float64,
+    "shared": pl.List(_SHARED),
+}
+
+
+def similar(model: TaggedModel, item_id: ItemId, *, k: int = 10) -> SimilarItems:
     """Return the k items most similar to one by their declared and discovered tags.
 
     The similarity is the cosine of the angle between rows of tags weighted by their rarity.
@@ -50,7 +78,7 @@ def similar(model: TaggedModel, item_id: ItemId, *, k: int = 10) -> list[Similar
     # Round, so that ties are broken by popularity and not by rounding errors.
     similarity = np.round(np.clip(V @ own, 0, 1), 12)
     best = top_k(similarity, k, exclude=np.array([item]), tie=model.popularity_)
-    return [
+    return SimilarItems(
         Similar(
             item_id=model.items_[i],
             similarity=float(similarity[i]),
@@ -58,7 +86,11 @@ def similar(model: TaggedModel, item_id: ItemId, *, k: int = 10) -> list[Similar
             title=model.title(i),
         )
         for i in best[similarity[best] > 0].tolist()
-    ]
+    )
+
+
+def _fields(shared: tuple[tuple[Tag, float], ...]) -> list[dict[str, Any]]:
+    return [{"feature": tag.feature, "value": tag.value, "share": x} for tag, x in shared]
 
 
 def rarity_rows(model: TaggedModel, places: Array | None = None) -> sp.csr_array:

@@ -9,8 +9,8 @@ import numpy as np
 
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
-from teaser.explain import join_names
 from teaser.profile import DEFAULT_STEERING, GENERAL, MAX_PRESSES, POPULARITY, Profile
+from teaser.reason import join_names
 
 # Only affinities of at least this share of the strongest one are stated.
 _SHARE = 0.5
@@ -118,7 +118,7 @@ def say(statement: Statement) -> str:
     """
     way = "towards" if statement.leaning > 0 else "away from"
     told = [
-        " / ".join(each.value for each in (tag, *statement.near_equal.get(tag, ())))
+        " / ".join(each.label for each in (tag, *statement.near_equal.get(tag, ())))
         for tag in statement.tags
     ]
     return f"You lean {way} {join_names(told)}."

@@ -7,8 +7,8 @@ from teaser import Tag, Teaser
 from teaser.app.api import reason_responses as reason
 from teaser.app.api.examples import example_of
 from teaser.data.tagging.tag import DISCOVERED
-from teaser.explain import Reason, ViewedReason
 from teaser.profile import Steering
+from teaser.reason import Reason, ViewedReason
 
 Any_: TypeAdapter[object] = TypeAdapter(reason.AnyReason)
 

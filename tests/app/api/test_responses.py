@@ -3,7 +3,7 @@
 import pytest
 
 from teaser import Teaser
-from teaser import explain as why
+from teaser import reason as why
 from teaser.app.api import responses
 from teaser.app.api.reason_responses import Reason
 from teaser.app.api.requests import ProfileOptions

@@ -11,8 +11,8 @@ from app.conftest import TestClient, services_of
 from teaser import Teaser
 from teaser.app.people.store import StoredEvent
 from teaser.app.site import home as pages
-from teaser.explain import Reason
 from teaser.profile import GENERAL
+from teaser.reason import Reason
 
 OWN = {"origin": "http://testserver"}
 FRAGMENT = {"x-teaser-fragment": "1"}

@@ -1,5 +1,6 @@
 """Interactions in partitions: the same data set as from one table, and every way it can be bad."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -71,7 +72,8 @@ class TestDataset:
         }  # fmt: skip
         parted = Dataset.from_partitions(folder, tables[1], **options)
         local = Dataset.from_tables(whole(folder), tables[1], **options)
-        assert parted.describe() == local.describe()
+        # Partitions keep no times.
+        assert parted.describe() == replace(local, times=None).describe()
         assert "age counted from 2024-01-2" in " ".join(parted.lines())
         assert_array_equal(parted.item_counts, local.item_counts)
         rows = np.vstack([parted.X.matrix(k).toarray() for k in range(4)])

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser.data.reading.interactions import ReadReport, check_interactions
-from teaser.data.reading.strength import Strength, as_seconds
+from teaser.data.reading.strength import Strength, as_seconds, forgotten_time
+from teaser.data.reading.table import Table
 from teaser.errors import DataError, ParameterError, TableError
 
 NOON = datetime(2024, 1, 31, 12, tzinfo=UTC).timestamp()
@@ -91,11 +92,21 @@ class TestRule:
 
     def test_settings_are_checked(self) -> None:
         cases: list[Any] = [
-            ("w", "mean"), ("", "once"), (None, "once", "t"), (None, "once", "t", -1.0),
+            ("w", "mean"), ("", "once"), (None, "once", ""), (None, "once", "t", -1.0),
         ]  # fmt: skip
         for wrong in cases:
             with pytest.raises(ParameterError):
                 Strength(*wrong).check()
+
+    def test_a_time_alone_leaves_strengths_at_one(self) -> None:
+        rule = Strength.of(None, "once", "t", None)
+        assert rule == Strength(time="t")
+        assert rule is not None
+        assert rule.is_one
+        assert not Strength(time="t", counts="log").is_one
+        with pytest.raises(ParameterError, match="no effect without a half-life"):
+            rule.decays()
+        assert Strength(time="t", half_life=3.0).decays().half_life == 3
 
 
 class TestRows:
@@ -109,7 +120,7 @@ class TestRows:
             }
         )
         pairs, report = take(frame, Strength("w", time="t", half_life=9.0))
-        assert pairs.rows() == [(0, 1, 1.0)]
+        assert pairs.drop("time").rows() == [(0, 1, 1.0)]
         found = {refusal.reason: refusal.count for refusal in report.refused}
         assert found == {
             "w is not a finite number": 4, "w is negative": 1, "t is not a time": 1,
@@ -158,7 +169,7 @@ class TestRows:
         frame = pl.DataFrame({"u": [1, 2], "i": [1, 1], "t": days})
         for half_life in (1.0, 5e-324):
             pairs, report = take(frame, Strength(time="t", half_life=half_life))
-            assert pairs.rows() == [(2, 1, 1.0)]
+            assert pairs.drop("time").rows() == [(2, 1, 1.0)]
             assert report.zero_strength == 1
 
     def test_all_zero_is_an_error_that_says_so(self) -> None:
@@ -196,10 +207,42 @@ def test_pairs_are_those_of_a_loop_over_rows(
     merge: Any = max if counts == "once" else lambda values: math.log(1 + sum(values))
     wanted = {pair: merge(values) for pair, values in strengths.items()}
     pairs, report = take(frame, rule)
-    found = {(u, i): value for u, i, value in pairs.rows()}
+    found = {(u, i): value for u, i, value, _ in pairs.rows()}
     # Strengths are stored in single precision; the smallest may round to zero.
     assert found == pytest.approx({p: v for p, v in wanted.items() if p in found}, rel=1e-6)
     assert all(wanted[pair] < 1e-40 for pair in set(wanted) - set(found))
     refused = sum(refusal.count for refusal in report.refused)
     assert report.rows == (report.interactions + report.duplicates + report.zero_strength + refused)
     assert ReadReport.from_dict(report.as_dict()) == report
+
+
+class TestForgotten:
+    """Times that nobody asked for are pointed out."""
+
+    def said(self, name: str, cells: Any) -> str | None:
+        return forgotten_time(Table(pl.DataFrame({"user_id": range(len(cells)), name: cells})))
+
+    @pytest.mark.parametrize(
+        ("name", "cells"),
+        [
+            ("timestamp", [NOON, NOON + 1]),
+            ("unixReviewTime", [NOON * 1000, None]),
+            ("date", ["2024-01-31", "2024-01-31T08:00:00"]),
+            ("created-time", [date(2024, 1, 31)] * 2),
+        ],
+    )
+    def test_the_option_is_named(self, name: str, cells: Any) -> None:
+        said = self.said(name, cells)
+        assert said is not None
+        assert "has times, such as 2024-01-31." in said
+        assert said.endswith(f"give --time {name} (time={name!r})")
+
+    @pytest.mark.parametrize(
+        ("name", "cells"),
+        [
+            ("time", [30, 45]), ("day", ["Monday", "Sunday"]), ("rating", [NOON, NOON]),
+            ("when", [[1], [2]]), ("time", [timedelta(1), timedelta(2)]), ("ts", [None, None]),
+        ],
+    )  # fmt: skip
+    def test_other_columns_have_no_times(self, name: str, cells: Any) -> None:
+        assert self.said(name, cells) is None

@@ -17,7 +17,6 @@ import teaser
 from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Steering, Teaser, Weights
 from teaser.data import events
 from teaser.errors import ArtifactError, ParameterError, ResourceError, SolverError
-from teaser.explain import Reason, ViewedReason
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
 from teaser.model.extensions import remainder as module
@@ -41,6 +40,7 @@ from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.inverse import invert_gram
 from teaser.model.solver.solution import Limits
 from teaser.profile import POPULARITY
+from teaser.reason import Reason, ViewedReason
 from teaser.testing import TaggedModelContract, example_dataset
 
 JOINT = Remainder(neighbours=None)

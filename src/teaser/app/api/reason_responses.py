@@ -1,4 +1,4 @@
-"""The two kinds of reason as typed JSON: a tag, or a viewed item."""
+"""The kinds of reason as typed JSON: a tag, a viewed item, or a boost."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from teaser import explain as why
+from teaser import reason as why
 from teaser.app.api.examples import Schema, example_of
 from teaser.app.api.requests import ItemId
 from teaser.data.tagging.tag import Tag
@@ -55,6 +55,7 @@ class ViewedReason(Schema):
     title: str | None
     contribution: float
     share: float
+    disliked: Annotated[bool, Field(description="Whether its strength in the history is below 0.")]
 
     @classmethod
     def of(cls, reason: why.ViewedReason) -> Self:
@@ -62,23 +63,46 @@ class ViewedReason(Schema):
         return cls(kind="viewed", **vars(reason))
 
 
+class BoostReason(Schema):
+    """What a boost of the request adds to the score of an item; `name` is the id or tag boosted."""
+
+    kind: Literal["boost"]
+    name: ItemId
+    contribution: float
+    share: float
+
+    @classmethod
+    def of(cls, reason: why.BoostReason) -> Self:
+        """Return a reason of the library."""
+        name = str(reason.name) if isinstance(reason.name, Tag) else reason.name
+        return cls(kind="boost", **{**vars(reason), "name": name})
+
+
 # A named union, so that generated clients have one type for it.
 AnyReason = TypeAliasType(
     "AnyReason",
     Annotated[
-        Reason | ViewedReason,
+        Reason | ViewedReason | BoostReason,
         Field(
             discriminator="kind",
-            description="A tag or a viewed item, as `kind` says.",
-            examples=[example_of(Reason), example_of(ViewedReason)],
+            description="A tag, a viewed item or a boost, as `kind` says.",
+            examples=[example_of(Reason), example_of(ViewedReason), example_of(BoostReason)],
         ),
     ],
 )
 
 
-def reasons_of(reasons: Iterable[why.AnyReason]) -> list[Reason | ViewedReason]:
-    """Return reasons of the library, of both kinds."""
-    return [Reason.of(r) if isinstance(r, why.Reason) else ViewedReason.of(r) for r in reasons]
+def reasons_of(reasons: Iterable[why.AnyReason]) -> list[Reason | ViewedReason | BoostReason]:
+    """Return reasons of the library, of every kind."""
+    return [_reason_of(reason) for reason in reasons]
+
+
+def _reason_of(reason: why.AnyReason) -> Reason | ViewedReason | BoostReason:
+    if isinstance(reason, why.Reason):
+        return Reason.of(reason)
+    if isinstance(reason, why.BoostReason):
+        return BoostReason.of(reason)
+    return ViewedReason.of(reason)
 
 
 def named(tag: Tag) -> dict[str, Any]:

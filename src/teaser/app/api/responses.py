@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from teaser import explain as why
 from teaser import profile as who
+from teaser import recommendation as listed
 from teaser.app.api.examples import Schema
 from teaser.app.api.reason_responses import (
     AnyReason,
@@ -49,7 +50,7 @@ class Recommendation(Schema):
     reasons: list[AnyReason]
 
     @classmethod
-    def of(cls, found: why.Recommendation) -> Self:
+    def of(cls, found: listed.Recommendation) -> Self:
         """Return a recommendation of the library."""
         return cls(**_entry(found))
 
@@ -88,7 +89,7 @@ class Explanation(Recommendation):
         )
 
 
-def _entry(found: why.Recommendation | why.Explanation) -> dict[str, Any]:
+def _entry(found: listed.Recommendation | why.Explanation) -> dict[str, Any]:
     return {
         "item_id": found.item_id,
         "title": found.title,

@@ -15,9 +15,9 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError
-from teaser.explain import Recommendation
 from teaser.guide.variety import spread
 from teaser.profile import Profile, Steering, place_presses
+from teaser.recommendation import Recommendations
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,13 @@ class PersonalModel:
     state: State
 
     @cached_property
-    def history(self) -> list[ItemId]:
-        """The viewed items that the model has, the latest last."""
-        items = self.catalogue.model.items_
-        return [items[items.index_of(i)] for i in self.state.history if i in items]
+    def history(self) -> list[ItemId] | dict[ItemId, float]:
+        """The viewed items that the model has, the latest last; by strength where one is not 1."""
+        items, strengths = self.catalogue.model.items_, self.state.strengths
+        known = {items[items.index_of(i)]: i for i in self.state.history if i in items}
+        if not any(i in strengths for i in known.values()):
+            return list(known)
+        return {item: strengths.get(i, 1.0) for item, i in known.items()}
 
     @cached_property
     def presses(self) -> Mapping[Tag, int]:
@@ -107,7 +110,7 @@ class PersonalModel:
 
     def recommend(
         self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None
-    ) -> list[Recommendation]:
+    ) -> Recommendations:
         """Return the list, with the variety of the state, among the items that may be shown."""
         places = self.rank(k=k, allowed=allowed)
         return self.catalogue.model.entries(places, self.profile, self.scores)

@@ -25,7 +25,7 @@ from teaser.app.site.list_changes import (
 from teaser.app.site.rendering import render
 from teaser.app.site.visitor import Visitor, visitor_of
 from teaser.errors import TeaserError
-from teaser.explain import Recommendation
+from teaser.recommendation import Recommendation
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,21 @@ from typing import Any, Literal, Self
 import numpy as np
 import polars as pl
 
-from teaser.data.reading.files import shown
+from teaser.data.reading.likely_ids import snake_case
+from teaser.data.reading.table import Table, shown
 from teaser.errors import DataError, ParameterError, TableError
 
 Counts = Literal["once", "log"]
 Problems = list[tuple[str, pl.Series, str]]
 
-_DAY = 86_400.0
+DAY = 86_400.0
 # Seconds reach 1e11 in the year 5138, milliseconds in 1973; likewise for smaller units.
 _LATEST = 1e11
 _UNITS = ((_LATEST, 1e3), (1e14, 1e6), (1e17, 1e9))
-_EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
+EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
+_TIME_WORDS = {"time", "timestamp", "date", "datetime", "day", "ts", "when"}
+_MOSTLY = 0.5
+_SAMPLE = 1000
 _ISO = (
     r"^(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?"
     r"\s*(?:Z|UTC|([+-])(\d\d):?(\d\d)?)?)?$"
@@ -65,6 +69,24 @@ class Strength:
             rule = replace(rule, half_life=float(half_life))
         return None if rule == cls() else rule
 
+    def decays(self) -> "Strength":
+        """Return the rule, or raise `ParameterError` if its time is for no decay.
+
+        Interactions in partitions keep no times, so that a time alone would have no effect.
+        """
+        if self.time is not None and self.half_life is None:
+            raise ParameterError(
+                f"The time in column {self.time!r} has no effect without a half-life: times of "
+                "interactions in partitions are not kept. Give a half-life in days, half_life=30 "
+                "(--half-life 30), or leave out the time."
+            )
+        return self
+
+    @property
+    def is_one(self) -> bool:
+        """Whether every interaction has strength 1: only its time is read."""
+        return self.column is None and self.counts == "once" and self.half_life is None
+
     def check(self) -> None:
         """Raise `ParameterError` if a setting is invalid, or has no effect."""
         if self.counts not in ("once", "log"):
@@ -72,18 +94,9 @@ class Strength:
         for name, column in (("strength", self.column), ("time", self.time)):
             if column is not None and (not isinstance(column, str) or not column):
                 raise ParameterError(f"{name} must be the name of a column, found {column!r}.")
-        if self.half_life is None and self.time is None:
-            return
         if self.half_life is None:
-            raise ParameterError(
-                f"The time in column {self.time!r} has no effect without a half-life. Give one in "
-                "days, half_life=30 (--half-life 30), or leave out the time."
-            )
-        is_number = isinstance(self.half_life, int | float | np.integer | np.floating)
-        if isinstance(self.half_life, bool) or not is_number or not 0 < self.half_life < math.inf:
-            raise ParameterError(
-                f"half_life must be a number of days above 0, found {self.half_life!r}."
-            )
+            return
+        check_half_life(self.half_life)
         if self.time is None:
             raise ParameterError(
                 f"A half-life of {self.half_life:g} days needs the time of each interaction. "
@@ -95,7 +108,7 @@ class Strength:
         if self.half_life is not None:
             row += f" x 2^(-age / {self.half_life:g} days)"
         if self.newest is not None:
-            row += f", age counted from {_as_date(self.newest)}"
+            row += f", age counted from {as_date(self.newest)}"
         merged = "log(1 + their sum)" if self.counts == "log" else "the largest of them"
         return f"{row}; rows of one user and item: {merged}"
 
@@ -110,18 +123,19 @@ class Strength:
 
     def at(self, newest: float) -> "Strength":
         """Return the rule with the time that ages are counted from, in unix seconds."""
-        if newest < _EARLIEST:
+        if newest < EARLIEST:
             raise DataError(
-                f"The newest time in column {self.time!r} is {_as_date(newest)}. Numbers are read "
+                f"The newest time in column {self.time!r} is {as_date(newest)}. Numbers are read "
                 "as unix seconds or milliseconds. Convert other times to these, or to dates."
             )
         return replace(self, newest=newest)
 
     def aged(self, rows: pl.DataFrame) -> "Strength":
         """Return the rule with the newest time of these rows, unless it has one or needs none."""
-        if self.half_life is None or self.newest is not None or rows.height == 0:
+        if self.time is None or self.newest is not None or rows.height == 0:
             return self
-        return self.at(float(rows["time"].to_numpy().max()))
+        dated = self.at(float(rows["time"].to_numpy().max()))
+        return self if self.half_life is None else dated
 
     def read(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Problems]:
         """Return strength and time of each row, and (reason, mask, column) for unusable rows."""
@@ -142,15 +156,22 @@ class Strength:
         return read, problems
 
     def merge(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-        """Return the pairs with their strengths in order of appearance, and how many rows are 0.
+        """Return the pairs with strengths and times in order of appearance, and a count of zeros.
 
         Parameters
         ----------
         rows
-            user, item, strength and, with a half-life, time of each row.
+            user, item, strength and, if the rule has a column of times, time of each row.
+
+        Returns
+        -------
+        pairs
+            user, item, strength and, where rows have times, the latest time of those above 0.
+        zero
+            The number of rows of strength 0.
         """
         if self.half_life is not None and self.newest is not None:
-            age = (self.newest - rows["time"].to_numpy()) / _DAY
+            age = (self.newest - rows["time"].to_numpy()) / DAY
             with np.errstate(over="ignore"):
                 # strength x 2^(-age / half_life), age in days
                 decayed = rows["strength"].to_numpy() * np.exp2(-age / self.half_life)
@@ -159,8 +180,18 @@ class Strength:
         kept = rows.filter(pl.col("strength").cast(pl.Float32) > 0)
         one = pl.col("strength")
         merged = one.sum().log1p() if self.counts == "log" else one.max()
-        pairs = kept.group_by("user", "item", maintain_order=True).agg(merged.cast(pl.Float32))
+        latest = [pl.col("time").max()] if self.time is not None else []
+        pairs = kept.group_by("user", "item", maintain_order=True).agg(
+            merged.cast(pl.Float32), *latest
+        )
         return pairs, rows.height - kept.height
+
+
+def check_half_life(half_life: Any) -> None:
+    """Raise `ParameterError` unless this is a number of days above 0."""
+    is_number = isinstance(half_life, int | float | np.integer | np.floating)
+    if isinstance(half_life, bool) or not is_number or not 0 < half_life < math.inf:
+        raise ParameterError(f"half_life must be a number of days above 0, found {half_life!r}.")
 
 
 def as_seconds(column: pl.Series) -> pl.Series:
@@ -183,6 +214,27 @@ def as_seconds(column: pl.Series) -> pl.Series:
     return found.zip_with(found.is_not_null(), _scaled(texts.cast(pl.Float64, strict=False)))
 
 
+def forgotten_time(table: Table) -> str | None:
+    """Return a note if a column of times is not used, with the option that keeps them."""
+    for column in table.frame:
+        if not _TIME_WORDS & set(snake_case(column.name).split("_")):
+            continue
+        kind = column.dtype
+        is_time = kind == pl.Date or isinstance(kind, pl.Datetime)
+        if not is_time and not kind.is_numeric() and kind != pl.String:
+            continue
+        sample = column.gather_every(max(1, len(column) // _SAMPLE))
+        times = as_seconds(sample).drop_nulls().to_numpy()
+        if len(times) < _MOSTLY * len(sample) or times.min() < EARLIEST:
+            continue
+        return (
+            f"column {column.name!r} of {table.name} has times, such as {as_date(times[0])}. To "
+            f"keep them, for splits by time and for --half-life, give --time {column.name} "
+            f"(time={column.name!r})"
+        )
+    return None
+
+
 def _iso_seconds(texts: pl.Series) -> pl.Series:
     """Return unix seconds of ISO texts, null where a text is none."""
     part = pl.col("parts").struct.field
@@ -193,7 +245,7 @@ def _iso_seconds(texts: pl.Series) -> pl.Series:
     sign = pl.when(part("5") == "-").then(-1.0).otherwise(1.0)
     clock = 3600 * (hours - sign * zone_hours) + 60 * (minutes - sign * zone_minutes) + seconds
     parts = texts.to_frame("text").select(parts=pl.col("text").str.extract_groups(_ISO))
-    return parts.select(day * _DAY + clock).to_series()
+    return parts.select(day * DAY + clock).to_series()
 
 
 def _scaled(numbers: pl.Series) -> pl.Series:
@@ -221,5 +273,6 @@ def _as_numbers(column: pl.Series) -> pl.Series:
     )
 
 
-def _as_date(seconds: float) -> str:
+def as_date(seconds: float) -> str:
+    """Return the day of a time in unix seconds, as 2024-12-31, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).date().isoformat()

@@ -1,0 +1,189 @@
+"""Recommended items: one entry, the list of a user, and the lists of several users."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from teaser.errors import ParameterError, counted
+from teaser.frame import FrameList, as_pandas, id_type, make_frame
+from teaser.notebook.list_view import Card, draw_list
+from teaser.profile import GENERAL
+from teaser.reason import AnyReason, BoostReason, Reason, named_reason
+
+# The fields of one reason in a frame; the item id of a viewed item has the type of the ids.
+_REASON = {
+    "kind": pl.String,
+    "feature": pl.String,
+    "value": pl.String,
+    "contribution": pl.Float64,
+    "share": pl.Float64,
+}
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """One item of a list, with its score, match and main reasons.
+
+    Attributes
+    ----------
+    general, general_share
+        What general appeal adds to the score, and its signed share.
+    boost
+        What the boosts of the request add to the score; each is also one of all reasons.
+    """
+
+    item_id: int | str
+    score: float
+    match: float
+    reasons: tuple[AnyReason, ...]
+    title: str | None = None
+    general: float = 0.0
+    general_share: float = 0.0
+    boost: float = 0.0
+
+    def line(self) -> str:
+        """Return the item, its match and its main reasons in a line."""
+        name = self.item_id if self.title is None else self.title
+        named = ((reason.share, named_reason(reason)[0]) for reason in self.reasons)
+        reasons = ", ".join(f"{share:+.0%} {what}" for share, what in named)
+        return f"{self.match:4.0%}  {name}{f': {reasons}' if reasons else ''}"
+
+    @property
+    def note(self) -> str:
+        """What the reasons cover, as a sentence, where it is not the whole score."""
+        return ""
+
+
+class Recommendations(FrameList[Recommendation]):
+    """The recommended items of one user, best first.
+
+    Attributes
+    ----------
+    ignored
+        How many unknown ids of the request were ignored, with `unknown="ignore"`.
+    """
+
+    ignored: int = 0
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a frame with one row an item.
+
+        Its columns are `rank` (from 1), `item_id`, `title`, `score`, `match`, `general`, `boost`
+        and `reasons`: a list of structs with the fields `kind` (tag, viewed, disliked or boost),
+        `feature`, `value`, `item_id` (of a viewed item), `contribution` and `share`.
+        """
+        return _frame({}, [()] * len(self), enumerate(self, 1))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Write the list as lines, for IPython in a terminal."""
+        lines = (f"{place:3}. {entry.line()}" for place, entry in enumerate(self, 1))
+        printer.text("\n".join(lines) or "[]")
+
+    def _repr_html_(self) -> str:
+        ignored = [f"{counted(self.ignored, 'unknown id')} ignored."] if self.ignored else []
+        return draw_list([_card(entry) for entry in self], notes=ignored)
+
+
+class RecommendationBatch(FrameList[Recommendations]):
+    """The recommended items of several users, one list each.
+
+    Attributes
+    ----------
+    ignored
+        How many unknown ids of the request were ignored, with `unknown="ignore"`.
+    """
+
+    ignored: int = 0
+
+    def only(self) -> Recommendations:
+        """Return the list of the only user."""
+        (found,) = self
+        found.ignored = self.ignored
+        return found
+
+    def to_frame(self, users: Sequence[int | str] | None = None) -> pl.DataFrame:
+        """Return a frame with one row an item of a user.
+
+        The first column is `user`, the position of the user's list from 0, or `user_id` where ids
+        are given. The others are those of `Recommendations.to_frame`.
+
+        Parameters
+        ----------
+        users
+            The id of the user of each list.
+        """
+        if users is not None and len(users) != len(self):
+            raise ParameterError(f"There are {len(self):,} lists and {len(users):,} user ids.")
+        named = range(len(self)) if users is None else users
+        who = [(user,) for user, own in zip(named, self, strict=True) for _ in own]
+        entries = (pair for own in self for pair in enumerate(own, 1))
+        return _frame({"user" if users is None else "user_id": None}, who, entries)
+
+    def to_pandas(self, users: Sequence[int | str] | None = None) -> Any:
+        """Return what `to_frame` returns as a pandas frame, where pandas is installed."""
+        return as_pandas(self.to_frame(users))
+
+
+def _card(entry: Recommendation) -> Card:
+    named = [(reason.share, *named_reason(reason)) for reason in entry.reasons]
+    reasons = [(share, f"{name} ({kind})") for share, name, kind in named]
+    general = [(entry.general_share, GENERAL.value)] if entry.general_share else []
+    title = str(entry.item_id) if entry.title is None else entry.title
+    return Card(title, str(entry.item_id), entry.match, [*reasons, *general], entry.note)
+
+
+def reason_type(ids: pl.DataType | Any) -> pl.List:
+    """Return the type of a column of reasons, given the type of the item ids."""
+    kind, feature, value, *numbers = _REASON.items()
+    return pl.List(pl.Struct(dict([kind, feature, value, ("item_id", ids), *numbers])))
+
+
+def _frame(
+    first: dict[str, None],
+    who: Sequence[tuple[Any, ...]],
+    entries: Iterable[tuple[int, Recommendation]],
+) -> pl.DataFrame:
+    found = list(entries)
+    ids = id_type(r.item_id for _, r in found)
+    columns = {
+        **first,
+        "rank": pl.Int64,
+        "item_id": ids,
+        "title": pl.String,
+        "score": pl.Float64,
+        "match": pl.Float64,
+        "general": pl.Float64,
+        "boost": pl.Float64,
+        "reasons": reason_type(ids),
+    }
+    return make_frame(_rows(who, found), columns)
+
+
+def _rows(
+    who: Sequence[tuple[Any, ...]], entries: Sequence[tuple[int, Recommendation]]
+) -> Iterator[tuple[Any, ...]]:
+    for user, (rank, r) in zip(who, entries, strict=True):
+        reasons = [reason_fields(reason) for reason in r.reasons]
+        yield *user, rank, r.item_id, r.title, r.score, r.match, r.general, r.boost, reasons
+
+
+def reason_fields(reason: AnyReason) -> dict[str, Any]:
+    """Return a reason as the fields of a row; `value` is what a person would read."""
+    numbers = {"contribution": reason.contribution, "share": reason.share}
+    if isinstance(reason, BoostReason):
+        feature, value = reason.named
+        return _fields("boost", feature, value, None) | numbers
+    if isinstance(reason, Reason):
+        value = " / ".join(tag.value for tag in reason.tags)
+        return _fields("tag", reason.tag.feature, value, None) | numbers
+    shown = str(reason.item_id) if reason.title is None else reason.title
+    kind = "disliked" if reason.disliked else "viewed"
+    return _fields(kind, None, shown, reason.item_id) | numbers
+
+
+def _fields(
+    kind: str, feature: str | None, value: str, item_id: int | str | None
+) -> dict[str, Any]:
+    return {"kind": kind, "feature": feature, "value": value, "item_id": item_id}

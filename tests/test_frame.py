@@ -1,0 +1,68 @@
+"""Results as frames: types of columns, slices, pandas with and without pyarrow."""
+
+import sys
+
+import polars as pl
+import pytest
+
+from teaser.frame import Framed, FrameList, MissingPandasError, as_pandas, id_type, make_frame
+
+COLUMNS = {"item_id": None, "score": pl.Float64, "title": pl.String}
+
+
+class Numbers(FrameList[int]):
+    note = "none"
+
+    def to_frame(self) -> pl.DataFrame:
+        return make_frame(([n] for n in self), {"n": pl.Int64})
+
+
+def test_rows_become_columns_of_the_given_types() -> None:
+    frame = make_frame([("a", 1, None), ("b", 2.5, "B")], COLUMNS)
+    assert frame.schema == {"item_id": pl.String, "score": pl.Float64, "title": pl.String}
+    assert frame.rows() == [("a", 1.0, None), ("b", 2.5, "B")]
+
+
+def test_no_rows_keep_the_columns() -> None:
+    frame = make_frame([], COLUMNS)
+    assert frame.columns == list(COLUMNS)
+    assert frame.height == 0
+
+
+@pytest.mark.parametrize(
+    ("ids", "wanted"),
+    [([1, 2], pl.Int64), (["a", 2], pl.String), ([], pl.String), ([None, 3], pl.Int64)],
+)
+def test_ids_are_whole_numbers_or_texts(ids: list[object], wanted: object) -> None:
+    assert id_type(ids) == wanted
+
+
+def test_a_slice_is_such_a_list_too_and_keeps_its_attributes() -> None:
+    numbers = Numbers([3, 1, 2])
+    numbers.note = "own"
+    assert numbers == [3, 1, 2]
+    assert numbers[0] == 3
+    some = numbers[1:]
+    assert isinstance(some, Numbers)
+    assert some.note == "own"
+    assert some.to_frame()["n"].to_list() == [1, 2]
+
+
+def test_pandas_frames_hold_the_same() -> None:
+    frame = make_frame([(1, 0.5, "a"), (2, None, None)], COLUMNS)
+    found = as_pandas(frame)
+    assert list(found.columns) == list(COLUMNS)
+    assert found["item_id"].to_list() == [1, 2]
+    assert found["title"].to_list()[0] == "a"
+    assert Numbers([4]).to_pandas()["n"].to_list() == [4]
+
+
+def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPandasError, match=r"pip install pandas.*to_frame"):
+        Numbers([1]).to_pandas()
+
+
+def test_a_result_must_say_how_it_becomes_a_frame() -> None:
+    with pytest.raises(NotImplementedError):
+        Framed().to_frame()

@@ -1,0 +1,111 @@
+"""Lists of recommendations and their frames."""
+
+import polars as pl
+import pytest
+
+from teaser import (
+    BoostReason,
+    Reason,
+    Recommendation,
+    RecommendationBatch,
+    Recommendations,
+    Tag,
+    ViewedReason,
+)
+from teaser.errors import ParameterError
+from teaser.recommendation import reason_fields
+
+GHENT, FREE = Tag("town", "Ghent"), Tag("labels", "free")
+FIRST = Recommendation(
+    "a",
+    0.9,
+    1.0,
+    (
+        Reason(GHENT, 0.5, 0.5, 0.5, 1.0, (GHENT, FREE)),
+        ViewedReason("b", 0.2, 0.2, "Bee"),
+        BoostReason(Tag("promoted", "yes"), 0.1, 0.1),
+    ),
+    "An A",
+    0.1,
+    0.1,
+    0.1,
+)
+SECOND = Recommendation("c", 0.4, 0.4, ())
+
+
+def test_a_list_is_a_frame_of_one_row_an_item() -> None:
+    frame = Recommendations([FIRST, SECOND]).to_frame()
+    assert frame.drop("reasons").rows(named=True) == [
+        {
+            "rank": 1,
+            "item_id": "a",
+            "title": "An A",
+            "score": 0.9,
+            "match": 1.0,
+            "general": 0.1,
+            "boost": 0.1,
+        },
+        {
+            "rank": 2,
+            "item_id": "c",
+            "title": None,
+            "score": 0.4,
+            "match": 0.4,
+            "general": 0.0,
+            "boost": 0.0,
+        },
+    ]
+    assert frame["reasons"].to_list() == [[reason_fields(r) for r in FIRST.reasons], []]
+
+
+def test_reasons_are_structs_of_their_kind() -> None:
+    tag, viewed, boost = (reason_fields(reason) for reason in FIRST.reasons)
+    assert tag == {
+        "kind": "tag",
+        "feature": "town",
+        "value": "Ghent / free",
+        "item_id": None,
+        "contribution": 0.5,
+        "share": 0.5,
+    }
+    assert (viewed["kind"], viewed["value"], viewed["item_id"]) == ("viewed", "Bee", "b")
+    assert (boost["kind"], boost["feature"], boost["value"]) == ("boost", "promoted", "yes")
+
+
+def test_the_order_of_the_fields_is_that_of_the_type() -> None:
+    frame = Recommendations([FIRST]).to_frame()
+    struct = frame.schema["reasons"].inner
+    assert isinstance(struct, pl.Struct)
+    assert [field.name for field in struct.fields] == list(reason_fields(FIRST.reasons[0]))
+
+
+def test_an_empty_list_has_the_same_columns() -> None:
+    empty, full = Recommendations().to_frame(), Recommendations([FIRST]).to_frame()
+    assert empty.schema == full.schema
+    assert empty.height == 0
+
+
+def test_whole_numbers_stay_whole_numbers() -> None:
+    viewed = ViewedReason(7, 0.2, 0.2)
+    frame = Recommendations([Recommendation(5, 1.0, 1.0, (viewed,))]).to_frame()
+    assert frame["item_id"].to_list() == [5]
+    assert frame["reasons"][0][0]["item_id"] == 7
+    assert frame["reasons"][0][0]["value"] == "7"
+
+
+def test_several_lists_are_one_frame_with_their_users() -> None:
+    batch = RecommendationBatch(
+        [Recommendations([FIRST, SECOND]), Recommendations(), Recommendations([SECOND])]
+    )
+    frame = batch.to_frame()
+    assert frame.columns[:3] == ["user", "rank", "item_id"]
+    assert frame.select("user", "rank").rows() == [(0, 1), (0, 2), (2, 1)]
+    named = batch.to_frame(["u", "v", "w"])
+    assert named["user_id"].to_list() == ["u", "u", "w"]
+    assert batch.to_pandas([4, 5, 6])["user_id"].to_list() == [4, 4, 6]
+    assert batch[2:].to_frame()["item_id"].to_list() == ["c"]
+
+
+def test_there_is_an_id_for_each_list() -> None:
+    with pytest.raises(ParameterError, match="1 lists and 2 user ids"):
+        RecommendationBatch([Recommendations()]).to_frame(["u", "v"])
