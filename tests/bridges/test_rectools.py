@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from bridges.conftest import page_block
 from numpy.testing import assert_allclose
 from pandas.testing import assert_frame_equal
 from rectools import Columns
@@ -215,3 +216,11 @@ def test_bad_input_is_said(data: Dataset) -> None:
     with pytest.raises(TableError, match="stars"):
         TeaserModel(positive="stars >= 4").fit(data)
     assert np.isfinite(lists(TeaserModel(**PENALTIES).fit(data), data)["score"]).all()
+
+
+@pytest.mark.usefixtures("movielens")
+def test_the_page_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(page_block("rectools"), "bridges.md", "exec"), {})  # noqa: S102
+    told = capsys.readouterr().out
+    assert "TeaserModel" in told
+    assert "target_item_id" in told
