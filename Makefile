@@ -3,6 +3,7 @@
 # make test-processors  the numeric tests with the arithmetic of several processors and thread counts
 # make docs             the documentation as a site, in build/docs
 # make references       rewrite the pages that are made from the program, after a change of options
+# make notebooks        run the notebooks of examples/ and write their outputs
 # make bench            the short benchmarks; figures and commands in benchmarks/README.md
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-processors browser lint format docs references bench clean
+.PHONY: demo test test-processors browser lint format docs references notebooks bench clean
 
 PORT ?= 8000
 
@@ -44,6 +45,9 @@ docs: $(VENV)/.dev
 
 references: $(VENV)/.dev
 	cd docs && ../$(BIN)/python -m website.references
+
+notebooks: $(VENV)/.dev
+	$(BIN)/python tests/notebooks.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/solvers.py --quick

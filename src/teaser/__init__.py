@@ -16,6 +16,7 @@ from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
 from teaser.model.extensions.weights import Weights
+from teaser.model.lists.selection import Filters
 from teaser.model.solver.solution import Solution
 from teaser.model.solver.solve import solve
 from teaser.model.teaser import Teaser
@@ -31,6 +32,7 @@ __all__ = [
     "Dataset",
     "DiscoveredTags",
     "Explanation",
+    "Filters",
     "Group",
     "Groups",
     "LearnedDecoder",

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, feature_label
 from teaser.profile import POPULARITY
 
 N_REASONS = 5
 MIN_SHARE = 0.05
 MATTERS_MORE = 1.25
+
+# What a boost is named by: a tag, an item id, or a column of true or false.
+BoostName = Tag | int | str
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ class BoostReason:
         contribution / the sum of all absolute contributions to the item; signed.
     """
 
-    name: Tag | int | str
+    name: BoostName
     contribution: float
     share: float
 
@@ -131,6 +134,15 @@ def main_reasons(
     """Return the `n` main reasons of a list in order of absolute share."""
     kept = [r for r in reasons if abs(r.share) >= min_share and (negative or r.share > 0)]
     return tuple(kept[:n])
+
+
+def named_reason(reason: AnyReason) -> tuple[str, str]:
+    """Return what a reason is about, and what that is: the feature of a tag, viewed, or boost."""
+    if isinstance(reason, Reason):
+        return join_values(reason.tags), feature_label(reason.tag.feature)
+    if isinstance(reason, BoostReason):
+        return reason.named[1], "boost"
+    return str(reason.item_id) if reason.title is None else reason.title, "viewed"
 
 
 def general_sentence(share: float) -> str:

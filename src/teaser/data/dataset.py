@@ -22,7 +22,7 @@ from teaser.data.sparse_matrix import fixed, pack, unpack
 from teaser.data.tagging.item_metadata import count_items, describe_items
 from teaser.data.tagging.one_hot import TagReport
 from teaser.data.tagging.rule_set import Rules, RulesLike
-from teaser.data.tagging.tag import Tag, tag_frame, tags_from
+from teaser.data.tagging.tag import Tag, most_frequent, tag_frame, tags_from
 from teaser.data.tagging.user_features import UserFeatures, describe_user_features
 from teaser.data.times import entries_of, fixed_times, time_span
 from teaser.errors import (
@@ -32,6 +32,7 @@ from teaser.errors import (
     UnknownUserError,
     closest_names,
 )
+from teaser.notebook.data_view import draw_dataset, rule_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,6 +331,21 @@ class Dataset:
             "roles": dict(self.rules.roles),
             "skipped": dict(self.rules.skipped),
         }
+
+    def __repr__(self) -> str:
+        sizes = f"{self.n_users:,} users, {self.n_items:,} items, {self.X.nnz:,} interactions"
+        return f"<Dataset: {sizes}, {self.n_tags:,} tags>"
+
+    def _repr_html_(self) -> str:
+        found = self.describe()
+        sizes = {name: found[name] for name in ("users", "items", "interactions")}
+        return draw_dataset(
+            sizes | {"tags": self.n_tags},
+            lines=found["report"],
+            tags=found["tags"],
+            examples=most_frequent(self.tags, self.S.sum(axis=0).tolist()),
+            rules=rule_tables(found["rules"], found["roles"], found["skipped"]),
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write the data set to a folder; `Dataset.load` reads it back.

@@ -19,6 +19,7 @@ from teaser.model.basis import sample_users
 from teaser.model.extensions.remainder import RemainderMatrix, viewed_sum
 from teaser.model.extensions.user_features import ManyAbout, UserRows, place_many_about
 from teaser.model.item_table import History
+from teaser.model.lists.selection import Filters, Placed, Selection
 from teaser.model.packed import Packed
 from teaser.model.tag_table import TagTable
 from teaser.model.user_state import ScoreParts, UserState, UserStates, check_steered, split_scores
@@ -318,6 +319,10 @@ class TagScores(Model, abstract=True):
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         super().unpack(content)
         self._tag_table = TagTable.unpack(content)
+
+    def place_filters(self, filters: Filters) -> Placed:
+        """Return which items filters allow and what they add, by the positions of items."""
+        return Selection(**filters).place(self.item_table_, self.tag_table_)
 
     def _rows(self, histories: Sequence[History]) -> sp.csr_array:
         items = self.item_table_

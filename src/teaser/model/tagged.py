@@ -1,10 +1,11 @@
 """The contract of a model with tags: profile, presses, reasons and origins."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, Unpack
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -16,10 +17,13 @@ from teaser.explain import Contributions, Explanation
 from teaser.model.checks import check_k
 from teaser.model.extensions.user_features import About, ManyAbout, place_about
 from teaser.model.item_table import History
+from teaser.model.lists.all_lists import ListOptions, rank_block
+from teaser.model.lists.reason_table import ReasonTable
+from teaser.model.lists.selection import NOTHING_ASKED, Filters, Placed, Unknown, known_history
 from teaser.model.new_items import read_new_items
 from teaser.model.tag_scores import TagScores
 from teaser.model.tag_table import decoder
-from teaser.model.user_state import Scored, UserState, item_contributions
+from teaser.model.user_state import Scored, UserState, UserStates, item_contributions
 from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
 from teaser.reason import MIN_SHARE, main_reasons
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
@@ -102,9 +106,9 @@ class TaggedModel(TagScores, abstract=True):
         k: int = 20,
         exclude_history: bool = True,
         negative_reasons: bool = True,
-        allowed: Array | None = None,
         about: About | None = None,
         steering: Steering = DEFAULT_STEERING,
+        **filters: Unpack[Filters],
     ) -> Recommendations:
         """Return the k best items for a user, best first, each with its reasons.
 
@@ -112,21 +116,22 @@ class TaggedModel(TagScores, abstract=True):
         ----------
         history, presses, about, steering
             See `profile`.
-        k, exclude_history, allowed
+        k, exclude_history, filters
             See `Model.recommend`.
         negative_reasons
             Whether reasons against an item are among those given.
         """
-        return self.recommend_batch(
+        batch = self.recommend_batch(
             [history],
             [presses],
             k=k,
             exclude_history=exclude_history,
             negative_reasons=negative_reasons,
-            allowed=allowed,
             about=[about],
             steering=steering,
-        )[0]
+            **filters,
+        )
+        return batch.only()
 
     def recommend_batch(
         self,
@@ -136,20 +141,36 @@ class TaggedModel(TagScores, abstract=True):
         k: int = 20,
         exclude_history: bool = True,
         negative_reasons: bool = True,
-        allowed: Array | None = None,
         about: ManyAbout | None = None,
         steering: Steering = DEFAULT_STEERING,
+        **filters: Unpack[Filters],
     ) -> RecommendationBatch:
         """Return the list of each of several users, equal to what `recommend` returns for one."""
         k = check_k(k)
-        rows = self._rows(histories)
+        self.check_fitted()
+        placed = self.place_filters(filters)
+        known = [known_history(self.item_table_, history, placed) for history in histories]
+        rows = self.item_table_.rows([viewed for viewed, _ in known])
         lists = RecommendationBatch()
+        lists.ignored = placed.ignored + sum(n for _, n in known)
         for state in self.user_states(rows, presses, steering=steering, about=about):
-            scored = self._score(state)
+            scored = self._score(state, placed)
             seen = state.seen if exclude_history else ()
-            best = self.rank_items(scored.scores, k=k, seen=seen, allowed=allowed)
-            lists.append(self._entries(best, state, scored, negative_reasons))
+            best = self.rank_items(scored.scores, k=k, seen=seen, allowed=placed.allowed)
+            lists.append(self._entries(best, state, scored, negative_reasons, placed))
         return lists
+
+    def list_block(
+        self, rows: sp.csr_array, about: sp.csr_array | None, options: ListOptions, placed: Placed
+    ) -> tuple[Array, dict[str, pl.Series]]:
+        """Return the lists of several users; see `Model.list_block`."""
+        states = self.user_states(rows, about=about)
+        scores = self._score_block(states, placed)
+        places, columns = rank_block(self.item_table_, rows, scores, options, placed)
+        if options.reasons:
+            table = ReasonTable(self.item_table_, self.tag_table_, self.remainder_, placed.boosts)
+            columns |= table.columns(states, places, columns["score"].to_numpy())
+        return np.nonzero(places >= 0)[0], columns
 
     def explain(
         self,
@@ -159,12 +180,26 @@ class TaggedModel(TagScores, abstract=True):
         *,
         about: About | None = None,
         steering: Steering = DEFAULT_STEERING,
+        boost: Mapping[Any, float] | None = None,
+        unknown: Unknown = "raise",
     ) -> Explanation:
-        """Return the whole score of one item for a user, tag by tag and view by view."""
-        i = self.items_.index_of(item_id)
-        rows = self._rows([history])
+        """Return the whole score of one item for a user, tag by tag and view by view.
+
+        Parameters
+        ----------
+        history, presses, about, steering
+            See `profile`.
+        boost, unknown
+            See `teaser.Filters`.
+        """
+        self.check_fitted()
+        i, placed = (
+            self.items_.index_of(item_id),
+            self.place_filters({"boost": boost, "unknown": unknown}),
+        )
+        rows = self.item_table_.rows([known_history(self.item_table_, history, placed)[0]])
         state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
-        return self._explanation(i, state, self._score(state))
+        return self._explanation(i, state, self._score(state, placed), placed)
 
     def origins(
         self, tag: Tag | str, history: History, about: About | None = None
@@ -197,7 +232,13 @@ class TaggedModel(TagScores, abstract=True):
         return np.asarray(profile.viewed_weight * self._viewed(self._state(profile)))
 
     def entries(
-        self, places: Array, profile: Profile, scores: Array, *, negative_reasons: bool = True
+        self,
+        places: Array,
+        profile: Profile,
+        scores: Array,
+        *,
+        negative_reasons: bool = True,
+        placed: Placed = NOTHING_ASKED,
     ) -> Recommendations:
         """Return items as `recommend` does, with match and reasons.
 
@@ -206,14 +247,24 @@ class TaggedModel(TagScores, abstract=True):
         places
             The positions of the items, in the order wanted.
         profile, scores
-            Of one user, the scores those of every item.
+            Of one user, the scores those of every item, boosts included.
+        placed
+            The filters that the list was made with, for the boosts.
         """
-        return self._entries(places, self._state(profile), Scored(scores), negative_reasons)
+        scored = Scored(scores)
+        return self._entries(places, self._state(profile), scored, negative_reasons, placed)
 
-    def contributions(self, item_index: int, state: UserState) -> Contributions:
+    def contributions(
+        self, item_index: int, state: UserState, placed: Placed = NOTHING_ASKED
+    ) -> Contributions:
         """Return the parts of one item's score for a user."""
         return item_contributions(
-            self.tag_table_, self.remainder_, self.item_table_, item_index, state
+            self.tag_table_,
+            self.remainder_,
+            self.item_table_,
+            item_index,
+            state,
+            placed.boosts_of(item_index),
         )
 
     def describe(self) -> dict[str, Any]:
@@ -236,15 +287,19 @@ class TaggedModel(TagScores, abstract=True):
             profile.values, seen, strengths, profile.tags_weight, profile.viewed_weight
         )
 
-    def _score(self, state: UserState) -> Scored:
-        return Scored(self.score_state(state))
+    def _score_block(self, states: UserStates, placed: Placed) -> Array:
+        """Return the score of every item for several users, boosts included."""
+        return placed.boosted(self.score_states(states))
+
+    def _score(self, state: UserState, placed: Placed) -> Scored:
+        return Scored(placed.boosted(self.score_state(state)))
 
     def _entries(
-        self, places: Array, state: UserState, scored: Scored, negative: bool
+        self, places: Array, state: UserState, scored: Scored, negative: bool, placed: Placed
     ) -> Recommendations:
         entries = Recommendations()
         for i in places.tolist():
-            parts = self.contributions(i, state)
+            parts = self.contributions(i, state, placed)
             reasons = main_reasons(parts.reasons(min_share=MIN_SHARE), negative=negative)
             entries.append(
                 Recommendation(
@@ -255,12 +310,13 @@ class TaggedModel(TagScores, abstract=True):
                     title=self.title(i),
                     general=parts.general,
                     general_share=parts.general_share,
+                    boost=parts.boost,
                 )
             )
         return entries
 
-    def _explanation(self, i: int, state: UserState, scored: Scored) -> Explanation:
-        parts = self.contributions(i, state)
+    def _explanation(self, i: int, state: UserState, scored: Scored, placed: Placed) -> Explanation:
+        parts = self.contributions(i, state, placed)
         return Explanation(
             item_id=self.items_[i],
             score=float(scored.scores[i]),
@@ -270,4 +326,5 @@ class TaggedModel(TagScores, abstract=True):
             title=self.title(i),
             viewed=parts.by_item(),
             general=parts.general,
+            boost=parts.boost,
         )

@@ -16,6 +16,7 @@ from teaser.model.extensions.remainder import RemainderMatrix, viewed_parts, vie
 from teaser.model.item_table import ItemTable
 from teaser.model.tag_table import TagTable
 from teaser.profile import Steering
+from teaser.reason import BoostName
 
 Array = NDArray[Any]
 
@@ -141,7 +142,12 @@ class ScoreParts:
 
 
 def item_contributions(
-    table: TagTable, R: RemainderMatrix, items: ItemTable, item_index: int, state: UserState
+    table: TagTable,
+    R: RemainderMatrix,
+    items: ItemTable,
+    item_index: int,
+    state: UserState,
+    boosts: tuple[tuple[BoostName, float], ...] = (),
 ) -> Contributions:
     """Return the parts of one item's score for a user.
 
@@ -149,6 +155,8 @@ def item_contributions(
     ----------
     R
         The remainder, or None.
+    boosts
+        What each boost of the item adds.
     """
     D = table.decoder
     row = slice(D.indptr[item_index], D.indptr[item_index + 1])
@@ -167,6 +175,7 @@ def item_contributions(
         offset=state.offset,
         viewed=viewed,
         together=table.together,
+        boosts=boosts,
     )
 
 
