@@ -1,6 +1,8 @@
 # make demo             serve the site on the built-in events and print its address (PORT=8000)
 # make test             lint, types and tests: all that must hold before a change lands
 # make test-processors  the numeric tests with the arithmetic of several processors and thread counts
+# make docs             the documentation as a site, in build/docs
+# make references       rewrite the pages that are made from the program, after a change of options
 # make bench            the short benchmarks; figures and commands in benchmarks/README.md
 
 PYTHON ?= python3
@@ -8,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-processors browser lint format bench clean
+.PHONY: demo test test-processors browser lint format docs references bench clean
 
 PORT ?= 8000
 
@@ -37,6 +39,12 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(VENV)/.dev
+	cd docs && ../$(BIN)/python -m website.build
+
+references: $(VENV)/.dev
+	cd docs && ../$(BIN)/python -m website.references
+
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/solvers.py --quick
 	$(BIN)/python benchmarks/iteration.py --quick
@@ -55,7 +63,7 @@ $(VENV)/.run: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(INSTALL) --editable '.[serve,fast,evaluate,dev]'
+	$(INSTALL) --editable '.[serve,fast,evaluate,docs,dev]'
 	@touch $@
 
 clean:

@@ -4,11 +4,8 @@ import re
 import runpy
 import shlex
 from pathlib import Path
-from typing import cast
 
 import pytest
-from typer.core import TyperGroup
-from typer.main import get_command
 from typer.testing import CliRunner
 
 import teaser
@@ -43,16 +40,6 @@ def test_rules_in_the_documentation_are_valid(page: Path, tmp_path: Path) -> Non
     for block in blocks(page, "toml"):
         (tmp_path / "rules.toml").write_text(block)
         assert teaser.Rules.read(tmp_path / "rules.toml").tags
-
-
-def test_every_command_and_option_is_documented() -> None:
-    text = (ROOT / "docs" / "users" / "cli.md").read_text()
-    for name, command in cast(TyperGroup, get_command(app)).commands.items():
-        assert f"`teaser {name}" in text
-        for parameter in command.params:
-            for option in parameter.opts:
-                documented = option in text or f"--no-{option.strip('-')}" in text
-                assert documented or not option.startswith("-") or option == "--help", option
 
 
 def anchors(page: Path) -> set[str]:

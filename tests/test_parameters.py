@@ -1,11 +1,13 @@
 import copy
 import pickle
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
-import joblib
 import numpy as np
 import pytest
 import sklearn.base
+from numpy.testing import assert_array_equal
 
 import teaser
 from teaser import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Teaser, Weights
@@ -168,10 +170,11 @@ def _list_of(model: Teaser, history: list[str]) -> list[str]:
 
 def test_models_can_be_sent_to_other_processes() -> None:
     model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(example_dataset())
-    histories = [["i1", "i4"], ["i2"]]
-    work = (joblib.delayed(_list_of)(model, history) for history in histories)
-    found = joblib.Parallel(n_jobs=2)(work)
-    assert found == [_list_of(model, history) for history in histories]
+    with ProcessPoolExecutor(1, get_context("spawn")) as others:
+        sent = others.submit(Teaser.recommend, model, ["i1", "i4"])
+        again = others.submit(model.clone().fit, example_dataset())
+        assert sent.result() == model.recommend(["i1", "i4"])
+        assert_array_equal(again.result().encoder_, model.encoder_)
 
 
 def test_a_pickle_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

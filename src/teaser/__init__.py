@@ -5,6 +5,7 @@ from teaser.choose.check import Check, check_model
 from teaser.choose.choose import fit
 from teaser.choose.record import Recipe, Trial
 from teaser.data.dataset import Dataset
+from teaser.data.decay import decayed
 from teaser.data.reading.files import read_table
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, Year
 from teaser.data.tagging.tag import Tag
@@ -17,6 +18,8 @@ from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
 from teaser.model.extensions.weights import Weights
+from teaser.model.lists.all_lists import AllOptions
+from teaser.model.lists.selection import Filters
 from teaser.model.solver.solution import Solution
 from teaser.model.solver.solve import solve
 from teaser.model.teaser import Teaser
@@ -25,6 +28,7 @@ from teaser.reason import BoostReason, Reason, ViewedReason
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
 __all__ = [
+    "AllOptions",
     "BoostReason",
     "Category",
     "Check",
@@ -32,6 +36,7 @@ __all__ = [
     "Dataset",
     "DiscoveredTags",
     "Explanation",
+    "Filters",
     "Group",
     "Groups",
     "LearnedDecoder",
@@ -59,6 +64,7 @@ __all__ = [
     "Year",
     "__version__",
     "check_model",
+    "decayed",
     "discover",
     "fit",
     "load",

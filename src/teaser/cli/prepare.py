@@ -49,6 +49,8 @@ class PrepareRequest:
         TOML file of tag rules; inferred if not given.
     positive
         Which interactions count, such as 'rating >= 4'; all if not given.
+    negative
+        Which rows are dislikes, such as 'rating <= 2'; they count against a user's history.
     strength
         Column of the strength of each row, at least 0; 1 if not given.
     counts
@@ -93,6 +95,7 @@ class PrepareRequest:
 
     rules: Path | None = None
     positive: str | None = None
+    negative: str | None = None
     strength: str | None = None
     counts: str | None = None
     time: str | None = None
@@ -275,8 +278,8 @@ def _read_tables(
 ) -> Dataset:
     refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
     of_files = ("columns", "users_columns", "delimiter", *_OF_ITEMS)
-    request.allow_only("tables", *_OF_TABLES, *_OF_USERS, *of_files)
-    options = request.given(*_OF_TABLES, *_OF_USERS)
+    request.allow_only("tables", *_OF_TABLES, "negative", *_OF_USERS, *of_files)
+    options = request.given(*_OF_TABLES, "negative", *_OF_USERS)
     if request.users is not None:
         options["users"] = _read_file(request.users, "users", request, request.users_columns)
     return Dataset.from_tables(
@@ -320,8 +323,8 @@ def _read_partitions(
 def _read_source(path: Path, request: PrepareRequest) -> Dataset:
     """Read a public data set; its user features are used only if --users source is given."""
     refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
-    allowed = ("source", "imdb", "rules", "positive", *_OF_STRENGTH, "users", "user_rules")
-    request.allow_only("a public data set", *allowed)
+    taken = ("rules", "positive", "negative", *_OF_STRENGTH, "users", "user_rules")
+    request.allow_only("a public data set", "source", "imdb", *taken)
     if path.is_file():
         raise ParameterError(
             f"{path} is one file, and --source {request.source} reads the folder of a public data "
@@ -333,7 +336,7 @@ def _read_source(path: Path, request: PrepareRequest) -> Dataset:
         err.print(f"{path} holds {name}", highlight=False, soft_wrap=True)
     found = sources.read_source(name, path, **request.given("imdb"))
     options: dict[str, Any] = {"rules": found.rules, "positive": found.positive}
-    options |= request.given("rules", "positive", *_OF_STRENGTH, "users", "user_rules")
+    options |= request.given(*taken)
     if request.users == "source":
         if found.users is None:
             raise ParameterError(

@@ -19,6 +19,9 @@ Port = Annotated[
     int, typer.Option(envvar="TEASER_PORT", help="Port to listen on; 0 for any free one.")
 ]
 Host = Annotated[str, typer.Option(envvar="TEASER_HOST", help="Address to listen on.")]
+KeyName = Annotated[
+    str, typer.Argument(help="The name of the key, such as the program that uses it.")
+]
 HostName = Annotated[
     list[str] | None,
     typer.Option("--host-name", help="A host name of the site; repeat."),
@@ -96,7 +99,7 @@ def serve_events(*, port: int, seed: int) -> None:
 
 
 @keys.command("create")
-def create_key(name: str, *, database: Database) -> None:
+def create_key(name: KeyName, *, database: Database) -> None:
     """Make a key and print it. Only its hash is stored, so it is shown once."""
     print_lines([_store(database).create_key(name)])
 
@@ -111,7 +114,7 @@ def list_keys(*, database: Database) -> None:
 
 
 @keys.command("revoke")
-def revoke_key(name: str, *, database: Database) -> None:
+def revoke_key(name: KeyName, *, database: Database) -> None:
     """Revoke a key: the API refuses it from now on."""
     _store(database).revoke_key(name)
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser import artifact
+from teaser.data.disliked import disliked_line, disliked_matrix, fixed_disliked
 from teaser.data.ids import Ids, ItemId
 from teaser.data.reading.files import Tables, read, read_tables, tidy
 from teaser.data.reading.interactions import ReadReport, check_interactions
@@ -18,14 +19,14 @@ from teaser.data.reading.likely_ids import find_key
 from teaser.data.reading.part import interaction_matrix, interaction_times
 from teaser.data.reading.partitions import Interactions, Partitions, Run
 from teaser.data.reading.positive import Positive, forgotten_rule
-from teaser.data.reading.strength import Counts, Strength
+from teaser.data.reading.strength import Counts, Strength, forgotten_time
 from teaser.data.reading.table import Refusal, Table
 from teaser.data.saved_dataset import attributes_of
 from teaser.data.sparse_matrix import fixed, pack
 from teaser.data.tagging.item_metadata import count_items, describe_items, told
 from teaser.data.tagging.one_hot import TagReport
 from teaser.data.tagging.rule_set import Rules, RulesLike
-from teaser.data.tagging.tag import Tag, tag_frame
+from teaser.data.tagging.tag import Tag, most_frequent, tag_frame
 from teaser.data.tagging.user_features import UserFeatures, describe_user_features
 from teaser.data.times import entries_of, fixed_times, time_span
 from teaser.errors import (
@@ -35,6 +36,7 @@ from teaser.errors import (
     UnknownUserError,
     closest_names,
 )
+from teaser.notebook.data_view import draw_dataset, rule_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,9 @@ class Dataset:
         Rows of the item table that were refused.
     user_features
         The features of the users, or None.
+    disliked
+        What users disliked (users x items), as strengths below 0, or None. Models do not learn
+        from it; `history` and the histories of a split have it.
     times
         The time of each interaction in unix seconds, in the order of `X.data`; the latest one of
         merged rows. None if no column of times was named, or if X is in partitions.
@@ -85,11 +90,14 @@ class Dataset:
     items_refused: tuple[Refusal, ...] = ()
     user_features: UserFeatures | None = field(default=None, repr=False)
     times: NDArray[np.float64] | None = field(default=None, repr=False)
+    disliked: sp.csr_array | None = field(default=None, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for name in ("S",) if isinstance(self.X, Interactions) else ("X", "S"):
             object.__setattr__(self, name, fixed(getattr(self, name)))
+        if self.disliked is not None:
+            object.__setattr__(self, "disliked", fixed_disliked(self.disliked, self.X))
         if self.user_features is not None and self.user_features.Q.shape[0] != self.n_users:
             raise DataError(
                 f"There are {self.n_users:,} users and {self.user_features.Q.shape[0]:,} rows of "
@@ -109,6 +117,7 @@ class Dataset:
         items_id: str | None = None,
         rules: RulesLike = None,
         positive: str | Positive | None = None,
+        negative: str | Positive | None = None,
         strength: str | None = None,
         counts: Counts = "once",
         time: str | None = None,
@@ -138,6 +147,9 @@ class Dataset:
             no tags. Inferred from the table when not given; see `Dataset.rules`.
         positive
             Which interactions count, such as `"rating >= 4"`; all of them when not given.
+        negative
+            Which rows say that the user disliked the item, such as `"rating <= 2"`. They do not
+            count as interactions, and give `Dataset.disliked`.
         strength
             The column of each row's strength, at least 0 (0 is left out); 1 when not given.
         counts
@@ -164,7 +176,7 @@ class Dataset:
         how = Strength.of(strength, counts, time, half_life)
         named = {"user": user, "item": item, "items_id": items_id, "users_id": users_id}
         tables = read_tables(interactions, items, users, encoding=encoding, **named)
-        return cls(**_assemble(tables, how, positive, rules, user_rules))
+        return cls(**_assemble(tables, how, (positive, negative), rules, user_rules))
 
     @classmethod
     def from_partitions(
@@ -207,7 +219,7 @@ class Dataset:
             interactions, user=user, item=item, positive=positive, strength=how
         ).dated(run)
         survey = parts.survey(run)
-        key, notes = item, ()
+        key, notes = item, tuple[str, ...]()
         if raw is not None:
             key, notes = find_key(raw, survey.chosen["item"], item, items_id)
             raw = tidy(raw, key, "the items")
@@ -266,16 +278,17 @@ class Dataset:
             users=Ids(self.users[i] for i in rows.tolist()),
             user_features=None if self.user_features is None else self.user_features.at(rows),
             times=None if self.times is None else self.times[entries_of(self.X, rows)],
+            disliked=None if self.disliked is None else self.disliked[rows],
         )
 
     def history(self, user_id: object) -> list[ItemId] | dict[ItemId, float]:
-        """Return what a user chose, as `recommend`, `profile` and `explain` take it.
+        """Return what a user chose and disliked, as `recommend`, `profile` and `explain` take it.
 
         Returns
         -------
         history
             The item ids in order of time, or in the order of the items where there are no times.
-            Where strengths differ from 1, the strength of each id.
+            Where strengths differ from 1, the strength of each id; disliked items come last.
 
         Raises
         ------
@@ -296,10 +309,14 @@ class Dataset:
         if self.times is not None:
             entries = entries[np.argsort(self.times[entries], kind="stable")]
         items = [self.items[i] for i in self.X.indices[entries].tolist()]
-        strengths = self.X.data[entries]
-        if (strengths == 1).all():
+        strengths = self.X.data[entries].tolist()
+        if self.disliked is not None:
+            own = self.disliked[[row]]
+            items += [self.items[i] for i in own.indices.tolist()]
+            strengths += own.data.tolist()
+        if all(strength == 1 for strength in strengths):
             return items
-        return dict(zip(items, strengths.tolist(), strict=True))
+        return dict(zip(items, strengths, strict=True))
 
     def lines(self) -> list[str]:
         """Return the report of the data set as sentences."""
@@ -307,6 +324,7 @@ class Dataset:
         return [
             *self.report.lines(),
             *([] if self.times is None else [time_span(self.times)]),
+            *([] if self.disliked is None else [disliked_line(self.disliked)]),
             *self.notes,
             *(f"items: {refusal}" for refusal in self.items_refused),
             f"{self.n_items:,} items: {self.items_without_metadata:,} without metadata, "
@@ -322,6 +340,7 @@ class Dataset:
             "users": self.n_users,
             "items": self.n_items,
             "interactions": int(self.X.nnz),
+            "disliked": 0 if self.disliked is None else int(self.disliked.nnz),
             "tags": dict(self.tag_report.tags),
             "user_tags": {}
             if self.user_features is None
@@ -331,6 +350,21 @@ class Dataset:
             "roles": dict(self.rules.roles),
             "skipped": dict(self.rules.skipped),
         }
+
+    def __repr__(self) -> str:
+        sizes = f"{self.n_users:,} users, {self.n_items:,} items, {self.X.nnz:,} interactions"
+        return f"<Dataset: {sizes}, {self.n_tags:,} tags>"
+
+    def _repr_html_(self) -> str:
+        found = self.describe()
+        sizes = {name: found[name] for name in ("users", "items", "interactions")}
+        return draw_dataset(
+            sizes | {"tags": self.n_tags},
+            lines=found["report"],
+            tags=found["tags"],
+            examples=most_frequent(self.tags, self.S.sum(axis=0).tolist()),
+            rules=rule_tables(found["rules"], found["roles"], found["skipped"]),
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write the data set to a folder; `Dataset.load` reads it back.
@@ -356,6 +390,8 @@ class Dataset:
             tables["users"] = pl.DataFrame({"user": self.users[:]})
         if self.times is not None:
             arrays["times"] = self.times
+        if self.disliked is not None:
+            arrays |= pack("disliked", self.disliked)
         if self.user_features is not None:
             settings["user_features"] = self.user_features.settings()
             arrays |= pack("F", self.user_features.Q)  # the name of earlier versions
@@ -386,14 +422,19 @@ def _describe(
 def _assemble(
     tables: Tables,
     strength: Strength | None,
-    positive: str | Positive | None,
+    which: tuple[str | Positive | None, str | Positive | None],
     rules: RulesLike,
     user_rules: RulesLike,
 ) -> dict[str, Any]:
-    """Return the attributes of the data set that these tables make."""
+    """Return the attributes of the data set that these tables make.
+
+    `which` are the rules for positive and for disliked rows.
+    """
     found, rows = tables.ids, tables.interactions
+    columns: dict[str, str] = {"user": found.user, "item": found.item}
+    positive, negative = which[0], Positive.of(which[1])
     pairs, report = check_interactions(
-        rows.frame, user=found.user, item=found.item, positive=positive, strength=strength
+        rows.frame, **columns, positive=positive, strength=strength, negative=negative
     )
     item_counts = pairs.group_by("item", maintain_order=True).len("count")
     described = _describe(tables.items, item_counts, found.items_id, rules)
@@ -405,8 +446,13 @@ def _assemble(
         user_features = describe_user_features(
             tables.users.frame, names, found.users_id, user_rules
         ).with_refused(tables.users.refused)
-    is_used = positive is not None or (strength is not None and strength.column is not None)
-    forgotten = None if is_used else forgotten_rule(rows, found)
+    disliked = disliked_matrix(rows.frame, pairs, negative, **columns, users=names, items=ids)
+    has_strength = strength is not None and strength.column is not None
+    is_used = positive is not None or negative is not None or has_strength
+    forgotten = (
+        None if is_used else forgotten_rule(rows, found),
+        None if strength is not None and strength.time is not None else forgotten_time(rows),
+    )
     return described | {
         "X": interaction_matrix(pairs, names, ids),
         "times": interaction_times(pairs, names, ids),
@@ -414,5 +460,6 @@ def _assemble(
         "items": Ids(ids.to_list()),
         "report": report.with_refused(rows.refused),
         "user_features": user_features,
-        "notes": told(*tables.notes, forgotten, *described["notes"]),
+        "disliked": disliked,
+        "notes": told(*tables.notes, *forgotten, *described["notes"]),
     }

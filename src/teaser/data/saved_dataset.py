@@ -48,9 +48,12 @@ def attributes_of(content: artifact.Content, origin: str) -> dict[str, Any]:
         "items_without_metadata": s["items_without_metadata"],
         "items_refused": Refusal.from_dicts(s["items_refused"]),
         "user_features": _user_features(content, len(users)),
-        # Earlier versions had neither.
+        # Earlier versions had none of these.
         "times": content.arrays.get("times"),
         "notes": tuple(s.get("notes", ())),
+        "disliked": unpack("disliked", content.arrays, X.shape)
+        if "disliked.indptr" in content.arrays
+        else None,
     }
 
 

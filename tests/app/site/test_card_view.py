@@ -11,8 +11,10 @@ from app.site.conftest import personal_of
 
 from teaser import Category, Dataset, LearnedDecoder, ListOf, Tag, Teaser, Year
 from teaser.app.i18n.texts import texts_in
+from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
+from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.card_view import (
     ReasonRow,
     ViewedRow,
@@ -132,3 +134,12 @@ def test_sides_and_widths_in_the_strip() -> None:
     assert ReasonRow(row, -0.25, 0).width == 24.3
     assert ReasonRow(row, 0.001, 0).width == 0.3
     assert ReasonRow(row, 0.25, 0).is_viewed
+
+
+def test_a_disliked_item_is_a_reason_of_its_own_kind(remainder_model: Teaser) -> None:
+    state = State(history=("i1", "i4"), strengths={"i4": -0.5})
+    personal = PersonalModel(Catalogue(remainder_model), state)
+    cards = card_views(personal, personal.recommend(k=38), EN, {})
+    rows = [r.row for card in cards for r in card.reasons if isinstance(r.row, ViewedRow)]
+    assert {row.item_id for row in rows if row.disliked} == {"i4"}
+    assert {row.item_id for row in rows if not row.disliked} == {"i1"}

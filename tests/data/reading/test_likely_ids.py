@@ -14,7 +14,7 @@ def table(name: str = "x.csv", /, **columns: Any) -> Table:
     return Table(pl.DataFrame(columns), name)
 
 
-def found(*tables: Any, **ids: str) -> tuple[str, str, str, str]:
+def found(*tables: Any, **ids: Any) -> tuple[str, str, str, str]:
     columns = find_id_columns(*tables, **ids)
     return columns.user, columns.item, columns.items_id, columns.users_id
 

@@ -1,5 +1,6 @@
 """Columns that are displayed are found by name and by value; what cannot be shown is told."""
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -48,7 +49,7 @@ class TestNames:
         assert infer_roles(pl.DataFrame({"name": ["a"]}), item="name") == {}
 
 
-def roles_of(**columns: list[str | None]) -> dict[str, str]:
+def roles_of(**columns: Sequence[str | None]) -> dict[str, str]:
     frame = pl.DataFrame({"id": range(len(next(iter(columns.values())))), **columns})
     return infer_roles(frame, item="id")
 

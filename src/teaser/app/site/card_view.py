@@ -32,6 +32,7 @@ class ViewedRow:
 
     item_id: ItemId | None
     title: str
+    disliked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,8 @@ def _reasons(entry: Recommendation, personal: PersonalModel, texts: Texts) -> li
             matters_more = reason.matters_more
             row = reason_row(reason, personal, texts)
         elif isinstance(reason, ViewedReason):
-            row = ViewedRow(reason.item_id, reason.title or str(reason.item_id))
+            title = reason.title or str(reason.item_id)
+            row = ViewedRow(reason.item_id, title, reason.disliked)
         else:
             continue  # the site sets no boosts
         rows.append(ReasonRow(row, reason.share, round(start, 1), matters_more))

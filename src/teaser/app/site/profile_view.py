@@ -13,7 +13,7 @@ from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.tagging.tag import Tag
 from teaser.guide import Statement, statements, undo_presses
-from teaser.model.base import top_k
+from teaser.model.lists.ranking import top_k
 from teaser.profile import GENERAL, MAX_PRESSES, NOT_STATED, POPULARITY
 
 SHOWN_TAGS = 4

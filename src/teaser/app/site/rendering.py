@@ -76,7 +76,7 @@ def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, stee
         row = reason.row
         share = texts.percent(reason.share, sign=True), reason.side
         if isinstance(row, ViewedRow):
-            viewed = *share, row.item_id, row.title, where, steer
+            viewed = *share, row.item_id, row.title, row.disliked, where, steer
             lines.append(part("viewed_line", texts.language, *viewed))
             continue
         steps = row.presses, row.can_fall, row.can_rise

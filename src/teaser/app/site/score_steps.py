@@ -249,7 +249,8 @@ def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> l
             parts.append(_Part(row, reason.weight, reason.contribution))
         elif isinstance(reason, ViewedReason) and reason.item_id not in merged:
             title = reason.title or str(reason.item_id)
-            parts.append(_Part(ViewedRow(reason.item_id, title), None, reason.contribution))
+            seen = ViewedRow(reason.item_id, title, reason.disliked)
+            parts.append(_Part(seen, None, reason.contribution))
     if rest:
         title = texts.count("{n} more that you viewed", "{n} more that you viewed", len(rest))
         parts.append(_Part(ViewedRow(None, title), None, sum(r.contribution for r in rest)))

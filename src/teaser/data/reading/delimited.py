@@ -156,11 +156,11 @@ def _headless(fields: Sequence[Sequence[str]], path: Path, what: str) -> str:
     ]
     if not alike:
         return ""
-    names = ",".join(_guess_names(first, what))
+    names = _guess_names(first, what)
     return (
         f"The first line of {path} looks like data, not names: {shown(', '.join(first))}. Name its "
-        f"columns: {_OPTIONS.get(what, '--columns')} {names} (in Python, "
-        f"read_table(path, columns={names!r}.split(',')))."
+        f"columns: {_OPTIONS.get(what, '--columns')} {','.join(names)} (in Python, "
+        f"read_table(path, columns={names}))."
     )
 
 

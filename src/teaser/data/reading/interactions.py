@@ -68,16 +68,19 @@ def check_interactions(
     item: str,
     positive: str | Positive | None = None,
     strength: Strength | None = None,
+    negative: Positive | None = None,
 ) -> tuple[pl.DataFrame, ReadReport]:
     """Return the distinct positive pairs, in order of appearance, and a report.
 
     The pairs have columns user and item; strength if a rule for it is given; and time, in unix
-    seconds, if the rule names its column.
+    seconds, if the rule names its column. Rows that are `negative` are not positive.
     """
     need_columns(frame, (user, item), "the interactions")
     check_id_columns(user, item)
     rule = Positive.of(positive)
-    unique, report = take_pairs(frame, user=user, item=item, rule=rule, strength=strength)
+    unique, report = take_pairs(
+        frame, user=user, item=item, rule=rule, strength=strength, negative=negative
+    )
     if unique.height == 0:
         asked = f" by the rule {rule}" if rule else ""
         raise DataError(
@@ -99,9 +102,12 @@ def take_pairs(
     item: str,
     rule: Positive | None,
     strength: Strength | None = None,
+    negative: Positive | None = None,
 ) -> tuple[pl.DataFrame, ReadReport]:
     """Return the distinct positive pairs, possibly none, and a report."""
-    rows, counts = take_rows(frame, user=user, item=item, rule=rule, strength=strength)
+    rows, counts = take_rows(
+        frame, user=user, item=item, rule=rule, strength=strength, negative=negative
+    )
     if strength is None:
         unique, zero = rows.unique(maintain_order=True), 0
     else:
@@ -127,9 +133,10 @@ def take_rows(
     item: str,
     rule: Positive | None,
     strength: Strength | None = None,
+    negative: Positive | None = None,
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the positive rows (user, item, strength and time), and what was left out."""
-    is_positive, unclear = (None, []) if rule is None else rule.split(frame)
+    is_positive, unclear = _apply_rules(frame, rule, negative)
     ids = pl.DataFrame({"user": as_ids(frame[user]), "item": as_ids(frame[item])})
     problems = [
         (f"{user} is missing", ids["user"].is_null(), user),
@@ -146,6 +153,27 @@ def take_rows(
         taken, more = _refuse(frame, taken, problems)
         ids, refused = ids.hstack(read), [*refused, *more]
     return ids.filter(taken), {"not_positive": not_positive, "refused": tuple(refused)}
+
+
+def _apply_rules(
+    frame: pl.DataFrame, rule: Positive | None, negative: Positive | None
+) -> tuple[pl.Series | None, Problems]:
+    """Return which rows are positive, None for all, and the undecidable ones."""
+    is_positive, unclear = (None, []) if rule is None else rule.split(frame)
+    if negative is None:
+        return is_positive, unclear
+    is_negative, more = negative.split(frame, what="disliked")
+    both = None if is_positive is None else is_positive & is_negative
+    if both is not None and both.any():
+        first = int(both.arg_true()[0])
+        column = negative.terms[0][0]
+        n = int(both.sum())
+        raise ParameterError(
+            f"{counted(n, 'row')} {'is' if n == 1 else 'are'} positive by {rule} and disliked by "
+            f"{negative}, such as row {first + 1} ({column} {shown(frame[column][first])}). "
+            "Give rules that no row meets both of."
+        )
+    return ~is_negative if is_positive is None else is_positive, [*unclear, *more]
 
 
 def _refuse(

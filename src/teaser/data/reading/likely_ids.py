@@ -135,7 +135,7 @@ def _find_item(
     likely += others if len(others) == 1 or not likely else []
     if given is not None and given not in table.frame.columns:
         raise _missing(table, given, "interactions", "item", likely)
-    if given is None and not likely and items is not None:
+    if given is None and not likely and items is not None and not table.headless:
         likely = _by_values(columns, table.frame, items.frame)
     tried = [given] if given is not None else likely
     if not tried:
@@ -175,7 +175,7 @@ def _find_key(table: Table, ids: pl.Series, name: str, given: str | None, what: 
     if named:
         return max(named, key=lambda column: _overlap(ids, frame[column]))
     sure = [column for column in shared if _overlap(ids, frame[column]) >= _MOST]
-    if len(sure) == 1:
+    if len(sure) == 1 and not table.headless:
         return sure[0]
     raise _missing(table, name, what, option, shared)
 
@@ -232,11 +232,12 @@ def _missing(table: Table, name: str, what: str, option: str, likely: list[str])
     of_file = "" if table.name.startswith("the ") else f" of {table.name}"
     text = f"Column {name!r}, needed for the {what}{of_file}, is missing. "
     text += f"Found: {', '.join(columns)}."
+    # Names that are data say nothing, and values of a row may be those of another column.
+    if table.headless:
+        return TableError(f"{text} {table.headless}")
     if likely:
         return TableError(f"{text} Likely: {likely[0]}. Give {_option(option, likely[0])}.")
-    near = closest(name, columns)
-    advice = f" {table.headless}" if table.headless else f" Name it: {_option(option, 'COLUMN')}."
-    return TableError(text + near + advice)
+    return TableError(f"{text}{closest(name, columns)} Name it: {_option(option, 'COLUMN')}.")
 
 
 def _option(name: str, column: str) -> str:

@@ -127,7 +127,7 @@ def check_wide(table: Table, item: str) -> None:
     few = [c for c in texts if frame[c].n_unique() <= min(50, frame.height / 10)]
     if len(few) == 1 and len(frame.columns) == 3:
         value = next(c for c in frame.columns if c not in (item, few[0]))
-        long = (item, few[0], value)
+        long: tuple[str, ...] = (item, few[0], value)
     else:
         long = (item, (texts or several)[0])
     raise TableError(

@@ -195,6 +195,13 @@ class Interactions:
         part = self.parts[k]
         return self.partitions.reader.matrix(self.ids, self.sizes[k], part.name, part.source)
 
+    def users_and_matrix(self, k: int) -> tuple[pl.Series, sp.csr_array]:
+        """Return the user ids of part k, and it as a users x items matrix."""
+        part = self.parts[k]
+        return self.partitions.reader.users_and_matrix(
+            self.ids, self.sizes[k], part.name, part.source
+        )
+
     def settings(self) -> dict[str, Any]:
         """Return everything but ids and counts as plain values."""
         if any(not isinstance(part.source, str) for part in self.parts):

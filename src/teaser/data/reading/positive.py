@@ -90,12 +90,17 @@ class Positive:
             position, end = found.end(), found["end"]
         return cls(tuple(terms))
 
-    def split(self, frame: pl.DataFrame) -> tuple[pl.Series, list[tuple[str, pl.Series, str]]]:
-        """Return which rows are positive, and (reason, mask, column) for undecidable rows."""
+    def split(
+        self, frame: pl.DataFrame, *, what: str = "positive"
+    ) -> tuple[pl.Series, list[tuple[str, pl.Series, str]]]:
+        """Return which rows are positive, and (reason, mask, column) for undecidable rows.
+
+        `what` names the rows in errors.
+        """
         positive = pl.Series([True]).new_from_index(0, frame.height)
         unclear = []
         for column, sign, value in self.terms:
-            need_columns(frame, (column,), "the rule for positive rows")
+            need_columns(frame, (column,), f"the rule for {what} rows")
             cells, value = _comparable(frame[column], sign, value)
             if isinstance(value, str):
                 unclear.append((f"{column} is missing", cells.is_null(), column))

@@ -120,10 +120,10 @@ def address_warnings(items: pl.DataFrame, roles: Mapping[str, str]) -> tuple[str
 
 
 def _remedy(bad: pl.Series, role: str) -> str:
-    if role == "picture" and _share(bad, r"^http://") > _MOSTLY:
+    if role == "picture" and _share(bad, r"^http://") > 0:
         return ". Many servers answer to https too: write https:// in place of http://"
-    relative = bad.filter(~bad.str.contains(r"^\w+:"))
-    return ". Put the address of their site before them" if len(relative) else ""
+    is_relative = _share(bad, r"[/.]") > _MOSTLY and _share(bad, r"^\w+:") == 0
+    return ". Put the address of their site before them" if is_relative else ""
 
 
 def _share(column: pl.Series, pattern: str) -> float:
