@@ -54,7 +54,7 @@ TOL = 1e-2
 # EASE, and dislikes as input alone, take dense items x items arrays: only for fewer items.
 FEW = 5_000
 OFFERED = STRENGTH
-STRENGTHS = (-1.0, -0.5, -0.25, -0.1, 0.0, 0.1, 0.25, 0.5, 1.0)
+STRENGTHS = (-1.0, -0.5, -0.25, -0.125, 0.0, 0.125, 0.25, 0.5, 1.0)
 TRAINED = (-0.25, 0.25)
 
 
