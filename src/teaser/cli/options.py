@@ -27,7 +27,7 @@ History = Annotated[
         "--history",
         "-i",
         help="A viewed item id; repeat, or separate by commas. With a strength: id:0.5; a "
-        "disliked item has one below 0, id:-0.25.",
+        "disliked item has one below 0, id:-0.125.",
     ),
 ]
 Press = Annotated[

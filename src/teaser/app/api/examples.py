@@ -80,7 +80,7 @@ _VALUES: dict[str, Any] = {
     "sparse": True,
     "steps": 3,
     "strength": 0.6,
-    "strengths": {"e0003": -0.25},
+    "strengths": {"e0003": -0.125},
     "tag": "town=Ghent",
     "tag_share": 0.75,
     "tags": {"town=Ghent": 0.6},

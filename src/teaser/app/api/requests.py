@@ -138,8 +138,8 @@ class NewView(ItemChoice):
         Strength,
         AfterValidator(_not_zero),
         Field(
-            description="How much it counts in the history, other than 0. Below 0 it was disliked: "
-            "-0.25 is what lists gained most by.",
+            description="How much it counts in the history, other than 0. Below 0 it was disliked; "
+            "-0.125 is what data sets with dislikes have.",
             json_schema_extra={"not": {"const": 0}},
             examples=[1.0],
         ),
@@ -183,7 +183,7 @@ History = TypeAliasType(
             description="What was viewed: a list of item ids, or an object that gives each id its "
             "strength. A disliked item has one below 0; an item of strength 0 is not in the "
             "history.",
-            examples=[["e0001", "e0002"], {"e0001": 1.0, "e0002": 0.5, "e0003": -0.25}],
+            examples=[["e0001", "e0002"], {"e0001": 1.0, "e0002": 0.5, "e0003": -0.125}],
         ),
     ],
 )
