@@ -20,6 +20,7 @@ TeaserError
 │   ├── UnknownTagError
 │   │   └── MalformedTagError
 │   ├── UnknownFeatureError
+│   ├── UnknownBoostError
 │   ├── UnknownPersonError
 │   └── UnknownShareError
 ├── NotFittedError        a model was used before `fit`
@@ -161,16 +162,30 @@ class UnknownItemError(UnknownNameError):
         The ids that resemble it most.
     n_items
         How many items there are.
+    example
+        An id that there is, where the id that was given is of another type.
     """
 
     message = "Unknown item {item_id!r}; the model has {n_items:,} items."
 
-    def __init__(self, item_id: object, closest: Iterable[str] = (), n_items: int = 0) -> None:
+    def __init__(
+        self,
+        item_id: object,
+        closest: Iterable[str] = (),
+        n_items: int = 0,
+        example: int | str | None = None,
+    ) -> None:
         self.item_id, self.closest, self.n_items = item_id, tuple(closest), n_items
-        super().__init__(item_id, self.closest, n_items)
+        self.example = example
+        super().__init__(item_id, self.closest, n_items, example)
 
     def __str__(self) -> str:
-        return super().__str__() + _sentence(self.closest)
+        told = super().__str__() + _sentence(self.closest)
+        if self.example is None:
+            return told
+        kind = "texts" if isinstance(self.example, str) else "whole numbers"
+        found = type(self.item_id).__name__
+        return f"{told} Item ids are {kind}, such as {self.example!r}; found one of type {found}."
 
 
 class UnknownUserError(UnknownNameError):
@@ -221,6 +236,19 @@ class UnknownFeatureError(UnknownNameError):
     def __init__(self, feature: str, closest: Iterable[str] = ()) -> None:
         self.feature, self.closest = feature, tuple(closest)
         super().__init__(feature, self.closest)
+
+    def __str__(self) -> str:
+        return super().__str__() + _sentence(self.closest)
+
+
+class UnknownBoostError(UnknownNameError):
+    """A boost of what is no item, no tag and no column of true or false: `name`, `closest`."""
+
+    message = "boost names {name!r}, which is no item id, no tag and no column of true or false."
+
+    def __init__(self, name: object, closest: Iterable[str] = ()) -> None:
+        self.name, self.closest = name, tuple(closest)
+        super().__init__(name, self.closest)
 
     def __str__(self) -> str:
         return super().__str__() + _sentence(self.closest)

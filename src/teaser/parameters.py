@@ -76,6 +76,16 @@ class Parametrised:
             setattr(self, name, replaced.get(name, found[name]))
         return self
 
+    def written_parameters(self, *, defaults: bool = True) -> dict[str, str]:
+        """Return the hyper-parameters by name, as they would be written in Python.
+
+        Parameters
+        ----------
+        defaults
+            Whether to return those that have their default value too.
+        """
+        return _texts(type(self), self.parameters(), defaults=defaults)
+
     def clone(self) -> Self:
         """Return an object of the same hyper-parameters that has learned nothing.
 
@@ -157,13 +167,17 @@ def _cloned(value: Any) -> Any:
 
 def _written(kind: type[Any], values: Mapping[str, Any]) -> str:
     """Return the call that makes an object of such values; defaults are left out."""
+    given = _texts(kind, values, defaults=False)
+    return f"{kind.__name__}({', '.join(f'{name}={text}' for name, text in given.items())})"
+
+
+def _texts(kind: type[Any], values: Mapping[str, Any], *, defaults: bool) -> dict[str, str]:
     known = inspect.signature(kind).parameters
-    given = (
-        f"{name}={_literal(value)}"
+    return {
+        name: _literal(value)
         for name, value in values.items()
-        if not _is_default(value, known[name].default)
-    )
-    return f"{kind.__name__}({', '.join(given)})"
+        if defaults or not _is_default(value, known[name].default)
+    }
 
 
 def _is_default(value: Any, default: Any) -> bool:

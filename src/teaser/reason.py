@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, feature_label
 from teaser.profile import POPULARITY
 
 N_REASONS = 5
 MIN_SHARE = 0.05
 MATTERS_MORE = 1.25
+
+# What a boost is named by: a tag, an item id, or a column of true or false.
+BoostName = Tag | int | str
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class ViewedReason:
     ----------
     item_id, title
         The item that was viewed.
+    disliked
+        Whether it was disliked: its strength in the history is below 0.
     contribution
         What viewing the item adds, from `viewed_parts` of `teaser.model.extensions.remainder`.
     share
@@ -78,11 +83,13 @@ class ViewedReason:
     contribution: float
     share: float
     title: str | None = None
+    disliked: bool = False
 
     def sentence(self) -> str:
         """Return the reason as a sentence."""
         named = self.item_id if self.title is None else self.title
-        return f"{share_text(self.share)} because you viewed {named}"
+        did = "disliked" if self.disliked else "viewed"
+        return f"{share_text(self.share)} because you {did} {named}"
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,7 @@ class BoostReason:
         contribution / the sum of all absolute contributions to the item; signed.
     """
 
-    name: Tag | int | str
+    name: BoostName
     contribution: float
     share: float
 
@@ -131,6 +138,15 @@ def main_reasons(
     """Return the `n` main reasons of a list in order of absolute share."""
     kept = [r for r in reasons if abs(r.share) >= min_share and (negative or r.share > 0)]
     return tuple(kept[:n])
+
+
+def named_reason(reason: AnyReason) -> tuple[str, str]:
+    """Return what a reason is about, and what that is: the feature of a tag, viewed, or boost."""
+    if isinstance(reason, Reason):
+        return join_values(reason.tags), feature_label(reason.tag.feature)
+    if isinstance(reason, BoostReason):
+        return reason.named[1], "boost"
+    return str(reason.item_id) if reason.title is None else reason.title, "viewed"
 
 
 def general_sentence(share: float) -> str:

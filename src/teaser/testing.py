@@ -258,13 +258,24 @@ class ModelContract:
     def test_impossible_histories_are_refused(self, fitted: Any) -> None:
         with pytest.raises(ParameterError, match="3 columns"):
             fitted.score_batch(np.ones((2, 3)))
-        for bad in (-1.0, np.nan, np.inf):
+        for bad in (np.nan, np.inf, -np.inf):
             X = np.zeros((1, example_dataset().n_items))
             X[0, 0] = bad
-            with pytest.raises(ParameterError, match="at least 0"):
+            with pytest.raises(ParameterError, match="finite numbers"):
                 fitted.score_batch(X)
             with pytest.raises(ParameterError, match="'i0'"):
                 fitted.recommend({"i0": bad})
+
+    def test_disliked_items_are_left_out_of_lists(self, fitted: Any) -> None:
+        history = {"i1": 1, "i5": -0.25}
+        found = fitted.recommend(history, k=example_dataset().n_items)
+        assert not {r.item_id for r in found} & set(history)
+        X = _row(1, 5)
+        X[0, 5] = -0.25
+        scores = fitted.score_batch(X)[0]
+        assert np.isfinite(scores).all()
+        for r in found[:5]:
+            assert scores[_position(r.item_id)] == pytest.approx(r.score, rel=1e-9, abs=1e-12)
 
     def test_items_of_a_history_may_have_strengths(self, fitted: Any) -> None:
         X = _row(1, 5)

@@ -31,7 +31,7 @@ from teaser.evaluate.metrics import (
     summarise,
     tail_items,
 )
-from teaser.evaluate.protocol import rank
+from teaser.model.lists.ranking import top_k_rows
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # irspack defines its settings in a way that pydantic retires
@@ -94,7 +94,7 @@ def test_a_case_worked_by_hand() -> None:
 def test_accuracy_equals_a_slow_loop(kind: str) -> None:
     for k in (1, 4, 20, 30, 100):
         scores, history, held_out = random_case(k)
-        lists = rank(scores, k, exclude=history, tie=np.zeros(30))
+        lists = top_k_rows(scores, k, exclude=history, tie=np.zeros(30))
         wanted = [set(np.flatnonzero(row).tolist()) for row in held_out.toarray()]
         expected = [
             slow(kind, [i for i in row if i >= 0], w, k)
@@ -106,7 +106,7 @@ def test_accuracy_equals_a_slow_loop(kind: str) -> None:
 def against_irspack(scores: Array, history: sp.csr_array, held_out: sp.csr_array) -> None:
     """Hold means of recall, nDCG and coverage against irspack's, at several lengths."""
     ks = [1, 5, 20, 100]
-    lists = rank(scores, 100, exclude=history, tie=np.zeros(scores.shape[1]))
+    lists = top_k_rows(scores, 100, exclude=history, tie=np.zeros(scores.shape[1]))
     for capped in (True, False):
         judge = Evaluator(
             sp.csr_matrix(held_out),
@@ -156,7 +156,7 @@ def test_accuracy_lies_between_zero_and_one_and_capping_never_lowers_it(
     case: tuple[Array, sp.csr_array, sp.csr_array], k: int
 ) -> None:
     scores, history, held_out = case
-    lists = rank(scores, k, exclude=history, tie=np.zeros(30))
+    lists = top_k_rows(scores, k, exclude=history, tie=np.zeros(30))
     values = {kind: measured(kind, lists, held_out, k) for kind in KINDS}
     for found in values.values():
         assert ((found >= 0) & (found <= 1)).all()
@@ -169,10 +169,10 @@ def test_a_perfect_ranking_is_one_and_the_worst_is_zero(
     case: tuple[Array, sp.csr_array, sp.csr_array], k: int
 ) -> None:
     _, history, held_out = case
-    perfect = rank(held_out.toarray(), k, exclude=history, tie=np.zeros(30))
+    perfect = top_k_rows(held_out.toarray(), k, exclude=history, tie=np.zeros(30))
     for kind in ("recall", "ndcg"):
         assert_array_equal(measured(kind, perfect, held_out, k), 1.0)
-    worst = rank(held_out.toarray(), k, exclude=sp.csr_array(held_out), tie=np.zeros(30))
+    worst = top_k_rows(held_out.toarray(), k, exclude=sp.csr_array(held_out), tie=np.zeros(30))
     for kind in KINDS:
         assert_array_equal(measured(kind, worst, held_out, k), 0.0)
 
@@ -185,8 +185,8 @@ def test_other_names_and_another_order_of_users_change_nothing(
     rng = np.random.default_rng(seed)
     items, order = rng.permutation(30), rng.permutation(40)
     mixed = [sp.csr_array(part.toarray()[order][:, items]) for part in (history, held_out)]
-    lists = rank(scores, k, exclude=history, tie=np.zeros(30))
-    other = rank(scores[order][:, items], k, exclude=mixed[0], tie=np.zeros(30))
+    lists = top_k_rows(scores, k, exclude=history, tie=np.zeros(30))
+    other = top_k_rows(scores[order][:, items], k, exclude=mixed[0], tie=np.zeros(30))
     for kind in KINDS:
         assert_allclose(
             measured(kind, other, mixed[1], k), measured(kind, lists, held_out, k)[order]
@@ -198,7 +198,7 @@ def test_finding_an_item_earlier_never_lowers_ndcg(
     case: tuple[Array, sp.csr_array, sp.csr_array],
 ) -> None:
     scores, history, held_out = case
-    lists = rank(scores, 10, exclude=history, tie=np.zeros(30))
+    lists = top_k_rows(scores, 10, exclude=history, tie=np.zeros(30))
     before = measured("ndcg", lists, held_out, 10)
     swapped = lists.copy()
     swapped[:, [3, 4]] = lists[:, [4, 3]]

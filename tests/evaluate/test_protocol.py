@@ -23,10 +23,10 @@ from teaser.evaluate.protocol import (
     compare,
     evaluate,
     parse_metrics,
-    rank,
     recommend_lists,
 )
-from teaser.model.base import Model, top_k
+from teaser.model.base import Model
+from teaser.model.lists.ranking import top_k, top_k_rows
 
 Array = NDArray[Any]
 
@@ -73,7 +73,7 @@ def test_ranking_rows_equals_ranking_one(seed: int, k: int, levels: int, kind: A
     tie = rng.integers(0, 3, 14).astype(float)
     exclude = sp.csr_array((rng.random((6, 14)) < rng.random((6, 1))).astype(float))
     before = scores.copy()
-    found = rank(scores, k, exclude=exclude, tie=tie)
+    found = top_k_rows(scores, k, exclude=exclude, tie=tie)
     assert found.shape == (6, k)
     for row in range(6):
         seen = np.flatnonzero(exclude.toarray()[row])

@@ -13,7 +13,8 @@ from numpy.testing import assert_array_equal
 from teaser import Dataset
 from teaser.errors import ParameterError
 from teaser.model import EASE, EDLAE, Popularity
-from teaser.model.base import as_histories, plain_parameters, top_k
+from teaser.model.base import as_histories, plain_parameters
+from teaser.model.lists.ranking import top_k
 
 NOBODY = np.array([], dtype=int)
 

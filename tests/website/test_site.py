@@ -114,6 +114,15 @@ def test_the_reference_describes_names_with_their_methods(read: dict[Path, Links
     } <= found
 
 
+def test_the_reference_reads_well(site: Path) -> None:
+    text = (site / "reference" / "data.html").read_text()
+    assert "Attributes" in text and "Variables" not in text  # noqa: PT018
+    assert "<em>Ids</em></a>) – The owner" in text  # a short type that is a link, and a dash
+    assert "scipy.sparse._csr" not in text
+    fit = (site / "reference" / "fit.html").read_text()
+    assert "|X - X P(E D')|^2 + l2_weights" in fit  # an equation as it stands
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with open_chromium() as opened:

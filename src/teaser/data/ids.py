@@ -13,7 +13,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 
 class Ids(Sequence[ItemId]):
-    """The owner's ids in order, with the position of each; `"17"` finds 17 as well."""
+    """The owner's ids in order, with the position of each; `"17"` and 17.0 find 17 as well."""
 
     def __init__(self, names: Iterable[ItemId]) -> None:
         self._names = tuple(names)
@@ -39,6 +39,9 @@ class Ids(Sequence[ItemId]):
 
     def find(self, name: object) -> int | None:
         """Return the position of a name, or None."""
+        # Data frames turn whole numbers into 17.0 where some are missing.
+        if isinstance(name, float) and name.is_integer():
+            name = int(name)
         if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
             return None
         position = self._position.get(name if isinstance(name, str) else int(name))
@@ -53,7 +56,9 @@ class Ids(Sequence[ItemId]):
         place = self.find(name)
         if place is None:
             near = closest_names(str(name), map(str, self._names))
-            raise UnknownItemError(name, near, len(self))
+            first = self._names[0] if self._names else None
+            same = isinstance(name, str) == isinstance(first, str) and not isinstance(name, float)
+            raise UnknownItemError(name, near, len(self), None if same else first)
         return place
 
     def extended(self, names: Iterable[ItemId]) -> "Ids":

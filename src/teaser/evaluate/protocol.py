@@ -22,7 +22,8 @@ from teaser.evaluate.metrics import (
     per_user,
     summarise,
 )
-from teaser.model.base import Model, top_k
+from teaser.model.base import Model
+from teaser.model.lists.ranking import top_k_rows
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 
@@ -186,48 +187,10 @@ def recommend_lists(
         about = None if features is None else features[rows]
         scores = _scores(model, history, pressed, steering, about)
         _check_scores(model, scores, history.shape, fold.users[rows])
-        lists[rows] = rank(scores, k, exclude=history, tie=tie)
+        lists[rows] = top_k_rows(scores, k, exclude=history, tie=tie)
         if callback is not None:
             callback(rows.stop, fold.n_users)
     return lists
-
-
-def rank(scores: Array, k: int, *, exclude: sp.csr_array, tie: Array) -> Array:
-    """Return the k best items of every row, as `model.base.top_k` does for one; -1 fills up.
-
-    Parameters
-    ----------
-    scores
-        Users x items, finite.
-    exclude
-        Items that may not be returned (users x items).
-    tie
-        Decides between equal scores, larger first; then the position does.
-    """
-    values = np.array(scores, order="C")
-    user = np.repeat(np.arange(exclude.shape[0]), np.diff(exclude.indptr))
-    values[user, exclude.indices] = -np.inf
-    n_items = values.shape[1]
-    out = np.full((len(values), k), -1, dtype=np.int64)
-    width = min(k, n_items)
-    if width == 0 or len(values) == 0:
-        return out
-    # Linear in the number of items; only the k best are sorted.
-    best = np.argpartition(values, n_items - width, axis=1)[:, n_items - width :]
-    found = np.take_along_axis(values, best, axis=1)
-    # lexsort decides by its last key first: score, then tie, then position.
-    order = np.lexsort((best, -tie[best], -found), axis=1)
-    out[:, :width] = np.take_along_axis(best, order, axis=1)
-    # The partition picks at random among items that tie at the last place, and picks excluded
-    # ones when too few are left.
-    unclear = (values >= found.min(axis=1, keepdims=True)).sum(axis=1) > width
-    unclear |= np.isneginf(found).any(axis=1)
-    for row in np.flatnonzero(unclear).tolist():
-        seen = exclude.indices[exclude.indptr[row] : exclude.indptr[row + 1]]
-        chosen = top_k(values[row], k, exclude=seen, tie=tie)
-        out[row] = -1
-        out[row, : len(chosen)] = chosen
-    return out
 
 
 def batches(n_users: int, n_items: int, memory: int) -> Iterator[slice]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
 from teaser.frame import FrameList, make_frame
-from teaser.model.base import top_k
 from teaser.model.checks import check_k
+from teaser.model.lists.ranking import top_k
 from teaser.model.tagged import TaggedModel
 
 Array = NDArray[Any]

@@ -1,7 +1,7 @@
 """Variety: a list re-ranked so that its items differ from each other."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,7 @@ from teaser.guide.similarity import rarity_rows
 from teaser.model.checks import check_k
 from teaser.model.extensions.user_features import About
 from teaser.model.item_table import History
+from teaser.model.lists.selection import Filters, known_history
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 from teaser.recommendation import Recommendations
@@ -29,9 +30,9 @@ def varied(
     pool: int = 200,
     exclude_history: bool = True,
     negative_reasons: bool = True,
-    allowed: Array | None = None,
     about: About | None = None,
     steering: Steering = DEFAULT_STEERING,
+    **filters: Unpack[Filters],
 ) -> Recommendations:
     """Return k of the best items for a user, chosen so that they differ from each other.
 
@@ -50,17 +51,21 @@ def varied(
         How many of the best items to choose from; at least k.
     exclude_history, negative_reasons
         As in `recommend`.
-    allowed
-        Which items may be recommended: true or false for each, in the order of `items_`.
-    about
-        Facts about the user, as in `recommend`.
+    about, filters
+        Facts about the user, and which items may be recommended, as in `recommend`.
     """
-    profile = model.profile(history, presses, about=about, steering=steering)
-    scores = model.scores(profile)
-    past = profile.history if exclude_history else ()
-    seen = [model.items_.index_of(item_id) for item_id in past]
-    chosen = spread(model, scores, variety=variety, k=k, pool=pool, seen=seen, allowed=allowed)
-    return model.entries(chosen, profile, scores, negative_reasons=negative_reasons)
+    placed = model.place_filters(filters)
+    viewed, n = known_history(model.item_table_, history, placed)
+    known = {model.items_[i]: strength for i, strength in viewed.items()}
+    profile = model.profile(known, presses, about=about, steering=steering)
+    scores = placed.boosted(model.scores(profile))
+    seen = list(viewed) if exclude_history else []
+    chosen = spread(
+        model, scores, variety=variety, k=k, pool=pool, seen=seen, allowed=placed.allowed
+    )
+    found = model.entries(chosen, profile, scores, negative_reasons=negative_reasons, placed=placed)
+    found.ignored = placed.ignored + n
+    return found
 
 
 def spread(

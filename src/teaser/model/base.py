@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, Unpack, cast
 
 import numpy as np
 import polars as pl
@@ -19,10 +19,16 @@ from teaser.data.ids import Ids
 from teaser.errors import NotFittedError, ParameterError
 from teaser.model.checks import check_k
 from teaser.model.item_table import History, ItemTable
+from teaser.model.lists.all_lists import AllLists, AllOptions, ListOptions, rank_block
+from teaser.model.lists.ranking import top_k
+from teaser.model.lists.reason_table import ReasonTable
+from teaser.model.lists.selection import Filters, Placed, Selection, known_history
 from teaser.model.packed import Packed
 from teaser.model.registry import register
 from teaser.model.user_state import Scored
+from teaser.notebook.model_view import draw_model
 from teaser.parameters import Parametrised
+from teaser.reason import BoostReason
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
 Array = NDArray[Any]
@@ -147,7 +153,7 @@ class Model(Parametrised, ABC):
         *,
         k: int = 20,
         exclude_history: bool = True,
-        allowed: Array | None = None,
+        **filters: Unpack[Filters],
     ) -> Recommendations:
         """Return the k best items for a user, best first.
 
@@ -156,14 +162,15 @@ class Model(Parametrised, ABC):
         Parameters
         ----------
         history
-            Item ids; one that occurs twice counts once. A mapping gives the strength of each.
-        allowed
-            Which items may be recommended: true or false for each, in the order of `items_`.
-            All of them when not given; scores and matches are the same either way.
+            Item ids; one that occurs twice counts once. A mapping gives the strength of each,
+            below 0 for a disliked item.
+        filters
+            `items`, `exclude`, `where`, `allowed`, `boost`, `unknown`: which items may be
+            recommended, and what is added to their scores; see `teaser.Filters`. Scores are the
+            same with and without filters other than `boost`.
         """
-        return self.recommend_batch(
-            [history], k=k, exclude_history=exclude_history, allowed=allowed
-        )[0]
+        batch = self.recommend_batch([history], k=k, exclude_history=exclude_history, **filters)
+        return batch.only()
 
     def recommend_batch(
         self,
@@ -171,26 +178,79 @@ class Model(Parametrised, ABC):
         *,
         k: int = 20,
         exclude_history: bool = True,
-        allowed: Array | None = None,
+        **filters: Unpack[Filters],
     ) -> RecommendationBatch:
         """Return the list of each of several users, equal to what `recommend` returns for one."""
         items, k = self.item_table_, check_k(k)
+        placed = self.place_filters(filters)
         lists = RecommendationBatch()
+        lists.ignored = placed.ignored
         # One user at a time: a matrix product may round a row differently from that row alone.
-        for viewed in [items.strengths(history) for history in histories]:
-            scores = self.score_batch(items.rows([viewed]))[0]
+        for viewed, n in [known_history(items, history, placed) for history in histories]:
+            scored = Scored(placed.boosted(self.score_batch(items.rows([viewed]))[0]))
             seen = list(viewed) if exclude_history else ()
-            best = self.rank_items(scores, k=k, seen=seen, allowed=allowed)
-            scored = Scored(scores)
-            lists.append(
-                Recommendations(
-                    Recommendation(
-                        items.ids[i], float(scores[i]), scored.match(i), (), items.title(i)
-                    )
-                    for i in best.tolist()
-                )
-            )
+            best = self.rank_items(scored.scores, k=k, seen=seen, allowed=placed.allowed)
+            lists.append(Recommendations(self._plain(i, scored, placed) for i in best.tolist()))
+            lists.ignored += n
         return lists
+
+    def recommend_all(
+        self, dataset: Dataset, **options: Unpack[AllOptions]
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """Return the lists of all users of a data set, as one frame or one parquet file.
+
+        The columns are `user_id`, `rank` (from 1), `item_id`, `score` and `match`; with reasons
+        also `general`, `boost` and `reasons`, as `Recommendations.to_frame` has them. The lists
+        are those of `recommend` up to rounding.
+
+        Parameters
+        ----------
+        dataset
+            Whose users are listed, also one in partitions. Its items are found in the model by
+            their ids.
+        options
+            `k`, `exclude_history`, `users`, `reasons`, `batch_size`, `out`, `device`, `progress`,
+            and the filters of `recommend`; see `teaser.AllOptions`.
+
+        Returns
+        -------
+        lists
+            A frame, or with `out` a lazy frame of the file that was written.
+        """
+        return self._list_all(dataset, options)
+
+    def _list_all(
+        self, dataset: Dataset, options: AllOptions, **more: Any
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """List all users; `more` are entries of `ListOptions`."""
+        self.check_fitted()
+        given: dict[str, Any] = dict(options)
+        users, out = given.pop("users", None), given.pop("out", None)
+        filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
+        placed = self.place_filters(cast(Filters, filters))
+        lists = AllLists(self, dataset, ListOptions(**given, **more), placed, users=users)
+        return lists.frame() if out is None else lists.write(out)
+
+    def list_block(
+        self, rows: sp.csr_array, about: sp.csr_array | None, options: ListOptions, placed: Placed
+    ) -> tuple[Array, dict[str, pl.Series]]:
+        """Return the lists of several users: the row of each entry's user, and columns.
+
+        Parameters
+        ----------
+        rows, about
+            Histories (users x items), and what is known of the users, or None.
+        """
+        scores = placed.boosted(self.score_batch(rows))
+        places, columns = rank_block(self.item_table_, rows, scores, options, placed)
+        if options.reasons:
+            table = ReasonTable(self.item_table_, None, None, placed.boosts)
+            columns |= table.columns(None, places, columns["score"].to_numpy())
+        return np.nonzero(places >= 0)[0], columns
+
+    def place_filters(self, filters: Filters) -> Placed:
+        """Return which items filters allow and what they add, by the positions of items."""
+        return Selection(**filters).place(self.item_table_)
 
     def rank_items(
         self,
@@ -208,6 +268,17 @@ class Model(Parametrised, ABC):
         exclude = np.concatenate([barred, np.asarray(seen, dtype=np.int64)])
         return top_k(scores, check_k(k), exclude=exclude, tie=self.popularity_)
 
+    def _plain(self, item_index: int, scored: Scored, placed: Placed) -> Recommendation:
+        """Return an entry of a list without reasons but boosts."""
+        item_id, title = self.item_table_.name(item_index)
+        score, boosts = float(scored.scores[item_index]), placed.boosts_of(item_index)
+        boost = sum(part for _, part in boosts)
+        total = abs(score - boost) + sum(abs(part) for _, part in boosts)
+        reasons = tuple(
+            BoostReason(name, part, part / total if total > 0 else 0.0) for name, part in boosts
+        )
+        return Recommendation(item_id, score, scored.match(item_index), reasons, title, boost=boost)
+
     def describe(self) -> dict[str, Any]:
         """Return what the model holds as plain values, for programs."""
         return {
@@ -215,6 +286,27 @@ class Model(Parametrised, ABC):
             "items": len(self.item_table_),
             "parameters": plain_parameters(self.parameters()),
         }
+
+    def _facts(self) -> dict[str, str]:
+        """Return what was learned by name, for a notebook; nothing before `fit`."""
+        try:
+            sizes = {"items": self.items_, "tags": getattr(self, "tags_", ())}
+        except NotFittedError:
+            return {}
+        found = {name: f"{len(each):,}" for name, each in sizes.items() if len(each)}
+        if self.iterations_ is not None and self.residual_ is not None:
+            found |= {"iterations": str(self.iterations_), "residual": f"{self.residual_:.1e}"}
+        return found
+
+    def _repr_html_(self) -> str:
+        recipe = getattr(self, "recipe_", None)
+        return draw_model(
+            repr(self),
+            facts=self._facts(),
+            parameters=self.written_parameters(),
+            changed=list(self.written_parameters(defaults=False)),
+            recipe="" if recipe is None else recipe.draw(),
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write the model to a folder; `teaser.load` reads it back."""
@@ -294,40 +386,6 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
-    """Return the positions of the k best items, best first.
-
-    Parameters
-    ----------
-    exclude
-        Positions that may not be returned.
-    tie
-        Decides between equal scores, larger first; then the position does.
-    """
-    values = np.array(scores, dtype=np.float64)
-    values[exclude] = -np.inf
-    k = min(k, int(np.count_nonzero(values > -np.inf)))
-    if k == 0:
-        return np.zeros(0, dtype=np.int64)
-    candidates = np.flatnonzero(values >= _lower_bound(values, k))
-    order = np.lexsort((candidates, -tie[candidates], -values[candidates]))
-    return candidates[order[:k]]
-
-
-def _lower_bound(values: Array, k: int) -> float:
-    """Return a number that the k largest values reach, and few others.
-
-    Each of the k largest block maxima is a value of its own, so that the k-th largest of them is
-    at most the k-th largest value. It takes one pass over the values.
-    """
-    blocks = 64 * k
-    if len(values) < 8 * blocks:
-        return float(np.partition(values, len(values) - k)[len(values) - k])
-    length = len(values) // blocks
-    highest = values[: length * blocks].reshape(blocks, length).max(axis=1)
-    return float(np.partition(highest, blocks - k)[blocks - k])
-
-
 def as_histories(X: Any, n_items: int) -> sp.csr_array:
     """Return rows of histories as a checked sparse matrix (users x items)."""
     try:
@@ -339,10 +397,10 @@ def as_histories(X: Any, n_items: int) -> sp.csr_array:
             f"The histories have {rows.shape[1]:,} columns and the model {n_items:,} items. "
             "Use one column an item, in the order of model.items_."
         )
-    if not np.isfinite(rows.data).all() or (rows.data < 0).any():
+    if not np.isfinite(rows.data).all():
         raise ParameterError(
-            "Histories must hold finite numbers of at least 0: 1 for an item of the history, or "
-            "its strength."
+            "Histories must hold finite numbers: 1 for an item of the history, or its strength, "
+            "which is below 0 for a disliked one."
         )
     rows.eliminate_zeros()
     return rows

@@ -1,25 +1,30 @@
 """The contract of a model with tags: profile, presses, reasons and origins."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, Unpack
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser import profile as who
+from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.explain import Contributions, Explanation
 from teaser.model.checks import check_k
 from teaser.model.extensions.user_features import About, ManyAbout, place_about
 from teaser.model.item_table import History
+from teaser.model.lists.all_lists import AllOptions, ListOptions, rank_block
+from teaser.model.lists.reason_table import ReasonTable
+from teaser.model.lists.selection import NOTHING_ASKED, Filters, Placed, Unknown, known_history
 from teaser.model.new_items import read_new_items
 from teaser.model.tag_scores import TagScores
 from teaser.model.tag_table import decoder
-from teaser.model.user_state import Scored, UserState, item_contributions
+from teaser.model.user_state import Scored, UserState, UserStates, item_contributions
 from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
 from teaser.reason import MIN_SHARE, main_reasons
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
@@ -64,8 +69,9 @@ class TaggedModel(TagScores, abstract=True):
         Parameters
         ----------
         history
-            Item ids; one that occurs twice counts once. A mapping gives the strength of each, at
-            least 0; an item of strength 0 is not in the history.
+            Item ids; one that occurs twice counts once. A mapping gives the strength of each. A
+            disliked item has one below 0: it counts against its tags, says nothing of general
+            appeal, and counts for the certainty. An item of strength 0 is not in the history.
         presses
             Net presses by `Tag` or `"feature=value"`, whole numbers from -5 to 5.
         about
@@ -102,9 +108,9 @@ class TaggedModel(TagScores, abstract=True):
         k: int = 20,
         exclude_history: bool = True,
         negative_reasons: bool = True,
-        allowed: Array | None = None,
         about: About | None = None,
         steering: Steering = DEFAULT_STEERING,
+        **filters: Unpack[Filters],
     ) -> Recommendations:
         """Return the k best items for a user, best first, each with its reasons.
 
@@ -112,21 +118,22 @@ class TaggedModel(TagScores, abstract=True):
         ----------
         history, presses, about, steering
             See `profile`.
-        k, exclude_history, allowed
+        k, exclude_history, filters
             See `Model.recommend`.
         negative_reasons
             Whether reasons against an item are among those given.
         """
-        return self.recommend_batch(
+        batch = self.recommend_batch(
             [history],
             [presses],
             k=k,
             exclude_history=exclude_history,
             negative_reasons=negative_reasons,
-            allowed=allowed,
             about=[about],
             steering=steering,
-        )[0]
+            **filters,
+        )
+        return batch.only()
 
     def recommend_batch(
         self,
@@ -136,20 +143,63 @@ class TaggedModel(TagScores, abstract=True):
         k: int = 20,
         exclude_history: bool = True,
         negative_reasons: bool = True,
-        allowed: Array | None = None,
         about: ManyAbout | None = None,
         steering: Steering = DEFAULT_STEERING,
+        **filters: Unpack[Filters],
     ) -> RecommendationBatch:
         """Return the list of each of several users, equal to what `recommend` returns for one."""
         k = check_k(k)
-        rows = self._rows(histories)
+        self.check_fitted()
+        placed = self.place_filters(filters)
+        known = [known_history(self.item_table_, history, placed) for history in histories]
+        rows = self.item_table_.rows([viewed for viewed, _ in known])
         lists = RecommendationBatch()
+        lists.ignored = placed.ignored + sum(n for _, n in known)
         for state in self.user_states(rows, presses, steering=steering, about=about):
-            scored = self._score(state)
+            scored = self._score(state, placed)
             seen = state.seen if exclude_history else ()
-            best = self.rank_items(scored.scores, k=k, seen=seen, allowed=allowed)
-            lists.append(self._entries(best, state, scored, negative_reasons))
+            best = self.rank_items(scored.scores, k=k, seen=seen, allowed=placed.allowed)
+            lists.append(self._entries(best, state, scored, negative_reasons, placed))
         return lists
+
+    def recommend_all(
+        self,
+        dataset: Dataset,
+        *,
+        negative_reasons: bool = True,
+        steering: Steering = DEFAULT_STEERING,
+        **options: Unpack[AllOptions],
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """Return the lists of all users of a data set; see `Model.recommend_all`.
+
+        User features of the data set count where the model has learned from them.
+
+        Parameters
+        ----------
+        negative_reasons, steering
+            As in `recommend`.
+        """
+        return self._list_all(
+            dataset, options, negative_reasons=negative_reasons, steering=steering
+        )
+
+    def list_block(
+        self, rows: sp.csr_array, about: sp.csr_array | None, options: ListOptions, placed: Placed
+    ) -> tuple[Array, dict[str, pl.Series]]:
+        """Return the lists of several users; see `Model.list_block`."""
+        states = self.user_states(rows, about=about, steering=options.steering)
+        scores = self._score_block(states, placed)
+        places, columns = rank_block(self.item_table_, rows, scores, options, placed)
+        if options.reasons:
+            table = ReasonTable(
+                self.item_table_,
+                self.tag_table_,
+                self.remainder_,
+                placed.boosts,
+                options.negative_reasons,
+            )
+            columns |= table.columns(states, places, columns["score"].to_numpy())
+        return np.nonzero(places >= 0)[0], columns
 
     def explain(
         self,
@@ -159,12 +209,26 @@ class TaggedModel(TagScores, abstract=True):
         *,
         about: About | None = None,
         steering: Steering = DEFAULT_STEERING,
+        boost: Mapping[Any, float] | None = None,
+        unknown: Unknown = "raise",
     ) -> Explanation:
-        """Return the whole score of one item for a user, tag by tag and view by view."""
-        i = self.items_.index_of(item_id)
-        rows = self._rows([history])
+        """Return the whole score of one item for a user, tag by tag and view by view.
+
+        Parameters
+        ----------
+        history, presses, about, steering
+            See `profile`.
+        boost, unknown
+            See `teaser.Filters`.
+        """
+        self.check_fitted()
+        i, placed = (
+            self.items_.index_of(item_id),
+            self.place_filters({"boost": boost, "unknown": unknown}),
+        )
+        rows = self.item_table_.rows([known_history(self.item_table_, history, placed)[0]])
         state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
-        return self._explanation(i, state, self._score(state))
+        return self._explanation(i, state, self._score(state, placed), placed)
 
     def origins(
         self, tag: Tag | str, history: History, about: About | None = None
@@ -174,8 +238,11 @@ class TaggedModel(TagScores, abstract=True):
         What is known of the user follows, each with its `Tag` as the key. The parts sum to the
         value of the tag before scaling, of which the affinity without presses is a multiple.
         """
-        direction = self.tag_table_.direction(resolve_tag(tag, self.tag_table_.index))
+        column = resolve_tag(tag, self.tag_table_.index)
+        direction = self.tag_table_.direction(column)
         viewed = self.item_table_.strengths(history)
+        if column == self.tag_table_.general:
+            viewed = {place: x for place, x in viewed.items() if x > 0}  # as in `user_states`
         positions = np.array(list(viewed), dtype=np.int64)
         added = self.encode_parts(positions, np.array(list(viewed.values())), direction).tolist()
         parts: dict[Any, float] = dict(zip((self.items_[i] for i in viewed), added, strict=True))
@@ -197,7 +264,13 @@ class TaggedModel(TagScores, abstract=True):
         return np.asarray(profile.viewed_weight * self._viewed(self._state(profile)))
 
     def entries(
-        self, places: Array, profile: Profile, scores: Array, *, negative_reasons: bool = True
+        self,
+        places: Array,
+        profile: Profile,
+        scores: Array,
+        *,
+        negative_reasons: bool = True,
+        placed: Placed = NOTHING_ASKED,
     ) -> Recommendations:
         """Return items as `recommend` does, with match and reasons.
 
@@ -206,14 +279,24 @@ class TaggedModel(TagScores, abstract=True):
         places
             The positions of the items, in the order wanted.
         profile, scores
-            Of one user, the scores those of every item.
+            Of one user, the scores those of every item, boosts included.
+        placed
+            The filters that the list was made with, for the boosts.
         """
-        return self._entries(places, self._state(profile), Scored(scores), negative_reasons)
+        scored = Scored(scores)
+        return self._entries(places, self._state(profile), scored, negative_reasons, placed)
 
-    def contributions(self, item_index: int, state: UserState) -> Contributions:
+    def contributions(
+        self, item_index: int, state: UserState, placed: Placed = NOTHING_ASKED
+    ) -> Contributions:
         """Return the parts of one item's score for a user."""
         return item_contributions(
-            self.tag_table_, self.remainder_, self.item_table_, item_index, state
+            self.tag_table_,
+            self.remainder_,
+            self.item_table_,
+            item_index,
+            state,
+            placed.boosts_of(item_index),
         )
 
     def describe(self) -> dict[str, Any]:
@@ -236,15 +319,19 @@ class TaggedModel(TagScores, abstract=True):
             profile.values, seen, strengths, profile.tags_weight, profile.viewed_weight
         )
 
-    def _score(self, state: UserState) -> Scored:
-        return Scored(self.score_state(state))
+    def _score_block(self, states: UserStates, placed: Placed) -> Array:
+        """Return the score of every item for several users, boosts included."""
+        return placed.boosted(self.score_states(states))
+
+    def _score(self, state: UserState, placed: Placed) -> Scored:
+        return Scored(placed.boosted(self.score_state(state)))
 
     def _entries(
-        self, places: Array, state: UserState, scored: Scored, negative: bool
+        self, places: Array, state: UserState, scored: Scored, negative: bool, placed: Placed
     ) -> Recommendations:
         entries = Recommendations()
         for i in places.tolist():
-            parts = self.contributions(i, state)
+            parts = self.contributions(i, state, placed)
             reasons = main_reasons(parts.reasons(min_share=MIN_SHARE), negative=negative)
             entries.append(
                 Recommendation(
@@ -255,12 +342,13 @@ class TaggedModel(TagScores, abstract=True):
                     title=self.title(i),
                     general=parts.general,
                     general_share=parts.general_share,
+                    boost=parts.boost,
                 )
             )
         return entries
 
-    def _explanation(self, i: int, state: UserState, scored: Scored) -> Explanation:
-        parts = self.contributions(i, state)
+    def _explanation(self, i: int, state: UserState, scored: Scored, placed: Placed) -> Explanation:
+        parts = self.contributions(i, state, placed)
         return Explanation(
             item_id=self.items_[i],
             score=float(scored.scores[i]),
@@ -270,4 +358,5 @@ class TaggedModel(TagScores, abstract=True):
             title=self.title(i),
             viewed=parts.by_item(),
             general=parts.general,
+            boost=parts.boost,
         )

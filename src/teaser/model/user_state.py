@@ -16,6 +16,7 @@ from teaser.model.extensions.remainder import RemainderMatrix, viewed_parts, vie
 from teaser.model.item_table import ItemTable
 from teaser.model.tag_table import TagTable
 from teaser.profile import Steering
+from teaser.reason import BoostName
 
 Array = NDArray[Any]
 
@@ -29,7 +30,7 @@ class UserState:
     values
         Affinities with tags, presses included (tags).
     seen, strengths
-        The positions of the history's items, and the strength of each.
+        The positions of the history's items, and the strength of each, below 0 if disliked.
     tags_weight, viewed_weight
         What the tags' part of a score is multiplied by, and what the sum over the history of the
         remainder is.
@@ -141,7 +142,12 @@ class ScoreParts:
 
 
 def item_contributions(
-    table: TagTable, R: RemainderMatrix, items: ItemTable, item_index: int, state: UserState
+    table: TagTable,
+    R: RemainderMatrix,
+    items: ItemTable,
+    item_index: int,
+    state: UserState,
+    boosts: tuple[tuple[BoostName, float], ...] = (),
 ) -> Contributions:
     """Return the parts of one item's score for a user.
 
@@ -149,6 +155,8 @@ def item_contributions(
     ----------
     R
         The remainder, or None.
+    boosts
+        What each boost of the item adds.
     """
     D = table.decoder
     row = slice(D.indptr[item_index], D.indptr[item_index + 1])
@@ -156,7 +164,11 @@ def item_contributions(
     if R is not None:
         # x_i R_ij for each item i of the history
         each = state.strengths * viewed_parts(R, state.seen, item_index)
-        viewed = why.Viewed(state.viewed_weight * each, lambda n: items.name(int(state.seen[n])))
+        viewed = why.Viewed(
+            state.viewed_weight * each,
+            lambda n: items.name(int(state.seen[n])),
+            state.strengths < 0,
+        )
     return why.find_contributions(
         state.values,
         D.indices[row],
@@ -167,6 +179,7 @@ def item_contributions(
         offset=state.offset,
         viewed=viewed,
         together=table.together,
+        boosts=boosts,
     )
 
 

@@ -10,11 +10,11 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.files import few, first_line, need_columns
 from teaser.data.reading.interactions import ReadReport, take_pairs, take_rows
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.remote import file_size, read_columns
 from teaser.data.reading.strength import Strength
+from teaser.data.reading.table import few, first_line, need_columns
 from teaser.data.sparse_matrix import value_matrix
 from teaser.errors import DataError, TableError
 
@@ -110,6 +110,12 @@ class Reader:
 
     def matrix(self, ids: pl.Series, size: PartSize, name: str, source: Any) -> sp.csr_array:
         """Return a part as users x items, or raise if it changed since the survey."""
+        return self.users_and_matrix(ids, size, name, source)[1]
+
+    def users_and_matrix(
+        self, ids: pl.Series, size: PartSize, name: str, source: Any
+    ) -> tuple[pl.Series, sp.csr_array]:
+        """Return the users of a part, and it as users x items; raise if it changed since."""
         pairs, report = self.pairs(name, source)
         found = PartSize.of(report, source)
         if found != size:
@@ -118,14 +124,15 @@ class Reader:
                 f"before {_counts(size)}. Prepare the data set again."
             )
         pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
-        X = interaction_matrix(pairs, pairs["user"].unique(maintain_order=True), ids)
+        users = pairs["user"].unique(maintain_order=True)
+        X = interaction_matrix(pairs, users, ids)
         if X.nnz != pairs.height:
             unknown = pairs.filter(~pl.col("item").is_in(ids.implode()))["item"]
             raise DataError(
                 f"{name} has {unknown.n_unique():,} items that are not in the data set, such as "
                 f"{few(unknown)}. Prepare the data set again."
             )
-        return X
+        return users, X
 
 
 def interaction_matrix(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) -> sp.csr_array:

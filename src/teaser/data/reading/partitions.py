@@ -16,12 +16,12 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.files import EXAMPLES
-from teaser.data.reading.interactions import ReadReport, Refusal, check_id_columns
+from teaser.data.reading.interactions import ReadReport, check_id_columns
 from teaser.data.reading.part import Part, PartSize, PartSurvey, Reader
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.remote import is_url, list_parts
 from teaser.data.reading.strength import Strength
+from teaser.data.reading.table import EXAMPLES, Refusal
 from teaser.errors import DataError, ParameterError
 
 T = TypeVar("T")
@@ -194,6 +194,13 @@ class Interactions:
         """Return part k as a users x items matrix."""
         part = self.parts[k]
         return self.partitions.reader.matrix(self.ids, self.sizes[k], part.name, part.source)
+
+    def users_and_matrix(self, k: int) -> tuple[pl.Series, sp.csr_array]:
+        """Return the user ids of part k, and it as a users x items matrix."""
+        part = self.parts[k]
+        return self.partitions.reader.users_and_matrix(
+            self.ids, self.sizes[k], part.name, part.source
+        )
 
     def settings(self) -> dict[str, Any]:
         """Return everything but ids and counts as plain values."""

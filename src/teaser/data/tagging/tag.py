@@ -74,6 +74,16 @@ class Tag:
         return cls(feature, value)
 
 
+def most_frequent(tags: Sequence[Tag], counts: Sequence[int], n: int = 3) -> dict[str, list[str]]:
+    """Return the n most frequent values of each feature, given the items of each tag."""
+    found: dict[str, list[str]] = {}
+    for j in sorted(range(len(tags)), key=lambda j: -counts[j]):
+        values = found.setdefault(tags[j].feature, [])
+        if len(values) < n:
+            values.append(tags[j].value)
+    return found
+
+
 @lru_cache(maxsize=4096)
 def feature_label(name: str) -> str:
     """Return the name of a feature for a reader.

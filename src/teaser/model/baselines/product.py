@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,10 +18,11 @@ from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import About, ManyAbout, UserRows
 from teaser.model.item_table import History, ItemTable
+from teaser.model.lists.selection import Placed, Unknown
 from teaser.model.registry import find_kind
 from teaser.model.tag_table import TagTable
 from teaser.model.tagged import TaggedModel
-from teaser.model.user_state import Scored, UserState
+from teaser.model.user_state import Scored, UserState, UserStates
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 from teaser.recommendation import Recommendation, Recommendations
 
@@ -69,6 +70,11 @@ class PartRecommendation(Recommendation):
 
     cover: Cover
 
+    @property
+    def note(self) -> str:
+        """Which part of the score the reasons cover."""
+        return self.cover.sentence()
+
 
 @dataclass(frozen=True, kw_only=True)
 class PartExplanation(Explanation):
@@ -78,6 +84,11 @@ class PartExplanation(Explanation):
     """
 
     cover: Cover
+
+    @property
+    def note(self) -> str:
+        """Which part of the score the reasons cover."""
+        return self.cover.sentence()
 
     def sentences(self) -> list[str]:
         """Say every reason in plain words, and what they cover."""
@@ -101,7 +112,7 @@ class Product(TaggedModel):
     are those of the product, and every reason says that it covers only the part with tags. All
     else (profile, presses, origins, `scores` of a profile) is that of the model with tags. Where
     the other model has no positive score for a user, as without a history, the model with tags
-    decides alone.
+    decides alone. A boost adds to the score of the model with tags.
 
     Parameters
     ----------
@@ -209,14 +220,23 @@ class Product(TaggedModel):
         *,
         about: About | None = None,
         steering: Steering = DEFAULT_STEERING,
+        boost: Mapping[Any, float] | None = None,
+        unknown: Unknown = "raise",
     ) -> PartExplanation:
-        """Return the score of one item for a user, the part with tags reason by reason."""
-        rows = self._rows([history])
-        i = self.items_.index_of(item_id)
-        state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
-        scored = self._score(state)
-        said = self._explanation(i, state, scored)
-        return PartExplanation(cover=self._cover(i, scored), **vars(said))
+        """Return the score of one item for a user, the part with tags reason by reason.
+
+        A boost adds to the part with tags.
+        """
+        said = super().explain(
+            item_id,
+            history,
+            presses,
+            about=about,
+            steering=steering,
+            boost=boost,
+            unknown=unknown,
+        )
+        return cast(PartExplanation, said)
 
     def add_items(self, items: Any) -> Self:
         """Refuse: the other part has no score for new items, so that none would be recommended."""
@@ -258,21 +278,27 @@ class Product(TaggedModel):
             raise ValueError(str(error)) from error
         return model
 
-    def _rows(self, histories: Sequence[History]) -> sp.csr_array:
-        self.check_fitted()
-        return super()._rows(histories)
+    def _score_block(self, states: UserStates, placed: Placed) -> Array:
+        explained = super()._score_block(states, placed)
+        return multiply(explained, self.parts[1].score_batch(states.rows))
 
-    def _score(self, state: UserState) -> ScoredParts:
-        explained = self.score_state(state)
+    def _score(self, state: UserState, placed: Placed) -> ScoredParts:
+        explained = placed.boosted(self.score_state(state))
         viewed = dict(zip(state.seen.tolist(), state.strengths.tolist(), strict=True))
         row = self.item_table_.rows([viewed])
         unexplained = self.parts[1].score_batch(row)[0]
         return ScoredParts(multiply(explained[None], unexplained[None])[0], explained, unexplained)
 
+    def _explanation(self, i: int, state: UserState, scored: Scored, placed: Placed) -> Explanation:
+        said = super()._explanation(i, state, scored, placed)
+        if not isinstance(scored, ScoredParts):
+            return said
+        return PartExplanation(cover=self._cover(i, scored), **vars(said))
+
     def _entries(
-        self, places: Array, state: UserState, scored: Scored, negative: bool
+        self, places: Array, state: UserState, scored: Scored, negative: bool, placed: Placed
     ) -> Recommendations:
-        entries = super()._entries(places, state, scored, negative)
+        entries = super()._entries(places, state, scored, negative, placed)
         if not isinstance(scored, ScoredParts):
             return entries
         return Recommendations(

@@ -1,0 +1,249 @@
+"""Items found by what their table or their tags say: conditions, and names of boosts."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from teaser.data.tagging.tag import Tag
+from teaser.errors import (
+    ParameterError,
+    UnknownBoostError,
+    UnknownTagError,
+    closest,
+    closest_names,
+)
+from teaser.model.item_table import ItemTable
+from teaser.model.lists.condition import Condition
+from teaser.model.tag_table import TagTable
+from teaser.reason import BoostName
+
+Array = NDArray[Any]
+_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
+
+
+def pass_where(
+    where: Any, table: ItemTable, tags: TagTable | None, unmatched: list[object] | None = None
+) -> Array:
+    """Return which items pass a condition (items).
+
+    Parameters
+    ----------
+    where
+        A polars expression on the items' table, a mapping of columns or features to values, a
+        condition as text (see `Condition`), or a list of such, all of which must hold.
+    tags
+        The tags of the items, where the model has tags.
+    unmatched
+        Gets the values that no item has; None to raise for them.
+    """
+    if isinstance(where, pl.Expr):
+        return _pass_expression(where, table.metadata)
+    if isinstance(where, str):
+        return _pass_condition(Condition.parse(where), table, tags, unmatched)
+    mask = np.ones(len(table), dtype=bool)
+    if isinstance(where, list | tuple):
+        for each in where:
+            mask &= pass_where(each, table, tags, unmatched)
+        return mask
+    if not isinstance(where, Mapping):
+        raise ParameterError(
+            'where must be a polars expression such as pl.col("year") >= 1990, a mapping such '
+            f'as {{"players": 2}}, or a text such as "players=2"; found {where!r}.'
+        )
+    for name, wanted in where.items():
+        mask &= _pass_values(name, _values(wanted), table, tags, unmatched)
+    return mask
+
+
+def find_items(name: Any, table: ItemTable, tags: TagTable | None) -> tuple[BoostName, Array]:
+    """Return what a boost names, and its weight for each item: 1 or 0 (items).
+
+    A name is tried as an item id, as a column of true or false, as a tag, as `column=value`, as a
+    feature with one tag, and as the value of one tag. The weight of popularity is the item's.
+    """
+    place = None if isinstance(name, Tag) else table.ids.find(name)
+    if place is not None:
+        return table.ids[place], np.asarray(np.arange(len(table)) == place, dtype=np.float64)
+    if isinstance(name, str) and name in table.metadata.columns:
+        flags = _flags(table.metadata[name])
+        if flags is not None:
+            return name, flags.astype(np.float64)
+    tag = _find_tag(name, tags)
+    if tag is not None and tags is not None:
+        return tag, _tag_weights(tag, tags)
+    if isinstance(name, str) and "=" in name:
+        wanted = Tag.parse(name)
+        if wanted.feature in table.metadata.columns:
+            found = _equal_cells(table.metadata[wanted.feature], wanted.value)
+            if found.any():
+                return wanted, found.astype(np.float64)
+    known = {str(t): t for t in (tags.tags if tags is not None else ())}
+    if isinstance(name, Tag):
+        raise UnknownTagError(name, closest_names(str(name), known))
+    names = [*known, *(t.value for t in known.values()), *table.metadata.columns]
+    raise UnknownBoostError(name, closest_names(str(name), [*names, *map(str, table.ids)]))
+
+
+def _pass_condition(
+    condition: Condition, table: ItemTable, tags: TagTable | None, unmatched: list[object] | None
+) -> Array:
+    if condition.by_order:
+        return np.asarray(condition.compare(table.metadata).to_numpy())
+    found = _pass_values(condition.name, list(condition.values), table, tags, unmatched)
+    return ~found if condition.sign == "!=" else found
+
+
+def _pass_expression(where: pl.Expr, metadata: pl.DataFrame) -> Array:
+    columns = metadata.columns
+    missing = [name for name in where.meta.root_names() if name not in columns]
+    if missing:
+        raise ParameterError(
+            f"where names the column {missing[0]!r}, which the items' table does not have."
+            f"{closest(missing[0], columns)} Its columns: {', '.join(columns)}."
+        )
+    try:
+        found = metadata.select(where)
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        told = str(error).splitlines()[0]
+        raise ParameterError(f"where cannot be computed on the items' table: {told}.") from error
+    shape = found.height, found.width
+    if shape != (metadata.height, 1) or found.dtypes[0] != pl.Boolean:
+        kinds = ", ".join(map(str, found.dtypes))
+        raise ParameterError(
+            f"where must be true or false for each of {metadata.height:,} items; found "
+            f"{found.height:,} rows of {kinds}."
+        )
+    return np.asarray(found.to_series(0).fill_null(False).to_numpy())
+
+
+def _pass_values(
+    name: str,
+    wanted: list[Any],
+    table: ItemTable,
+    tags: TagTable | None,
+    unmatched: list[object] | None,
+) -> Array:
+    """Return which items have one of several values of a column or a feature (items)."""
+    columns = table.metadata.columns
+    features = [] if tags is None else list(dict.fromkeys(tag.feature for tag in tags.tags))
+    if name not in columns and name not in features:
+        known = list(dict.fromkeys([*columns, *features]))
+        raise ParameterError(
+            f"where names {name!r}, which is no column of the items' table and no feature of tags."
+            f"{closest(str(name), known)} Known: {', '.join(known)}."
+        )
+    mask = np.zeros(len(table), dtype=bool)
+    for value in wanted:
+        own = np.zeros(len(table), dtype=bool)
+        if name in columns:
+            own |= _equal_cells(table.metadata[name], value)
+        if tags is not None and Tag(name, str(value)) in tags.index:
+            own |= _tag_weights(Tag(name, str(value)), tags) != 0
+        if not own.any():
+            if unmatched is None:
+                raise _no_item_has(name, value, table, tags)
+            unmatched.append(value)
+        mask |= own
+    return mask
+
+
+def _no_item_has(
+    name: str, value: object, table: ItemTable, tags: TagTable | None
+) -> ParameterError:
+    known = [tag.value for tag in tags.tags if tag.feature == name] if tags is not None else []
+    if not known and name in table.metadata.columns:
+        cells = table.metadata[name]
+        flat = cells.explode() if isinstance(cells.dtype, pl.List) else cells
+        known = [str(cell) for cell in flat.drop_nulls().unique(maintain_order=True).to_list()]
+    near = closest_names(str(value), known) or tuple(known[:3])
+    such = f" Such as: {', '.join(near)}." if near else ""
+    return ParameterError(
+        f"where asks for {name} = {value!r}, which no item has.{such} "
+        "unknown='ignore' leaves such values out."
+    )
+
+
+def _values(wanted: Any) -> list[Any]:
+    if isinstance(wanted, str | bytes) or not isinstance(wanted, Iterable):
+        return [wanted]
+    return list(wanted)
+
+
+def _equal_cells(cells: pl.Series, value: Any) -> Array:
+    """Return which cells equal a value, or have it among theirs (items)."""
+    if value is None:
+        return cells.is_null().to_numpy()
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        flat = cells.explode(empty_as_null=True)
+        lengths = cells.list.len().fill_null(0).to_numpy()
+        owner = np.repeat(np.arange(len(cells)), np.maximum(lengths, 1))
+        return np.bincount(owner[_equal_cells(flat, value)], minlength=len(cells)) > 0
+    try:
+        found = _equals(cells, value)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        return np.zeros(len(cells), dtype=bool)
+    return np.asarray(found.fill_null(False).to_numpy())
+
+
+def _equals(cells: pl.Series, value: Any) -> pl.Series:
+    # A text stands for the value of any type that it writes: "2" for 2, "yes" for true.
+    if cells.dtype == pl.Boolean:
+        text = str(value).strip().lower()
+        if text not in (*_TRUE, *_FALSE):
+            raise ValueError(value)
+        return cells == (text in _TRUE)
+    if cells.dtype.is_numeric():
+        number: pl.Series = cells == (float(value) if isinstance(value, str) else value)
+        return number
+    if cells.dtype == pl.String or isinstance(value, str):
+        return cells.cast(pl.String) == str(value)
+    same: pl.Series = cells == value
+    return same
+
+
+def _find_tag(name: Any, tags: TagTable | None) -> Tag | None:
+    """Return the tag that a name means, or None."""
+    if tags is None:
+        return None
+    if isinstance(name, Tag) or (isinstance(name, str) and "=" in name):
+        wanted = name if isinstance(name, Tag) else Tag.parse(name)
+        place = tags.index.get(wanted)
+        return None if place is None else tags.tags[place]
+    if not isinstance(name, str):
+        return None
+    for found in (
+        [tag for tag in tags.tags if tag.feature == name],
+        [tag for tag in tags.tags if tag.value == name],
+    ):
+        if len(found) == 1:
+            return found[0]
+    if len(found) > 1:
+        raise ParameterError(
+            f"boost names {name!r}, which is the value of several tags: "
+            f"{', '.join(map(str, found))}. Write one of them."
+        )
+    return None
+
+
+def _tag_weights(tag: Tag, tags: TagTable) -> Array:
+    """Return 1 for items with a tag, and the number itself of popularity and general appeal."""
+    column = tags.index[tag]
+    weights = np.zeros(tags.decoder.shape[0])
+    D = tags.decoder
+    entries = np.flatnonzero(D.indices == column)
+    owner = np.searchsorted(D.indptr, entries, side="right") - 1
+    is_number = column in (tags.popularity, tags.general)
+    weights[owner] = D.data[entries] if is_number else D.data[entries] != 0
+    return weights
+
+
+def _flags(cells: pl.Series) -> Array | None:
+    """Return a column of true or false, or of 1 and 0, as a mask; None for any other."""
+    if cells.dtype == pl.Boolean:
+        return np.asarray(cells.fill_null(False).to_numpy())
+    if cells.dtype.is_integer() and cells.is_in([0, 1]).all():
+        return np.asarray(cells.fill_null(0).to_numpy() == 1)
+    return None

@@ -1,0 +1,329 @@
+"""The reasons of many lists at once, as columns of a frame.
+
+They are those of `Contributions.reasons`, computed on flat arrays: one entry for each tag of each
+listed item, instead of an object for each.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.model.extensions.remainder import RemainderMatrix
+from teaser.model.item_table import ItemTable
+from teaser.model.lists.selection import Boosts
+from teaser.model.tag_table import TagTable
+from teaser.model.user_state import UserStates
+from teaser.reason import MIN_SHARE, N_REASONS, BoostReason
+from teaser.recommendation import reason_type
+
+Array = NDArray[Any]
+
+# Users whose viewed items are looked up at a time.
+_USERS = 64
+KINDS = ("tag", "viewed", "boost", "disliked")
+
+
+@dataclass(frozen=True, eq=False)
+class _Entries:
+    """Contributions to the scores of listed items, one an entry.
+
+    Attributes
+    ----------
+    pair
+        The listed item that each belongs to, by its number.
+    name
+        What contributes, by its place among tags, items or boosts.
+    part
+        What it adds.
+    """
+
+    pair: Array
+    name: Array
+    part: Array
+
+    def sizes(self, n_pairs: int) -> Array:
+        """Return the sum of absolute contributions of each listed item."""
+        return np.bincount(self.pair, weights=np.abs(self.part), minlength=n_pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class ReasonTable:
+    """What the reasons of lists are made from.
+
+    Attributes
+    ----------
+    items
+        The items of the model.
+    tags, remainder
+        Its tags and its remainder; None where it has none.
+    boosts
+        The boosts of the request, or None.
+    negative
+        Whether reasons against an item are among those given.
+    """
+
+    items: ItemTable
+    tags: TagTable | None
+    remainder: RemainderMatrix
+    boosts: Boosts | None
+    negative: bool = True
+
+    def columns(
+        self, states: UserStates | None, places: Array, scores: Array
+    ) -> dict[str, pl.Series]:
+        """Return the columns `general`, `boost` and `reasons`, one row a listed item.
+
+        Parameters
+        ----------
+        states
+            The users, for a model with tags.
+        places, scores
+            Positions of the items of each user (users x k), -1 where there is none, and the
+            scores of the items that are there.
+        """
+        user, rank = np.nonzero(places >= 0)
+        item = places[user, rank]
+        n = len(item)
+        boosts = self._boost_entries(item)
+        boost = np.bincount(boosts.pair, weights=boosts.part, minlength=n)
+        if states is None or self.tags is None:
+            # What a score without parts has beside the boosts counts as one contribution.
+            total = np.abs(scores - boost) + boosts.sizes(n)
+            found = [(2, boosts.pair, boosts.name, boosts.part)]
+            return self._frame(np.zeros(n), boost, total, found, [])
+        tags, general = self._tag_entries(states, user, item)
+        viewed = self._viewed_entries(states, places, user, item)
+        total = np.abs(general) + tags.sizes(n) + viewed.sizes(n) + boosts.sizes(n)
+        grouped, several = self._group(tags)
+        found = [
+            (0, *grouped),
+            *_by_liking(viewed, states, user),
+            (2, boosts.pair, boosts.name, boosts.part),
+        ]
+        return self._frame(general, boost, total, found, several)
+
+    def _tag_entries(self, states: UserStates, user: Array, item: Array) -> tuple[_Entries, Array]:
+        """Return what the tags of each listed item add, and what general appeal adds."""
+        table = self.tags
+        if table is None:
+            return _no_entries(), np.zeros(len(item))
+        pair, place = _row_entries(table.decoder, item)
+        column = table.decoder.indices[place]
+        who = user[pair]
+        # a_j D_ij, times the factor of the tags' part
+        part = states.tags_weight[who] * states.values[who, column] * table.decoder.data[place]
+        is_general = column == (-1 if table.general is None else table.general)
+        general = np.bincount(pair[is_general], part[is_general], minlength=len(item))
+        own = ~is_general
+        return _Entries(pair[own], column[own], part[own]), general + states.offset[user]
+
+    def _viewed_entries(
+        self, states: UserStates, places: Array, user: Array, item: Array
+    ) -> _Entries:
+        """Return what viewed items add to each listed item, where they add something."""
+        if self.remainder is None:
+            return _no_entries()
+        pair_of = np.full(places.shape, -1)
+        pair_of[places >= 0] = np.arange(len(item))
+        parts = [
+            _viewed(self.remainder, states, places, pair_of, first)
+            for first in range(0, len(places), _USERS)
+        ]
+        if not parts:
+            return _no_entries()
+        found = _Entries(
+            *(np.concatenate([getattr(p, n) for p in parts]) for n in ("pair", "name", "part"))
+        )
+        adds = found.part != 0
+        return _Entries(found.pair[adds], found.name[adds], found.part[adds])
+
+    def _boost_entries(self, item: Array) -> _Entries:
+        if self.boosts is None:
+            return _no_entries()
+        pair, place = _row_entries(self.boosts.parts, item)
+        return _Entries(pair, self.boosts.parts.indices[place], self.boosts.parts.data[place])
+
+    def _group(self, tags: _Entries) -> tuple[tuple[Array, Array, Array], list[tuple[int, ...]]]:
+        """Return near-equal tags of an item as one entry, with the sum of what they add.
+
+        The name of an entry is a column, or beyond the columns a place in the list that follows:
+        the columns of several tags, the largest contribution first.
+        """
+        table = self.tags
+        if table is None or not len(tags.pair):
+            return (tags.pair, tags.name, tags.part), []
+        n = len(table.tags)
+        # Near-equal tags share a number; any other tag has one of its own.
+        number = np.where(table.together < 0, n + np.arange(n), table.together)
+        key = tags.pair * (2 * n) + number[tags.name]
+        order = np.argsort(key, kind="stable")
+        start = np.flatnonzero(np.diff(key[order], prepend=-1))
+        length = np.diff(start, append=len(order))
+        sums = np.add.reduceat(tags.part[order], start)
+        name, first = tags.name[order[start]], order[start]
+        several: dict[tuple[int, ...], int] = {}
+        for g in np.flatnonzero(length > 1).tolist():
+            own = order[start[g] : start[g] + length[g]]
+            own = own[np.argsort(-np.abs(tags.part[own]), kind="stable")]
+            columns = tuple(tags.name[own].tolist())
+            name[g] = n + several.setdefault(columns, len(several))
+        back = np.argsort(first, kind="stable")  # the order of the decoder's rows
+        return (tags.pair[first][back], name[back], sums[back]), list(several)
+
+    def _frame(
+        self,
+        general: Array,
+        boost: Array,
+        total: Array,
+        found: list[tuple[int, Array, Array, Array]],
+        several: list[tuple[int, ...]],
+    ) -> dict[str, pl.Series]:
+        kind = np.concatenate([np.full(len(pair), k) for k, pair, _, _ in found])
+        pair, name, part = (np.concatenate([f[n] for f in found]) for n in (1, 2, 3))
+        share = np.divide(part, total[pair], out=np.zeros(len(part)), where=total[pair] > 0)
+        size = np.abs(share)
+        kept = np.flatnonzero((size >= MIN_SHARE) & (self.negative | (share > 0)))
+        # By item, largest share first; equals stay in their order.
+        kept = kept[np.lexsort((kept, -size[kept], pair[kept]))]
+        own = pair[kept]
+        kept = kept[np.arange(len(kept)) - np.searchsorted(own, own) < N_REASONS]
+        reasons = self._reasons(kind[kept], name[kept], several).with_columns(
+            pair=pair[kept], contribution=part[kept], share=share[kept]
+        )
+        fields = ("kind", "feature", "value", "item_id", "contribution", "share")
+        lists = reasons.group_by("pair", maintain_order=True).agg(
+            pl.struct(fields).alias("reasons")
+        )
+        every = pl.DataFrame({"pair": np.arange(len(total))}, schema={"pair": pl.Int64})
+        joined = every.join(lists, on="pair", how="left", maintain_order="left")["reasons"]
+        empty = pl.Series([[]], dtype=reason_type(self._ids.dtype))
+        return {
+            "general": pl.Series(general, dtype=pl.Float64),
+            "boost": pl.Series(boost, dtype=pl.Float64),
+            "reasons": joined.cast(empty.dtype).zip_with(
+                joined.is_not_null(), empty.new_from_index(0, len(joined))
+            ),
+        }
+
+    def _reasons(self, kind: Array, name: Array, several: list[tuple[int, ...]]) -> pl.DataFrame:
+        """Return kind, feature, value and item id of reasons."""
+        tags = self.tags.tags if self.tags is not None else ()
+        first = pl.Series([tags[columns[0]].feature for columns in several], dtype=pl.String)
+        joined = [" / ".join(tags[j].value for j in columns) for columns in several]
+        features = pl.concat([self._features, first, *self._rest_features])
+        values = pl.concat([self._values, pl.Series(joined, dtype=pl.String), *self._rest_values])
+        # Tags come first, then several tags together, items, and boosts.
+        items = len(tags) + len(several)
+        starts = np.array([0, items, items + len(self.items), items])
+        place = pl.Series(name + starts[kind], dtype=pl.Int64)
+        is_item = (kind == 1) | (kind == 3)
+        item = pl.Series(np.where(is_item, name, 0), dtype=pl.Int64)
+        is_viewed = pl.Series(is_item)
+        return pl.DataFrame(
+            {
+                "kind": pl.Series(KINDS).gather(pl.Series(kind, dtype=pl.Int64)),
+                "feature": features.gather(place),
+                "value": values.gather(place),
+                "item_id": self._ids.gather(item),
+            }
+        ).with_columns(item_id=pl.when(is_viewed).then(pl.col("item_id")))
+
+    @cached_property
+    def _ids(self) -> pl.Series:
+        return self.items.metadata.to_series(0)
+
+    @cached_property
+    def _features(self) -> pl.Series:
+        tags = self.tags.tags if self.tags is not None else ()
+        return pl.Series([tag.feature for tag in tags], dtype=pl.String)
+
+    @cached_property
+    def _values(self) -> pl.Series:
+        tags = self.tags.tags if self.tags is not None else ()
+        return pl.Series([tag.value for tag in tags], dtype=pl.String)
+
+    @cached_property
+    def _named(self) -> list[tuple[str | None, str]]:
+        names = () if self.boosts is None else self.boosts.names
+        return [BoostReason(name, 0.0, 0.0).named for name in names]
+
+    @cached_property
+    def _rest_features(self) -> tuple[pl.Series, pl.Series]:
+        none = pl.Series([None], dtype=pl.String).new_from_index(0, len(self.items))
+        return none, pl.Series([feature for feature, _ in self._named], dtype=pl.String)
+
+    @cached_property
+    def _rest_values(self) -> tuple[pl.Series, pl.Series]:
+        shown = self._ids.cast(pl.String)
+        if self.items.title_column is not None:
+            title = self.items.metadata[self.items.title_column].cast(pl.String)
+            shown = title.zip_with(title.is_not_null(), shown)
+        return shown, pl.Series([value for _, value in self._named], dtype=pl.String)
+
+
+def _viewed(
+    R: RemainderMatrix, states: UserStates, places: Array, pair_of: Array, first: int
+) -> _Entries:
+    """Return what the viewed items of some users add to their listed items."""
+    rows = states.rows[first : first + _USERS]
+    user = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    known = rows.indices < R.shape[0]
+    user, seen, x = user[known], rows.indices[known], rows.data[known]
+    weight = states.viewed_weight[first : first + _USERS]
+    places, pair_of = places[first : first + _USERS], pair_of[first : first + _USERS]
+    if isinstance(R, np.ndarray):
+        listed = (places[user] >= 0) & (places[user] < R.shape[1])
+        part = R[seen[:, None], np.where(listed, places[user], 0)].astype(np.float64)
+        part = (weight[user] * x)[:, None] * part
+        name = np.broadcast_to(seen[:, None], part.shape)
+        return _Entries(pair_of[user][listed], name[listed], part[listed])
+    # The number of the listed item at each user and item, -1 where it is not listed.
+    slot = np.full((rows.shape[0], R.shape[1]), -1, dtype=np.int64)
+    here = (places >= 0) & (places < R.shape[1])
+    slot[np.nonzero(here)[0], places[here]] = pair_of[here]
+    entry, place = _row_entries(R, seen)
+    pair = slot[user[entry], R.indices[place]]
+    on = pair >= 0
+    entry, place = entry[on], place[on]
+    # x_i R_ij for each item i of the history
+    part = weight[user[entry]] * x[entry] * R.data[place]
+    return _Entries(pair[on], seen[entry], part)
+
+
+def _by_liking(
+    viewed: _Entries, states: UserStates, user: Array
+) -> list[tuple[int, Array, Array, Array]]:
+    """Return viewed items by kind: 1, and 3 for disliked ones.
+
+    Parameters
+    ----------
+    user
+        The user of each listed item.
+    """
+    rows = states.rows
+    if not len(viewed.pair) or not (rows.data < 0).any():
+        return [(1, viewed.pair, viewed.name, viewed.part)]
+    disliked = np.asarray(rows[user[viewed.pair], viewed.name]).ravel() < 0
+    return [
+        (kind, viewed.pair[own], viewed.name[own], viewed.part[own])
+        for kind, own in ((1, ~disliked), (3, disliked))
+    ]
+
+
+def _row_entries(matrix: sp.csr_array, rows: Array) -> tuple[Array, Array]:
+    """Return the entries of some rows: the number of the row among them, and the place in data."""
+    length = matrix.indptr[rows + 1] - matrix.indptr[rows]
+    number = np.repeat(np.arange(len(rows)), length)
+    before = np.cumsum(length) - length
+    place = np.arange(len(number)) + np.repeat(matrix.indptr[rows] - before, length)
+    return number, place
+
+
+def _no_entries() -> _Entries:
+    none = np.zeros(0, dtype=np.int64)
+    return _Entries(none, none, np.zeros(0))

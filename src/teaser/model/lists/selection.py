@@ -1,0 +1,227 @@
+"""What a request asks of a list: which items may be in it, and what is added to their scores."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.ids import ItemId
+from teaser.data.tagging.tag import Tag
+from teaser.errors import ParameterError, UnknownNameError
+from teaser.model.item_table import ItemTable
+from teaser.model.lists.item_filter import find_items, pass_where
+from teaser.model.tag_table import TagTable
+from teaser.reason import BoostName
+
+Array = NDArray[Any]
+Unknown = Literal["raise", "ignore"]
+Where = pl.Expr | Mapping[str, Any] | str | Sequence[pl.Expr | Mapping[str, Any] | str]
+
+
+class Filters(TypedDict, total=False):
+    """The options of a list that `recommend`, `recommend_batch` and `recommend_all` share.
+
+    An item is listed if it passes all of them.
+
+    Attributes
+    ----------
+    items
+        The ids of the items that may be recommended; all of them when not given.
+    exclude
+        The ids of items that may not be.
+    where
+        A polars expression on the items' table, such as `pl.col("year") >= 1990`; a mapping such
+        as `{"players": 2}`: a column, or a feature of tags, and the value that an item must have,
+        a list of values standing for any of them; a text such as `"players=2"` or
+        `"year >= 1990"`; or a list of these. A cell or an item with several values must have the
+        value among them.
+    allowed
+        Which items may be recommended: true or false for each, in the order of `items_`.
+    boost
+        What is added to scores, by item id, by `Tag` or `"feature=value"`, or by the name of a
+        column that is true or false. A boost by tag adds the number to every item with the tag,
+        whatever its weight; by popularity, times the popularity of the item. Reasons show it as
+        what it is.
+    unknown
+        `"raise"`, or `"ignore"` to leave out ids, tags and values that are not known, also of
+        histories; the result counts them as `ignored`.
+    """
+
+    items: Iterable[ItemId] | None
+    exclude: Iterable[ItemId] | None
+    where: Where | None
+    allowed: Array | None
+    boost: Mapping[Any, float] | None
+    unknown: Unknown
+
+
+@dataclass(frozen=True, eq=False)
+class Boosts:
+    """What boosts add to the score of each item.
+
+    Attributes
+    ----------
+    names
+        What each boost is named by: a tag, an item id, or a column.
+    parts
+        What each boost adds to each item (items x boosts).
+    """
+
+    names: tuple[BoostName, ...]
+    parts: sp.csr_array
+
+    @cached_property
+    def total(self) -> Array:
+        """What all boosts together add to each item (items)."""
+        return np.asarray(self.parts.sum(axis=1)).ravel()
+
+    def of(self, item_index: int) -> tuple[tuple[BoostName, float], ...]:
+        """Return the boosts that an item has, by name."""
+        span = slice(self.parts.indptr[item_index], self.parts.indptr[item_index + 1])
+        pairs = zip(self.parts.indices[span].tolist(), self.parts.data[span].tolist(), strict=True)
+        return tuple((self.names[j], part) for j, part in pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A selection, placed on the items of a model.
+
+    Attributes
+    ----------
+    allowed
+        Which items may be listed (items), or None for all.
+    boosts
+        What is added to scores, or None.
+    ignored
+        How many unknown names were ignored.
+    ignores
+        Whether unknown ids of histories are to be ignored.
+    """
+
+    allowed: Array | None = None
+    boosts: Boosts | None = None
+    ignored: int = 0
+    ignores: bool = False
+
+    def boosted(self, scores: Array) -> Array:
+        """Return scores with the boosts added (..., items)."""
+        return scores if self.boosts is None else np.asarray(scores + self.boosts.total)
+
+    def boosts_of(self, item_index: int) -> tuple[tuple[BoostName, float], ...]:
+        """Return the boosts that an item has, by name."""
+        return () if self.boosts is None else self.boosts.of(item_index)
+
+
+NOTHING_ASKED = Placed()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Selection:
+    """The filters of one request; see `Filters`."""
+
+    items: Iterable[ItemId] | None = None
+    exclude: Iterable[ItemId] | None = None
+    where: Where | None = None
+    allowed: Array | None = None
+    boost: Mapping[Any, float] | None = None
+    unknown: Unknown = "raise"
+
+    def place(self, table: ItemTable, tags: TagTable | None = None) -> Placed:
+        """Return what was asked, by the positions of items.
+
+        Parameters
+        ----------
+        table, tags
+            The items of the model, and their tags where it has tags.
+        """
+        if self.unknown not in ("raise", "ignore"):
+            raise ParameterError(f"unknown must be 'raise' or 'ignore', found {self.unknown!r}.")
+        missing: list[object] = []
+        mask = np.ones(len(table), dtype=bool)
+        mask[table.barred(self.allowed)] = False
+        if self.items is not None:
+            mask &= self._are_named("items", self.items, table, missing)
+        if self.exclude is not None:
+            mask &= ~self._are_named("exclude", self.exclude, table, missing)
+        if self.where is not None:
+            unmatched = missing if self._ignores else None
+            mask &= pass_where(self.where, table, tags, unmatched)
+        boosts = self._place_boosts(table, tags, missing)
+        limited = any(x is not None for x in (self.items, self.exclude, self.where, self.allowed))
+        return Placed(mask if limited else None, boosts, len(missing), self._ignores)
+
+    @property
+    def _ignores(self) -> bool:
+        return self.unknown == "ignore"
+
+    def _are_named(
+        self, option: str, ids: Iterable[ItemId], table: ItemTable, missing: list[object]
+    ) -> Array:
+        """Return which items are named (items)."""
+        if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
+            raise ParameterError(f"{option} is a list of item ids, found {ids!r}.")
+        mask = np.zeros(len(table), dtype=bool)
+        for item_id in ids:
+            place = table.ids.find(item_id) if self._ignores else table.ids.index_of(item_id)
+            if place is None:
+                missing.append(item_id)
+            else:
+                mask[place] = True
+        return mask
+
+    def _place_boosts(
+        self, table: ItemTable, tags: TagTable | None, missing: list[object]
+    ) -> Boosts | None:
+        if self.boost is None:
+            return None
+        if not isinstance(self.boost, Mapping):
+            raise ParameterError(
+                f"boost maps ids or tags to numbers, such as {{'promoted': 0.2}}; "
+                f"found {self.boost!r}."
+            )
+        names: list[BoostName] = []
+        columns: list[Array] = []
+        for name, number in self.boost.items():
+            amount = check_boost(name, number)
+            try:
+                named, weights = find_items(name, table, tags)
+            except UnknownNameError:
+                if not self._ignores:
+                    raise
+                missing.append(name)
+                continue
+            names.append(named)
+            columns.append(amount * weights)
+        if not names:
+            return None
+        return Boosts(tuple(names), sp.csr_array(np.column_stack(columns)))
+
+
+def check_boost(name: object, number: Any) -> float:
+    """Return the number of a boost, or raise unless it is finite."""
+    is_number = isinstance(number, Real) and not isinstance(number, bool)
+    if not is_number or not math.isfinite(number):
+        shown = str(name) if isinstance(name, Tag) else repr(name)
+        raise ParameterError(f"The boost of {shown} must be a finite number, found {number!r}.")
+    return float(number)
+
+
+def known_history(
+    table: ItemTable, history: Any, placed: Placed = NOTHING_ASKED
+) -> tuple[dict[int, float], int]:
+    """Return the strengths of a history by position, and how many unknown ids were ignored."""
+    if not placed.ignores or isinstance(history, str | bytes) or not isinstance(history, Iterable):
+        return table.strengths(history), 0
+    if isinstance(history, Mapping):
+        known: Any = {name: x for name, x in history.items() if name in table.ids}
+        return table.strengths(known), len(history) - len(known)
+    given = list(history)
+    known = [name for name in given if name in table.ids]
+    return table.strengths(known), len(given) - len(known)
