@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from teaser.cli import study_output
+from teaser.cli.output import out
 from teaser.evaluate.study.data_plan import DataPlan
 from teaser.evaluate.study.plan import SplitPlan, Study
 from teaser.evaluate.study.results import StudyResults, read_results
@@ -54,7 +55,7 @@ def test_a_narrow_terminal_gets_fewer_columns_and_whole_names(
     results: StudyResults, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for width, has_errors in ((80, False), (160, True)):
-        monkeypatch.setattr(study_output.out, "width", width)
+        monkeypatch.setattr(out, "width", width)
         study_output.show_models(results)
         study_output.show_simulations(results.simulations)
         printed = capsys.readouterr().out

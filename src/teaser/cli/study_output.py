@@ -58,10 +58,10 @@ def show_models(results: "StudyResults") -> None:
     """Print what each model reached on the test users, and how they were split."""
     from teaser.evaluate.metrics import METRIC_TITLES
 
-    metrics = ("recall@20", "recall@100", "ndcg@100", "coverage@20", "diversity@20", "long_tail@20")
+    metrics = ["recall@20", "recall@100", "ndcg@100", "coverage@20"]
     wide = out.width >= WIDE
-    if not wide:
-        metrics = metrics[:4]
+    if wide:
+        metrics += ["diversity@20", "long_tail@20"]
     users = results.split.test_users
     table = Table(title=f"{results.title}: {users:,} test users", title_justify="left")
     table.add_column("model", no_wrap=True)
