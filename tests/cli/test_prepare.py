@@ -105,6 +105,25 @@ def test_strengths_are_made_as_asked(paths: list[Path], tmp_path: Path) -> None:
     np.testing.assert_allclose(np.unique(found.X.data), np.sort(wanted), rtol=1e-6)
 
 
+def test_dislikes_are_kept_beside_the_interactions(paths: list[Path], tmp_path: Path) -> None:
+    rows = pl.read_csv(paths[0])
+    low, high = rows["rating"].min(), rows["rating"].max()
+    rules = ("--positive", f"rating >= {high}", "--negative", f"rating <= {low}")
+    text = " ".join(said("prepare", *paths, "-o", tmp_path / "d", *rules).split())
+    found = Dataset.load(tmp_path / "d")
+    assert found.disliked is not None
+    assert f"{found.disliked.nnz:,} disliked items of" in text
+    user = next(n for n, row in enumerate(found.disliked.toarray()) if row.any())
+    history = found.history(found.users[user])
+    assert isinstance(history, dict)
+    assert min(history.values()) == -0.125
+    same = ("--positive", f"rating >= {high}", "--negative", f"rating >= {high}")
+    assert "positive by" in refused("prepare", *paths, "-o", tmp_path / "e", *same)
+    said("partition", paths[0], "-o", tmp_path / "p")
+    text = refused("prepare", tmp_path / "p", "-o", tmp_path / "f", *rules)
+    assert "--negative has no meaning for interactions in partitions" in " ".join(text.split())
+
+
 def test_warnings_of_tags_are_shown_once(paths: list[Path], tmp_path: Path) -> None:
     items = pl.read_csv(paths[1])
     items.with_columns(again=pl.col("town")).write_csv(paths[1])

@@ -1,6 +1,6 @@
 """Dataset: interactions X and tags S, with the ids of users and items and the tags."""
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -21,12 +21,12 @@ from teaser.data.reading.partitions import Interactions, Partitions, Run
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.strength import Counts, Strength
 from teaser.data.reading.table import Refusal
-from teaser.data.saved_dataset import attributes_of
-from teaser.data.sparse_matrix import fixed, pack
+from teaser.data.saved_dataset import attributes_of, parts_of
+from teaser.data.sparse_matrix import fixed
 from teaser.data.tagging.item_metadata import count_items, told
 from teaser.data.tagging.one_hot import TagReport
 from teaser.data.tagging.rule_set import Rules, RulesLike
-from teaser.data.tagging.tag import Tag, most_frequent, tag_frame
+from teaser.data.tagging.tag import Tag, most_frequent
 from teaser.data.tagging.user_features import UserFeatures
 from teaser.data.times import entries_of, fixed_times, time_span
 from teaser.errors import (
@@ -36,7 +36,7 @@ from teaser.errors import (
     UnknownUserError,
     closest_names,
 )
-from teaser.notebook.data_view import draw_dataset, rule_tables
+from teaser.notebook.data_view import draw_dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +105,11 @@ class Dataset:
             )
         if self.times is not None:
             object.__setattr__(self, "times", fixed_times(self.times, int(self.X.nnz)))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A copy is as immutable as what it is a copy of; counts are made again when asked for.
+        vars(self).update({name: each for name, each in state.items() if name != "item_counts"})
+        self.__post_init__()
 
     @classmethod
     def from_tables(
@@ -356,47 +361,14 @@ class Dataset:
         return f"<Dataset: {sizes}, {self.n_tags:,} tags>"
 
     def _repr_html_(self) -> str:
-        found = self.describe()
-        sizes = {name: found[name] for name in ("users", "items", "interactions")}
-        return draw_dataset(
-            sizes | {"tags": self.n_tags},
-            lines=found["report"],
-            tags=found["tags"],
-            examples=most_frequent(self.tags, self.S.sum(axis=0).tolist()),
-            rules=rule_tables(found["rules"], found["roles"], found["skipped"]),
-        )
+        return draw_dataset(self.describe(), most_frequent(self.tags, self.S.sum(axis=0).tolist()))
 
     def save(self, folder: str | Path) -> None:
         """Write the data set to a folder; `Dataset.load` reads it back.
 
         Interactions in partitions are not copied; only their paths are written.
         """
-        settings = {
-            "rules": self.rules.as_dict(),
-            "skipped": dict(self.rules.skipped),
-            "report": self.report.as_dict(),
-            "tag_report": self.tag_report.as_dict(),
-            "items_without_metadata": self.items_without_metadata,
-            "items_refused": [asdict(r) for r in self.items_refused],
-            **({"notes": list(self.notes)} if self.notes else {}),
-        }
-        arrays = pack("S", self.S)
-        tables = {"items": self.table, "tags": tag_frame(self.tags)}
-        if isinstance(self.X, Interactions):
-            settings["partitions"] = self.X.settings()
-            arrays["X.counts"] = self.item_counts
-        else:
-            arrays |= pack("X", self.X)
-            tables["users"] = pl.DataFrame({"user": self.users[:]})
-        if self.times is not None:
-            arrays["times"] = self.times
-        if self.disliked is not None:
-            arrays |= pack("disliked", self.disliked)
-        if self.user_features is not None:
-            settings["user_features"] = self.user_features.settings()
-            arrays |= pack("F", self.user_features.Q)  # the name of earlier versions
-            tables["people_tags"] = tag_frame(self.user_tags)
-        artifact.write(folder, kind="dataset", settings=settings, arrays=arrays, tables=tables)
+        artifact.write(folder, kind="dataset", **parts_of(self))
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
