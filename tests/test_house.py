@@ -113,7 +113,7 @@ def test_functions_have_few_parameters() -> None:
 
 def test_the_library_neither_prints_nor_asserts() -> None:
     for path in FILES:
-        if path.name == "testing.py":
+        if path.parent.name == "testing":
             continue  # it is a set of tests
         for node in ast.walk(ast.parse(path.read_text())):
             assert not isinstance(node, ast.Assert), path

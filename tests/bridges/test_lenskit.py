@@ -23,7 +23,7 @@ import teaser
 from teaser.bridges.lenskit import TeaserConfig, TeaserScorer, read_dataset
 from teaser.errors import DataError, TableError
 
-PENALTIES = {"l2_weights": 5.0, "l2_encoder": 5.0}
+PENALTIES: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
 
 
 @pytest.fixture(scope="session")
@@ -155,6 +155,11 @@ def test_histories_are_read_by_the_rules_of_the_training(ml_ds: Dataset) -> None
     assert 0 < row.nnz < len(history)
     # A list without ratings is taken as it is.
     assert liked.history(RecQuery(history_items=ItemList(history.ids()))).nnz == len(history)
+    disliked = TeaserScorer(positive="rating >= 4", negative="rating <= 2", **PENALTIES)
+    disliked.train(ml_ds)
+    assert set(disliked.history(RecQuery(history_items=history)).data) == {1.0, -0.25}
+    found = disliked(RecQuery(history_items=history), ItemList.from_vocabulary(ml_ds.items))
+    assert np.isfinite(found.scores()).all()
     strong = TeaserScorer(strength="rating", **PENALTIES)
     strong.train(ml_ds)
     assert set(strong.history(RecQuery(history_items=history)).data) == {2.0, 5.0}

@@ -103,7 +103,7 @@ def test_histories_are_read_as_tables_are() -> None:
 
 def test_disliked_items_count_below_zero() -> None:
     rows = pl.DataFrame({"user": [0, 0], "item": [2, 0], "rating": [5.0, 2.0]})
-    how = Options(positive="rating >= 4", negative="rating <= 2")
+    how = Options(positive="rating >= 4", negative="rating <= 2", strength=None)
     assert how.histories(rows, (1, 3)).toarray().tolist() == [[-0.25, 0, 1]]
     assert how.columns() == ["rating"]
     assert how.histories(rows.drop("rating"), (1, 3)).toarray().tolist() == [[1, 0, 1]]

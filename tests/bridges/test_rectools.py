@@ -22,6 +22,7 @@ import teaser
 from teaser.bridges.rectools import TeaserModel, TeaserModelConfig
 from teaser.bridges.rectools_dataset import read_dataset
 from teaser.errors import TableError
+from teaser.guide import similar
 
 PENALTIES: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
 # As RecTools' ids: users of interactions, a user with features alone, and a stranger.
@@ -59,7 +60,9 @@ def data(ratings: pl.DataFrame, films: pl.DataFrame) -> Dataset:
 
 @pytest.fixture(scope="module")
 def model(data: Dataset) -> TeaserModel:
-    return TeaserModel(**PENALTIES).fit(data)
+    found = TeaserModel(**PENALTIES)
+    found.fit(data)
+    return found
 
 
 def lists(model: TeaserModel, data: Dataset) -> pd.DataFrame:
@@ -183,7 +186,7 @@ def test_similar_items_are_those_of_the_library(model: TeaserModel, data: Datase
     found = model.recommend_to_items([1000, 1119], data, 5)
     for item in (1000, 1119):  # the second was never chosen
         own = found[found[Columns.TargetItem] == item]
-        wanted = teaser.guide.similar(model.model_, item, k=5)
+        wanted = similar(model.model_, item, k=5)
         assert own[Columns.Item].tolist() == [s.item_id for s in wanted]
         assert_allclose(own[Columns.Score], [s.similarity for s in wanted], rtol=1e-6)
 

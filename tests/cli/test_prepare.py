@@ -116,7 +116,7 @@ def test_dislikes_are_kept_beside_the_interactions(paths: list[Path], tmp_path: 
     user = next(n for n, row in enumerate(found.disliked.toarray()) if row.any())
     history = found.history(found.users[user])
     assert isinstance(history, dict)
-    assert min(history.values()) == -0.25
+    assert min(history.values()) == -0.125
     same = ("--positive", f"rating >= {high}", "--negative", f"rating >= {high}")
     assert "positive by" in refused("prepare", *paths, "-o", tmp_path / "e", *same)
     said("partition", paths[0], "-o", tmp_path / "p")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from teaser.data.tagging.tag import Tag
 from teaser.errors import MissingPackageError
 from teaser.guide.similarity import rarity_rows
-from teaser.model.base import top_k
+from teaser.model.lists.ranking import top_k
 
 try:
     from pydantic import create_model
