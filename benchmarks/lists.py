@@ -4,6 +4,7 @@ Every row is measured in a process of its own, with the threads that it names.
 """
 
 import argparse
+import importlib
 import os
 import subprocess
 import sys
@@ -99,13 +100,14 @@ def irspack(chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def cornac(chosen: argparse.Namespace) -> dict[str, Any]:
-    from cornac.data import Dataset as Interactions
-    from cornac import models
+    cornac: Any = importlib.import_module("cornac")
 
     data = Dataset.load(chosen.folder / "data")
     entries = data.X.tocoo()
     triples = zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True)
-    model = models.EASE(lamb=300.0, verbose=False).fit(Interactions.build(list(triples)))
+    model = cornac.models.EASE(lamb=300.0, verbose=False).fit(
+        cornac.data.Dataset.build(list(triples))
+    )
     users = range(min(300, data.n_users))  # it has no call for many users
     some = data.at(np.array(users))
     known = list(model.uid_map)
@@ -145,9 +147,25 @@ PARTS = {
 }
 
 
+def prepare(dataset: Dataset, folder: Path) -> None:
+    """Save the data and the models that are not there yet."""
+    options: Any = RECIPES["neighbours"]
+    models: dict[str, Any] = {
+        "paper": Teaser(),
+        "neighbours": Teaser(l2_weights=100.0, l2_encoder=300.0, **options),
+        "ease": EASE(l2_weights=300.0),
+    }
+    if not (folder / "data").is_dir():
+        dataset.save(folder / "data")
+    for name, model in models.items():
+        if not (folder / name).is_dir():
+            model.fit(dataset).save(folder / name)
+
+
 def main() -> None:
     parser = parse_films(__doc__)
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--models", type=Path, help="a folder that keeps the models for later runs")
     chosen = parser.parse_args()
     if chosen.part is not None:
         run_part(chosen, PARTS)
@@ -155,19 +173,13 @@ def main() -> None:
     dataset, said, quick = read_films(chosen)
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        dataset.save(folder / "data")
-        Teaser().fit(dataset).save(folder / "paper")
-        options: Any = RECIPES["neighbours"]
-        Teaser(l2_weights=100.0, l2_encoder=300.0, **options).fit(dataset).save(
-            folder / "neighbours"
-        )
-        EASE(l2_weights=300.0).fit(dataset).save(folder / "ease")
+        folder = chosen.models or Path(scratch)
+        prepare(dataset, folder)
         for threads in chosen.threads:
             os.environ.update(dict.fromkeys(THREADS, str(threads)))
             for part in PARTS:
                 try:
-                    found = measure_apart(__file__, part, "--folder", scratch)
+                    found = measure_apart(__file__, part, "--folder", str(folder))
                 except subprocess.CalledProcessError as error:
                     print(f"{part}: {error}", file=sys.stderr)
                     continue
