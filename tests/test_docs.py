@@ -4,15 +4,14 @@ import re
 import runpy
 import shlex
 from pathlib import Path
-from typing import cast
 
 import pytest
-from typer.core import TyperGroup
-from typer.main import get_command
 from typer.testing import CliRunner
 
 import teaser
 from teaser.cli.main import app
+from teaser.evaluate.study.grid_search import check_models
+from teaser.evaluate.study.plan import Study
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -39,20 +38,14 @@ def test_commands_and_examples_run_as_they_stand(
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "toml")], ids=lambda p: p.name)
-def test_rules_in_the_documentation_are_valid(page: Path, tmp_path: Path) -> None:
+def test_rules_and_studies_in_the_documentation_are_valid(page: Path, tmp_path: Path) -> None:
     for block in blocks(page, "toml"):
-        (tmp_path / "rules.toml").write_text(block)
-        assert teaser.Rules.read(tmp_path / "rules.toml").tags
-
-
-def test_every_command_and_option_is_documented() -> None:
-    text = (ROOT / "docs" / "users" / "cli.md").read_text()
-    for name, command in cast(TyperGroup, get_command(app)).commands.items():
-        assert f"`teaser {name}" in text
-        for parameter in command.params:
-            for option in parameter.opts:
-                documented = option in text or f"--no-{option.strip('-')}" in text
-                assert documented or not option.startswith("-") or option == "--help", option
+        path = tmp_path / "written.toml"
+        path.write_text(block)
+        if "[data]" in block:
+            check_models(Study.read(path).models)
+        else:
+            assert teaser.Rules.read(path).tags
 
 
 def anchors(page: Path) -> set[str]:

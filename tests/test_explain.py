@@ -242,7 +242,7 @@ def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
     assert first.share == pytest.approx(0.9 / 1.5)
     assert sorted([second.contribution, third.contribution]) == pytest.approx([-0.05, 0.05])
     assert last.contribution == 0.0
-    assert first.sentence() == "60 % because of your affinity of 0.9 with 1 and 3"
+    assert first.sentence() == "60 % because of your affinity of 0.9 with F: 1 and F: 3"
     # Where the weights differ, affinity x weight is still what is added.
     w = np.array([1.0, 2.0, 1.0, 0.5, 1.0, 1.0])
     (top, *_) = find_contributions(a, np.arange(6), w, TAGS, together=together).reasons()

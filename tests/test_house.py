@@ -13,10 +13,10 @@ FILES = sorted(p for p in SOURCE.rglob("*.py") if "migrations" not in p.parts)
 # A room is a folder, or a module that stands in a folder of rooms. It imports only from rooms
 # above it in this list; see docs/maintainers/design.md.
 ORDER = [
-    "errors", "artifact", "frame",
-    "data.ids", "data.sparse_matrix", "data.reading", "data.times", "data.tagging",
-    "data.dataset",
-    "data.split", "data.sources", "data.events",
+    "errors", "artifact", "notebook", "parameters", "frame",
+    "data.ids", "data.sparse_matrix", "data.reading", "data.times", "data.disliked",
+    "data.decay", "data.tagging", "data.assemble", "data.saved_dataset", "data.dataset",
+    "data.split", "data.temporal_split", "data.sources", "data.events",
     "profile", "reason", "explain", "recommendation", "choose.record",
     "model.checks", "model.gram", "model.solver", "model.packed", "model.basis",
     "model.item_table", "model.tag_table", "model.extensions", "model.registry",
@@ -24,10 +24,12 @@ ORDER = [
     "model.tagged", "model.encoder", "model.teaser", "model.baselines", "model.shared_fit",
     "testing", "guide",
     "evaluate.metrics", "evaluate.protocol", "evaluate.simulation", "evaluate.study",
-    "choose.recipe", "choose.choose", "choose.check",
+    "choose.recipe", "choose.plan", "choose.search", "choose.choose", "choose.check",
+    "choose.proposal", "choose.card", "bridges",
     "evaluate.report.tables", "evaluate.report.pictures", "evaluate.report",
-    "app.settings", "app.people", "app.http", "app.i18n", "app.serving", "app.dependencies",
-    "app.actions", "app.api", "app.site", "app.error_handlers", "app.server", "app.process",
+    "app.settings", "app.brand", "app.people", "app.http", "app.i18n", "app.serving",
+    "app.dependencies", "app.actions", "app.api", "app.site", "app.error_handlers",
+    "app.server", "app.process",
     "cli",
 ]  # fmt: skip
 FREE = {"_version", "__init__", "__main__"}

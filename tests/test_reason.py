@@ -38,8 +38,9 @@ def test_affinities_are_said_briefly() -> None:
 
 
 def test_values_are_joined_in_words() -> None:
-    assert join_values([Tag("f", "0")]) == "0"
-    assert join_values([Tag("f", n) for n in "012"]) == "0, 1 and 2"
+    jazz = Tag("genre", "jazz")
+    assert join_values([jazz]) == "jazz"
+    assert join_values([jazz, Tag("min_players", "2"), jazz]) == "jazz, Min players: 2 and jazz"
 
 
 def test_a_small_share_of_a_viewed_item_is_said_so() -> None:

@@ -15,8 +15,17 @@ from numpy.typing import NDArray
 
 from teaser.data.tagging.tag import Tag
 from teaser.frame import Framed, make_frame
+from teaser.notebook.waterfall import Step, draw_waterfall
 from teaser.profile import GENERAL, POPULARITY
-from teaser.reason import AnyReason, BoostName, BoostReason, Reason, ViewedReason, general_sentence
+from teaser.reason import (
+    AnyReason,
+    BoostName,
+    BoostReason,
+    Reason,
+    ViewedReason,
+    general_sentence,
+    named_reason,
+)
 
 # The parts of a score, as reports tell them apart.
 PARTS = ("general", "declared", "discovered", "popularity", "viewed")
@@ -26,10 +35,20 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Viewed:
-    """The contributions of the items of a history to one score, and their ids and titles."""
+    """The contributions of the items of a history to one score, and their ids and titles.
+
+    `disliked` says which of them were disliked; None if none was.
+    """
 
     parts: Array
     name: Callable[[int], tuple[int | str, str | None]]
+    disliked: Array | None = None
+
+    def reason(self, n: int, part: float, share: float) -> ViewedReason:
+        """Return the reason of the n-th item."""
+        disliked = self.disliked is not None and bool(self.disliked[n])
+        item_id, title = self.name(n)
+        return ViewedReason(item_id, part, share, title, disliked)
 
 
 @dataclass(frozen=True)
@@ -113,8 +132,24 @@ class Explanation(Framed):
         shares = ((*row, row[-1] / total if total > 0 else 0.0) for row in rows)
         return make_frame(shares, _COLUMNS)
 
+    @property
+    def note(self) -> str:
+        """What the reasons cover, as a sentence, where it is not the whole score."""
+        return ""
+
+    def _repr_html_(self) -> str:
+        steps = [Step(GENERAL.value, "", self.general)] if self.general else []
+        steps += [_step(reason) for reason in self.reasons if reason.contribution != 0]
+        name = str(self.item_id) if self.title is None else self.title
+        return draw_waterfall(name, steps, score=self.score, match=self.match, note=self.note)
+
     def _boosts(self) -> list[BoostReason]:
         return [reason for reason in self.reasons if isinstance(reason, BoostReason)]
+
+
+def _step(reason: AnyReason) -> Step:
+    factors = (reason.affinity, reason.weight) if isinstance(reason, Reason) else ()
+    return Step(*named_reason(reason), reason.contribution, *factors)
 
 
 _COLUMNS = {
@@ -217,8 +252,7 @@ class Contributions:
                 name, _ = self.boosts[k - len(groups) - len(viewed)]
                 found.append(BoostReason(name, part, share))
             else:
-                item_id, title = self.viewed.name(k - len(groups))
-                found.append(ViewedReason(item_id, part, share, title))
+                found.append(self.viewed.reason(k - len(groups), part, share))
         return tuple(found)
 
     def _groups(self) -> list[list[int]]:

@@ -33,6 +33,9 @@ class Framed:
         """Return what `to_frame` returns as a pandas frame, where pandas is installed."""
         return as_pandas(self.to_frame())
 
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()
+
 
 class FrameList(list[T], Framed):
     """A list that becomes a data frame; a slice of it does too."""

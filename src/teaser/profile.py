@@ -15,9 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.tagging.tag import Tag, feature_label, resolve_tag
 from teaser.errors import ParameterError, PressRangeError
 from teaser.frame import Framed, make_frame
+from teaser.notebook.profile_view import FeatureBars, TagBar, draw_profile
 
 POPULARITY = Tag("popularity", "popularity")
 # What an average user would see in an item; told apart from the tags.
@@ -227,6 +228,21 @@ class Profile(Framed):
         )
         return make_frame(rows, _COLUMNS)
 
+    def _repr_html_(self) -> str:
+        general = self.general if self.tags[-1:] == (GENERAL,) else None
+        ordered = sorted(self.impacts.items(), key=lambda pair: -pair[1])
+        features = [self._bars(feature, impact) for feature, impact in ordered]
+        seen = len(self.history)
+        return draw_profile(features, general=general, certainty=self.certainty, seen=seen)
+
+    def _bars(self, feature: str, impact: float, n: int = 4) -> FeatureBars:
+        """Return the strongest tags of a feature to be drawn."""
+        every = self.top(len(self.tags), feature=feature)
+        bars = [TagBar(tag.value, a, self.presses.get(tag, 0)) for tag, a in every]
+        # A tag that was pressed is shown whatever its affinity.
+        shown = [bar for place, bar in enumerate(bars) if place < n or bar.presses]
+        return FeatureBars(feature_label(feature), impact, shown, len(bars) - len(shown))
+
 
 _COLUMNS = {
     "feature": pl.String,
@@ -272,6 +288,7 @@ def scaled(
     values: Array,
     lengths: Sequence[int],
     *,
+    n_liked: Sequence[int] | None = None,
     n_personal: int,
     cold: int,
     steering: Steering,
@@ -288,6 +305,8 @@ def scaled(
         v, the same in the basis that is shown (users x columns); p itself without a basis.
     lengths
         The length of each history.
+    n_liked
+        How many items of each are not disliked; all by default.
     n_personal
         How many of the columns, from the first, are declared or discovered tags.
     cold
@@ -308,6 +327,9 @@ def scaled(
             # a = c v / s
             out[row] = values[row] / scale * certainty
             factors[row] = certainty / scale
+        if n_liked is not None and n_liked[row] == 0:
+            # Dislikes say nothing of general appeal: it is that of a user without history.
+            out[row, cold] = steering.cold_general
     return out, factors
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, feature_label
 from teaser.profile import POPULARITY
 
 N_REASONS = 5
@@ -71,6 +71,8 @@ class ViewedReason:
     ----------
     item_id, title
         The item that was viewed.
+    disliked
+        Whether it was disliked: its strength in the history is below 0.
     contribution
         What viewing the item adds, from `viewed_parts` of `teaser.model.extensions.remainder`.
     share
@@ -81,11 +83,13 @@ class ViewedReason:
     contribution: float
     share: float
     title: str | None = None
+    disliked: bool = False
 
     def sentence(self) -> str:
         """Return the reason as a sentence."""
         named = self.item_id if self.title is None else self.title
-        return f"{share_text(self.share)} because you viewed {named}"
+        did = "disliked" if self.disliked else "viewed"
+        return f"{share_text(self.share)} because you {did} {named}"
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,15 @@ def main_reasons(
     return tuple(kept[:n])
 
 
+def named_reason(reason: AnyReason) -> tuple[str, str]:
+    """Return what a reason is about, and what that is: the feature of a tag, viewed, or boost."""
+    if isinstance(reason, Reason):
+        return join_values(reason.tags), feature_label(reason.tag.feature)
+    if isinstance(reason, BoostReason):
+        return reason.named[1], "boost"
+    return str(reason.item_id) if reason.title is None else reason.title, "viewed"
+
+
 def general_sentence(share: float) -> str:
     """Return what general appeal adds to a score as a sentence, given its signed share."""
     verb = "adds" if share >= 0 else "takes"
@@ -143,8 +156,8 @@ def general_sentence(share: float) -> str:
 
 
 def join_values(tags: Sequence[Tag]) -> str:
-    """Return the values of tags as a list in words."""
-    return join_names([tag.value for tag in tags])
+    """Return the values of tags as a list in words; a number stands after its feature."""
+    return join_names([tag.label for tag in tags])
 
 
 def join_names(names: Sequence[str]) -> str:

@@ -6,9 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from teaser.errors import ParameterError
+from teaser.errors import ParameterError, counted
 from teaser.frame import FrameList, as_pandas, id_type, make_frame
-from teaser.reason import AnyReason, BoostReason, Reason
+from teaser.notebook.list_view import Card, draw_list
+from teaser.profile import GENERAL
+from teaser.reason import AnyReason, BoostReason, Reason, named_reason
 
 # The fields of one reason in a frame; the item id of a viewed item has the type of the ids.
 _REASON = {
@@ -41,6 +43,18 @@ class Recommendation:
     general_share: float = 0.0
     boost: float = 0.0
 
+    def line(self) -> str:
+        """Return the item, its match and its main reasons in a line."""
+        name = self.item_id if self.title is None else self.title
+        named = ((reason.share, named_reason(reason)[0]) for reason in self.reasons)
+        reasons = ", ".join(f"{share:+.0%} {what}" for share, what in named)
+        return f"{self.match:4.0%}  {name}{f': {reasons}' if reasons else ''}"
+
+    @property
+    def note(self) -> str:
+        """What the reasons cover, as a sentence, where it is not the whole score."""
+        return ""
+
 
 class Recommendations(FrameList[Recommendation]):
     """The recommended items of one user, best first.
@@ -57,10 +71,19 @@ class Recommendations(FrameList[Recommendation]):
         """Return a frame with one row an item.
 
         Its columns are `rank` (from 1), `item_id`, `title`, `score`, `match`, `general`, `boost`
-        and `reasons`: a list of structs with the fields `kind` (tag, viewed or boost), `feature`,
-        `value`, `item_id` (of a viewed item), `contribution` and `share`.
+        and `reasons`: a list of structs with the fields `kind` (tag, viewed, disliked or boost),
+        `feature`, `value`, `item_id` (of a viewed item), `contribution` and `share`.
         """
         return _frame({}, [()] * len(self), enumerate(self, 1))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Write the list as lines, for IPython in a terminal."""
+        lines = (f"{place:3}. {entry.line()}" for place, entry in enumerate(self, 1))
+        printer.text("\n".join(lines) or "[]")
+
+    def _repr_html_(self) -> str:
+        ignored = [f"{counted(self.ignored, 'unknown id')} ignored."] if self.ignored else []
+        return draw_list([_card(entry) for entry in self], notes=ignored)
 
 
 class RecommendationBatch(FrameList[Recommendations]):
@@ -101,6 +124,14 @@ class RecommendationBatch(FrameList[Recommendations]):
     def to_pandas(self, users: Sequence[int | str] | None = None) -> Any:
         """Return what `to_frame` returns as a pandas frame, where pandas is installed."""
         return as_pandas(self.to_frame(users))
+
+
+def _card(entry: Recommendation) -> Card:
+    named = [(reason.share, *named_reason(reason)) for reason in entry.reasons]
+    reasons = [(share, f"{name} ({kind})") for share, name, kind in named]
+    general = [(entry.general_share, GENERAL.value)] if entry.general_share else []
+    title = str(entry.item_id) if entry.title is None else entry.title
+    return Card(title, str(entry.item_id), entry.match, [*reasons, *general], entry.note)
 
 
 def reason_type(ids: pl.DataType | Any) -> pl.List:
@@ -148,7 +179,8 @@ def reason_fields(reason: AnyReason) -> dict[str, Any]:
         value = " / ".join(tag.value for tag in reason.tags)
         return _fields("tag", reason.tag.feature, value, None) | numbers
     shown = str(reason.item_id) if reason.title is None else reason.title
-    return _fields("viewed", None, shown, reason.item_id) | numbers
+    kind = "disliked" if reason.disliked else "viewed"
+    return _fields(kind, None, shown, reason.item_id) | numbers
 
 
 def _fields(

@@ -8,33 +8,19 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from choose_data import record_of
 from conftest import RULES, small_tables
 
 import teaser
 from teaser import Dataset, DiscoveredTags, Remainder, Teaser, Weights
-from teaser.choose import choose as module
-from teaser.choose.choose import make_plan, run_plan
+from teaser.choose.plan import make_plan
 from teaser.choose.recipe import RECIPES, choose
+from teaser.choose.search import shown_parameters
 from teaser.data.reading.partition_writer import write_partitions
-from teaser.errors import ParameterError, ResourceError, SolverError
 from teaser.evaluate.protocol import evaluate
 from teaser.model.baselines.popularity import Popularity
-from teaser.model.gram import cost
-from teaser.testing import example_dataset
-
-
-def record_of(model: Teaser) -> Any:
-    assert model.recipe_ is not None
-    return model.recipe_
-
 
 PARTS = {"general", "declared", "discovered", "popularity", "viewed"}
-
-
-@pytest.fixture(scope="module")
-def many() -> Dataset:
-    """Enough people to hold some out."""
-    return example_dataset(n_users=500)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +50,7 @@ def test_the_model_is_the_chosen_one_fitted_to_everybody(chosen: Any, many: Data
     model = chosen[0]
     record = record_of(model)
     best = record.best(record.chosen)
-    assert module.shown_parameters(model) == best.parameters
+    assert shown_parameters(model) == best.parameters
     assert (model.tol, model.gram, model.rng) == (1e-3, "auto", 0)
     assert record.chosen == choose(record.tried).name
     assert record.why.endswith("within 2 % of the best.")
@@ -196,22 +182,6 @@ def test_partitions_take_the_stated_default(tmp_path: Path) -> None:
     assert record_of(teaser.fit(data, recipe="weighted")).chosen == "weighted"
 
 
-def test_partitions_that_leave_no_room_take_less(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    interactions, items = small_tables()
-    write_partitions(interactions, tmp_path / "parts", user="user_id", item="item_id", parts=2)
-    data = Dataset.from_partitions(tmp_path / "parts", items, rules=RULES)
-    need = {
-        name: Teaser(**RECIPES[name]).estimate(data).total_memory
-        for name in ("weighted", "discovered")
-    }
-    monkeypatch.setattr(cost, "memory_of_machine", lambda: sum(need.values()) // 2)
-    assert make_plan(data).stated.chosen == "weighted"
-    monkeypatch.setattr(cost, "memory_of_machine", lambda: 10)
-    assert make_plan(data).stated.chosen == "paper"
-
-
 def test_without_declared_tags_the_data_speak(many: Dataset) -> None:
     bare = replace(many, S=sp.csr_array((many.n_items, 0), dtype=np.float32), tags=())
     model = teaser.fit(bare)
@@ -219,51 +189,6 @@ def test_without_declared_tags_the_data_speak(many: Dataset) -> None:
     assert left == dict.fromkeys(("paper", "weighted"), "the data set has no declared tags")
     assert record_of(model).why.startswith("Discovered tags reach ")
     assert record_of(model).chosen in ("discovered", "neighbours")
-
-
-def test_what_does_not_fit_is_known_before_any_work(
-    many: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    need = {name: Teaser(**own).estimate(many).total_memory for name, own in RECIPES.items()}
-    assert need["weighted"] < need["discovered"] < need["neighbours"]
-    limit = (need["weighted"] + need["discovered"]) // 2
-    monkeypatch.setattr(cost, "memory_of_machine", lambda: limit)
-    plan = make_plan(many)
-    assert set(plan.parameters) == {"paper", "weighted"}
-    assert all("this machine has" in why for why in plan.left_out.values())
-    model = run_plan(plan)
-    assert record_of(model).best("neighbours").reason == plan.left_out["neighbours"]
-    monkeypatch.setattr(cost, "memory_of_machine", lambda: 100)
-    with pytest.raises(ResourceError, match=r"paper: it needs .* this machine has 100 B"):
-        make_plan(many)
-
-
-def test_a_recipe_that_fails_is_left_out_with_its_reason(
-    many: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fit = Teaser.fit
-
-    def broken(self: Teaser, *given: Any, **named: Any) -> Any:
-        if self.remainder is not None:
-            raise SolverError("No solution here.")
-        return fit(self, *given, **named)
-
-    monkeypatch.setattr(Teaser, "fit", broken)
-    model = teaser.fit(many)
-    assert record_of(model).best("neighbours").reason == "No solution here."
-    assert record_of(model).chosen in ("paper", "weighted", "discovered")
-    with pytest.raises(ResourceError, match=r"No recipe could be fitted.*No solution here"):
-        teaser.fit(many, recipe="neighbours")
-
-
-def test_large_catalogues_are_compared_with_ease_on_neighbours(
-    many: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "EASE_ITEMS", many.n_items - 1)
-    record = record_of(teaser.fit(many, recipe="weighted"))
-    assert record.yardstick == "NeighbourEASE"
-    assert record.best("NeighbourEASE").share == 1.0
-    assert "of NeighbourEASE here" in record.why
 
 
 def test_groups_keep_their_names(many: Dataset) -> None:
@@ -291,18 +216,3 @@ def test_user_features_are_evaluated_too(tables: tuple[pl.DataFrame, pl.DataFram
     model = teaser.fit(data, recipe="weighted")
     assert len(model.user_tags_) == 2
     assert record_of(model).best("weighted").ndcg > 0
-
-
-def test_bad_input_is_refused_at_once(many: Dataset, dataset: Dataset) -> None:
-    for given, said in (
-        ({"recipe": "paprika"}, "'paprika'"),
-        ({"l2_weight": 5.0}, "no parameter 'l2_weight'.*l2_weights"),
-        ({"weights": Weights(user_power=3.0)}, "user_power"),
-        ({"dtype": "int8"}, "dtype"),
-        ({"rng": -1}, "rng"),
-        ({"gram": np.eye(many.n_items)}, "gram"),
-    ):
-        with pytest.raises(ParameterError, match=said):
-            teaser.fit(many, **given)
-    with pytest.raises(ParameterError, match="rng"):
-        teaser.fit(dataset, rng=-1)

@@ -32,6 +32,20 @@ def test_a_profile_is_json(shop: Path) -> None:
     assert line.rstrip().endswith("-1")
 
 
+def test_items_of_a_history_may_have_strengths(both: Path, shop: Path) -> None:
+    history = {"i2": 1.0, "i6": 0.5, "i9": -0.25}
+    words = ("-i", "i2,i6:0.5", "--history", "i9:-0.25", "-k", 40, "--json")
+    for folder in (shop / "model", both):
+        found = json.loads(said("recommend", folder, *words))
+        library = teaser.load(folder).recommend(history, k=40)
+        assert [r["item_id"] for r in found] == [r.item_id for r in library]
+        assert not {r["item_id"] for r in found} & set(history)
+    assert "disliked Event 9" in said("recommend", both, *words[:-1])
+    explained = said("explain", both, found[0]["item_id"], *words[:4])
+    assert "Disliked" in explained
+    assert "Unknown item" in refused("recommend", shop / "model", "-i", "i99:0.5")
+
+
 def test_an_explanation_adds_up(shop: Path) -> None:
     text = said("explain", shop / "model", "i4", "-i", "i2")
     assert "because of your affinity of" in text

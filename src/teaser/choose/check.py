@@ -19,6 +19,7 @@ from teaser.errors import ParameterError
 from teaser.model.basis import sample_users
 from teaser.model.lists.ranking import top_k_rows
 from teaser.model.teaser import Teaser
+from teaser.notebook.model_view import draw_check
 from teaser.profile import POPULARITY
 from teaser.reason import MIN_SHARE, Reason, main_reasons
 
@@ -108,6 +109,9 @@ class Check:
     def lines(self) -> list[str]:
         """Return what was found as sentences, each with its advice where there is any."""
         return [*self._lines_of_lists(), *self._lines_of_tags(), *self._lines_of_stability()]
+
+    def _repr_html_(self) -> str:
+        return draw_check(self.parts, lines=self.lines(), n_users=self.n_users, top=SHOWN)
 
     def _lines_of_lists(self) -> Iterator[str]:
         said = _listed({name: share for name, share in self.parts.items() if share > 0})

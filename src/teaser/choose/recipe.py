@@ -105,8 +105,12 @@ def explain_choice(recipe: Recipe) -> str:
     """Return why a recipe was chosen, by the shares of the yardstick that were reached."""
     said: list[str] = []
     before = 0.0
+    everywhere = any("discovered" in t.parameters for t in recipe.tried if t.name == "paper")
     kinds = {
-        "declared tags alone": ("paper", "weighted"),
+        "declared and given discovered tags" if everywhere else "declared tags alone": (
+            "paper",
+            "weighted",
+        ),
         "discovered tags": ("discovered",),
         "neighbours": ("neighbours",),
     }

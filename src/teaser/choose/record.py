@@ -4,6 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from teaser.notebook.markup import Html
+from teaser.notebook.model_view import TrialRow, draw_recipe, recipe_table
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -26,6 +29,8 @@ class Trial:
         What fit and evaluation took.
     reason
         Why it failed or was left out; None where it was tried.
+    error
+        The standard error of the nDCG; None where it is not known.
     """
 
     name: str
@@ -35,6 +40,7 @@ class Trial:
     parts: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     reason: str | None = None
+    error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,21 @@ class Recipe:
         """Return the best trial of each name, in the order of the work."""
         found = (self.best(name) for name in dict.fromkeys(t.name for t in self.tried))
         return tuple(trial for trial in found if trial is not None)
+
+    def draw(self) -> Html:
+        """Return the trials as a table for a notebook."""
+        best = self.table()
+        return recipe_table(
+            [TrialRow(t.name, t.ndcg, t.share, t.parts, t.seconds) for t in best if t.ndcg],
+            chosen=self.chosen,
+            why=self.why,
+            yardstick=self.yardstick,
+            n_users=self.n_users,
+            left_out={t.name: t.reason for t in best if t.ndcg is None and t.reason},
+        )
+
+    def _repr_html_(self) -> str:
+        return draw_recipe(self.draw())
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values that `from_dict` reads back."""

@@ -31,6 +31,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.model import load
+from teaser.model.item_table import History as ItemHistory
 from teaser.model.teaser import Teaser
 from teaser.profile import Steering
 
@@ -105,7 +106,7 @@ def explain(
 
 
 def _explain_tag(
-    model: Teaser, tag: str, history: list[str], about: list[str] | None, *, as_json: bool
+    model: Teaser, tag: str, history: ItemHistory, about: list[str] | None, *, as_json: bool
 ) -> None:
     origins = model.origins(tag, history, about=about)
     if as_json:

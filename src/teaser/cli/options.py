@@ -23,7 +23,12 @@ Out = Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 History = Annotated[
     list[str] | None,
-    typer.Option("--history", "-i", help="A viewed item id; repeat, or separate by commas."),
+    typer.Option(
+        "--history",
+        "-i",
+        help="A viewed item id; repeat, or separate by commas. With a strength: id:0.5; a "
+        "disliked item has one below 0, id:-0.125.",
+    ),
 ]
 Press = Annotated[
     list[str] | None,
@@ -109,7 +114,7 @@ ModelOptions = Annotated[
 ]
 
 # A command line has seeds; the library also takes generators.
-_FLAGS = {"rng": ("--seed",)}
+FLAGS = {"rng": ("--seed",)}
 _PLAIN_TYPES = (bool, int, float, str, Path)
 
 
@@ -171,7 +176,7 @@ def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Paramete
                 yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
                 continue
             how: dict[str, Any] = {"help": texts.get(name), "rich_help_panel": mark.panel(name)}
-            info = typer.Option(*_FLAGS.get(name, ()), **how)
+            info = typer.Option(*FLAGS.get(name, ()), **how)
             yield _option(name, _plain_type(parameter), parameter.default, info)
             continue
         how = {"rich_help_panel": mark.panel(name) or "Extensions"}
@@ -284,12 +289,26 @@ def refuse_unused(what: str, **options: object) -> None:
             raise ParameterError(f"--{flag} has no meaning for {what}. Leave it out.")
 
 
-def read_history(items: Container[object], given: list[str] | None) -> list[str]:
-    """Return item ids; a text with commas that is no id itself is a list of ids."""
-    found = []
+def read_history(items: Container[object], given: list[str] | None) -> list[str] | dict[str, float]:
+    """Return item ids, by strength where one is given as id:0.5.
+
+    A text with commas that is no id itself is a list of ids.
+    """
+    found: list[str] = []
     for text in given or []:
         found += [text] if text in items else [part for part in text.split(",") if part.strip()]
-    return [text.strip() for text in found]
+    placed = [_read_strength(items, text.strip()) for text in found]
+    if all(strength is None for _, strength in placed):
+        return [item for item, _ in placed]
+    return {item: 1.0 if strength is None else strength for item, strength in placed}
+
+
+def _read_strength(items: Container[object], text: str) -> tuple[str, float | None]:
+    """Return an id and the strength after its last colon, if the whole text is no id."""
+    written = re.fullmatch(r"(.+):([+-]?(?:\d+\.?\d*|\.\d+))", text)
+    if written is None or text in items:
+        return text, None
+    return written[1].strip(), float(written[2])
 
 
 def read_presses(given: list[str] | None) -> dict[str, int]:

@@ -3,30 +3,31 @@
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from math import log10
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from teaser.choose.record import Recipe, percent
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, feature_label
 from teaser.errors import ParameterError, counted
 from teaser.explain import PARTS, Explanation
 from teaser.guide.similarity import Similar
 from teaser.model.extensions.groups import Groups
+from teaser.model.solver.solution import share_solved
 from teaser.model.teaser import Teaser
+from teaser.notebook.progress import Update
+from teaser.notebook.progress import progress_bar as plain_bar
 from teaser.profile import GENERAL, Profile
-from teaser.reason import AnyReason, BoostReason, Reason, ViewedReason, join_values
+from teaser.reason import AnyReason, BoostReason, Reason, ViewedReason, join_names, join_values
 from teaser.recommendation import Recommendation
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
@@ -69,30 +70,23 @@ def fit_with_progress(
     with progress_bar(console, "preparing") as update:
 
         def report(iteration: int, residual: float) -> None:
-            # Conjugate gradients converge linearly in the logarithm of the residual.
-            done = log10(min(residual, 1.0)) / log10(model.tol)
-            update(f"iteration {iteration}, residual {residual:.1e}", min(1.0, done))
+            done = share_solved(residual, model.tol)
+            update(f"iteration {iteration}, residual {residual:.1e}", done)
 
         model.fit(dataset, start=start, previous=previous, callback=report)
 
 
 @contextmanager
-def progress_bar(console: Console, first: str) -> Iterator[Callable[[str, float], None]]:
+def progress_bar(console: Console, first: str) -> Iterator[Update]:
     """Show a bar that says what is being done; warnings are printed as lines after it.
 
     Yields a function of what is being done and the share of the work that is done.
     """
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with (
-        Progress(*columns, console=console, transient=True) as bar,
+        plain_bar(first, show=console.is_terminal, console=console) as update,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        task = bar.add_task(first, total=None)
-
-        def update(doing: str, done: float) -> None:
-            bar.update(task, description=escape(doing), total=1.0, completed=done)
-
         yield update
     for warning in caught:
         console.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
@@ -139,11 +133,11 @@ def draw_profile(profile: Profile, *, per_feature: int = 4) -> RenderableType:
     table.add_column(justify="right")
     table.add_column(justify="right", style="bold")
     if profile.tags[-1:] == (GENERAL,):
-        general = Text(_label(GENERAL.feature), style="bold")
+        general = Text(feature_label(GENERAL.feature), style="bold")
         table.add_row(general, *_affinity_cells(GENERAL, profile.general, profile))
     for feature, impact in sorted(profile.impacts.items(), key=lambda pair: -pair[1]):
         bar = Text(_block() * round(impact * 2 * _HALF), style=QUIET)
-        table.add_row(Text(_label(feature), style="bold"), bar, f"{100 * impact:.0f} %", "")
+        table.add_row(Text(feature_label(feature), style="bold"), bar, f"{100 * impact:.0f} %", "")
         for tag, affinity in profile.top(per_feature, feature=feature):
             table.add_row(Text(f"  {tag.value}"), *_affinity_cells(tag, affinity, profile))
     return Group(table, Text(_describe_certainty(profile), style=QUIET))
@@ -203,15 +197,16 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
     table.add_column(justify="right")
     table.add_row(*(Text(h, style=QUIET) for h in ("feature", "tag", "affinity", "adds", "share")))
     if explanation.general:
-        named, share = (_label(GENERAL.feature), "", ""), explanation.general_share
+        named, share = (feature_label(GENERAL.feature), "", ""), explanation.general_share
         table.add_row(*map(Text, named), *_part_cells(explanation.general, share))
     for r in explanation.reasons:
         if isinstance(r, Reason):
-            named = (_label(r.tag.feature), join_values(r.tags), f"{r.affinity:+.3f}")
+            values = join_names([tag.value for tag in r.tags])
+            named = (feature_label(r.tag.feature), values, f"{r.affinity:+.3f}")
         elif isinstance(r, BoostReason):
             named = ("Boost", r.named[1], "")
         else:
-            named = ("Viewed", _viewed(r), "")
+            named = ("Disliked" if r.disliked else "Viewed", _viewed(r), "")
         table.add_row(*map(Text, named), *_part_cells(r.contribution, r.share))
     parts = {
         "general": explanation.general,
@@ -251,6 +246,7 @@ def as_profile(profile: Profile) -> dict[str, Any]:
     """Return a profile for JSON, with tags as texts."""
     return {
         "history": profile.history,
+        **({"strengths": profile.strengths} if profile.strengths else {}),
         "presses": {str(tag): steps for tag, steps in profile.presses.items()},
         "about": [str(tag) for tag in profile.about],
         "certainty": profile.certainty,
@@ -321,7 +317,7 @@ def draw_origins(
     for item_id, part in sorted(origins.items(), key=lambda pair: -abs(pair[1])):
         name = f"{titles[item_id]}  {item_id}" if item_id in titles else str(item_id)
         if isinstance(item_id, Tag):
-            name = f"your {_label(item_id.feature).lower()}: {item_id.value}"
+            name = f"your {feature_label(item_id.feature).lower()}: {item_id.value}"
         table.add_row(Text(name), Text(f"{part:+.5f}", style=_colour(part)))
     table.add_row(Text("sum, before scaling", style="bold"), f"{sum(origins.values()):+.5f}")
     return table
@@ -381,7 +377,7 @@ def _reason(reason: AnyReason) -> Text:
     elif isinstance(reason, BoostReason):
         named = f"boost {reason.named[1]}"
     else:
-        named = f"viewed {_viewed(reason)}"
+        named = f"{'disliked' if reason.disliked else 'viewed'} {_viewed(reason)}"
     return Text.assemble((share, _colour(reason.share)), f" {named}")
 
 
@@ -402,10 +398,6 @@ def _moved(before: int | None, now: int) -> Text:
 
 def _colour(value: float) -> str:
     return LIKES if value >= 0 else DISLIKES
-
-
-def _label(feature: str) -> str:
-    return feature.replace("_", " ").capitalize()
 
 
 def _describe_certainty(profile: Profile) -> str:

@@ -1,4 +1,4 @@
-"""Strong generalisation: disjoint users for training, validation and test."""
+"""What is learned from and what is held out; strong generalisation: disjoint users."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
+from teaser.data.disliked import with_disliked
 from teaser.data.ids import Ids
 from teaser.data.sparse_matrix import fixed, value_matrix
 from teaser.errors import DataError, ParameterError
@@ -24,7 +25,7 @@ class Fold:
     ----------
     history
         What a model is shown (users x items): the strengths of the interactions, 1 where the
-        data set has none; a row may be empty.
+        data set has none, and those of disliked items, below 0; a row may be empty.
     held_out
         What it should find (users x items), binary; disjoint from the history, at least one
         item for every user.
@@ -77,33 +78,48 @@ class Fold:
         """Return the fold with at most `most` items in each history, drawn at random.
 
         Items taken out of a history are held out instead. With 0, no user has a history and all
-        choices are held out.
+        choices are held out. Disliked items are neither drawn nor held out: they stay.
         """
         generator = as_generator(rng)
-        if not _is_whole(most) or most < 0:
+        if not is_whole(most) or most < 0:
             raise ParameterError(f"most must be a whole number of at least 0, found {most!r}.")
-        kept, moved = _drawn(self.history, np.full(self.n_users, most), generator)
-        return replace(self, history=kept, held_out=sp.csr_array(self.held_out + chosen(moved)))
+        disliked = self.history.minimum(0)
+        liked = _sorted(self.history - disliked)
+        kept, moved = _drawn(liked, np.full(self.n_users, most), generator)
+        held_out = sp.csr_array(self.held_out + chosen(moved))
+        return replace(self, history=sp.csr_array(kept + disliked), held_out=held_out)
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Three disjoint groups of users over the same items.
+    """What to learn from, and what is held out to choose hyper-parameters and to test.
 
     Attributes
     ----------
     training
-        The users to learn from, with all of their interactions. Items and tags are those of the
-        whole data set; popularity counts these users only.
+        What tested models learn from. Items and tags are those of the whole data set; popularity
+        counts these interactions only. No held-out interaction of the test is among them.
     validation
         The users to choose hyper-parameters with.
     test
         The users to report on, once.
+    earlier
+        What models learn from while hyper-parameters are chosen, where that is less than
+        `training`: in a split by time, what lies before the validation. None if it is `training`.
+    notes
+        Sentences on how users were treated, for reports.
     """
 
     training: Dataset
     validation: Fold
     test: Fold
+    earlier: Dataset | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def search_training(self) -> Dataset:
+        """What models learn from while hyper-parameters are chosen."""
+        return self.training if self.earlier is None else self.earlier
 
 
 def split(
@@ -138,14 +154,14 @@ def split(
     generator = as_generator(rng)
     if not 0 < held_out < 1:
         raise ParameterError(f"held_out must be between 0 and 1, found {held_out!r}.")
-    if not _is_whole(min_interactions) or min_interactions < 2:
+    if not is_whole(min_interactions) or min_interactions < 2:
         raise ParameterError(
             f"min_interactions must be a whole number of at least 2, found {min_interactions!r}: "
             "one choice is shown and one held out."
         )
     able = np.flatnonzero(np.diff(dataset.X.indptr) >= min_interactions)
-    tested = _count("n_test", n_test, len(able))
-    validated = _count("n_validation", n_validation, len(able))
+    tested = user_count("n_test", n_test, len(able))
+    validated = user_count("n_validation", n_validation, len(able))
     _check_enough(dataset.n_users, len(able), validated, tested, min_interactions)
     drawn = generator.permutation(able)
     test = np.sort(drawn[:tested])
@@ -161,7 +177,7 @@ def split(
 
 def as_generator(rng: Any) -> np.random.Generator:
     """Return the generator of a seed, or the one given; None is refused."""
-    if isinstance(rng, np.random.Generator) or (_is_whole(rng) and rng >= 0):
+    if isinstance(rng, np.random.Generator) or (is_whole(rng) and rng >= 0):
         return np.random.default_rng(rng)
     raise ParameterError(f"rng must be a generator or a seed of at least 0, found {rng!r}.")
 
@@ -174,8 +190,9 @@ def _fold(dataset: Dataset, rows: Array, share: float, rng: np.random.Generator)
     # 0.29 x 100 is slightly below 29 in floating point.
     wanted = np.floor(share * lengths + 1e-9).astype(np.int64)
     held_out, history = _drawn(X, np.clip(wanted, 1, np.maximum(1, lengths - 1)), rng)
+    disliked = None if dataset.disliked is None else dataset.disliked[rows]
     return Fold(
-        history=history,
+        history=with_disliked(history, disliked),
         held_out=chosen(held_out),
         users=Ids(dataset.users[i] for i in rows.tolist()),
         user_features=None if dataset.Q is None else dataset.Q[rows],
@@ -202,10 +219,10 @@ def chosen(X: sp.csr_array) -> sp.csr_array:
 
 
 def _strengths(matrix: Any) -> sp.csr_array:
-    """Return a sorted, read-only copy of a history, all strengths above 0."""
+    """Return a sorted, read-only copy of a history, without strengths of 0."""
     rows = _sorted(matrix)
-    if not (np.isfinite(rows.data) & (rows.data > 0)).all():
-        raise DataError("The history of a fold must contain only finite numbers of at least 0.")
+    if not np.isfinite(rows.data).all():
+        raise DataError("The history of a fold must contain only finite numbers.")
     return fixed(rows)
 
 
@@ -224,9 +241,9 @@ def _binary(matrix: Any, name: str) -> sp.csr_array:
     return fixed(rows)
 
 
-def _count(name: str, wanted: Any, able: int) -> int:
-    """Return the number of users, given as a count or a fraction."""
-    if _is_whole(wanted) and wanted >= 0:
+def user_count(name: str, wanted: Any, able: int) -> int:
+    """Return the number of users, given as a count or a fraction of those that are able."""
+    if is_whole(wanted) and wanted >= 0:
         return int(wanted)
     if isinstance(wanted, float | np.floating) and 0 < wanted < 1:
         return max(1, math.floor(wanted * able + 1e-9))
@@ -250,7 +267,8 @@ def _check_enough(n_users: int, able: int, validated: int, tested: int, least: i
         )
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number; bool is not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 

@@ -118,7 +118,7 @@ def say(statement: Statement) -> str:
     """
     way = "towards" if statement.leaning > 0 else "away from"
     told = [
-        " / ".join(each.value for each in (tag, *statement.near_equal.get(tag, ())))
+        " / ".join(each.label for each in (tag, *statement.near_equal.get(tag, ())))
         for tag in statement.tags
     ]
     return f"You lean {way} {join_names(told)}."

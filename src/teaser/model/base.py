@@ -26,6 +26,8 @@ from teaser.model.lists.selection import Filters, Placed, Selection, known_histo
 from teaser.model.packed import Packed
 from teaser.model.registry import register
 from teaser.model.user_state import Scored
+from teaser.notebook.model_view import draw_model
+from teaser.parameters import Parametrised
 from teaser.reason import BoostReason
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
@@ -40,7 +42,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 }
 
 
-class Model(ABC):
+class Model(Parametrised, ABC):
     """A model that is fitted to a data set and recommends items.
 
     A subclass defines `fit` and `score_batch`. Its constructor takes hyper-parameters by keyword
@@ -138,9 +140,8 @@ class Model(ABC):
                 )
         return cast(Self, cast(Any, cls)(*parts, **given))
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the hyper-parameters as they were given."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
 
     def title(self, item_index: int) -> str | None:
         """Return the title of the item at a position, where the metadata have one."""
@@ -161,7 +162,8 @@ class Model(ABC):
         Parameters
         ----------
         history
-            Item ids; one that occurs twice counts once. A mapping gives the strength of each.
+            Item ids; one that occurs twice counts once. A mapping gives the strength of each,
+            below 0 for a disliked item.
         filters
             `items`, `exclude`, `where`, `allowed`, `boost`, `unknown`: which items may be
             recommended, and what is added to their scores; see `teaser.Filters`. Scores are the
@@ -281,6 +283,27 @@ class Model(ABC):
             "parameters": plain_parameters(self.parameters()),
         }
 
+    def _facts(self) -> dict[str, str]:
+        """Return what was learned by name, for a notebook; nothing before `fit`."""
+        try:
+            sizes = {"items": self.items_, "tags": getattr(self, "tags_", ())}
+        except NotFittedError:
+            return {}
+        found = {name: f"{len(each):,}" for name, each in sizes.items() if len(each)}
+        if self.iterations_ is not None and self.residual_ is not None:
+            found |= {"iterations": str(self.iterations_), "residual": f"{self.residual_:.1e}"}
+        return found
+
+    def _repr_html_(self) -> str:
+        recipe = getattr(self, "recipe_", None)
+        return draw_model(
+            repr(self),
+            facts=self._facts(),
+            parameters=self.written_parameters(),
+            changed=list(self.written_parameters(defaults=False)),
+            recipe="" if recipe is None else recipe.draw(),
+        )
+
     def save(self, folder: str | Path) -> None:
         """Write the model to a folder; `teaser.load` reads it back."""
         content = self.to_content()
@@ -331,10 +354,6 @@ class Model(ABC):
         for name in self.learned_arrays:
             setattr(self, f"{name}_", content.arrays[name])
 
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
-        return f"{type(self).__name__}({given})"
-
     def _not_fitted(self) -> NotFittedError:
         return NotFittedError(
             f"This {type(self).__name__} is not fitted yet. Call fit(dataset) first."
@@ -374,10 +393,10 @@ def as_histories(X: Any, n_items: int) -> sp.csr_array:
             f"The histories have {rows.shape[1]:,} columns and the model {n_items:,} items. "
             "Use one column an item, in the order of model.items_."
         )
-    if not np.isfinite(rows.data).all() or (rows.data < 0).any():
+    if not np.isfinite(rows.data).all():
         raise ParameterError(
-            "Histories must hold finite numbers of at least 0: 1 for an item of the history, or "
-            "its strength."
+            "Histories must hold finite numbers: 1 for an item of the history, or its strength, "
+            "which is below 0 for a disliked one."
         )
     rows.eliminate_zeros()
     return rows

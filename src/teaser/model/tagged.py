@@ -69,8 +69,9 @@ class TaggedModel(TagScores, abstract=True):
         Parameters
         ----------
         history
-            Item ids; one that occurs twice counts once. A mapping gives the strength of each, at
-            least 0; an item of strength 0 is not in the history.
+            Item ids; one that occurs twice counts once. A mapping gives the strength of each. A
+            disliked item has one below 0: it counts against its tags, says nothing of general
+            appeal, and counts for the certainty. An item of strength 0 is not in the history.
         presses
             Net presses by `Tag` or `"feature=value"`, whole numbers from -5 to 5.
         about
@@ -237,8 +238,11 @@ class TaggedModel(TagScores, abstract=True):
         What is known of the user follows, each with its `Tag` as the key. The parts sum to the
         value of the tag before scaling, of which the affinity without presses is a multiple.
         """
-        direction = self.tag_table_.direction(resolve_tag(tag, self.tag_table_.index))
+        column = resolve_tag(tag, self.tag_table_.index)
+        direction = self.tag_table_.direction(column)
         viewed = self.item_table_.strengths(history)
+        if column == self.tag_table_.general:
+            viewed = {place: x for place, x in viewed.items() if x > 0}  # as in `user_states`
         positions = np.array(list(viewed), dtype=np.int64)
         added = self.encode_parts(positions, np.array(list(viewed.values())), direction).tolist()
         parts: dict[Any, float] = dict(zip((self.items_[i] for i in viewed), added, strict=True))

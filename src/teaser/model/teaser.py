@@ -69,7 +69,7 @@ from teaser.model.gram.cost import (
 from teaser.model.gram.gpu import check_device
 from teaser.model.gram.partitioned import estimate_partitions
 from teaser.model.packed import Packed
-from teaser.model.solver.solution import Callback, Limits
+from teaser.model.solver.solution import Callback, Limits, solver_bar
 from teaser.model.solver.solve import check_settings
 from teaser.model.solver.system import System
 from teaser.model.tag_table import check_tagged
@@ -217,6 +217,7 @@ class Teaser(EncoderModel):
         discovered: Discovered | None = None,
         previous: Groups | None = None,
         callback: Callback | None = None,
+        progress: bool = False,
     ) -> Self:
         """Learn the encoder.
 
@@ -235,8 +236,11 @@ class Teaser(EncoderModel):
             Groups of an earlier model, whose names are kept; those of `start` by default.
         callback
             Called with the iteration and its relative residual.
+        progress
+            Whether to show a bar, in a notebook or a terminal; a `callback` takes its place.
         """
-        with explained_memory_error("The fit"):
+        bar = solver_bar(self.tol, callback, progress=progress)
+        with explained_memory_error("The fit"), bar as callback:
             self._check_with(dataset)
             user_features = learned_features(self, dataset)
             if previous is None:
@@ -283,7 +287,7 @@ class Teaser(EncoderModel):
         return self
 
     def _check_with(self, dataset: Dataset) -> None:
-        self._check()
+        self.check_parameters()
         check_tagged(dataset)
         check_device(self.device, dataset.X)
         if self.remainder is not None:
@@ -303,7 +307,7 @@ class Teaser(EncoderModel):
         """
         if self.joint_remainder is None:
             return None
-        self._check()
+        self.check_parameters()
         l1, kappa = float(self.l2_weights), float(self.joint_remainder.l2)
         return (l1, kappa) if self._weights.ridge_power else (l1 + kappa,)
 
@@ -414,7 +418,8 @@ class Teaser(EncoderModel):
         data = new.data * tag_means(self.tag_table_.learned_decoder)[new.indices]
         return sp.csr_array((data, new.indices, new.indptr), shape=new.shape)
 
-    def _check(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         settings = self.parameters()
         for name in OPTIONS:
             check_options(name, settings.pop(name))

@@ -1,6 +1,9 @@
 """The contract of a model: what it takes, what it answers, how it is saved."""
 
+import copy
 import json
+import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import artifact
+from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.errors import (
     ArtifactError,
@@ -57,6 +61,32 @@ class ModelContract(ListContract):
         again = type(model)(**model.parameters())
         assert again.parameters() == model.parameters()
 
+    def test_its_text_can_be_pasted_and_its_parameters_set(self) -> None:
+        model = self.make()
+        names = {**vars(sys.modules["teaser"]), **vars(sys.modules["teaser.model"])}
+        again = eval(repr(model), {**names, type(model).__name__: type(model)})  # noqa: S307
+        assert type(again) is type(model)
+        deep, same = model.get_params(), again.get_params()
+        assert deep.keys() == same.keys()
+        plain = {n: v for n, v in deep.items() if isinstance(v, int | float | str | tuple)}
+        assert plain == {n: same[n] for n in plain}
+        assert again.set_params(**plain) is again
+        assert repr(again) == repr(model)
+        with pytest.raises(ParameterError, match="no_such_name"):
+            again.set_params(no_such_name=1)
+
+    def test_copies_answer_the_same_and_clones_learned_nothing(self, fitted: Any) -> None:
+        before = fitted.recommend(["i1", "i4"])
+        assert copy.deepcopy(fitted).recommend(["i1", "i4"]) == before
+        sent = pickle.loads(pickle.dumps(fitted))  # noqa: S301, made here
+        assert sent.recommend(["i1", "i4"]) == before
+        other = fitted.clone()
+        assert repr(other) == repr(sent) == repr(fitted) == repr(self.make())
+        with pytest.raises(NotFittedError):
+            other.check_fitted()
+        other.fit(example_dataset(seed=9, n_users=120, n_items=24))
+        assert fitted.recommend(["i1", "i4"]) == before
+
     def test_a_second_fit_forgets_the_first(self, fitted: Any) -> None:
         data, other = example_dataset(), example_dataset(seed=9, n_users=120, n_items=24)
         first = fitted.score_batch(data.X)
@@ -64,6 +94,7 @@ class ModelContract(ListContract):
         model = self.make().fit(other).fit(data)
         assert model.items_ == data.items
         assert_array_equal(model.score_batch(data.X), first)
+        _assert_same_content(model.to_content(), self.make().fit(data).to_content())
 
     def test_only_a_data_set_can_be_learned_from(self, fitted: Any) -> None:
         before = fitted.recommend(["i1", "i4"])
@@ -171,13 +202,24 @@ class ModelContract(ListContract):
     def test_impossible_histories_are_refused(self, fitted: Any) -> None:
         with pytest.raises(ParameterError, match="3 columns"):
             fitted.score_batch(np.ones((2, 3)))
-        for bad in (-1.0, np.nan, np.inf):
+        for bad in (np.nan, np.inf, -np.inf):
             X = np.zeros((1, example_dataset().n_items))
             X[0, 0] = bad
-            with pytest.raises(ParameterError, match="at least 0"):
+            with pytest.raises(ParameterError, match="finite numbers"):
                 fitted.score_batch(X)
             with pytest.raises(ParameterError, match="'i0'"):
                 fitted.recommend({"i0": bad})
+
+    def test_disliked_items_are_left_out_of_lists(self, fitted: Any) -> None:
+        history = {"i1": 1, "i5": -0.25}
+        found = fitted.recommend(history, k=example_dataset().n_items)
+        assert not {r.item_id for r in found} & set(history)
+        X = _row(1, 5)
+        X[0, 5] = -0.25
+        scores = fitted.score_batch(X)[0]
+        assert np.isfinite(scores).all()
+        for r in found[:5]:
+            assert scores[_position(r.item_id)] == pytest.approx(r.score, rel=1e-9, abs=1e-12)
 
     def test_items_of_a_history_may_have_strengths(self, fitted: Any) -> None:
         X = _row(1, 5)
@@ -308,6 +350,17 @@ class TaggedModelContract(ModelContract):
     def test_an_unknown_tag_is_named_with_the_closest(self, fitted: Any) -> None:
         with pytest.raises(UnknownTagError, match="town=Ghent"):
             fitted.profile(["i1"], {"town=Gent": 1})
+
+
+def _assert_same_content(found: Content, wanted: Content) -> None:
+    """Compare all that is saved of two models."""
+    assert found.settings == wanted.settings
+    assert found.arrays.keys() == wanted.arrays.keys()
+    for name, array in wanted.arrays.items():
+        assert_array_equal(found.arrays[name], array)
+    assert found.tables.keys() == wanted.tables.keys()
+    for name, table in wanted.tables.items():
+        assert found.tables[name].equals(table)
 
 
 def _position(item_id: Any) -> int:

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.tagging.tag import DISCOVERED, Tag, resolve_tag, tag_frame, tags_from
+from teaser.data.tagging.tag import (
+    DISCOVERED,
+    Tag,
+    feature_label,
+    resolve_tag,
+    tag_frame,
+    tags_from,
+)
 from teaser.errors import UnknownTagError
 
 
@@ -30,6 +37,76 @@ class TestTag:
     def test_a_tag_cannot_be_changed(self) -> None:
         with pytest.raises(AttributeError):
             setattr(Tag("a", "b"), "value", "c")  # noqa: B010, a type checker refuses it
+
+
+class TestLabel:
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "2",
+            "1994",
+            "1990s",
+            "1990–1994",
+            "under 10",
+            "10 to 20",
+            "-3 to 1.5",
+            "20 and over",
+            "under 10 km",
+            "20 km and over",
+            "3+",
+            "10 %",
+            "yes",
+            "No",
+            "unknown",
+            "R",
+        ],
+    )
+    def test_what_says_nothing_alone_stands_after_its_feature(self, value: str) -> None:
+        assert Tag("min_players", value).label == f"Min players: {value}"
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "Agnès Varda",
+            "PG",
+            "7 Samurai",
+            "2001: A Space Odyssey",
+            "under the sea",
+            "players 4",
+            "12 monkeys",
+            "日",
+            "Yes Minister",
+            "over and over",
+        ],
+    )
+    def test_words_stand_alone(self, value: str) -> None:
+        assert Tag("title word", value).label == value
+
+    def test_a_group_stands_alone(self) -> None:
+        assert Tag(DISCOVERED, "1984, 2001").label == "1984, 2001"
+        assert Tag("X", "x").label == "x"
+
+    @pytest.mark.parametrize(
+        ("name", "label"),
+        [
+            ("Book-Author", "Book author"),
+            ("Year-Of-Publication", "Year of publication"),
+            ("startYear", "Start year"),
+            ("ISBNCode", "ISBN code"),
+            ("ISBN", "ISBN"),
+            ("GENRE", "Genre"),
+            ("Image-URL-L", "Image URL L"),
+            ("author.name", "Author name"),
+            ("co-author", "Co-author"),
+            ("Release Date", "Release Date"),
+            ("TV show", "TV show"),
+            ("étoiles_Moyennes", "Étoiles moyennes"),
+            ("price_band", "Price band"),
+            ("_", "_"),
+        ],
+    )
+    def test_names_of_columns_become_words(self, name: str, label: str) -> None:
+        assert feature_label(name) == label
 
 
 class TestResolve:

@@ -10,8 +10,14 @@ import pytest
 
 from teaser import Dataset, Teaser
 from teaser.data.split import Split, split
+from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
-from teaser.evaluate.study.grid_search import cells, search_grid
+from teaser.evaluate.study.grid_search import (
+    cells,
+    check_models,
+    fingerprint,
+    search_grid,
+)
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
 from teaser.model.shared_fit import SharedFits
 
@@ -56,6 +62,34 @@ def test_the_best_cell_is_the_one_that_validates_best(parts: Split) -> None:
     assert all(trial.iterations is not None for trial in found.trials)
 
 
+@pytest.mark.parametrize(
+    ("kind", "grid", "said"),
+    [
+        ("Teaser", {"l2_weights": (5, 50, -1)}, "l2_weights must be a finite number above 0"),
+        ("Teaser", {"remainder.neighbours": (100, 2.5)}, "neighbours"),
+        ("Teaser", {"l2_wieghts": (5,)}, "no parameter 'l2_wieghts'"),
+        ("EASE", {"l2_weights": (5, "x")}, "found 'x'"),
+        ("NeighbourEASE", {"neighbours": (100, 0)}, "neighbours must be a whole number"),
+        ("EDLAE", {"dropout": (0.5, 1.5)}, "dropout"),
+        ("ItemKNN", {"neighbours": (20, -5)}, "neighbours must be a whole number"),
+        ("WMF", {"factors": (64,), "alpha": (2, 0)}, "alpha must be"),
+        ("WMFS", {"l2": (3, -3)}, "l2 must be"),
+        ("EAES", {}, "Unknown kind of model 'EAES'"),
+    ],
+)
+def test_a_bad_value_anywhere_in_a_grid_is_found_before_any_fit(
+    kind: str, grid: dict[str, tuple[Any, ...]], said: str
+) -> None:
+    with pytest.raises(ParameterError) as error:
+        check_models([PLAN, ModelPlan("mine", kind, grid=grid)])
+    assert str(error.value).startswith("[models.mine]: ")
+    assert said in str(error.value)
+
+
+def test_the_parts_of_a_product_are_checked_by_themselves() -> None:
+    check_models([PLAN, ModelPlan("both", "Product", parts=("TEASER", "TEASER"))])
+
+
 class StoppedError(Exception):
     pass
 
@@ -96,6 +130,16 @@ def test_trials_of_other_data_or_parameters_do_not_count(parts: Split, tmp_path:
     assert (
         search_grid(PLAN, fits, parts.validation, SearchPlan("recall@5"), storage=kept).resumed == 0
     )
+
+
+def test_strengths_of_interactions_tell_trials_apart(parts: Split) -> None:
+    one = ModelPlan("EASE", "EASE", grid={"l2_weights": (1, 10)})
+    stronger = replace(parts.training, X=2 * parts.training.X)
+    found = {
+        fingerprint(one, training, parts.validation, SearchPlan())
+        for training in (parts.training, parts.training, stronger)
+    }
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])

@@ -120,7 +120,13 @@ class Category(Rule):
 
 @dataclass(frozen=True)
 class ListOf(Rule):
-    """Several values a cell, split at `separator`; a column of lists needs none."""
+    """Several values a cell, split at `separator`.
+
+    Parameters
+    ----------
+    separator
+        The text between two values; a column of lists needs none.
+    """
 
     kind: ClassVar[str] = "list"
     separator: str = field(default="|", kw_only=True)
@@ -192,7 +198,13 @@ class Number(Rule):
 
 @dataclass(frozen=True)
 class Year(Rule):
-    """A year, or the year of a date, in bins of `width` years: 1995, 1990-1994 or 1990s."""
+    """A year, or the year of a date, in bins of `width` years.
+
+    Parameters
+    ----------
+    width
+        How many years make a tag: 1 for 1995, 5 for 1995–1999, 10 for 1990s.
+    """
 
     kind: ClassVar[str] = "year"
     width: int = field(default=1, kw_only=True)
@@ -215,10 +227,12 @@ class Text(Rule):
     ----------
     column
         One column, or several that are read as one text.
-    min_share, max_share
-        The range of the share of items that use a word, ends included.
+    min_share
+        The smallest share of the items that must use a word.
+    max_share
+        The largest share of the items that may use a word.
     stop_words
-        `"english"`, `"dutch"`, `"french"`, several of them, your own words, or none.
+        `"english"`, `"dutch"`, `"french"`, several of them, your own words, or `""` for none.
     min_length
         Shorter words are left out.
     """

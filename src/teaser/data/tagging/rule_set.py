@@ -10,6 +10,7 @@ from tomlkit.items import AoT, Table
 
 from teaser.data.tagging.rule_kinds import KINDS, Category, ListOf, Number, Rule, Text, Year
 from teaser.errors import RuleError, closest
+from teaser.notebook.data_view import draw_rules
 
 __all__ = ["Category", "ListOf", "Number", "Rule", "Rules", "RulesLike", "Text", "Year", "as_rules"]
 
@@ -103,6 +104,9 @@ class Rules:
             for column, why in self.skipped.items()
         )
         return "\n".join(part for part in (header, tomlkit.dumps(known), skipped) if part)
+
+    def _repr_html_(self) -> str:
+        return draw_rules([rule.as_dict() for rule in self.tags], self.roles, self.skipped)
 
     def _edited_text(self) -> str | None:
         """Return the text that was read, with changed settings replaced; None without one."""

@@ -1,7 +1,9 @@
 """A tag: one value of one feature."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import polars as pl
@@ -10,6 +12,14 @@ from teaser.errors import MalformedTagError, UnknownTagError, closest_names
 
 # The feature of tags that a fit finds itself: groups of items that the same users choose.
 DISCOVERED = "discovered"
+# Values that say nothing without their feature: answers, and the labels of bins of numbers.
+_ANSWERS = frozenset({"yes", "no", "true", "false", "any", "none", "other", "unknown"})
+_NUMBER = r"-?[\d.,]+(?:e[+-]?\d+)?"
+_BIN = re.compile(rf"under {_NUMBER}\b.*|{_NUMBER} to {_NUMBER}\b.*|{_NUMBER}\b.* and over|\d+s")
+# Where a word of a column's name ends: bookAuthor, ISBNCode.
+_HUMPS = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PREFIXED = re.compile(r"\w{1,2}-\w+")
+_ABBREVIATION = 4
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,6 +43,28 @@ class Tag:
         """Whether a fit found this tag; all others are declared by metadata."""
         return self.feature == DISCOVERED
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether the value says nothing without its feature: a number, a range, yes, a letter."""
+        value = self.value.casefold()
+        if self.discovered or value == self.feature.casefold():
+            return False
+        is_code = len(value) == 1 and "A" <= self.value <= "Z"
+        if is_code or not any(letter.isalpha() for letter in value):
+            return True
+        return value in _ANSWERS or _BIN.fullmatch(value) is not None
+
+    @property
+    def label(self) -> str:
+        """The value for a reader, after its feature where it says nothing alone.
+
+        Examples
+        --------
+        >>> Tag("director", "Agnès Varda").label, Tag("min_players", "2").label
+        ('Agnès Varda', 'Min players: 2')
+        """
+        return f"{feature_label(self.feature)}: {self.value}" if self.is_bare else self.value
+
     @classmethod
     def parse(cls, text: str) -> Self:
         """Parse `feature=value`; the value may contain further equal signs."""
@@ -40,6 +72,41 @@ class Tag:
         if not feature or not value:
             raise MalformedTagError(text)
         return cls(feature, value)
+
+
+def most_frequent(tags: Sequence[Tag], counts: Sequence[int], n: int = 3) -> dict[str, list[str]]:
+    """Return the n most frequent values of each feature, given the items of each tag."""
+    found: dict[str, list[str]] = {}
+    for j in sorted(range(len(tags)), key=lambda j: -counts[j]):
+        values = found.setdefault(tags[j].feature, [])
+        if len(values) < n:
+            values.append(tags[j].value)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def feature_label(name: str) -> str:
+    """Return the name of a feature for a reader.
+
+    Names of columns become words; names that are words already stay as they are, but for a
+    capital at the start.
+
+    Examples
+    --------
+    >>> feature_label("Year-Of-Publication"), feature_label("startYear"), feature_label("sub_genre")
+    ('Year of publication', 'Start year', 'Sub genre')
+    """
+    name = name.strip()
+    words = name if " " in name or _PREFIXED.fullmatch(name) else _column_words(name)
+    return words[:1].upper() + words[1:] if words else name
+
+
+def _column_words(name: str) -> str:
+    """Return the words of a column's name; all but abbreviations in lower case."""
+    if name.isupper() and len(name) > _ABBREVIATION:
+        name = name.lower()
+    words = _HUMPS.sub(" ", re.sub(r"[_.-]+", " ", name)).split()
+    return " ".join(word.lower() if word[1:].islower() else word for word in words)
 
 
 def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:

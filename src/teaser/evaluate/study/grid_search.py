@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from teaser.data.dataset import Dataset
 from teaser.data.split import Fold
-from teaser.errors import MissingPackageError
+from teaser.errors import MissingPackageError, ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.meter import Meter
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
@@ -45,6 +45,21 @@ def cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
         directions = itertools.cycle((list(values), list(values)[::-1]))
         order = [(*head, value) for head in order for value in next(directions)]
     return [dict(zip(grid, cell, strict=True)) for cell in order]
+
+
+def check_models(plans: Iterable[ModelPlan]) -> None:
+    """Raise `ParameterError` for the first cell of any grid whose parameters are not valid.
+
+    Nothing is fitted: a mistake in the last model is found before the first fit.
+    """
+    for plan in plans:
+        if plan.parts:
+            continue
+        for cell in cells(plan.grid):
+            try:
+                make_model(plan.kind, {**plan.parameters, **cell}).check_parameters()
+            except ParameterError as error:
+                raise ParameterError(f"[models.{plan.name}]: {error}") from error
 
 
 def search_grid(
@@ -159,7 +174,7 @@ def _open_trials(
     try:
         study = optuna.create_study(
             storage=None if storage is None else f"sqlite:///{storage}",
-            study_name=f"{plan.name} {_fingerprint(plan, training, fold, how)}",
+            study_name=f"{plan.name} {fingerprint(plan, training, fold, how)}",
             sampler=samplers.get(how.sampler, optuna.samplers.RandomSampler)(seed=seed),
             direction="maximize",
             load_if_exists=True,
@@ -173,12 +188,13 @@ def _key(parameters: Cell) -> str:
     return json.dumps(dict(parameters), sort_keys=True)
 
 
-def _fingerprint(plan: ModelPlan, training: Dataset, fold: Fold, how: SearchPlan) -> str:
+def fingerprint(plan: ModelPlan, training: Dataset, fold: Fold, how: SearchPlan) -> str:
     """Return a hash of all that the value of a trial depends on."""
     digest = hashlib.sha256()
     for matrix in (training.X, training.S, fold.history, fold.held_out):
         digest.update(np.asarray(matrix.indptr, dtype=np.int64).tobytes())
         digest.update(np.asarray(matrix.indices, dtype=np.int64).tobytes())
+        digest.update(np.asarray(matrix.data, dtype=np.float32).tobytes())
     facts = [plan.kind, dict(plan.parameters), dict(plan.grid), how.metric]
     digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
     return digest.hexdigest()[:16]

@@ -80,7 +80,8 @@ class EASE(Model):
             (X'X + l2_weights I)^-1 where it is known, as from `Teaser.prepare` with a
             remainder, whose two penalties sum to this one; it is copied. Not with weights.
         """
-        self._check(dataset)
+        self.check_parameters()
+        check_dataset(dataset)
         check_room("EASE", dataset.n_items, self.dtype)
         if inverse is None:
             how = PLAIN if self.weights is None else self.weights
@@ -112,11 +113,11 @@ class EASE(Model):
         """Return parameters with options objects in place of tables; see `read_parameters`."""
         return read_parameters(super().upgrade(parameters))
 
-    def _check(self, dataset: Dataset) -> None:
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         check_number("l2_weights", self.l2_weights)
         check_options("weights", self.weights)
         check_dense_settings(self.gram, self.dtype)
-        check_dataset(dataset)
 
     def unpack(self, content: Content) -> None:
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""

@@ -129,7 +129,8 @@ class EDLAE(Model):
         callback
             Called with the iteration and the relative change of the objective.
         """
-        self._check(dataset)
+        self.check_parameters()
+        check_dataset(dataset)
         rank = self._rank(dataset)
         check_room("EDLAE", dataset.n_items, self.dtype, arrays=1 if rank is None else 2)
         how = PLAIN if self.weights is None else self.weights
@@ -173,7 +174,8 @@ class EDLAE(Model):
         rank = dataset.n_tags + 1 if isinstance(self.rank, str) else int(self.rank)
         return rank if rank < dataset.n_items else None
 
-    def _check(self, dataset: Dataset) -> None:
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         check_number("l2_weights", self.l2_weights)
         if self.dropout != 0 or isinstance(self.dropout, bool):
             check_number("dropout", self.dropout, most=1.0)
@@ -189,7 +191,6 @@ class EDLAE(Model):
         check_dense_settings(self.gram, self.dtype)
         check_options("weights", self.weights)
         check_reachable(self.tol, str(np.dtype(self.dtype)))
-        check_dataset(dataset)
 
     @classmethod
     def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:

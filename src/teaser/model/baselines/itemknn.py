@@ -45,12 +45,16 @@ class ItemKNN(Model):
 
     def fit(self, dataset: Dataset) -> Self:
         """Find the neighbours of every item."""
-        check_count("neighbours", self.neighbours)
+        self.check_parameters()
         check_dataset(dataset)
         similarity = nearest_neighbours(dataset.X, dataset.item_counts, int(self.neighbours))
         self.keep_items(dataset)
         self.similarity_ = similarity
         return self
+
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
+        check_count("neighbours", self.neighbours)
 
     def score_batch(self, X: Any) -> Array:
         """Return the score of every item for every row of histories (users x items)."""

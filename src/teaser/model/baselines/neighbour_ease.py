@@ -74,7 +74,8 @@ class NeighbourEASE(Model):
 
     def fit(self, dataset: Dataset) -> Self:
         """Learn the weights."""
-        self._check(dataset)
+        self.check_parameters()
+        check_dataset(dataset, partitions=True)
         how = PLAIN if self.weights is None else self.weights
         with explained_memory_error("The fit"):
             held = self.gram if isinstance(self.gram, str) else "auto"
@@ -112,7 +113,8 @@ class NeighbourEASE(Model):
         size = FitSize(int(self.neighbours), np.dtype(self.dtype))
         return build_gram(dataset.X, gram, size, user_power=user_power)
 
-    def _check(self, dataset: Dataset) -> None:
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         check_number("l2_weights", self.l2_weights)
         check_count("neighbours", self.neighbours)
         check_options("weights", self.weights)
@@ -121,4 +123,3 @@ class NeighbourEASE(Model):
             raise ParameterError(
                 f"gram must be one of {', '.join(GRAMS)}, or an operator, found {self.gram!r}."
             )
-        check_dataset(dataset, partitions=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +27,6 @@ from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 from teaser.recommendation import Recommendation, Recommendations
 
 Array = NDArray[Any]
-M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +70,11 @@ class PartRecommendation(Recommendation):
 
     cover: Cover
 
+    @property
+    def note(self) -> str:
+        """Which part of the score the reasons cover."""
+        return self.cover.sentence()
+
 
 @dataclass(frozen=True, kw_only=True)
 class PartExplanation(Explanation):
@@ -80,6 +84,11 @@ class PartExplanation(Explanation):
     """
 
     cover: Cover
+
+    @property
+    def note(self) -> str:
+        """Which part of the score the reasons cover."""
+        return self.cover.sentence()
 
     def sentences(self) -> list[str]:
         """Say every reason in plain words, and what they cover."""
@@ -137,7 +146,7 @@ class Product(TaggedModel):
     def fit(self, dataset: Dataset) -> Self:
         """Fit both parts."""
         self._check_parts()
-        self._fitted = (_unfitted(self.tagged).fit(dataset), _unfitted(self.other).fit(dataset))
+        self._fitted = (self.tagged.clone().fit(dataset), self.other.clone().fit(dataset))
         return self
 
     @property
@@ -342,11 +351,6 @@ def multiply(explained: Array, unexplained: Array) -> Array:
     # Without any positive score the second factor is 1, so that the first decides.
     known = positive.any(axis=1, keepdims=True)
     return np.asarray(np.maximum(explained, 0.0) * np.where(known, positive, 1.0))
-
-
-def _unfitted(model: M) -> M:
-    """Return a model of the same parameters that has learned nothing."""
-    return type(model)(**model.parameters())
 
 
 def _part(content: Content, name: str) -> Any:

@@ -13,7 +13,7 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError, SolverError, install_command
 from teaser.model.base import Model
 from teaser.model.checks import check_count, check_dataset, check_number, check_rng
-from teaser.model.item_table import popularity
+from teaser.model.item_table import liked_part, popularity
 from teaser.model.packed import Packed
 from teaser.model.solver.inverse import invert
 from teaser.model.tag_table import check_tagged, decoder
@@ -30,7 +30,8 @@ class WMF(Model):
         sum_ui c_ui (x_ui - u_u v_i)^2 + l2 (|U|^2 + |V|^2),    c_ui = 1 + alpha x_ui
 
     The factors of an unseen user are the least-squares solution for the history, with the items'
-    factors fixed. Strengths of interactions are not used: x_ui is 1 for each of them.
+    factors fixed. Strengths of interactions are not used: x_ui is 1 for each of them, and
+    disliked items are left out.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ class WMF(Model):
 
     def fit(self, dataset: Dataset) -> Self:
         """Learn the factors of the items."""
-        self._check()
+        self.check_parameters()
         check_dataset(dataset)
         factors = self._learn(dataset.X).astype(np.float64)
         if not np.isfinite(factors).all():
@@ -91,7 +92,7 @@ class WMF(Model):
 
     def score_batch(self, X: Any) -> Array:
         """Return the score of every item for every row of histories (users x items)."""
-        rows = self.check_histories(X)
+        rows = liked_part(self.check_histories(X))
         users = fold_in(rows, self.factors_, self.inverse_, float(self.alpha))
         return np.asarray(users @ self.factors_.T)
 
@@ -114,7 +115,8 @@ class WMF(Model):
             learner.fit(weighted, show_progress=False)
         return np.asarray(learner.item_factors)
 
-    def _check(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         check_count("factors", self.factors)
         check_number("l2", self.l2)
         check_number("alpha", self.alpha)
@@ -137,8 +139,8 @@ class WMFS(TaggedModel):
         sum_i c_i (x_i - D_i p)^2 + l2 |p|^2,    c_i = 1 + alpha x_i
 
     over all items, with D = [S | popularity]: one ridge regression a user. x_i is 1 for the items
-    of the history, or their strength. It is solved in the space of the history or of the tags,
-    whichever is smaller.
+    of the history, or their strength; disliked items are left out. It is solved in the space of
+    the history or of the tags, whichever is smaller.
 
     Parameters
     ----------
@@ -171,8 +173,7 @@ class WMFS(TaggedModel):
 
     def fit(self, dataset: Dataset) -> Self:
         """Prepare the ridge regressions."""
-        check_number("l2", self.l2)
-        check_number("alpha", self.alpha)
+        self.check_parameters()
         check_tagged(dataset)
         inverse = ridge_inverse(decoder(dataset.S, popularity(dataset)), self.l2)
         self.keep_items(dataset)
@@ -180,12 +181,17 @@ class WMFS(TaggedModel):
         self.keep_basis(dataset)
         return self
 
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
+        check_number("l2", self.l2)
+        check_number("alpha", self.alpha)
+
     def encode(self, rows: sp.csr_array) -> Array:
         """Return p, the tag scores that fit each history best (users x learned tags).
 
         Items that were added after the fit add nothing.
         """
-        known = rows[:, : self.n_learned_]
+        known = liked_part(rows)[:, : self.n_learned_]
         D = self.tag_table_.learned_decoder
         return fold_in(known, D, self.inverse_, float(self.alpha))
 
@@ -193,7 +199,7 @@ class WMFS(TaggedModel):
         """Return what each item of a history adds to p.c for a direction c."""
         known = positions < self.n_learned_
         out = np.zeros(len(positions))
-        x = strengths[known]
+        x = np.maximum(strengths[known], 0.0)  # disliked items add nothing
         own = _times(self.tag_table_.learned_decoder[positions[known]], np.sqrt(x))
         Z = np.asarray(own @ self.inverse_)
         # p.c = c'Z'(I + alpha T)^-1 r, a sum over the items that the entries of r stand for

@@ -44,6 +44,7 @@ from teaser.model.extensions.groups import (
 from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import Estimate, FitSize, dense_rate
 from teaser.model.gram.operator import Gram
+from teaser.parameters import Options
 
 Array = NDArray[Any]
 Discovered = tuple[Dataset, Groups]
@@ -62,8 +63,8 @@ _PRODUCTS = 9
 _ARRAYS = 4
 
 
-@dataclass(frozen=True, kw_only=True)
-class DiscoveredTags:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DiscoveredTags(Options):
     """Options of tags that the fit finds: groups of items that the same users choose.
 
     Parameters

@@ -19,6 +19,7 @@ from teaser.data.tagging.tag import DISCOVERED, Tag
 from teaser.errors import RuleError
 from teaser.model.extensions.group_edits import Edits, shown_names
 from teaser.model.packed import Packed
+from teaser.notebook.model_view import draw_groups
 
 Array = NDArray[Any]
 
@@ -179,6 +180,10 @@ class Groups:
             "labelled": sum(group.label_tag is not None for group in self.groups),
             "items": int((np.diff(self.members.indptr) > 0).sum()),
         }
+
+    def _repr_html_(self) -> str:
+        shown = [(g.tag.value, g.size, [str(e) for e in g.exemplars[:3]]) for g in self.groups]
+        return draw_groups(shown)
 
     def pack(self) -> Packed:
         """Return settings, arrays and tables to be saved."""

@@ -25,6 +25,7 @@ from teaser.model.gram.cost import Estimate
 from teaser.model.gram.gpu import to_host
 from teaser.model.solver.solution import Solution
 from teaser.model.solver.system import System
+from teaser.parameters import Options
 
 log = logging.getLogger("teaser")
 
@@ -34,8 +35,8 @@ Solve = Callable[[System, Array | None], Solution]
 _CHUNK_BYTES = 2**26
 
 
-@dataclass(frozen=True, kw_only=True)
-class LearnedDecoder:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LearnedDecoder(Options):
     """Options of a decoder whose weights are learned.
 
     Parameters

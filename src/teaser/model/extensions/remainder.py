@@ -34,6 +34,7 @@ from teaser.model.solver.inverse import invert_gram
 from teaser.model.solver.preconditioner import Preconditioner
 from teaser.model.solver.solution import Limits, Solution
 from teaser.model.solver.system import System
+from teaser.parameters import Options
 
 Array = NDArray[Any]
 RemainderMatrix: TypeAlias = Any  # items x items, a dense array or a csr one
@@ -43,8 +44,8 @@ _LARGEST_K = 1000
 _ROWS = 256
 
 
-@dataclass(frozen=True, kw_only=True)
-class Remainder:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Remainder(Options):
     """Options of a remainder R, items x items, that is added to P(E D').
 
     It explains what tags leave unexplained, as "because you viewed".

@@ -25,6 +25,7 @@ from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Limits, Solution
 from teaser.model.solver.system import System
+from teaser.parameters import Options
 
 Array = NDArray[Any]
 # From so many users on, histories are summed by one product, for so many tags at a time.
@@ -38,8 +39,8 @@ _FIRST = 0.8
 _LOOSER = 3.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class SparseEncoder:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SparseEncoder(Options):
     """Options of an encoder of which only the most telling entries are kept.
 
     Parameters

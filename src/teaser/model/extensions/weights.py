@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from teaser.model.checks import check_number, check_power
 from teaser.model.gram.weighting import column_weights
+from teaser.parameters import Options
 
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Weights:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Weights(Options):
     """Options of the weights of users, of rows of the encoder and of predicted items.
 
     Sums and scores are made as without weights. A power of 0 leaves a kind of weight out.

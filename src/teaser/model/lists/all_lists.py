@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from teaser.data.dataset import Dataset
+from teaser.data.disliked import with_disliked
 from teaser.data.ids import Ids
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, UnknownUserError, closest_names, counted
@@ -22,6 +23,7 @@ from teaser.model.checks import check_count, check_k
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.ranking import top_k_rows
 from teaser.model.lists.selection import Filters, Placed
+from teaser.notebook.progress import progress_bar
 from teaser.profile import DEFAULT_STEERING, Steering
 from teaser.recommendation import reason_type
 
@@ -254,6 +256,9 @@ class AllLists:
     def _parts(self) -> Iterator[tuple[pl.Series, sp.csr_array, sp.csr_array | None]]:
         """Yield users, histories and facts: all at once, or partition by partition."""
         X, Q = self.dataset.X, self._facts()
+        if self.dataset.disliked is not None:
+            X = sp.csr_array(X + self.dataset.disliked)
+            X.sort_indices()
         if isinstance(X, Interactions):
             for k in range(len(X.parts)):
                 users, matrix = X.users_and_matrix(k)
@@ -262,6 +267,7 @@ class AllLists:
                     users, matrix = users.gather(pl.Series(places)), matrix[places]
                 yield users, matrix, None
             return
+        X = with_disliked(X, self.dataset.disliked)
         names = pl.Series(self.dataset.users[:])
         if self.users is None:
             yield names, X, Q
@@ -304,18 +310,15 @@ class AllLists:
     def _bar(self) -> Iterator[Callable[[int], None]]:
         """Yield what counts users that are done, with a bar if one was asked for."""
         total = self.dataset.n_users if self.users is None else len(self.users)
-        if not self.options.progress:
-            yield lambda n: None
-        else:
-            # rich draws in terminals and in notebooks.
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+        done = 0
+        with progress_bar("lists", show=self.options.progress) as update:
 
-            columns = ("lists", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            bar = Progress(*columns, console=Console(stderr=True))
-            with bar:
-                task = bar.add_task("lists", total=total)
-                yield lambda n: bar.advance(task, n)
+            def step(n: int) -> None:
+                nonlocal done
+                done += n
+                update(f"{done:,} of {total:,} lists", done / total)
+
+            yield step
         if self.ignored:
             log.warning("%s ignored in lists of all users", counted(self.ignored, "unknown name"))
 

@@ -1,8 +1,10 @@
 """When a solver stops, what it returns, and what it says where it cannot go on."""
 
 import inspect
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.errors import ConvergenceWarning, ParameterError
+from teaser.notebook.progress import progress_bar
 
 Array = NDArray[Any]
 Callback = Callable[[int, float], None]
@@ -66,6 +69,43 @@ class Solution:
     residual: float
     converged: bool
     gradient_norm: float
+
+
+def share_solved(residual: float, tol: float) -> float:
+    """Return which share of a solver's work is done at a relative residual, 0 to 1.
+
+    Conjugate gradients converge linearly in the logarithm of the residual.
+    """
+    if tol >= 1 or residual <= 0:
+        return 1.0
+    return max(0.0, min(1.0, math.log10(min(residual, 1.0)) / math.log10(tol)))
+
+
+@contextmanager
+def solver_bar(
+    tol: float, callback: Callback | None = None, *, progress: bool
+) -> Iterator[Callback | None]:
+    """Show a bar of a solver's residual, if asked for, and yield what the solver has to call.
+
+    Parameters
+    ----------
+    tol
+        The relative residual that the solver stops at.
+    callback
+        What is called instead of showing a bar.
+    progress
+        Whether to show a bar.
+    """
+    if callback is not None or not progress:
+        yield callback
+        return
+    with progress_bar("preparing") as update:
+
+        def report(iteration: int, residual: float) -> None:
+            done = share_solved(residual, tol)
+            update(f"iteration {iteration}, residual {residual:.1e}", done)
+
+        yield report
 
 
 def check_reachable(tol: float, dtype: str) -> None:

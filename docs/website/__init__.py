@@ -1,0 +1,1 @@
+"""The documentation site: pages made from the program, the source tree of the site, its build."""

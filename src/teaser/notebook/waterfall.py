@@ -1,0 +1,110 @@
+"""The score of an item as a waterfall: steps that add up to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from teaser.notebook.bar import step_bar
+from teaser.notebook.markup import (
+    Column,
+    Html,
+    element,
+    join,
+    number,
+    panel,
+    paragraph,
+    percent,
+    row,
+    signed,
+    table,
+    title,
+)
+
+# Steps below this share of all of them are told together.
+SMALL = 0.01
+_COLUMNS = (
+    Column("step"), Column("affinity × weight", is_number=True), Column("adds", is_number=True),
+    Column("sum", is_number=True), Column("drawn"), Column("share", is_number=True),
+)  # fmt: skip
+_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Step:
+    """One contribution to a score.
+
+    Attributes
+    ----------
+    name, kind
+        What adds it, and what that is, such as the feature of a tag.
+    adds
+        The contribution.
+    affinity, weight
+        The factors of a tag's contribution; None for other steps.
+    """
+
+    name: str
+    kind: str
+    adds: float
+    affinity: float | None = None
+    weight: float | None = None
+
+
+def draw_waterfall(
+    name: str, steps: Sequence[Step], *, score: float, match: float, note: str = ""
+) -> str:
+    """Return the score of an item as HTML.
+
+    Parameters
+    ----------
+    steps
+        In the order to show them; they add up to the score, or to the part that the note names.
+    note
+        A sentence on what the steps cover.
+    """
+    total = sum(abs(step.adds) for step in steps) or 1.0
+    shown = fold_small(steps, total)
+    sums = list(accumulate((step.adds for step in shown), initial=0.0))
+    low, high = min(sums), max(sums)
+    rows = []
+    for step, before, after in zip(shown, sums, sums[1:], strict=False):
+        drawn = step_bar(before, after, low=low, high=high)
+        told = (_factors(step), _signed(step.adds), _plain(after), drawn)
+        rows.append((_named(step), *told, number(percent(step.adds / total), step.adds)))
+    whole = step_bar(0.0, sums[-1], low=low, high=high, total=True)
+    last = (f"{'score' if not note else 'sum'}", "", "", _plain(sums[-1]), whole, "")
+    head = title(f"Why {name}", f"score {_plain(score)}, {percent(match)} match")
+    foot = row(_COLUMNS, last)
+    body = table("Steps that add up to the score", _COLUMNS, rows, foot=foot)
+    return panel(head, body, paragraph(note) if note else "")
+
+
+def fold_small(steps: Sequence[Step], total: float) -> list[Step]:
+    """Return steps, those under 1 % of all as one if they are several."""
+    small = [step for step in steps if abs(step.adds) < SMALL * total]
+    if len(small) < 2:
+        return list(steps)
+    one = Step(f"{len(small):,} more", "under 1 % each", sum(step.adds for step in small))
+    return [*(step for step in steps if step not in small), one]
+
+
+def _named(step: Step) -> Html:
+    return join([step.name, element("span", f" ({step.kind})", class_="soft") if step.kind else ""])
+
+
+def _factors(step: Step) -> str:
+    if step.affinity is None or step.weight is None:
+        return ""
+    product = step.affinity * step.weight
+    # The weight of tags against viewed items is a factor of every tag.
+    factor = step.adds / product if product else 1.0
+    more = f" × {factor:.2f}" if abs(factor - 1) > 0.005 else ""
+    return signed(f"{step.affinity:+.2f} × {step.weight:.2f}{more}")
+
+
+def _signed(value: float) -> Html:
+    return number(signed(f"{value:+.{_DIGITS}f}"), value)
+
+
+def _plain(value: float) -> str:
+    return signed(f"{value:.{_DIGITS}f}")

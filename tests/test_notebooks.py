@@ -1,0 +1,63 @@
+"""The notebooks of examples/ run, and what they show was made by them."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from notebooks import NOTEBOOKS, run_notebook
+
+ROOT = Path(__file__).resolve().parents[1]
+# Folders of whoever ran a notebook last.
+PLACES = re.compile(r"/(home|root|tmp|work|Users|var|mnt|opt|private)/|[A-Z]:\\\\|site-packages")
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def outputs(notebook: Any) -> list[Any]:
+    return [output for cell in code_cells(notebook) for output in cell.outputs]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_notebook_runs_in_an_empty_folder(path: Path, tmp_path: Path) -> None:
+    again, kept = run_notebook(path, tmp_path), nbformat.read(path, as_version=4)
+    shown = [[sorted(o.get("data", ())) for o in cell.outputs] for cell in code_cells(again)]
+    committed = [[sorted(o.get("data", ())) for o in cell.outputs] for cell in code_cells(kept)]
+    assert shown == committed  # run tests/notebooks.py after a change
+    assert all(output.output_type != "error" for output in outputs(again))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_what_is_kept_of_a_notebook_can_be_published(path: Path) -> None:
+    kept = nbformat.read(path, as_version=4)
+    nbformat.validate(kept)
+    text = path.read_text(encoding="utf-8")
+    assert PLACES.search(text) is None
+    assert "<script" not in text
+    assert len(text) < 250_000
+    assert sorted(kept.metadata) == ["kernelspec", "language_info"]
+    counts = [cell.execution_count for cell in code_cells(kept)]
+    assert counts == list(range(1, len(counts) + 1))  # from top to bottom, once
+
+
+def test_the_notebooks_show_what_they_are_about() -> None:
+    htmls = {
+        path.stem: "".join(str(o.data.get("text/html", "")) for o in outputs(read) if "data" in o)
+        for path, read in ((p, nbformat.read(p, as_version=4)) for p in NOTEBOOKS)
+    }
+    assert set(htmls) == {"own_data", "steer_and_explain", "honest_experiment"}
+    for words in ("Dataset", "held-out users", "recommended items", "Parts of the"):
+        assert words in htmls["own_data"]
+    for words in ("Profile", "Steps that add up to the score", "(boost)", "(viewed)"):
+        assert words in htmls["steer_and_explain"]
+    for words in ("TEASER with neighbours − EASE", "95 % interval", "coverage@20"):
+        assert words in htmls["honest_experiment"]
+
+
+def test_the_notebooks_are_linked_from_the_documentation() -> None:
+    page = (ROOT / "docs" / "users" / "notebooks.md").read_text(encoding="utf-8")
+    for path in NOTEBOOKS:
+        assert f"examples/{path.name}" in page

@@ -1,0 +1,256 @@
+import copy
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import sklearn.base
+from numpy.testing import assert_array_equal
+
+import teaser
+from teaser import (
+    Category,
+    Dataset,
+    DiscoveredTags,
+    LearnedDecoder,
+    Remainder,
+    SparseEncoder,
+    Teaser,
+    Weights,
+)
+from teaser.errors import ArtifactError, NotFittedError, ParameterError
+from teaser.model import EASE, Popularity, Product
+from teaser.testing import RULES, example_dataset, example_tables
+
+
+def pasted(thing: Any) -> Any:
+    return eval(repr(thing), {**vars(teaser), **vars(teaser.model)})  # noqa: S307
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (Teaser(), "Teaser()"),
+        (Teaser(l2_weights=5), "Teaser(l2_weights=5)"),
+        (Teaser(l2_weights=200, rng=None), "Teaser(rng=None)"),
+        (Teaser(l2_encoder=np.float64(0.1)), "Teaser(l2_encoder=0.1)"),
+        (Teaser(remainder=Remainder()), "Teaser(remainder=Remainder())"),
+        (
+            Teaser(remainder=Remainder(neighbours=None)),
+            "Teaser(remainder=Remainder(neighbours=None))",
+        ),
+        (Teaser(user_features=False), "Teaser(user_features=False)"),
+        (Popularity(), "Popularity()"),
+        (
+            Product(Teaser(tol=1e-2), EASE(l2_weights=7.0)),
+            "Product(tagged=Teaser(tol=0.01), other=EASE(l2_weights=7.0))",
+        ),
+    ],
+)
+def test_the_text_of_a_model_names_what_is_not_default(model: Any, text: str) -> None:
+    assert repr(model) == text
+    again = pasted(model)
+    assert repr(again) == text
+    assert again.get_params(deep=False).keys() == model.get_params(deep=False).keys()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Weights(user_power=0.25, popularity_scale=0.5),
+        DiscoveredTags(grains=(5, 20)),
+        Remainder(l2=5.0, neighbours=None, share=0.5),
+        LearnedDecoder(rounds=1),
+        SparseEncoder(density=0.5),
+    ],
+    ids=lambda o: type(o).__name__,
+)
+def test_options_can_be_pasted_too(options: Any) -> None:
+    assert pasted(options) == options
+    assert pasted(type(options)()) == type(options)()
+    assert repr(type(options)()) == f"{type(options).__name__}()"
+
+
+def test_numbers_that_have_no_literal_can_be_pasted() -> None:
+    assert repr(Teaser(l2_weights=float("inf"))) == "Teaser(l2_weights=float('inf'))"
+    assert pasted(Teaser(l2_weights=float("inf"))).l2_weights == float("inf")
+
+
+def test_a_gram_is_not_compared_entry_by_entry() -> None:
+    assert repr(EASE(gram=np.eye(2))).startswith("EASE(gram=array(")
+
+
+def test_parameters_of_parts_have_long_names() -> None:
+    model = Teaser(remainder=Remainder(l2=7.0), weights=Weights())
+    found = model.get_params()
+    assert found["remainder__l2"] == 7.0
+    assert found["weights__user_power"] == 0.5
+    assert found["l2_weights"] == 200.0
+    assert not any(name.startswith("decoder__") for name in found)
+    assert model.get_params(deep=False) == model.parameters()
+    deep = Product(model, EASE(l2_weights=3.0)).get_params()
+    assert deep["tagged__remainder__l2"] == 7.0
+    assert deep["other__l2_weights"] == 3.0
+
+
+def test_every_long_name_can_be_set() -> None:
+    model = Product(Teaser(remainder=Remainder(l2=7.0)), EASE())
+    same = Product(Teaser(remainder=Remainder()), EASE())
+    deep = {name: value for name, value in model.get_params().items() if "__" in name}
+    assert repr(same.set_params(**deep)) == repr(model)
+
+
+def test_an_options_object_is_replaced_not_changed() -> None:
+    shared = Remainder(l2=7.0)
+    one, other = Teaser(remainder=shared), Teaser(remainder=shared)
+    one.set_params(remainder__l2=9.0, l2_weights=4.0)
+    assert one.remainder == Remainder(l2=9.0)
+    assert one.l2_weights == 4.0
+    assert other.remainder == shared == Remainder(l2=7.0)
+
+
+def test_a_part_and_its_parameter_can_be_set_together() -> None:
+    model = Teaser().set_params(remainder__neighbours=5, remainder=Remainder(l2=2.0))
+    assert model.remainder == Remainder(l2=2.0, neighbours=5)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"l2_weigths": 1}, "Teaser has no parameter 'l2_weigths'.*Closest: l2_weights"),
+        ({"remainder__l2": 1.0}, "remainder is None, which has no 'l2'. Set remainder to"),
+        ({"weights__userpower": 1.0}, "weights has no option 'userpower'.*Closest: user_power"),
+        ({"nothing__l2": 1.0}, "no parameter 'nothing'"),
+        ({"tol__l2": 1.0}, "tol is 0.001, which has no 'l2'"),
+    ],
+)
+def test_what_cannot_be_set_is_named_and_nothing_changes(wrong: dict[str, Any], said: str) -> None:
+    model = Teaser(weights=Weights())
+    with pytest.raises(ParameterError, match=said):
+        model.set_params(l2_encoder=1.0, **wrong)
+    assert repr(model) == "Teaser(weights=Weights())"
+    product = Product(model, EASE())
+    with pytest.raises(ParameterError, match=said):
+        product.set_params(
+            **{f"tagged__{name}": value for name, value in wrong.items()}, other__l2_weights=1.0
+        )
+    assert repr(product) == "Product(tagged=Teaser(weights=Weights()), other=EASE())"
+
+
+def test_bad_values_are_refused_by_the_next_fit() -> None:
+    model = Teaser().set_params(l2_weights=-1)
+    with pytest.raises(ParameterError, match="l2_weights"):
+        model.fit(example_dataset())
+
+
+def test_scikit_learn_clones_a_model() -> None:
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0, weights=Weights()).fit(example_dataset())
+    other = sklearn.base.clone(model)
+    assert repr(other) == repr(model)
+    with pytest.raises(NotFittedError):
+        other.check_fitted()
+    product = sklearn.base.clone(Product(model, EASE()))
+    assert product.tagged is not model
+    with pytest.raises(NotFittedError):
+        product.tagged.check_fitted()
+    assert [repr(m) for m in sklearn.base.clone([model, EASE()])] == [repr(model), "EASE()"]
+
+
+def test_a_clone_does_not_share_its_generator() -> None:
+    model = Teaser(rng=np.random.default_rng(5))
+    other = model.clone()
+    assert other.rng is not model.rng
+    assert isinstance(other.rng, np.random.Generator)
+    drawn = other.rng.integers(2**31, size=3)
+    assert isinstance(model.rng, np.random.Generator)
+    assert (model.rng.integers(2**31, size=3) == drawn).all()
+
+
+def test_a_clone_shares_a_gram_that_was_given() -> None:
+    gram = np.eye(3)
+    assert EASE(gram=gram).clone().gram is gram
+
+
+def _list_of(model: Teaser, history: list[str]) -> list[str]:
+    return [str(r.item_id) for r in model.recommend(history, k=5)]
+
+
+def test_models_can_be_sent_to_other_processes() -> None:
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(example_dataset())
+    with ProcessPoolExecutor(1, get_context("spawn")) as others:
+        sent = others.submit(Teaser.recommend, model, ["i1", "i4"])
+        again = others.submit(model.clone().fit, example_dataset())
+        assert sent.result() == model.recommend(["i1", "i4"])
+        assert_array_equal(again.result().encoder_, model.encoder_)
+
+
+def test_a_pickle_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Teaser(l2_weights=5.0)
+    monkeypatch.setattr("teaser.parameters.__version__", "0.0.1")
+    old = pickle.dumps(model)
+    monkeypatch.undo()
+    with pytest.raises(ArtifactError, match=r"written by version 0.0.1 .* save\(folder\)"):
+        pickle.loads(old)
+
+
+def test_a_copy_is_independent() -> None:
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(example_dataset())
+    before = _list_of(model, ["i1"])
+    other = copy.deepcopy(model)
+    other.encoder_[:] = 0
+    other.set_params(l2_weights=1.0)
+    assert _list_of(model, ["i1"]) == before
+    assert model.l2_weights == 5.0
+    assert "_teaser_version" not in vars(other)
+
+
+def test_a_second_fit_forgets_added_items_user_features_and_the_recipe() -> None:
+    interactions, items = example_tables()
+    people = pl.DataFrame({"user_id": [f"u{n}" for n in range(300)], "age": ["young", "old"] * 150})
+    rules = {"rules": RULES, "user_rules": [Category("age")]}
+    with_users = Dataset.from_tables(interactions, items, users=people, **rules)
+    plain = example_dataset()
+    options: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
+    options |= {"discovered": DiscoveredTags(grains=(8,)), "remainder": Remainder(neighbours=5)}
+    model = Teaser(**options).fit(with_users)
+    assert model.user_tags_
+    model.add_items(items.head(1).with_columns(pl.lit("new").alias("item_id")))
+    model.recipe_, model.dataset_path_ = teaser.Recipe((), "paper", "it was asked for"), "folder"
+    model.set_params(discovered=None, remainder=None)
+    found = model.fit(plain).to_content()
+    wanted = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(plain).to_content()
+    assert found.settings == wanted.settings
+    assert found.arrays.keys() == wanted.arrays.keys()
+    for name, array in wanted.arrays.items():
+        assert_array_equal(found.arrays[name], array)
+    assert model.groups_ is None
+    assert model.remainder_ is None
+    assert not model.user_tags_
+    assert len(model.items_) == plain.n_items
+
+
+def test_a_generator_goes_on_and_a_seed_begins_again() -> None:
+    data = example_dataset()
+    options: dict[str, Any] = {"l2_weights": 5.0, "discovered": DiscoveredTags(grains=(4,))}
+    seeded = Teaser(rng=3, **options)
+    assert_array_equal(seeded.fit(data).encoder_.copy(), seeded.fit(data).encoder_)
+    generator = np.random.default_rng(3)
+    before = generator.bit_generator.state
+    Teaser(rng=generator, **options).fit(data)
+    assert generator.bit_generator.state != before
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda data: pickle.loads(pickle.dumps(data))])
+def test_a_copied_data_set_cannot_be_changed_either(copied: Callable[[Dataset], Dataset]) -> None:
+    data = example_dataset()
+    assert data.item_counts.sum() == data.X.nnz
+    other = copied(data)
+    assert (other.X != data.X).nnz == 0
+    assert (other.users, other.items, other.tags) == (data.users, data.items, data.tags)
+    assert_array_equal(other.item_counts, data.item_counts)
+    for array in (other.X.data, other.S.data, other.item_counts):
+        assert not array.flags.writeable
