@@ -119,7 +119,7 @@ def test_a_bar_is_shown_only_if_asked_for(
     model.recommend_all(data, k=2)
     assert capsys.readouterr().err == ""
     model.recommend_all(data, k=2, progress=True)
-    assert "300/300" in capsys.readouterr().err
+    assert "300 of 300" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

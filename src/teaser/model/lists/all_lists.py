@@ -256,9 +256,6 @@ class AllLists:
     def _parts(self) -> Iterator[tuple[pl.Series, sp.csr_array, sp.csr_array | None]]:
         """Yield users, histories and facts: all at once, or partition by partition."""
         X, Q = self.dataset.X, self._facts()
-        if self.dataset.disliked is not None:
-            X = sp.csr_array(X + self.dataset.disliked)
-            X.sort_indices()
         if isinstance(X, Interactions):
             for k in range(len(X.parts)):
                 users, matrix = X.users_and_matrix(k)
