@@ -5,12 +5,16 @@ an evaluated user disliked is held out too. A strength s is given to the dislike
 history, in the history alone or in the training too; it is chosen on validation users by nDCG@100,
 and test users are looked at once. Reported with paired 95 % intervals:
 
-- nDCG@100 of the liked items that are held out;
-- the share of the disliked items that are held out in the first 100 of the list;
-- how often a liked item that is held out stands above a disliked one ("above").
+- ndcg: nDCG@100 of the liked items that are held out;
+- listed: how many disliked items, held out or not, are in the first 100 of a list;
+- found: the share of the disliked items that are held out in the first 100;
+- above: how often a liked item that is held out stands above a disliked one.
 
-"today" knows nothing of dislikes; "hidden" leaves the disliked items of the history out of the
-list and is s = 0; all the others do so too.
+The ways: "today" knows nothing of dislikes. All others leave the disliked items of the history out
+of the list; "hidden" does no more. "history" gives them the strength s; "taste" does so but for
+general appeal; "input" fits with dislikes in what is predicted from, "both sides" also in what is
+predicted; "learned" has an input of its own for every item that is disliked. "offered" is what
+the library does.
 """
 
 import argparse
@@ -28,14 +32,15 @@ from report import report
 from scipy.stats import rankdata
 
 from teaser import Dataset, DiscoveredTags, Remainder, Teaser, Weights
-from teaser.data.sources.source import read_source
+from teaser.data.disliked import STRENGTH
+from teaser.data.sources.source import detect, read_source
 from teaser.data.split import Fold, split
 from teaser.errors import ConvergenceWarning
 from teaser.evaluate.metrics import hits, ndcg, paired_bootstrap
-from teaser.evaluate.protocol import rank
 from teaser.model.extensions.composition import fixed_decoder
 from teaser.model.gram.operator import DenseGram
 from teaser.model.item_table import popularity
+from teaser.model.lists.ranking import top_k_rows
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.inverse import invert
 from teaser.model.solver.solution import Limits
@@ -46,8 +51,10 @@ Array = NDArray[Any]
 Scores = Callable[[sp.csr_array, sp.csr_array], Array]
 
 TOL = 1e-2
-STRENGTHS = (-1.0, -0.5, -0.25, -0.1, 0.0, 0.1, 0.25, 0.5, 1.0)
-TRAINED = (-0.5, -0.25, 0.25, 0.5)
+# EASE, and dislikes as input alone, take dense items x items arrays: only for fewer items.
+FEW = 5_000
+STRENGTHS = (-1.0, -0.5, -0.25, -0.125, 0.0, 0.125, 0.25, 0.5, 1.0)
+TRAINED = (-0.25, 0.25)
 
 
 @dataclass(frozen=True)
@@ -65,19 +72,19 @@ class Ratings:
     ridge_power: float = 0.75
 
 
-# Penalties are those of the studies where there is one, else those that teaser.fit finds.
+# Penalties are those of the studies where there is one, else of the size that teaser.fit tries.
+STARS = ("rating >= 4", "rating <= 2")
 SETS = {
-    "ml-1m": Ratings(
-        "ml-1m", "rating >= 4", "rating <= 2", 750, 1000, 800, (500, 50), (150, 1300, 40, 100)
-    ),
+    "ml-1m": Ratings("ml-1m", *STARS, 750, 1000, 800, (500, 50), (150, 1300, 40, 100)),
     "ml-latest-small": Ratings(
-        "ml-latest-small", "rating >= 4", "rating <= 2", 150, 200, 200, (50, 100), (20, 1000, 50, 100)
+        "ml-latest-small", *STARS, 150, 200, 200, (50, 100), (20, 1000, 50, 100)
     ),
     "goodbooks": Ratings(
-        "goodbooks-5pct", "rating >= 4", "rating <= 2", 400, 600, 50, (50, 500), (8, 20000, 15, 20), 1.0
+        "goodbooks-5pct", *STARS, 400, 600, 50, (50, 500), (8, 20000, 15, 20), ridge_power=1.0
     ),
     "book-crossing": Ratings(
-        "book-crossing", "rating >= 7", "rating <= 4", 150, 300, 50, (20, 200), (5, 3000, 15, 20), 1.0
+        "book-crossing", "rating >= 7", "rating <= 4", 150, 300, 50, (20, 200), (5, 3000, 15, 20),
+        ridge_power=1.0,
     ),
 }  # fmt: skip
 
@@ -114,9 +121,7 @@ def read(kind: Ratings, data: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
             orient="row",
         )
         return ratings, {"items": books, "user": "user", "item": "item"}
-    found = read_source(
-        {"ml-1m": "ml-1m", "goodbooks-5pct": "goodbooks"}.get(kind.folder, "movielens"), folder
-    )
+    found = read_source(detect(folder), folder)
     return pl.DataFrame(found.interactions), {
         "items": found.items, "user": found.user, "item": found.item, "rules": found.rules,
     }  # fmt: skip
@@ -125,19 +130,12 @@ def read(kind: Ratings, data: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
 def load(kind: Ratings, data: Path) -> Material:
     """Return the data of a set, split; the likes of every user as in a study."""
     ratings, how = read(kind, data)
-    dataset = Dataset.from_tables(ratings, positive=kind.liked, **how)
-    below = float(kind.disliked.split()[-1])
+    rated = Dataset.from_tables(ratings, positive=kind.liked, negative=kind.disliked, **how)
+    if rated.disliked is None:
+        raise RuntimeError("the rule for dislikes was not read")
+    # 1 in place of the strength that a history has.
+    N, dataset = only(rated.disliked / STRENGTH), replace(rated, disliked=None)
     users = {name: place for place, name in enumerate(dataset.users)}
-    items = {name: place for place, name in enumerate(dataset.items)}
-    bad = ratings.filter(pl.col("rating") <= below)
-    pairs = [
-        (users[u], items[i])
-        for u, i in zip(bad[how["user"]].to_list(), bad[how["item"]].to_list(), strict=True)
-        if u in users and i in items
-    ]
-    row, column = np.array(pairs).T
-    N = sp.csr_array((np.ones(len(pairs), np.float32), (row, column)), shape=dataset.X.shape)
-    N = only(N - N.multiply(dataset.X > 0))
     parts = split(dataset, n_validation=kind.n_validation, n_test=kind.n_test, rng=0)
     of = [[users[u] for u in part.users] for part in (parts.training, parts.validation, parts.test)]
     rng = np.random.default_rng(1)
@@ -189,10 +187,10 @@ def linear(E: Array, D: sp.csr_array, R: Any = None, q: Array | None = None) -> 
 
 def teaser(
     material: Material, kind: Ratings, name: str, X: sp.csr_array | None = None
-) -> tuple[Scores, Scores]:
+) -> tuple[Scores, Scores, Scores]:
     """Fit TEASER to the likes, or to the given interactions in their place.
 
-    The second scores have dislikes without general appeal.
+    The second scores have dislikes without general appeal; the third are the library's.
     """
     training = material.training
     if X is not None:
@@ -217,7 +215,8 @@ def teaser(
     R = None if model.remainder_ is None else sp.csr_array(model.remainder_)
     E, D = np.asarray(model.encoder_), model.tag_table_.learned_decoder
     q = np.asarray(material.training.X.mean(axis=0)).ravel() @ E
-    return linear(E, D, R), linear(E, D, R, q / np.linalg.norm(q))
+    signed, taste = linear(E, D, R), linear(E, D, R, q / np.linalg.norm(q))
+    return signed, taste, lambda likes, dislikes: model.score_batch(likes + dislikes)
 
 
 def signed_teaser(material: Material, kind: Ratings, s: float) -> Scores:
@@ -282,122 +281,150 @@ def learned_ease(material: Material, kind: Ratings, least: int = 3) -> Scores:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Each user's values."""
+    """Each user's values; NaN where a user has no dislikes."""
 
     ndcg: Array
-    hit: Array
+    listed: Array
+    found: Array
     above: Array
+
+    def means(self) -> dict[str, float]:
+        """Return the means over users."""
+        return {name: float(np.nanmean(values)) for name, values in vars(self).items()}
 
 
 def measure(scores: Array, people: People, tie: Array, *, hide: bool = True) -> Measured:
-    """Return the three measures of every user; NaN without held-out dislikes."""
-    fold = people.fold
+    """Return the measures of every user."""
+    fold, held = people.fold, people.disliked_held
     exclude = only(fold.history + people.disliked) if hide else fold.history
-    lists = rank(scores, 100, exclude=exclude, tie=tie)
-    n_held = np.diff(fold.held_out.indptr)
-    n_bad = np.diff(people.disliked_held.indptr)
-    found = ndcg(hits(lists, fold.held_out), n_held, 100)
-    with np.errstate(invalid="ignore"):
-        share = hits(lists, people.disliked_held).sum(axis=1) / np.where(n_bad, n_bad, np.nan)
-    return Measured(found, share, np.array(list(_above(scores, people))))
+    lists = top_k_rows(scores, 100, exclude=exclude, tie=tie)
+    accuracy = ndcg(hits(lists, fold.held_out), np.diff(fold.held_out.indptr), 100)
+    n_all, n_held = np.diff((people.disliked + held).indptr), np.diff(held.indptr)
+    listed = hits(lists, only(people.disliked + held)).sum(axis=1)
+    share = hits(lists, held).sum(axis=1) / np.where(n_held, n_held, np.nan)
+    above = np.array(list(_above(scores, people)))
+    return Measured(accuracy, np.where(n_all > 0, listed, np.nan), share, above)
 
 
 def _above(scores: Array, people: People) -> Iterator[float]:
     good, bad = people.fold.held_out, people.disliked_held
     for user, own in enumerate(scores):
         liked = own[good.indices[good.indptr[user] : good.indptr[user + 1]]]
-        not_liked = own[bad.indices[bad.indptr[user] : bad.indptr[user + 1]]]
-        if not len(not_liked):
+        disliked = own[bad.indices[bad.indptr[user] : bad.indptr[user + 1]]]
+        if not len(disliked):
             yield np.nan
             continue
-        ranks = rankdata(np.concatenate([liked, not_liked]))[: len(liked)]
-        n = len(liked)
-        yield float((ranks.sum() - n * (n + 1) / 2) / (n * len(not_liked)))
-
-
-def gap(a: Array, b: Array) -> tuple[float, float, float]:
-    """Return mean(b - a) with its paired interval, of the users that have both."""
-    both = np.isfinite(a) & np.isfinite(b)
-    found = paired_bootstrap({"x": a[both]}, {"x": b[both]}, rng=0)["x"]
-    return found.mean, found.low, found.high
+        n, ranks = len(liked), rankdata(np.concatenate([liked, disliked]))
+        yield float((ranks[:n].sum() - n * (n + 1) / 2) / (n * len(disliked)))
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Scores of one fit, and the strengths of dislikes that a history may have with it."""
+    """Scores of one fit, and the strength of dislikes in its training."""
 
     variant: str
     trained: float
     scores: Scores
+
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        """The strengths that dislikes may have in a history of this fit."""
+        if self.variant == "library":
+            return (STRENGTH,)
+        return STRENGTHS if self.trained == 0 else (0.0, self.trained)
 
     def of(self, people: People, s: float) -> Array:
         """Return the scores of every user, dislikes having the strength s."""
         return self.scores(people.fold.history, only(s * people.disliked))
 
 
-def fits(name: str, material: Material, kind: Ratings) -> Iterator[Fitted]:
-    """Fit one model in every way."""
+def fits(name: str, material: Material, kind: Ratings, *, quick: bool) -> Iterator[Fitted]:
+    """Fit one model in every way; if quick, to likes alone."""
     X, N = material.training.X, material.disliked
     if name == "EASE":
         yield Fitted("history", 0.0, ease(material, kind, 0.0))
-        yield Fitted("learned", -1.0, learned_ease(material, kind))
-        for s in TRAINED:
+        if not quick:
+            yield Fitted("learned", -1.0, learned_ease(material, kind))
+        for s in () if quick else TRAINED:
             yield Fitted("input", s, ease(material, kind, s))
             yield Fitted("both sides", s, ease(material, kind, s, target=True))
         return
-    plain, taste = teaser(material, kind, name)
+    plain, taste, library = teaser(material, kind, name)
     yield Fitted("history", 0.0, plain)
     yield Fitted("taste", 0.0, taste)
-    for s in TRAINED:
-        if name == "TEASER":
+    yield Fitted("library", 0.0, library)
+    for s in () if quick else TRAINED:
+        if name == "TEASER" and material.training.n_items < FEW:
             yield Fitted("input", s, signed_teaser(material, kind, s))
         yield Fitted("both sides", s, teaser(material, kind, name, only(X + s * N))[0])
 
 
-def run(name: str, of: str, material: Material, kind: Ratings) -> list[dict[str, Any]]:
-    """Return what the strengths reach on validation users, and the chosen ones on test users."""
+Rows = list[dict[str, Any]]
+
+
+def run(name: str, of: str, material: Material, kind: Ratings, *, quick: bool) -> tuple[Rows, Rows]:
+    """Return what every way reaches on validation users, and some of them on test users."""
     tie = popularity(material.training)
-    chosen: dict[str, tuple[float, Fitted, float]] = {}
-    rows: list[dict[str, Any]] = []
+    tried: Rows = []
+    best: dict[str, tuple[float, Fitted, float]] = {}
     base: Fitted | None = None
-    for fitted in fits(name, material, kind):
+    offered: Fitted | None = None
+    for fitted in fits(name, material, kind, quick=quick):
         base = base or fitted
-        strengths = STRENGTHS if fitted.trained == 0 else (0.0, fitted.trained)
-        for s in strengths:
-            found = measure(fitted.of(material.validation, s), material.validation, tie)
-            mean = float(found.ndcg.mean())
-            label = f"{fitted.variant}{' <' if fitted.trained < 0 or s < 0 else ' >'}"
-            print(
-                f"{of} {name} {fitted.variant} trained {fitted.trained:+.2f} s {s:+.2f} "
-                f"ndcg {mean:.4f} disliked {np.nanmean(found.hit):.4f} "
-                f"above {np.nanmean(found.above):.4f}",
-                flush=True,
-            )
-            if (s or fitted.trained) and (label not in chosen or mean > chosen[label][0]):
-                chosen[label] = (mean, fitted, s)
-    if base is None:
+        offered = fitted if fitted.variant in ("history", "library") else offered
+        for s in fitted.strengths:
+            found = measure(fitted.of(material.validation, s), material.validation, tie).means()
+            told = {"set": of, "model": name, "dislikes": fitted.variant}
+            tried.append({**told, "trained": fitted.trained, "s": s, **found})
+            print({k: round(v, 4) if isinstance(v, float) else v for k, v in tried[-1].items()})
+            sign = "below 0" if fitted.trained < 0 or s < 0 else "above 0"
+            label = f"best {fitted.variant}, {sign}"
+            if (
+                fitted.variant != "library"
+                and (s or fitted.trained)
+                and (label not in best or found["ndcg"] > best[label][0])
+            ):
+                best[label] = (found["ndcg"], fitted, s)
+    if base is None or offered is None:
         raise RuntimeError("no fit")
-    scores = base.of(material.test, 0.0)
-    today = measure(scores, material.test, tie, hide=False)
-    hidden = measure(scores, material.test, tie)
-    rows.append(_row(of, name, "today", 0, 0, today, hidden))
-    rows.append(_row(of, name, "hidden", 0, 0, hidden, hidden))
-    for label, (_, fitted, s) in chosen.items():
-        found = measure(fitted.of(material.test, s), material.test, tie)
-        rows.append(_row(of, name, label, fitted.trained, s, found, hidden))
-    return rows
+    plain = base.of(material.test, 0.0)
+    today = measure(plain, material.test, tie, hide=False)
+    hidden = measure(plain, material.test, tie)
+    reached = {
+        "today": (0.0, 0.0, today),
+        "hidden": (0.0, 0.0, hidden),
+        "offered": (0.0, STRENGTH, _test(offered, STRENGTH, material, tie)),
+        **{k: (f.trained, s, _test(f, s, material, tie)) for k, (_, f, s) in best.items()},
+    }
+    return tried, [
+        {"set": of, "model": name, "dislikes": label, "trained": trained, "s": s}
+        | _told(found, today, hidden)
+        for label, (trained, s, found) in reached.items()
+    ]
 
 
-def _row(
-    of: str, name: str, label: str, trained: float, s: float, found: Measured, hidden: Measured
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"set": of, "model": name, "dislikes": label, "trained": trained, "s": s}
-    for title, which in (("nDCG@100", "ndcg"), ("disliked@100", "hit"), ("above", "above")):
-        values, before = getattr(found, which), getattr(hidden, which)
-        mean, low, high = gap(before, values)
-        row[title] = float(np.nanmean(values))
-        row[f"{title} change"] = f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]"
-    return row
+def _test(fitted: Fitted, s: float, material: Material, tie: Array) -> Measured:
+    return measure(fitted.of(material.test, s), material.test, tie)
+
+
+def _told(found: Measured, today: Measured, hidden: Measured) -> dict[str, Any]:
+    """Return the means, and how they differ from today's and from those of hidden dislikes."""
+    means = found.means()
+    return {
+        **means,
+        "ndcg - today": _gap(today.ndcg, found.ndcg),
+        "ndcg - hidden": _gap(hidden.ndcg, found.ndcg),
+        "listed - today": _gap(today.listed, found.listed),
+        "found - hidden": _gap(hidden.found, found.found),
+        "above - hidden": _gap(hidden.above, found.above),
+    }
+
+
+def _gap(a: Array, b: Array) -> str:
+    """Return mean(b - a) with its paired 95 % interval, over the users that have both."""
+    both = np.isfinite(a) & np.isfinite(b)
+    found = paired_bootstrap({"x": a[both]}, {"x": b[both]}, rng=0)["x"]
+    return f"{found.mean:+.4f} [{found.low:+.4f}, {found.high:+.4f}]"
 
 
 def main() -> None:
@@ -408,21 +435,26 @@ def main() -> None:
         "--model", nargs="*", default=["EASE", "TEASER", "recommended"], help="which models"
     )
     parser.add_argument("--name", default="dislikes", help="the name of the file of results")
+    parser.add_argument("--quick", action="store_true", help="only fits to likes alone")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    rows: list[dict[str, Any]] = []
+    tried: Rows = []
+    rows: Rows = []
     for of in chosen.set:
         material = load(SETS[of], chosen.data)
         test = material.test
         print(
             f"{of}: {material.training.n_users} training users, {material.training.X.nnz} likes, "
-            f"{material.disliked.nnz} dislikes; test users {test.fold.n_users}, of which "
-            f"{int((np.diff(test.disliked.indptr) > 0).sum())} dislike something, "
-            f"{int((np.diff(test.disliked_held.indptr) > 0).sum())} with a dislike held out",
-            flush=True,
+            f"{material.disliked.nnz} dislikes; test users {test.fold.n_users}, of whom "
+            f"{int((np.diff(test.disliked.indptr) > 0).sum())} dislike something and "
+            f"{int((np.diff(test.disliked_held.indptr) > 0).sum())} have a dislike held out"
         )
         for name in chosen.model:
-            rows += run(name, of, material, SETS[of])
+            if name == "EASE" and material.training.n_items >= FEW:
+                continue
+            more, found = run(name, of, material, SETS[of], quick=chosen.quick)
+            tried, rows = [*tried, *more], [*rows, *found]
+            report(f"{chosen.name}_validation", tried)
             report(chosen.name, rows)
 
 

@@ -270,10 +270,26 @@ def test_a_history_may_have_strengths(model: Teaser) -> None:
     twice = model.profile({"i1": 4, "i4": 1})
     assert_allclose(twice.values, found.values, rtol=1e-9)
     assert not np.allclose(found.values, model.profile(["i1", "i4"]).values)
-    wrong: list[Any] = [-1, float("nan"), float("inf"), "2", None, True]
+    wrong: list[Any] = [float("nan"), float("inf"), "2", None, True]
     for bad in wrong:
         with pytest.raises(ParameterError, match="'i4'"):
             model.profile({"i1": 1, "i4": bad})
+
+
+def test_a_disliked_item_counts_against_its_tags(model: Teaser) -> None:
+    history = {"i1": 1, "i4": 1, "i7": -0.25}
+    found = model.profile(history)
+    assert (found.history, found.strengths) == (("i1", "i4", "i7"), (1.0, 1.0, -0.25))
+    assert found.certainty == pytest.approx(0.8)
+    tag = next(t for t, a in model.profile(["i7"]).top(9) if a > 0)
+    parts = model.origins(tag, history)
+    assert parts["i7"] == pytest.approx(-0.25 * model.origins(tag, ["i7"])["i7"])
+    assert sum(parts.values()) < sum(model.origins(tag, ["i1", "i4"]).values())
+    general = "general appeal=general appeal"
+    assert model.origins(general, history) == model.origins(general, ["i1", "i4"])
+    listed = [r.item_id for r in model.recommend(history, k=40)]
+    assert len(listed) == 37
+    assert not set(listed) & set(history)
 
 
 def test_what_is_no_list_is_no_history(model: Teaser) -> None:

@@ -1,10 +1,13 @@
 """A recommender that people can read and steer: item metadata as tags, affinities as profile."""
 
 from teaser._version import __version__
+from teaser.choose.card import card
 from teaser.choose.check import Check, check_model
 from teaser.choose.choose import fit
 from teaser.choose.record import Recipe, Trial
 from teaser.data.dataset import Dataset
+from teaser.data.decay import decayed
+from teaser.data.reading.files import read_table
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, Year
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ConvergenceWarning, TeaserError
@@ -16,6 +19,7 @@ from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.sparse_encoder import SparseEncoder
 from teaser.model.extensions.weights import Weights
+from teaser.model.lists.all_lists import AllOptions
 from teaser.model.lists.selection import Filters
 from teaser.model.solver.solution import Solution
 from teaser.model.solver.solve import solve
@@ -25,6 +29,7 @@ from teaser.reason import BoostReason, Reason, ViewedReason
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
 __all__ = [
+    "AllOptions",
     "BoostReason",
     "Category",
     "Check",
@@ -59,9 +64,12 @@ __all__ = [
     "Weights",
     "Year",
     "__version__",
+    "card",
     "check_model",
+    "decayed",
     "discover",
     "fit",
     "load",
+    "read_table",
     "solve",
 ]

@@ -35,10 +35,20 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Viewed:
-    """The contributions of the items of a history to one score, and their ids and titles."""
+    """The contributions of the items of a history to one score, and their ids and titles.
+
+    `disliked` says which of them were disliked; None if none was.
+    """
 
     parts: Array
     name: Callable[[int], tuple[int | str, str | None]]
+    disliked: Array | None = None
+
+    def reason(self, n: int, part: float, share: float) -> ViewedReason:
+        """Return the reason of the n-th item."""
+        disliked = self.disliked is not None and bool(self.disliked[n])
+        item_id, title = self.name(n)
+        return ViewedReason(item_id, part, share, title, disliked)
 
 
 @dataclass(frozen=True)
@@ -242,8 +252,7 @@ class Contributions:
                 name, _ = self.boosts[k - len(groups) - len(viewed)]
                 found.append(BoostReason(name, part, share))
             else:
-                item_id, title = self.viewed.name(k - len(groups))
-                found.append(ViewedReason(item_id, part, share, title))
+                found.append(self.viewed.reason(k - len(groups), part, share))
         return tuple(found)
 
     def _groups(self) -> list[list[int]]:

@@ -288,6 +288,7 @@ def scaled(
     values: Array,
     lengths: Sequence[int],
     *,
+    n_liked: Sequence[int] | None = None,
     n_personal: int,
     cold: int,
     steering: Steering,
@@ -304,26 +305,31 @@ def scaled(
         v, the same in the basis that is shown (users x columns); p itself without a basis.
     lengths
         The length of each history.
+    n_liked
+        How many items of each are not disliked; all by default.
     n_personal
         How many of the columns, from the first, are declared or discovered tags.
     cold
         The column of general appeal, or of popularity without a basis.
     """
     out, factors = np.zeros(values.shape), np.zeros(len(values))
+    robust = robust_scales(values, n_personal) if steering.scale == "robust" else factors
     for row, length in enumerate(lengths):
         factors[row] = certainty = steering.certainty(length)
         if length == 0:
             # p = 0 without a history: general appeal is all there is to recommend by.
             out[row, cold] = steering.cold_general
             continue
+        scale = float(robust[row])
         if steering.scale == "paper":
             scale = float(np.abs(raw[row]).max())
-        else:
-            scale = robust_scale(values[row], n_personal)
         if scale > 0:
             # a = c v / s
             out[row] = values[row] / scale * certainty
             factors[row] = certainty / scale
+        if n_liked is not None and n_liked[row] == 0:
+            # Dislikes say nothing of general appeal: it is that of a user without history.
+            out[row, cold] = steering.cold_general
     return out, factors
 
 
@@ -337,14 +343,16 @@ def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
     return out
 
 
-def robust_scale(values: Array, n_personal: int) -> float:
-    """Return the 99th percentile of the absolute values of declared and discovered tags.
+def robust_scales(values: Array, n_personal: int) -> Array:
+    """Return the 99th percentile of the absolute values of declared and discovered tags (users).
 
     Popularity and general appeal, often the largest, and a few extreme tags would make all others
     small. Where the personal tags have no values, the largest of all takes its place.
     """
     size = np.abs(values)
-    largest = float(size.max(initial=0.0))
-    scale = float(np.percentile(size[:n_personal], 99)) if n_personal else 0.0
+    largest = size.max(axis=1, initial=0.0)
+    if not n_personal:
+        return np.asarray(largest)
+    scale = np.percentile(size[:, :n_personal], 99, axis=1)
     # If only popularity has a score, the percentile of the others is about zero.
-    return scale if scale > 1e-9 * largest else largest
+    return np.asarray(np.where(scale > 1e-9 * largest, scale, largest))

@@ -71,6 +71,8 @@ class ViewedReason:
     ----------
     item_id, title
         The item that was viewed.
+    disliked
+        Whether it was disliked: its strength in the history is below 0.
     contribution
         What viewing the item adds, from `viewed_parts` of `teaser.model.extensions.remainder`.
     share
@@ -81,11 +83,13 @@ class ViewedReason:
     contribution: float
     share: float
     title: str | None = None
+    disliked: bool = False
 
     def sentence(self) -> str:
         """Return the reason as a sentence."""
         named = self.item_id if self.title is None else self.title
-        return f"{share_text(self.share)} because you viewed {named}"
+        did = "disliked" if self.disliked else "viewed"
+        return f"{share_text(self.share)} because you {did} {named}"
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,8 @@ class Recommendations(FrameList[Recommendation]):
         """Return a frame with one row an item.
 
         Its columns are `rank` (from 1), `item_id`, `title`, `score`, `match`, `general`, `boost`
-        and `reasons`: a list of structs with the fields `kind` (tag, viewed or boost), `feature`,
-        `value`, `item_id` (of a viewed item), `contribution` and `share`.
+        and `reasons`: a list of structs with the fields `kind` (tag, viewed, disliked or boost),
+        `feature`, `value`, `item_id` (of a viewed item), `contribution` and `share`.
         """
         return _frame({}, [()] * len(self), enumerate(self, 1))
 
@@ -179,7 +179,8 @@ def reason_fields(reason: AnyReason) -> dict[str, Any]:
         value = " / ".join(tag.value for tag in reason.tags)
         return _fields("tag", reason.tag.feature, value, None) | numbers
     shown = str(reason.item_id) if reason.title is None else reason.title
-    return _fields("viewed", None, shown, reason.item_id) | numbers
+    kind = "disliked" if reason.disliked else "viewed"
+    return _fields(kind, None, shown, reason.item_id) | numbers
 
 
 def _fields(

@@ -36,6 +36,10 @@ def test_settings_come_back_from_the_environment_as_they_were(
         max_events=7,
         copies="/var/tmp",  # noqa: S108
         shared_folder="/run/teaser",
+        name="Books & more",
+        accent="#7a1f5c",
+        accent_dark="#f0a8d0",
+        logo="logo.svg",
     )
     for given in (settings, Settings(model=Path("m"))):
         for name, text in given.as_environment().items():
@@ -67,6 +71,10 @@ def test_yes_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         ("HOSTS", "https://a.example"),
         ("HOSTS", "a.example,b.example:80"),
         ("KEYS", "perhaps"),
+        ("NAME", " "),
+        ("NAME", "x" * 41),
+        ("ACCENT", "teal"),
+        ("ACCENT_DARK", "#12345"),
     ],
 )
 def test_an_error_names_the_variable_and_what_was_found(

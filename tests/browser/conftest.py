@@ -21,10 +21,11 @@ from teaser.data import events
 
 
 @contextmanager
-def served(model: Teaser, folder: Path) -> Iterator[str]:
+def served(model: Teaser, folder: Path, **given: Any) -> Iterator[str]:
     """Serve a model on loopback, and give its address."""
     model.save(folder / "model")
-    settings = Settings(model=folder / "model", database_url=f"sqlite:///{folder / 'p.db'}", rate=0)
+    database = f"sqlite:///{folder / 'p.db'}"
+    settings = Settings(model=folder / "model", database_url=database, rate=0, **given)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         config = uvicorn.Config(create_app(settings), log_level="warning", lifespan="on")

@@ -1,11 +1,18 @@
 """The commands of experiments, from a study to its report."""
 
+import os
 import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 from commands import refused, said
 
+from teaser import Dataset, Teaser, load
+from teaser.choose.proposal import open_study
 from teaser.evaluate.study.results import DialResults, StudyResults, read_results
 
 STUDY = """
@@ -37,6 +44,81 @@ def evaluated(study: Path) -> str:
 def tuned(study: Path) -> str:
     """What `tune --quick` printed."""
     return said("tune", study, "--quick", *PENALTIES)
+
+
+@pytest.fixture(scope="module")
+def shop(
+    tables: tuple[pl.DataFrame, pl.DataFrame], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """A prepared data set with times, `shop`, in the folder that commands are run in."""
+    interactions, items = tables
+    days = np.random.default_rng(0).integers(0, 100, interactions.height)
+    dated = interactions.with_columns(at=1_700_000_000 + 86_400 * days)
+    folder, before = tmp_path_factory.mktemp("own"), Path.cwd()
+    Dataset.from_tables(dated, items, time="at").save(folder / "shop")
+    Dataset.from_tables(interactions, items).save(folder / "timeless")
+    os.chdir(folder)
+    yield folder
+    os.chdir(before)
+
+
+def test_a_prepared_folder_gets_a_study_and_is_evaluated(shop: Path) -> None:
+    open_study(Path("shop"), kind="time")
+    path = shop / "shop-study-time.toml"  # edited, as a person would: two models are enough
+    blocks = path.read_text().split("\n\n")
+    left_out = ("ItemKNN", "EASE", "WMF", '"TEASER"]', "+ discovered")
+    kept = [b for b in blocks if not any(name in b.splitlines()[0] for name in left_out)]
+    path.write_text("\n\n".join(kept).replace('"TEASER", ', ""))
+    printed = said("evaluate", "shop", "--split", "time", "--quick")
+    results = read_results(shop / "results" / "shop-study-time-quick.json")
+    assert isinstance(results, StudyResults)
+    assert [model.kind for model in results.models] == ["Popularity", "Teaser"]
+    assert results.split.kind == "time"
+    assert results.split.test_users > 0
+    for note in results.split.notes:
+        assert note in printed
+    assert "active from then on are new" in printed
+    assert "teaser evaluate shop-study-time.toml" in printed
+    assert "Best parameters" in printed
+    for model in results.models:
+        assert model.name in printed
+    recommended = results.recommended
+    assert recommended is not None
+    (command,) = (
+        line for line in printed.splitlines() if "teaser fit" in line and "--remainder" in line
+    )
+    said(*shlex.split(command)[1:])
+    fitted = load(shop / "shop-study-time-model", Teaser)
+    expected = Teaser.from_parameters(recommended.parameters)
+    assert fitted.parameters() == expected.parameters()
+
+
+def test_tune_takes_a_prepared_folder_prints_the_fit_and_goes_on(shop: Path) -> None:
+    given = ("tune", "shop", "--quick", "--remainder-l2", 30, "--l2-encoder", 50, "--out", "t")
+    printed = said(*given)
+    assert (shop / "t" / "shop-study.toml").exists()
+    kept = (shop / "t" / "shop-study-quick.dial.sqlite").read_bytes()
+    dial = read_results(shop / "t" / "shop-study-quick.dial.json")
+    assert isinstance(dial, DialResults)
+    (command,) = (line for line in printed.splitlines() if "teaser fit" in line)
+    said(*shlex.split(command)[1:])
+    found = load(shop / "shop-study-model", Teaser)
+    asked = {**dial.fixed, **dial.recommended.parameters}
+    assert found.parameters() == Teaser.from_parameters(asked).parameters()
+    again = said(*given)
+    assert (shop / "t" / "shop-study-quick.dial.sqlite").read_bytes() == kept
+    assert again == printed  # even the times, which were not measured again
+
+
+def test_a_folder_that_cannot_be_studied_is_one_sentence(shop: Path, study: Path) -> None:
+    assert "Prepare it with --time COLUMN" in refused("evaluate", "timeless", "--split", "last")
+    assert "Closest: time" in refused("evaluate", "shop", "--split", "tmie")
+    assert 'write kind = "time" into' in refused("evaluate", study, "--split", "time").replace(
+        "\n", " "
+    )
+    Path("empty").mkdir()
+    for command in ("evaluate", "tune", "simulate"):
+        assert "empty" in refused(command, "empty")
 
 
 def test_evaluate_prints_what_it_writes(study: Path, evaluated: str) -> None:

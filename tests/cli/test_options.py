@@ -180,6 +180,17 @@ def test_ids_are_repeated_or_separated_by_commas() -> None:
     ]  # fmt: skip
 
 
+def test_items_may_have_strengths() -> None:
+    items = ["a", "b:1", "d"]
+    given = ["a:0.5,d", "b:1"]
+    assert options.read_history(items, given) == {"a": 0.5, "d": 1.0, "b:1": 1.0}
+    assert options.read_history(items, ["a:-0.25", "b:1:2", "d:+.5"]) == {
+        "a": -0.25, "b:1": 2.0, "d": 0.5,
+    }  # fmt: skip
+    # Neither a number nor an id: the model says that it does not know it.
+    assert options.read_history(items, ["a:much", ":2"]) == ["a:much", ":2"]
+
+
 def test_presses_are_counted_by_tag() -> None:
     assert options.read_presses(None) == {}
     given = ["a=b", "a=b:+2", "c=d:-3", "e=f:g", "h=i:+j"]

@@ -226,6 +226,26 @@ class TestStrengths:
         rows = [weighted.users.index_of(user) for user in found.training.users]
         assert_array_equal(found.training.X.toarray(), weighted.X[rows].toarray())
 
+    def test_disliked_items_are_history_and_never_held_out(self, weighted: Dataset) -> None:
+        free = np.argwhere(weighted.X.toarray() == 0)
+        some = free[np.random.default_rng(1).permutation(len(free))[:20]]
+        shape = weighted.X.shape
+        disliked = sp.csr_array((np.full(20, -0.25), (some[:, 0], some[:, 1])), shape=shape)
+        found = split(replace(weighted, disliked=disliked), n_validation=1, n_test=3, rng=0)
+        plain = split(weighted, n_validation=1, n_test=3, rng=0)
+        assert_array_equal(found.test.held_out.toarray(), plain.test.held_out.toarray())
+        rows = [weighted.users.index_of(user) for user in found.test.users]
+        own = disliked[rows].toarray()
+        assert (own < 0).any()
+        assert_array_equal(found.test.history.toarray() - plain.test.history.toarray(), own)
+        short = found.test.shortened(0, rng=1)
+        assert_array_equal(short.history.toarray(), own)
+        assert (short.held_out.data == 1).all()
+        assert_array_equal(short.held_out.toarray(), weighted.X[rows].toarray() > 0)
+        rest = [weighted.users.index_of(user) for user in found.training.users]
+        assert found.training.disliked is not None
+        assert_array_equal(found.training.disliked.toarray(), disliked[rest].toarray())
+
     def test_the_draw_does_not_depend_on_them(self, weighted: Dataset) -> None:
         plain = of_lengths([9, 7, 12, 8, 10, 6])
         one, other = (split(d, n_validation=1, n_test=2, rng=3) for d in (plain, weighted))
@@ -240,7 +260,7 @@ class TestStrengths:
         assert_array_equal(history[history > 0], fold.history.toarray()[history > 0])
         assert (short.held_out.data == 1).all()
 
-    @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+    @pytest.mark.parametrize("value", [-np.inf, np.nan, np.inf])
     def test_others_are_refused(self, value: float) -> None:
         history, held_out = np.array([[value, 0.0]]), np.array([[0.0, 1.0]])
         with pytest.raises(DataError, match="history of a fold must contain only finite numbers"):

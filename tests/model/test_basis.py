@@ -17,7 +17,7 @@ from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Steering, 
 from teaser.data.tagging.tag import DISCOVERED
 from teaser.model import EASE, WMFS, Product
 from teaser.model.basis import Basis, find_basis, sample_users
-from teaser.profile import GENERAL, POPULARITY, robust_scale
+from teaser.profile import GENERAL, POPULARITY, robust_scales
 
 Array = NDArray[Any]
 
@@ -100,7 +100,7 @@ def test_the_average_user_has_general_appeal_alone() -> None:
     assert average[-1] > 0
     assert np.linalg.norm(basis.q) == pytest.approx(1.0)
     values = basis.apply(sample)
-    scales = [robust_scale(row, len(TAGS) - 1) for row in values]
+    scales = robust_scales(values, len(TAGS) - 1)
     assert np.mean(values[:, -1] / scales) == pytest.approx(1.0)
 
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from teaser import Dataset, Teaser, artifact
 from teaser.errors import ArtifactError, ParameterError
 from teaser.model import load
-from teaser.model.item_table import ItemTable, popularity
+from teaser.model.item_table import ItemTable, liked_part, popularity
 from teaser.profile import GENERAL, POPULARITY
 
 
@@ -42,7 +42,8 @@ def test_strengths_belong_to_items(dataset: Dataset) -> None:
     assert rows.toarray()[0, [2, 7]].tolist() == [3.0, 0.5]
     assert rows.toarray()[1].nonzero()[0].tolist() == [1, 3]
     assert rows.nnz == 4
-    wrong: list[Any] = [-0.1, float("nan"), float("inf"), "1", None, True]
+    assert table.strengths({"i7": -0.25, "i2": 1}) == {7: -0.25, 2: 1.0}
+    wrong: list[Any] = [float("nan"), float("inf"), float("-inf"), "1", None, True]
     for bad in wrong:
         with pytest.raises(ParameterError, match="'i2'"):
             table.strengths({"i7": 1, "i2": bad})
@@ -104,3 +105,14 @@ def test_a_table_of_other_items_is_refused(model: Teaser, tmp_path: Path) -> Non
     )  # fmt: skip
     with pytest.raises(ArtifactError, match="of different sizes"):
         load(tmp_path / "m")
+
+
+def test_the_liked_part_of_histories(dataset: Dataset) -> None:
+    table = ItemTable.from_dataset(dataset)
+    rows = table.rows([{3: 1.0, 5: -0.25}, {2: 0.5}, {1: -1.0}])
+    liked = liked_part(rows)
+    assert liked.toarray().nonzero()[1].tolist() == [3, 2]
+    assert liked[1, 2] == 0.5
+    assert rows.nnz == 4  # the input is untouched
+    plain = table.rows([{3: 1.0}])
+    assert liked_part(plain) is plain

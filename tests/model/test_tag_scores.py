@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,6 +19,7 @@ from teaser import (
     Steering,
     Tag,
     Teaser,
+    ViewedReason,
 )
 from teaser.data.tagging.tag import DISCOVERED
 from teaser.errors import ParameterError, UnknownTagError
@@ -148,12 +150,93 @@ def test_a_raw_profile_is_the_weighted_sum_of_rows(both: Teaser) -> None:
 
 
 def test_impossible_strengths_are_refused(model: Teaser) -> None:
-    for bad in (-0.5, np.nan, np.inf):
+    for bad in (np.nan, np.inf, -np.inf):
         row = np.zeros((1, 40))
         row[0, 3] = bad
         for ask in (model.score_batch, model.affinity_batch, model.score_parts):
-            with pytest.raises(ParameterError, match="at least 0"):
+            with pytest.raises(ParameterError, match="finite numbers"):
                 ask(row)
+
+
+class TestDislikes:
+    """Items of a strength below 0."""
+
+    @pytest.fixture
+    def row(self) -> Any:
+        """Two liked items and a disliked one."""
+        row = np.zeros((1, 40))
+        row[0, [1, 4, 9]] = 1.0, 1.0, -0.25
+        return row
+
+    def test_raw_scores_are_signed_sums(self, both: Teaser, row: Any) -> None:
+        E = np.asarray(both.encoder_, dtype=np.float64)
+        assert_allclose(both.encode(sp.csr_array(row))[0], E[1] + E[4] - 0.25 * E[9], rtol=1e-6)
+
+    def test_they_say_nothing_of_general_appeal(self, both: Teaser, row: Any) -> None:
+        table, liked = both.tag_table_, np.maximum(row, 0.0)
+        raw = both.encode(sp.csr_array(row))
+        signed, plain = table.apply_basis(raw)[0], table.apply_basis(both.encode(liked_rows(liked)))
+        signed[table.general] = plain[0, table.general]
+        found = both.affinity_batch(row)[0]
+        # One factor takes the values to the affinities.
+        assert_allclose(found * signed[0], signed * found[0], rtol=1e-9, atol=1e-12)
+        assert found[table.general] > 0
+
+    def test_parts_sum_to_the_score_and_the_remainder_is_signed(
+        self, both: Teaser, row: Any
+    ) -> None:
+        parts = both.score_parts(row)
+        assert_allclose(parts.scores, both.score_batch(row), rtol=1e-9, atol=1e-12)
+        R = both.remainder_.toarray().astype(np.float64)
+        viewed = (row @ R)[0]
+        assert_allclose(parts["viewed"][0] * viewed[0], viewed * parts["viewed"][0, 0], atol=1e-12)
+
+    def test_dislikes_alone_leave_general_appeal_to_decide(self, model: Teaser) -> None:
+        row = np.zeros((1, 40))
+        row[0, 9] = -0.25
+        found, liked = model.affinity_batch(row)[0], model.affinity_batch(-row)[0]
+        cold = model.affinity_batch(np.zeros((1, 40)))[0]
+        general = model.tag_table_.general
+        assert found[general] == cold[general] == pytest.approx(0.6)
+        assert_allclose(found[:general], -liked[:general], rtol=1e-9)
+        # The strength alone changes nothing: affinities are scaled.
+        assert_allclose(model.affinity_batch(4 * row)[0], found, rtol=1e-9)
+
+    def test_lists_of_all_users_know_them(self, both: Teaser, dataset: Dataset) -> None:
+        users = [dataset.users[n] for n in range(8)]
+        free = [int(np.flatnonzero(row == 0)[3]) for row in dataset.X[:8].toarray()]
+        disliked = sp.csr_array(([-0.25] * 8, (range(8), free)), shape=dataset.X.shape)
+        rated = replace(dataset, disliked=disliked)
+        found = both.recommend_all(rated, k=40, users=users, reasons=True)
+        kinds: set[str] = set()
+        for user in users:
+            one = both.recommend(rated.history(user), k=40).to_frame()
+            lists = found.filter(pl.col("user_id") == user)
+            assert lists["item_id"].to_list() == one["item_id"].to_list()
+            assert_allclose(lists["score"].to_numpy(), one["score"].to_numpy(), rtol=1e-5)
+            for many, single in zip(lists["reasons"], one["reasons"], strict=True):
+                names = [[(r["kind"], r["value"]) for r in given] for given in (many, single)]
+                assert set(names[0]) == set(names[1])
+                kinds |= {kind for kind, _ in names[0]}
+        assert {"tag", "viewed", "disliked"} <= kinds
+
+    def test_a_reason_says_that_an_item_was_disliked(self, both: Teaser) -> None:
+        history = {"i1": 1, "i4": 1, "i9": -0.25}
+        found = [r for i in both.items_ for r in both.explain(i, history).reasons]
+        viewed = [r for r in found if isinstance(r, ViewedReason)]
+        assert {r.item_id for r in viewed if r.disliked} == {"i9"}
+        assert {r.item_id for r in viewed if not r.disliked} == {"i1", "i4"}
+        one = next(r for r in viewed if r.disliked)
+        assert one.sentence().endswith("because you disliked Event 9")
+
+    def test_a_batch_with_one_is_each_user_alone(self, both: Teaser, row: Any) -> None:
+        rows = np.vstack([np.maximum(row, 0.0), row, -np.maximum(row, 0.0)])
+        alone = np.vstack([both.score_batch(each[None]) for each in rows])
+        assert_array_equal(both.score_batch(rows), alone)
+
+
+def liked_rows(dense: Any) -> sp.csr_array:
+    return sp.csr_array(dense)
 
 
 def test_earlier_names_of_tags_are_known(dataset: Dataset) -> None:

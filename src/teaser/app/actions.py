@@ -63,7 +63,8 @@ def decide(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
     kind, data = asked.kind, asked.data
     if kind in ("view", "hide"):
         items = catalogue.model.items_
-        return Event(kind, {"item": items[items.index_of(data.get("item"))]})
+        strength = {"strength": x} if (x := data.get("strength", 1)) != 1 else {}
+        return Event(kind, {"item": items[items.index_of(data.get("item"))], **strength})
     if kind == "remove":
         return Event(kind, {"item": _stored_id(data.get("item"), state.history)})
     if kind == "unhide":

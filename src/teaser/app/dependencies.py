@@ -1,9 +1,10 @@
-"""The services that requests use: settings, the served model, the store."""
+"""The services that requests use: settings, the served model, the store; and the brand."""
 
 from dataclasses import dataclass
 
 from fastapi import Request
 
+from teaser.app.brand.brand import Brand
 from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
@@ -22,6 +23,12 @@ class Services:
 def services_of(request: Request) -> Services:
     """Return the services of the application that received a request."""
     found: Services = request.app.state.services
+    return found
+
+
+def brand_of(request: Request) -> Brand:
+    """Return the name, colours and logo of the site, at `app.state.brand`."""
+    found: Brand = request.app.state.brand
     return found
 
 

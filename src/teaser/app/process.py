@@ -14,6 +14,7 @@ from platformdirs import user_cache_path
 from uvicorn.supervisors import Multiprocess
 
 from teaser._version import __version__
+from teaser.app.brand.brand import read_brand
 from teaser.app.people.store import Store
 from teaser.app.server import create_app
 from teaser.app.serving.private_copy import load_private, make_shared_folder
@@ -49,11 +50,12 @@ def serve(
     ArtifactError
         If the model cannot be loaded or copied.
     ParameterError
-        If the port is in use, or `workers` is less than 1.
+        If the port is in use, `workers` is less than 1, or the logo cannot be used.
     """
     if workers < 1:
         raise ParameterError(f"workers must be at least 1, found {workers}.")
     read_manifest(settings.model)  # fail before any file is created
+    read_brand(settings)
     _need_free_port(settings.host, settings.port)
     if workers == 1:
         app = create_app(settings)

@@ -16,6 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from teaser._version import __version__
 from teaser.app.api.router import router as api_router
+from teaser.app.brand.brand import brand_routes, read_brand
 from teaser.app.dependencies import Services
 from teaser.app.error_handlers import add_error_handlers, refusal_of
 from teaser.app.http.identity import FirstCookie
@@ -43,19 +44,21 @@ def create_app(settings: Settings) -> FastAPI:
     if shared is None:  # else the process that made it has migrated for all workers
         store.migrate()
     metrics = Metrics(shared and shared / "metrics", is_stale=lambda: holder.load_error is not None)
+    brand = read_brand(settings)
     services = Services(settings, holder, store)
     app = FastAPI(
-        title="TEASER",
+        title=brand.name,
         version=__version__,
         summary="Recommendations that people can read and steer.",
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.services = services
+    app.state.services, app.state.brand = services, brand
     app.include_router(api_router)
     app.include_router(pages.router, include_in_schema=False)
     app.include_router(site_actions.router, include_in_schema=False)
+    app.include_router(brand_routes(brand), include_in_schema=False)
     static = Path(__file__).parent / "site" / "static"
     app.mount("/static", StaticFiles(directory=static), name="static")
     _add_monitoring(app, services, metrics)

@@ -11,6 +11,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from teaser.errors import ParameterError
 
 PREFIX = "TEASER_"
+NAME = "TEASER"
+_MAX_NAME = 40
 
 
 class Settings(BaseModel):
@@ -46,6 +48,14 @@ class Settings(BaseModel):
         The folder for private copies of the model; the system's temporary folder by default.
     shared_folder
         A folder that all processes of one server share; `teaser serve --workers` makes its own.
+    name
+        The name of the site: in the header, in titles and in the description of the API.
+    accent, accent_dark
+        The colour of buttons, matches and bars, as `#0b6f66`; in light and in dark colours. Each
+        is taken from the other if it is empty. A shade that can be read is used where the colour
+        itself cannot.
+    logo
+        A picture beside the name: a file in SVG, PNG, WebP or JPEG.
 
     Raises
     ------
@@ -68,6 +78,10 @@ class Settings(BaseModel):
     max_events: int = Field(10_000, ge=1)
     copies: str = ""
     shared_folder: str = ""
+    name: str = NAME
+    accent: str = ""
+    accent_dark: str = ""
+    logo: str = ""
 
     def __init__(self, **given: Any) -> None:
         try:
@@ -82,6 +96,20 @@ class Settings(BaseModel):
             if host_of(name) != name.lower() and not _is_address(name):
                 raise ValueError(f"{name!r} is no host name; leave out scheme, port and path")
         return hosts
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        if not name.strip() or len(name) > _MAX_NAME or not name.isprintable():
+            raise ValueError(f"it must be a line of 1 to {_MAX_NAME} characters")
+        return name.strip()
+
+    @field_validator("accent", "accent_dark")
+    @classmethod
+    def _check_colour(cls, colour: str) -> str:
+        if colour and not re.fullmatch(r"#?(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})", colour.strip()):
+            raise ValueError("it must be a colour such as #0b6f66")
+        return colour.strip()
 
     @classmethod
     def from_environment(cls, **given: Any) -> "Settings":

@@ -1,4 +1,4 @@
-"""The commands that ask a saved model: profile, recommend, explain, info."""
+"""The commands that ask a saved model: profile, explain, info."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -14,11 +14,14 @@ from teaser.cli.options import (
     About,
     AsJson,
     Balance,
+    Boost,
     Folder,
     History,
     ModelFolder,
     Press,
     Scale,
+    Unknown,
+    read_boosts,
     read_history,
     read_presses,
     refuse_unused,
@@ -28,6 +31,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.model import load
+from teaser.model.item_table import History as ItemHistory
 from teaser.model.teaser import Teaser
 from teaser.profile import Steering
 
@@ -56,42 +60,6 @@ def profile(
 
 
 @commands.command()
-def recommend(
-    model: ModelFolder,
-    *,
-    history: History = None,
-    press: Press = None,
-    about: About = None,
-    k: Annotated[int, typer.Option("--k", "-k", help="Number of items.")] = 10,
-    exclude_history: Annotated[
-        bool,
-        typer.Option(
-            "--exclude-history/--include-history", help="Whether to leave out viewed items."
-        ),
-    ] = True,
-    negative: Annotated[bool, typer.Option(help="Whether to show reasons against too.")] = True,
-    scale: Scale = "robust",
-    balance: Balance = 0.5,
-    as_json: AsJson = False,
-) -> None:
-    """List the best items for a person, each with its signed reasons."""
-    fitted = load(model, Teaser)
-    found = fitted.recommend(
-        read_history(fitted.items_, history),
-        read_presses(press),
-        k=k,
-        exclude_history=exclude_history,
-        negative_reasons=negative,
-        about=about,
-        steering=Steering(scale=scale, balance=balance),
-    )
-    if as_json:
-        print_json([output.as_recommendation(r) for r in found])
-        return
-    out.print(output.draw_recommendations(found))
-
-
-@commands.command()
 def explain(
     model: ModelFolder,
     item: Annotated[str | None, typer.Argument(help="The item to explain.")] = None,
@@ -102,6 +70,8 @@ def explain(
     history: History = None,
     press: Press = None,
     about: About = None,
+    boost: Boost = None,
+    unknown: Unknown = "raise",
     scale: Scale = "robust",
     balance: Balance = 0.5,
     as_json: AsJson = False,
@@ -113,10 +83,19 @@ def explain(
     seen = read_history(fitted.items_, history)
     if tag is not None:
         refuse_unused("--tag: presses do not change the origins of an affinity", press=press)
+        refuse_unused("--tag: boosts do not change the origins of an affinity", boost=boost)
         _explain_tag(fitted, tag, seen, about, as_json=as_json)
         return
     steering = Steering(scale=scale, balance=balance)
-    found = fitted.explain(str(item), seen, read_presses(press), about=about, steering=steering)
+    found = fitted.explain(
+        str(item),
+        seen,
+        read_presses(press),
+        about=about,
+        steering=steering,
+        boost=read_boosts(boost),
+        unknown=unknown,
+    )
     if as_json:
         print_json(output.as_explanation(found))
         return
@@ -127,7 +106,7 @@ def explain(
 
 
 def _explain_tag(
-    model: Teaser, tag: str, history: list[str], about: list[str] | None, *, as_json: bool
+    model: Teaser, tag: str, history: ItemHistory, about: list[str] | None, *, as_json: bool
 ) -> None:
     origins = model.origins(tag, history, about=about)
     if as_json:

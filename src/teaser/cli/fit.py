@@ -122,7 +122,8 @@ def fit(
         out.print(draw_recipe(model.recipe_))
     found = f"{counted(model.iterations_, 'iteration')}, residual {model.residual_:.1e}"
     out.print(found, highlight=False)
-    print_next(f"teaser recommend {shlex.quote(str(folder))} --history ITEM")
+    named = shlex.quote(str(folder))
+    print_next(f"teaser serve {named}, or teaser recommend {named} --history ITEM")
 
 
 def _check_limit(model: Teaser, data: Dataset, limit: int | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 from rich.markup import escape
@@ -23,7 +23,12 @@ Out = Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 History = Annotated[
     list[str] | None,
-    typer.Option("--history", "-i", help="A viewed item id; repeat, or separate by commas."),
+    typer.Option(
+        "--history",
+        "-i",
+        help="A viewed item id; repeat, or separate by commas. With a strength: id:0.5; a "
+        "disliked item has one below 0, id:-0.125.",
+    ),
 ]
 Press = Annotated[
     list[str] | None,
@@ -36,6 +41,16 @@ Press = Annotated[
 About = Annotated[
     list[str] | None,
     typer.Option("--about", help="A fact about the person, as feature=value; repeat."),
+]
+Boost = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What is added to the score of an item or of a tag's items, as ID_OR_TAG:0.2; repeat."
+    ),
+]
+Unknown = Annotated[
+    Literal["raise", "ignore"],
+    typer.Option(help="What to do with ids and tags that the model does not have."),
 ]
 Scale = Annotated[str, typer.Option(help="How affinities are scaled: robust or paper.")]
 Balance = Annotated[
@@ -99,7 +114,7 @@ ModelOptions = Annotated[
 ]
 
 # A command line has seeds; the library also takes generators.
-_FLAGS = {"rng": ("--seed",)}
+FLAGS = {"rng": ("--seed",)}
 _PLAIN_TYPES = (bool, int, float, str, Path)
 
 
@@ -157,8 +172,11 @@ def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Paramete
     for name, parameter in _parameters(kind).items():
         extension = _extension(parameter.annotation)
         if extension is None:
+            if _is_written(parameter):
+                yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+                continue
             how: dict[str, Any] = {"help": texts.get(name), "rich_help_panel": mark.panel(name)}
-            info = _written_option(parameter) or typer.Option(*_FLAGS.get(name, ()), **how)
+            info = typer.Option(*FLAGS.get(name, ()), **how)
             yield _option(name, _plain_type(parameter), parameter.default, info)
             continue
         how = {"rich_help_panel": mark.panel(name) or "Extensions"}
@@ -186,10 +204,10 @@ def _option(name: str, kind: type[Any], default: object, info: OptionInfo) -> in
     )
 
 
-def _written_option(parameter: inspect.Parameter) -> OptionInfo | None:
-    """Return the option that a field's annotation has already, such as that of `Scheduler`."""
+def _is_written(parameter: inspect.Parameter) -> bool:
+    """Return whether a field's annotation has an option already, such as that of `Scheduler`."""
     marks = getattr(parameter.annotation, "__metadata__", ())
-    return next((mark for mark in marks if isinstance(mark, OptionInfo)), None)
+    return any(isinstance(mark, OptionInfo) for mark in marks)
 
 
 def _parameters(kind: type[Any]) -> Mapping[str, inspect.Parameter]:
@@ -271,12 +289,26 @@ def refuse_unused(what: str, **options: object) -> None:
             raise ParameterError(f"--{flag} has no meaning for {what}. Leave it out.")
 
 
-def read_history(items: Container[object], given: list[str] | None) -> list[str]:
-    """Return item ids; a text with commas that is no id itself is a list of ids."""
-    found = []
+def read_history(items: Container[object], given: list[str] | None) -> list[str] | dict[str, float]:
+    """Return item ids, by strength where one is given as id:0.5.
+
+    A text with commas that is no id itself is a list of ids.
+    """
+    found: list[str] = []
     for text in given or []:
         found += [text] if text in items else [part for part in text.split(",") if part.strip()]
-    return [text.strip() for text in found]
+    placed = [_read_strength(items, text.strip()) for text in found]
+    if all(strength is None for _, strength in placed):
+        return [item for item, _ in placed]
+    return {item: 1.0 if strength is None else strength for item, strength in placed}
+
+
+def _read_strength(items: Container[object], text: str) -> tuple[str, float | None]:
+    """Return an id and the strength after its last colon, if the whole text is no id."""
+    written = re.fullmatch(r"(.+):([+-]?(?:\d+\.?\d*|\.\d+))", text)
+    if written is None or text in items:
+        return text, None
+    return written[1].strip(), float(written[2])
 
 
 def read_presses(given: list[str] | None) -> dict[str, int]:
@@ -287,3 +319,19 @@ def read_presses(given: list[str] | None) -> dict[str, int]:
         tag, steps = (written[1], int(written[2])) if written else (text, 1)
         presses[tag] = presses.get(tag, 0) + steps
     return presses
+
+
+def read_boosts(given: list[str] | None) -> dict[str, float] | None:
+    """Return what is added by id or tag, from ID_OR_TAG:0.2."""
+    boosts: dict[str, float] = {}
+    for text in given or []:
+        name, _, number = text.rpartition(":")
+        try:
+            boosts[name.strip()] = boosts.get(name.strip(), 0.0) + float(number)
+        except ValueError:
+            name = ""
+        if not name.strip():
+            raise ParameterError(
+                f"--boost is written as ID_OR_TAG:number, such as town=Ghent:0.2; found {text!r}."
+            )
+    return boosts or None

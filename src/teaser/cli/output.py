@@ -6,8 +6,10 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
@@ -16,8 +18,9 @@ from rich.text import Text
 from teaser.choose.record import Recipe, percent
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag, feature_label
-from teaser.errors import counted
+from teaser.errors import ParameterError, counted
 from teaser.explain import PARTS, Explanation
+from teaser.guide.similarity import Similar
 from teaser.model.extensions.groups import Groups
 from teaser.model.solver.solution import share_solved
 from teaser.model.teaser import Teaser
@@ -165,6 +168,22 @@ def draw_recommendations(
     return table
 
 
+def draw_similar(found: Sequence[Similar]) -> RenderableType:
+    """Draw similar items with the tags that they share."""
+    table = Table(box=None, padding=(0, 1), pad_edge=False)
+    table.add_column("", justify="right")
+    table.add_column("similarity", justify="right")
+    table.add_column("item", overflow="fold", ratio=2)
+    table.add_column("shares", overflow="fold", ratio=3)
+    for place, each in enumerate(found, 1):
+        name = Text.assemble(
+            (f"{each.title}  " if each.title else "", "bold"), (str(each.item_id), QUIET)
+        )
+        shared = ", ".join(f"{tag.value} {100 * share:.0f} %" for tag, share in each.shared[:5])
+        table.add_row(str(place), f"{each.similarity:.2f}", name, Text(shared))
+    return table
+
+
 def draw_explanation(explanation: Explanation) -> RenderableType:
     """Draw every contribution to the score of an item: general appeal, tags, viewed items.
 
@@ -187,7 +206,7 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
         elif isinstance(r, BoostReason):
             named = ("Boost", r.named[1], "")
         else:
-            named = ("Viewed", _viewed(r), "")
+            named = ("Disliked" if r.disliked else "Viewed", _viewed(r), "")
         table.add_row(*map(Text, named), *_part_cells(r.contribution, r.share))
     parts = {
         "general": explanation.general,
@@ -204,10 +223,30 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
     return table
 
 
+def write_frame(frame: pl.DataFrame, path: Path) -> None:
+    """Write a frame to .parquet, .csv or .jsonl; a csv has nested columns as JSON texts."""
+    if path.suffix == ".parquet":
+        frame.write_parquet(path)
+    elif path.suffix == ".csv":
+        nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
+        texts = {
+            name: pl.Series(
+                [json.dumps(cell, ensure_ascii=False) for cell in frame[name].to_list()]
+            )
+            for name in nested
+        }
+        frame.with_columns(**texts).write_csv(path)
+    elif path.suffix == ".jsonl":
+        frame.write_ndjson(path)
+    else:
+        raise ParameterError(f"--out takes a .parquet, .csv or .jsonl file, found {str(path)!r}.")
+
+
 def as_profile(profile: Profile) -> dict[str, Any]:
     """Return a profile for JSON, with tags as texts."""
     return {
         "history": profile.history,
+        **({"strengths": profile.strengths} if profile.strengths else {}),
         "presses": {str(tag): steps for tag, steps in profile.presses.items()},
         "about": [str(tag) for tag in profile.about],
         "certainty": profile.certainty,
@@ -227,6 +266,16 @@ def as_recommendation(found: Recommendation) -> dict[str, Any]:
     return {**asdict(found), "reasons": [as_reason(r) for r in found.reasons]}
 
 
+def as_similar(found: Similar) -> dict[str, Any]:
+    """Return a similar item for JSON."""
+    return {
+        "item_id": found.item_id,
+        "title": found.title,
+        "similarity": found.similarity,
+        "shared": {str(tag): share for tag, share in found.shared},
+    }
+
+
 def as_explanation(found: Explanation) -> dict[str, Any]:
     """Return an explanation for JSON; `viewed` is present if viewed items contribute."""
     viewed = {"viewed": dict(found.viewed)} if found.viewed else {}
@@ -239,6 +288,7 @@ def as_explanation(found: Explanation) -> dict[str, Any]:
         "general_share": found.general_share,
         "tags": {str(t): c for t, c in found.tags.items()},
         **viewed,
+        **({"boost": found.boost} if found.boost else {}),
         "reasons": [as_reason(r) for r in found.reasons],
     }
 
@@ -327,7 +377,7 @@ def _reason(reason: AnyReason) -> Text:
     elif isinstance(reason, BoostReason):
         named = f"boost {reason.named[1]}"
     else:
-        named = f"viewed {_viewed(reason)}"
+        named = f"{'disliked' if reason.disliked else 'viewed'} {_viewed(reason)}"
     return Text.assemble((share, _colour(reason.share)), f" {named}")
 
 

@@ -25,7 +25,9 @@ from teaser.cli.options import (
 from teaser.cli.output import err, out, print_json, print_lines, print_next
 from teaser.data import events
 from teaser.data.dataset import Dataset
+from teaser.data.reading.files import read
 from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.reading.table import Table
 from teaser.data.sources import source as sources
 from teaser.data.tagging.item_metadata import REPORT_LOG
 from teaser.data.tagging.rule_set import Rules
@@ -47,18 +49,34 @@ class PrepareRequest:
         TOML file of tag rules; inferred if not given.
     positive
         Which interactions count, such as 'rating >= 4'; all if not given.
+    negative
+        Which rows are dislikes, such as 'rating <= 2'; they count against a user's history.
     strength
         Column of the strength of each row, at least 0; 1 if not given.
     counts
         Repeated rows of a user and an item: once, their largest strength; or log, log(1 + sum).
     time
-        Column of the time of each row, for --half-life.
+        Column of the time of each row, for splits by time and for --half-life.
     half_life
         After how many days a row counts half, from the newest on; no decay if not given.
     user
-        Column of the user ids; user_id if not given.
+        Column of the user ids; user_id, or a likely one, if not given.
     item
-        Column of the item ids; item_id if not given.
+        Column of the item ids; item_id, or a likely one, if not given.
+    items_id
+        Column of the ids in the items, where it is called otherwise than --item.
+    users_id
+        Column of the ids in --users, where it is called otherwise than --user.
+    columns
+        Names of the columns of interactions without a header, such as user_id,item_id,rating.
+    items_columns
+        Names of the columns of items without a header.
+    users_columns
+        Names of the columns of --users without a header.
+    long
+        Columns of items in long form, a row for each value: id,property,value or id,value.
+    delimiter
+        What stands between fields of text tables, such as ';', '::' or tab; found if not given.
     encoding
         Encoding of text tables; utf-8 if not given.
     users
@@ -77,12 +95,20 @@ class PrepareRequest:
 
     rules: Path | None = None
     positive: str | None = None
+    negative: str | None = None
     strength: str | None = None
     counts: str | None = None
     time: str | None = None
     half_life: float | None = None
     user: str | None = None
     item: str | None = None
+    items_id: str | None = None
+    users_id: str | None = None
+    columns: str | None = None
+    items_columns: str | None = None
+    users_columns: str | None = None
+    long: str | None = None
+    delimiter: str | None = None
     encoding: str | None = None
     users: str | None = None
     user_rules: Path | None = None
@@ -107,7 +133,11 @@ Request = Annotated[
     PrepareRequest,
     OptionsOf(
         {
-            "Tables": ("user", "item", "encoding"),
+            "Columns of the ids": ("user", "item", "items_id", "users_id"),
+            "Tables": (
+                *("columns", "items_columns", "users_columns"),
+                *("long", "delimiter", "encoding"),
+            ),
             "Strength of interactions": ("strength", "counts", "time", "half_life"),
             "User features": ("users", "user_rules"),
             "Public data sets": ("source", "imdb"),
@@ -184,7 +214,8 @@ def prepare_data(
     """
     artifact.check_target(folder, "dataset")
     if request.users is None:
-        refuse_unused("a data set without --users", user_rules=request.user_rules)
+        without = request.given("user_rules", "users_id", "users_columns")
+        refuse_unused("a data set without --users", **without)
     with _log_on_stderr():
         dataset = _read(paths, request)
     dataset.save(folder)
@@ -235,8 +266,10 @@ def _read_date(text: str | None) -> date | None:
 
 
 _OF_STRENGTH = ("strength", "counts", "time", "half_life")
-_OF_TABLES = ("rules", "positive", *_OF_STRENGTH, "user", "item", "encoding")
-_OF_USERS = ("users", "user_rules")
+_OF_TABLES = ("rules", "positive", *_OF_STRENGTH, "user", "item", "items_id", "encoding")
+_OF_USERS = ("users", "users_id", "user_rules")
+_OF_FILES = ("delimiter", "encoding")
+_OF_ITEMS = ("items_columns", "long")
 _OF_CLUSTER = ("scheduler", "local_cluster")
 
 
@@ -244,24 +277,54 @@ def _read_tables(
     interactions: str | Path, items: str | Path | None, request: PrepareRequest
 ) -> Dataset:
     refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
-    request.allow_only("tables", *_OF_TABLES, *_OF_USERS)
-    return Dataset.from_tables(interactions, items, **request.given(*_OF_TABLES, *_OF_USERS))
+    of_files = ("columns", "users_columns", "delimiter", *_OF_ITEMS)
+    request.allow_only("tables", *_OF_TABLES, "negative", *_OF_USERS, *of_files)
+    options = request.given(*_OF_TABLES, "negative", *_OF_USERS)
+    if request.users is not None:
+        options["users"] = _read_file(request.users, "users", request, request.users_columns)
+    return Dataset.from_tables(
+        _read_file(interactions, "interactions", request, request.columns),
+        _read_items(items, request),
+        **options,
+    )
+
+
+def _read_items(items: str | Path | None, request: PrepareRequest) -> Table | None:
+    if items is None:
+        of_items = request.given("items_id", *_OF_ITEMS)
+        refuse_unused("interactions without a table of items", **of_items)
+        return None
+    return _read_file(items, "items", request, request.items_columns, **request.given("long"))
+
+
+def _read_file(
+    path: str | Path, what: str, request: PrepareRequest, columns: str | None, **options: Any
+) -> Table:
+    """Read a table; columns have names with commas between."""
+    named = None if columns is None else columns.split(",")
+    options |= request.given(*_OF_FILES)
+    return read(Path(path), what=what, columns=named, **options)
 
 
 def _read_partitions(
     interactions: str | Path, items: str | Path | None, request: PrepareRequest
 ) -> Dataset:
-    request.allow_only("interactions in partitions", *_OF_TABLES, *_OF_CLUSTER)
+    request.allow_only(
+        "interactions in partitions", *_OF_TABLES, *_OF_ITEMS, "delimiter", *_OF_CLUSTER
+    )
+    described = _read_items(items, request)
     with reached(request.scheduler, request.local_cluster) as cluster:
         run = None if cluster is None else cluster.run
-        return Dataset.from_partitions(interactions, items, run=run, **request.given(*_OF_TABLES))
+        return Dataset.from_partitions(
+            interactions, described, run=run, **request.given(*_OF_TABLES)
+        )
 
 
 def _read_source(path: Path, request: PrepareRequest) -> Dataset:
     """Read a public data set; its user features are used only if --users source is given."""
     refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
-    allowed = ("source", "imdb", "rules", "positive", *_OF_STRENGTH, *_OF_USERS)
-    request.allow_only("a public data set", *allowed)
+    taken = ("rules", "positive", "negative", *_OF_STRENGTH, "users", "user_rules")
+    request.allow_only("a public data set", "source", "imdb", *taken)
     if path.is_file():
         raise ParameterError(
             f"{path} is one file, and --source {request.source} reads the folder of a public data "
@@ -273,7 +336,7 @@ def _read_source(path: Path, request: PrepareRequest) -> Dataset:
         err.print(f"{path} holds {name}", highlight=False, soft_wrap=True)
     found = sources.read_source(name, path, **request.given("imdb"))
     options: dict[str, Any] = {"rules": found.rules, "positive": found.positive}
-    options |= request.given("rules", "positive", *_OF_STRENGTH, *_OF_USERS)
+    options |= request.given(*taken)
     if request.users == "source":
         if found.users is None:
             raise ParameterError(

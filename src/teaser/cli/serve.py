@@ -46,13 +46,30 @@ def serve(
         ),
     ] = "auto",
     host_name: HostName = None,
+    name: Annotated[
+        str, typer.Option(envvar="TEASER_NAME", help="Name of the site; TEASER if not given.")
+    ] = "",
+    accent: Annotated[
+        str,
+        typer.Option(envvar="TEASER_ACCENT", help="Colour of buttons and bars, as #0b6f66."),
+    ] = "",
+    accent_dark: Annotated[
+        str,
+        typer.Option(envvar="TEASER_ACCENT_DARK", help="The same in dark colours."),
+    ] = "",
+    logo: Annotated[
+        str,
+        typer.Option(envvar="TEASER_LOGO", help="Logo of the site: an SVG, PNG, WebP or JPEG."),
+    ] = "",
 ) -> None:
     """Serve the site and the API on a fitted model."""
     _check_packages()
     from teaser.app import process
+    from teaser.app.brand.brand import read_brand
     from teaser.app.settings import Settings
 
     names = {"hosts": ",".join(host_name)} if host_name else {}
+    names |= {"name": name} if name else {}
     settings = Settings.from_environment(
         model=model,
         database_url=database,
@@ -60,8 +77,12 @@ def serve(
         port=port or process.free_port(host),
         keys=api_keys,
         shared_folder="",
+        accent=accent,
+        accent_dark=accent_dark,
+        logo=logo,
         **names,
     )
+    print_lines(read_brand(settings).notes)
     process.serve(settings, workers=workers, ready=_print_address)
 
 
@@ -117,4 +138,7 @@ def _check_packages() -> None:
 
 
 def _print_address(host: str, port: int) -> None:
-    print_lines([f"http://{f'[{host}]' if ':' in host else host}:{port}/"])
+    """Print the address of the site, and what to do with it."""
+    site = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    api = f"The API is at {site}api/v1, described at {site}openapi.json."
+    print_lines([site, f"Open it in a browser, and stop the server with Ctrl+C. {api}"])

@@ -1,6 +1,6 @@
 """Dataset: interactions X and tags S, with the ids of users and items and the tags."""
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -11,19 +11,23 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser import artifact
+from teaser.data.assemble import assemble, describe
+from teaser.data.disliked import disliked_line, fixed_disliked
 from teaser.data.ids import Ids, ItemId
-from teaser.data.reading.files import need_columns, read_table
-from teaser.data.reading.interactions import ReadReport, Refusal, check_interactions
-from teaser.data.reading.part import interaction_matrix, interaction_times
+from teaser.data.reading.files import read, read_tables, tidy
+from teaser.data.reading.interactions import ReadReport
+from teaser.data.reading.likely_ids import find_key
 from teaser.data.reading.partitions import Interactions, Partitions, Run
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.strength import Counts, Strength
-from teaser.data.sparse_matrix import fixed, pack, unpack
-from teaser.data.tagging.item_metadata import count_items, describe_items
+from teaser.data.reading.table import Refusal
+from teaser.data.saved_dataset import attributes_of, parts_of
+from teaser.data.sparse_matrix import fixed
+from teaser.data.tagging.item_metadata import count_items, told
 from teaser.data.tagging.one_hot import TagReport
 from teaser.data.tagging.rule_set import Rules, RulesLike
-from teaser.data.tagging.tag import Tag, most_frequent, tag_frame, tags_from
-from teaser.data.tagging.user_features import UserFeatures, describe_user_features
+from teaser.data.tagging.tag import Tag, most_frequent
+from teaser.data.tagging.user_features import UserFeatures
 from teaser.data.times import entries_of, fixed_times, time_span
 from teaser.errors import (
     ArtifactError,
@@ -32,7 +36,7 @@ from teaser.errors import (
     UnknownUserError,
     closest_names,
 )
-from teaser.notebook.data_view import draw_dataset, rule_tables
+from teaser.notebook.data_view import draw_dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +67,14 @@ class Dataset:
         Rows of the item table that were refused.
     user_features
         The features of the users, or None.
+    disliked
+        What users disliked (users x items), as strengths below 0, or None. Models do not learn
+        from it; `history` and the histories of a split have it.
     times
         The time of each interaction in unix seconds, in the order of `X.data`; the latest one of
         merged rows. None if no column of times was named, or if X is in partitions.
+    notes
+        What was noticed while the tables were read, as sentences.
     """
 
     X: sp.csr_array
@@ -81,10 +90,14 @@ class Dataset:
     items_refused: tuple[Refusal, ...] = ()
     user_features: UserFeatures | None = field(default=None, repr=False)
     times: NDArray[np.float64] | None = field(default=None, repr=False)
+    disliked: sp.csr_array | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for name in ("S",) if isinstance(self.X, Interactions) else ("X", "S"):
             object.__setattr__(self, name, fixed(getattr(self, name)))
+        if self.disliked is not None:
+            object.__setattr__(self, "disliked", fixed_disliked(self.disliked, self.X))
         if self.user_features is not None and self.user_features.Q.shape[0] != self.n_users:
             raise DataError(
                 f"There are {self.n_users:,} users and {self.user_features.Q.shape[0]:,} rows of "
@@ -93,25 +106,35 @@ class Dataset:
         if self.times is not None:
             object.__setattr__(self, "times", fixed_times(self.times, int(self.X.nnz)))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A copy is as immutable as what it is a copy of; counts are made again when asked for.
+        vars(self).update({name: each for name, each in state.items() if name != "item_counts"})
+        self.__post_init__()
+
     @classmethod
     def from_tables(
         cls,
         interactions: Any,
         items: Any = None,
         *,
-        user: str = "user_id",
-        item: str = "item_id",
+        user: str | None = None,
+        item: str | None = None,
+        items_id: str | None = None,
         rules: RulesLike = None,
         positive: str | Positive | None = None,
+        negative: str | Positive | None = None,
         strength: str | None = None,
         counts: Counts = "once",
         time: str | None = None,
         half_life: float | None = None,
         users: Any = None,
+        users_id: str | None = None,
         user_rules: RulesLike = None,
         encoding: str = "utf-8",
     ) -> Self:
         """Make a data set from one to three tables: files, or polars, pandas or pyarrow frames.
+
+        What a file needs to be read, such as names for its columns, is for `read_table`.
 
         Parameters
         ----------
@@ -120,12 +143,18 @@ class Dataset:
         items
             The metadata of each item. Without them, items are known by their ids alone.
         user, item
-            The columns of the ids; `item` is the same in both tables.
+            The columns of the ids; `user_id` and `item_id`, or likely ones, when not given. What
+            was taken stands in `notes`.
+        items_id
+            The column of the ids in the items; as `item`, or the likely one, when not given.
         rules
             How metadata become tags: rule objects, `Rules`, or the path of a TOML file; `()` for
             no tags. Inferred from the table when not given; see `Dataset.rules`.
         positive
             Which interactions count, such as `"rating >= 4"`; all of them when not given.
+        negative
+            Which rows say that the user disliked the item, such as `"rating <= 2"`. They do not
+            count as interactions, and give `Dataset.disliked`.
         strength
             The column of each row's strength, at least 0 (0 is left out); 1 when not given.
         counts
@@ -139,7 +168,9 @@ class Dataset:
             After how many days a row counts half: its strength is multiplied by
             2^(-age / half_life), age counted from the newest row that counts.
         users
-            The features of each user, with the same column of ids; they become user tags.
+            The features of each user; they become user tags.
+        users_id
+            The column of the ids in the users; as `user`, or the likely one, when not given.
         user_rules
             How user features become user tags; inferred when not given.
         encoding
@@ -148,32 +179,9 @@ class Dataset:
         if users is None and user_rules is not None:
             raise ParameterError("user_rules have no meaning without a table of users.")
         how = Strength.of(strength, counts, time, half_life)
-        raw = None if items is None else _read_items(items, item, encoding)
-        pairs, report = check_interactions(
-            read_table(interactions, what="interactions", encoding=encoding),
-            user=user,
-            item=item,
-            positive=positive,
-            strength=how,
-        )
-        item_counts = pairs.group_by("item", maintain_order=True).len("count")
-        described = describe_items(raw, item_counts, item, rules)
-        ids = described["table"][item]
-        pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
-        names = pairs["user"].unique(maintain_order=True)
-        user_features = None
-        if users is not None:
-            user_table = read_table(users, what="users", encoding=encoding)
-            user_features = describe_user_features(user_table, names, user, user_rules)
-        return cls(
-            X=interaction_matrix(pairs, names, ids),
-            times=interaction_times(pairs, names, ids),
-            users=Ids(names.to_list()),
-            items=Ids(ids.to_list()),
-            report=report,
-            user_features=user_features,
-            **described,
-        )
+        named = {"user": user, "item": item, "items_id": items_id, "users_id": users_id}
+        tables = read_tables(interactions, items, users, encoding=encoding, **named)
+        return cls(**assemble(tables, how, (positive, negative), rules, user_rules))
 
     @classmethod
     def from_partitions(
@@ -183,6 +191,7 @@ class Dataset:
         *,
         user: str = "user_id",
         item: str = "item_id",
+        items_id: str | None = None,
         rules: RulesLike = None,
         positive: str | Positive | None = None,
         strength: str | None = None,
@@ -201,27 +210,34 @@ class Dataset:
             files; or a Dask collection. Each part is read once, and only counts are kept; with a
             half-life each is read once more before, to find the newest time. All rows of a user
             must be in one partition.
-        items, user, item, rules, positive, strength, counts, time, half_life, encoding
+        user, item
+            The columns of the ids.
+        items, items_id, rules, positive, strength, counts, time, half_life, encoding
             As for `from_tables`; times are not kept, so that `time` needs a half-life.
         run
             Where partitions are read: `Cluster.run`, or on this machine when not given.
         """
         how = Strength.of(strength, counts, time, half_life)
         how = None if how is None else how.decays()
-        raw = None if items is None else _read_items(items, item, encoding)
+        raw = None if items is None else read(items, what="items", encoding=encoding)
         parts = Partitions.open(
             interactions, user=user, item=item, positive=positive, strength=how
         ).dated(run)
         survey = parts.survey(run)
-        described = describe_items(raw, survey.chosen, item, rules)
-        ids = described["table"][item].alias("item")
+        key, notes = item, tuple[str, ...]()
+        if raw is not None:
+            key, notes = find_key(raw, survey.chosen["item"], item, items_id)
+            raw = tidy(raw, key, "the items")
+            notes = (*raw.notes, *notes)
+        described = describe(raw, survey.chosen, key, rules)
+        ids = described["table"].to_series(0).alias("item")
         item_counts = count_items(ids, survey.chosen).to_numpy()
         return cls(
             X=Interactions(parts, survey.sizes, ids, item_counts, survey.squares),
             users=Ids(()),
             items=Ids(ids.to_list()),
             report=survey.report,
-            **described,
+            **described | {"notes": told(*notes, *described["notes"])},
         )
 
     @property
@@ -267,16 +283,17 @@ class Dataset:
             users=Ids(self.users[i] for i in rows.tolist()),
             user_features=None if self.user_features is None else self.user_features.at(rows),
             times=None if self.times is None else self.times[entries_of(self.X, rows)],
+            disliked=None if self.disliked is None else self.disliked[rows],
         )
 
     def history(self, user_id: object) -> list[ItemId] | dict[ItemId, float]:
-        """Return what a user chose, as `recommend`, `profile` and `explain` take it.
+        """Return what a user chose and disliked, as `recommend`, `profile` and `explain` take it.
 
         Returns
         -------
         history
             The item ids in order of time, or in the order of the items where there are no times.
-            Where strengths differ from 1, the strength of each id.
+            Where strengths differ from 1, the strength of each id; disliked items come last.
 
         Raises
         ------
@@ -297,10 +314,14 @@ class Dataset:
         if self.times is not None:
             entries = entries[np.argsort(self.times[entries], kind="stable")]
         items = [self.items[i] for i in self.X.indices[entries].tolist()]
-        strengths = self.X.data[entries]
-        if (strengths == 1).all():
+        strengths = self.X.data[entries].tolist()
+        if self.disliked is not None:
+            own = self.disliked[[row]]
+            items += [self.items[i] for i in own.indices.tolist()]
+            strengths += own.data.tolist()
+        if all(strength == 1 for strength in strengths):
             return items
-        return dict(zip(items, strengths.tolist(), strict=True))
+        return dict(zip(items, strengths, strict=True))
 
     def lines(self) -> list[str]:
         """Return the report of the data set as sentences."""
@@ -308,6 +329,8 @@ class Dataset:
         return [
             *self.report.lines(),
             *([] if self.times is None else [time_span(self.times)]),
+            *([] if self.disliked is None else [disliked_line(self.disliked)]),
+            *self.notes,
             *(f"items: {refusal}" for refusal in self.items_refused),
             f"{self.n_items:,} items: {self.items_without_metadata:,} without metadata, "
             f"{unused:,} not chosen",
@@ -322,6 +345,7 @@ class Dataset:
             "users": self.n_users,
             "items": self.n_items,
             "interactions": int(self.X.nnz),
+            "disliked": 0 if self.disliked is None else int(self.disliked.nnz),
             "tags": dict(self.tag_report.tags),
             "user_tags": {}
             if self.user_features is None
@@ -337,44 +361,14 @@ class Dataset:
         return f"<Dataset: {sizes}, {self.n_tags:,} tags>"
 
     def _repr_html_(self) -> str:
-        found = self.describe()
-        sizes = {name: found[name] for name in ("users", "items", "interactions")}
-        return draw_dataset(
-            sizes | {"tags": self.n_tags},
-            lines=found["report"],
-            tags=found["tags"],
-            examples=most_frequent(self.tags, self.S.sum(axis=0).tolist()),
-            rules=rule_tables(found["rules"], found["roles"], found["skipped"]),
-        )
+        return draw_dataset(self.describe(), most_frequent(self.tags, self.S.sum(axis=0).tolist()))
 
     def save(self, folder: str | Path) -> None:
         """Write the data set to a folder; `Dataset.load` reads it back.
 
         Interactions in partitions are not copied; only their paths are written.
         """
-        settings = {
-            "rules": self.rules.as_dict(),
-            "skipped": dict(self.rules.skipped),
-            "report": self.report.as_dict(),
-            "tag_report": self.tag_report.as_dict(),
-            "items_without_metadata": self.items_without_metadata,
-            "items_refused": [asdict(r) for r in self.items_refused],
-        }
-        arrays = pack("S", self.S)
-        tables = {"items": self.table, "tags": tag_frame(self.tags)}
-        if isinstance(self.X, Interactions):
-            settings["partitions"] = self.X.settings()
-            arrays["X.counts"] = self.item_counts
-        else:
-            arrays |= pack("X", self.X)
-            tables["users"] = pl.DataFrame({"user": self.users[:]})
-        if self.times is not None:
-            arrays["times"] = self.times
-        if self.user_features is not None:
-            settings["user_features"] = self.user_features.settings()
-            arrays |= pack("F", self.user_features.Q)  # the name of earlier versions
-            tables["people_tags"] = tag_frame(self.user_tags)
-        artifact.write(folder, kind="dataset", settings=settings, arrays=arrays, tables=tables)
+        artifact.write(folder, kind="dataset", **parts_of(self))
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -383,50 +377,6 @@ class Dataset:
         if content.kind != "dataset":
             raise ArtifactError(f"{folder} is a {content.kind}, not a data set.")
         try:
-            return cls._of(content, str(folder))
+            return cls(**attributes_of(content, str(folder)))
         except (LookupError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as e:
             raise ArtifactError(f"{folder} is incomplete: {e!r}. Make it again.") from e
-
-    @classmethod
-    def _of(cls, content: artifact.Content, origin: str) -> Self:
-        s, tables = content.settings, content.tables
-        rules = Rules.from_dict(s["rules"], origin=origin)
-        ids = tables["items"].to_series(0).alias("item")
-        items = Ids(ids.to_list())
-        tags = tags_from(tables["tags"])
-        if "partitions" in s:
-            users, X = Ids(()), Interactions.of(s["partitions"], ids, content.arrays["X.counts"])
-        else:
-            users = Ids(tables["users"]["user"].to_list())
-            X = unpack("X", content.arrays, (len(users), len(items)))
-        return cls(
-            X=X,
-            S=unpack("S", content.arrays, (len(items), len(tags))),
-            users=users,
-            items=items,
-            tags=tags,
-            table=tables["items"],
-            rules=replace(rules, skipped=s["skipped"]),
-            report=ReadReport.from_dict(s["report"]),
-            tag_report=TagReport.from_dict(s["tag_report"]),
-            items_without_metadata=s["items_without_metadata"],
-            items_refused=Refusal.from_dicts(s["items_refused"]),
-            user_features=_user_features(content, len(users)),
-            times=content.arrays.get("times"),  # earlier versions had none
-        )
-
-
-def _read_items(items: Any, item: str, encoding: str) -> pl.DataFrame:
-    table = read_table(items, what="items", encoding=encoding)
-    need_columns(table, (item,), "the items")
-    return table
-
-
-def _user_features(content: artifact.Content, n_users: int) -> UserFeatures | None:
-    # Version 0.1.0 wrote "people".
-    settings = content.settings.get("user_features", content.settings.get("people"))
-    if settings is None:
-        return None
-    tags = tags_from(content.tables["people_tags"])
-    Q = unpack("F", content.arrays, (n_users, len(tags)))
-    return UserFeatures.of(settings, Q, tags)

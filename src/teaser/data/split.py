@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
+from teaser.data.disliked import with_disliked
 from teaser.data.ids import Ids
 from teaser.data.sparse_matrix import fixed, value_matrix
 from teaser.errors import DataError, ParameterError
@@ -24,7 +25,7 @@ class Fold:
     ----------
     history
         What a model is shown (users x items): the strengths of the interactions, 1 where the
-        data set has none; a row may be empty.
+        data set has none, and those of disliked items, below 0; a row may be empty.
     held_out
         What it should find (users x items), binary; disjoint from the history, at least one
         item for every user.
@@ -77,13 +78,16 @@ class Fold:
         """Return the fold with at most `most` items in each history, drawn at random.
 
         Items taken out of a history are held out instead. With 0, no user has a history and all
-        choices are held out.
+        choices are held out. Disliked items are neither drawn nor held out: they stay.
         """
         generator = as_generator(rng)
         if not is_whole(most) or most < 0:
             raise ParameterError(f"most must be a whole number of at least 0, found {most!r}.")
-        kept, moved = _drawn(self.history, np.full(self.n_users, most), generator)
-        return replace(self, history=kept, held_out=sp.csr_array(self.held_out + chosen(moved)))
+        disliked = self.history.minimum(0)
+        liked = _sorted(self.history - disliked)
+        kept, moved = _drawn(liked, np.full(self.n_users, most), generator)
+        held_out = sp.csr_array(self.held_out + chosen(moved))
+        return replace(self, history=sp.csr_array(kept + disliked), held_out=held_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +190,9 @@ def _fold(dataset: Dataset, rows: Array, share: float, rng: np.random.Generator)
     # 0.29 x 100 is slightly below 29 in floating point.
     wanted = np.floor(share * lengths + 1e-9).astype(np.int64)
     held_out, history = _drawn(X, np.clip(wanted, 1, np.maximum(1, lengths - 1)), rng)
+    disliked = None if dataset.disliked is None else dataset.disliked[rows]
     return Fold(
-        history=history,
+        history=with_disliked(history, disliked),
         held_out=chosen(held_out),
         users=Ids(dataset.users[i] for i in rows.tolist()),
         user_features=None if dataset.Q is None else dataset.Q[rows],
@@ -214,10 +219,10 @@ def chosen(X: sp.csr_array) -> sp.csr_array:
 
 
 def _strengths(matrix: Any) -> sp.csr_array:
-    """Return a sorted, read-only copy of a history, all strengths above 0."""
+    """Return a sorted, read-only copy of a history, without strengths of 0."""
     rows = _sorted(matrix)
-    if not (np.isfinite(rows.data) & (rows.data > 0)).all():
-        raise DataError("The history of a fold must contain only finite numbers of at least 0.")
+    if not np.isfinite(rows.data).all():
+        raise DataError("The history of a fold must contain only finite numbers.")
     return fixed(rows)
 
 

@@ -37,7 +37,7 @@ def split_last(
     Parameters
     ----------
     n_validation, n_test
-        The number of users to validate and test on: an integer, or a fraction of those with
+        At most how many users to validate and test on: an integer, or a fraction of those with
         enough interactions; all of these when not given. The smaller group is part of the larger.
     min_interactions
         Interactions that an evaluated user needs. At least 3: one to learn from, one to validate
@@ -51,11 +51,10 @@ def split_last(
     able = np.flatnonzero(np.diff(dataset.X.indptr) >= min_interactions)
     tested = _number("n_test", n_test, len(able))
     validated = _number("n_validation", n_validation, len(able))
-    if max(tested, validated) > len(able) or not len(able):
+    if not len(able):
         raise DataError(
-            f"{max(tested, validated):,} users are to be evaluated, and {len(able):,} of "
-            f"{dataset.n_users:,} have at least {min_interactions} interactions. Ask for fewer, "
-            "or lower min_interactions."
+            f"None of {dataset.n_users:,} users has at least {min_interactions} interactions. "
+            "Lower min_interactions, or split by time."
         )
     drawn = generator.permutation(able)
     from_end = entries.places_from_end(generator)
@@ -95,7 +94,8 @@ def split_time(
         A date or datetime, also as ISO text (UTC where it has no zone), or unix seconds; or the
         share of all interactions that lie before it, between 0 and 1.
     n_validation, n_test
-        The number of users to validate and test on, an integer or a fraction; all when not given.
+        At most how many users to validate and test on, an integer or a fraction; all when not
+        given.
     min_history
         Interactions before the point that an evaluated user needs. With 0, users that are new
         from then on are evaluated too, with an empty history.
@@ -208,12 +208,11 @@ class _Entries:
         viewed = np.bincount(self.row[past], minlength=n_users)
         able = np.flatnonzero(active & (viewed >= window.min_history))
         wanted = _number(window.name, window.wanted, len(able))
-        if wanted > len(able) or not (len(able) or window.wanted == 0):
+        if not len(able) and window.wanted != 0:
             raise DataError(
-                f"{wanted:,} users are to be evaluated from {_told(window.start)} on, and "
-                f"{len(able):,} of {int(active.sum()):,} who chose something then have "
-                f"{window.min_history} interactions or more before it. "
-                "Take an earlier point, ask for fewer users, or lower min_history."
+                f"None of {int(active.sum()):,} users who chose something from "
+                f"{_told(window.start)} on has {window.min_history} interactions or more before "
+                "it. Take another point, or lower min_history."
             )
         fold = self.fold(rng.permutation(able)[:wanted], history=past, held_out=held_out)
         chosen_before = np.bincount(self.dataset.X.indices[past], minlength=self.dataset.n_items)
@@ -270,7 +269,7 @@ def _told(point: float) -> str:
 
 
 def _number(name: str, wanted: int | float | None, able: int) -> int:
-    return able if wanted is None else user_count(name, wanted, able)
+    return able if wanted is None else min(able, user_count(name, wanted, able))
 
 
 def _at_least(name: str, value: Any, least: int) -> None:

@@ -26,7 +26,10 @@ def entries_of(X: sp.csr_array, rows: NDArray[Any]) -> NDArray[np.int64]:
     """Return the positions in `X.data` of the entries of some rows, in the order of the rows."""
     lengths = np.diff(X.indptr)[rows]
     begins = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(lengths) else lengths
-    return np.arange(lengths.sum()) + np.repeat(X.indptr[rows] - begins, lengths)
+    entries: NDArray[np.int64] = np.arange(lengths.sum()) + np.repeat(
+        X.indptr[rows] - begins, lengths
+    )
+    return entries
 
 
 def time_span(times: NDArray[np.float64]) -> str:

@@ -2,7 +2,7 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self, Unpack, cast
@@ -19,7 +19,7 @@ from teaser.data.ids import Ids
 from teaser.errors import NotFittedError, ParameterError
 from teaser.model.checks import check_k
 from teaser.model.item_table import History, ItemTable
-from teaser.model.lists.all_lists import AllLists, ListOptions, rank_block
+from teaser.model.lists.all_lists import AllLists, AllOptions, ListOptions, rank_block
 from teaser.model.lists.ranking import top_k
 from teaser.model.lists.reason_table import ReasonTable
 from teaser.model.lists.selection import Filters, Placed, Selection, known_history
@@ -162,7 +162,8 @@ class Model(Parametrised, ABC):
         Parameters
         ----------
         history
-            Item ids; one that occurs twice counts once. A mapping gives the strength of each.
+            Item ids; one that occurs twice counts once. A mapping gives the strength of each,
+            below 0 for a disliked item.
         filters
             `items`, `exclude`, `where`, `allowed`, `boost`, `unknown`: which items may be
             recommended, and what is added to their scores; see `teaser.Filters`. Scores are the
@@ -194,18 +195,7 @@ class Model(Parametrised, ABC):
         return lists
 
     def recommend_all(
-        self,
-        dataset: Dataset,
-        *,
-        k: int = 20,
-        users: Iterable[int | str] | None = None,
-        exclude_history: bool = True,
-        reasons: bool = False,
-        batch_size: int | None = None,
-        out: str | Path | None = None,
-        device: str = "cpu",
-        progress: bool = False,
-        **filters: Unpack[Filters],
+        self, dataset: Dataset, **options: Unpack[AllOptions]
     ) -> pl.DataFrame | pl.LazyFrame:
         """Return the lists of all users of a data set, as one frame or one parquet file.
 
@@ -218,31 +208,27 @@ class Model(Parametrised, ABC):
         dataset
             Whose users are listed, also one in partitions. Its items are found in the model by
             their ids.
-        users
-            The ids of the users that are wanted; all of them when not given.
-        reasons
-            Whether each item gets its main reasons.
-        batch_size
-            How many users are scored at a time; by default as many as take about 32 MB.
-        out
-            A parquet file to write to, batch by batch; it is returned as a lazy frame.
-        device
-            `"cuda"` scores on a GPU, in single precision.
-        progress
-            Whether to show a bar, in a terminal or a notebook.
-        k, exclude_history, filters
-            As in `recommend`.
+        options
+            `k`, `exclude_history`, `users`, `reasons`, `batch_size`, `out`, `device`, `progress`,
+            and the filters of `recommend`; see `teaser.AllOptions`.
+
+        Returns
+        -------
+        lists
+            A frame, or with `out` a lazy frame of the file that was written.
         """
-        options = ListOptions(
-            k=k,
-            exclude_history=exclude_history,
-            reasons=reasons,
-            batch_size=batch_size,
-            device=device,
-            progress=progress,
-        )
+        return self._list_all(dataset, options)
+
+    def _list_all(
+        self, dataset: Dataset, options: AllOptions, **more: Any
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """List all users; `more` are entries of `ListOptions`."""
         self.check_fitted()
-        lists = AllLists(self, dataset, options, self.place_filters(filters), users=users)
+        given: dict[str, Any] = dict(options)
+        users, out = given.pop("users", None), given.pop("out", None)
+        filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
+        placed = self.place_filters(cast(Filters, filters))
+        lists = AllLists(self, dataset, ListOptions(**given, **more), placed, users=users)
         return lists.frame() if out is None else lists.write(out)
 
     def list_block(
@@ -411,10 +397,10 @@ def as_histories(X: Any, n_items: int) -> sp.csr_array:
             f"The histories have {rows.shape[1]:,} columns and the model {n_items:,} items. "
             "Use one column an item, in the order of model.items_."
         )
-    if not np.isfinite(rows.data).all() or (rows.data < 0).any():
+    if not np.isfinite(rows.data).all():
         raise ParameterError(
-            "Histories must hold finite numbers of at least 0: 1 for an item of the history, or "
-            "its strength."
+            "Histories must hold finite numbers: 1 for an item of the history, or its strength, "
+            "which is below 0 for a disliked one."
         )
     rows.eliminate_zeros()
     return rows

@@ -206,7 +206,7 @@ def _omega(values: Array, n_personal: int) -> float:
     if not n_personal or not len(values):
         return 1.0
     scale = np.percentile(np.abs(values[:, :n_personal]), 99, axis=1)
-    # As in `robust_scale`: users without personal values have no scale of their own.
+    # As in `robust_scales`: users without personal values have no scale of their own.
     has_scale = scale > 1e-9 * np.abs(values).max(axis=1)
     mean = float(np.mean(values[has_scale, -1] / scale[has_scale])) if has_scale.any() else 0.0
     return 1.0 / mean if mean > 0 else 1.0

@@ -18,7 +18,7 @@ from teaser.errors import ParameterError
 from teaser.model.packed import Packed
 
 Array = NDArray[Any]
-# The items of a history; a mapping gives the strength of each.
+# The items of a history; a mapping gives the strength of each, below 0 for a disliked one.
 History = Iterable[ItemId] | Mapping[ItemId, float]
 
 
@@ -89,7 +89,8 @@ class ItemTable:
     def strengths(self, history: History) -> dict[int, float]:
         """Return the strength of each item of a history, by position, in its order.
 
-        It is 1 unless the history is a mapping. An item of strength 0 is not in the history.
+        It is 1 unless the history is a mapping. A disliked item has a strength below 0; an item
+        of strength 0 is not in the history.
         """
         if isinstance(history, str | bytes) or not isinstance(history, Iterable):
             raise ParameterError(f"A history is a list of item ids, found {history!r}.")
@@ -97,13 +98,13 @@ class ItemTable:
             return dict.fromkeys((self.ids.index_of(item_id) for item_id in history), 1.0)
         for item_id, strength in history.items():
             is_number = isinstance(strength, Real) and not isinstance(strength, bool)
-            if not is_number or not 0 <= strength < math.inf:
+            if not is_number or not math.isfinite(strength):
                 raise ParameterError(
-                    f"The strength of an item must be a number of at least 0, found {strength!r} "
-                    f"for {item_id!r}."
+                    f"The strength of an item must be a finite number, found {strength!r} for "
+                    f"{item_id!r}. A disliked item has one below 0."
                 )
         found = {self.ids.index_of(item_id): float(x) for item_id, x in history.items()}
-        return {place: x for place, x in found.items() if x > 0}
+        return {place: x for place, x in found.items() if x != 0}
 
     def rows(self, histories: Sequence[Sequence[int] | Mapping[int, float]]) -> sp.csr_array:
         """Return histories as a matrix (users x items), in double precision.
@@ -143,6 +144,17 @@ class ItemTable:
         """
         counted = np.concatenate([self.popularity, np.zeros(len(ids))])
         return ItemTable(self.ids.extended(ids), metadata, counted, self.title_column)
+
+
+def liked_part(rows: sp.csr_array) -> sp.csr_array:
+    """Return histories without disliked items, those of a strength below 0 (users x items)."""
+    if not (rows.data < 0).any():
+        return rows
+    liked = sp.csr_array(
+        (np.maximum(rows.data, 0.0), rows.indices.copy(), rows.indptr.copy()), shape=rows.shape
+    )
+    liked.eliminate_zeros()
+    return liked
 
 
 def popularity(dataset: Dataset) -> Array:

@@ -18,7 +18,7 @@ from teaser.model.base import Model
 from teaser.model.basis import sample_users
 from teaser.model.extensions.remainder import RemainderMatrix, viewed_sum
 from teaser.model.extensions.user_features import ManyAbout, UserRows, place_many_about
-from teaser.model.item_table import History
+from teaser.model.item_table import History, liked_part
 from teaser.model.lists.selection import Filters, Placed, Selection
 from teaser.model.packed import Packed
 from teaser.model.tag_table import TagTable
@@ -29,6 +29,8 @@ Array = NDArray[Any]
 
 # Users whose lists are split into parts at a time.
 _BATCH = 512
+# From so many users on, what they viewed is summed by one product.
+_MANY_USERS = 32
 
 
 class TagScores(Model, abstract=True):
@@ -184,7 +186,7 @@ class TagScores(Model, abstract=True):
         scores = self.decode(states.values)
         if self.has_remainder:
             viewed = states.viewed_weight[:, None] * self.decode_viewed(states.rows)
-            scores = states.tags_weight[:, None] * scores + viewed
+            scores = np.ascontiguousarray(scores) * states.tags_weight[:, None] + viewed
         return np.asarray(scores + states.offset[:, None] if self.keeps_offset else scores)
 
     def score_parts(
@@ -255,6 +257,12 @@ class TagScores(Model, abstract=True):
     def decode_viewed(self, rows: sp.csr_array) -> Array:
         """Return what histories add to every item by the remainder (users x items), unweighted."""
         out = np.zeros(rows.shape)
+        R = self.remainder_
+        if sp.issparse(R) and rows.shape[0] >= _MANY_USERS:
+            n_learned = R.shape[0]
+            known = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
+            out[:, :n_learned] = (known @ sp.csr_array(R, dtype=np.float64)).toarray()
+            return out
         for user in range(rows.shape[0]):
             span = slice(rows.indptr[user], rows.indptr[user + 1])
             if self.remainder_ is not None:
@@ -273,14 +281,18 @@ class TagScores(Model, abstract=True):
         """Return users as they are scored, given their histories (users x items)."""
         check_steered(presses, steering, rows.shape[0])
         known = place_many_about(about, self.user_rows_, rows.shape[0])
-        raw, lengths = self._encode_users(rows, known), np.diff(rows.indptr)  # p and h of each user
+        liked = liked_part(rows)
+        raw = self._encode_users(rows, known)  # p of each user
+        lengths, n_liked = np.diff(rows.indptr), np.diff(liked.indptr)
         if self.user_rows_ is not None and known is not None:
-            lengths = lengths + (np.diff(known.indptr) > 0)  # one more item, for c but not for w
+            more = np.diff(known.indptr) > 0  # one more item, for c but not for w
+            lengths, n_liked = lengths + more, n_liked + more
         table = self.tag_table_
         values, factors = who.scaled(
             raw,
-            table.apply_basis(raw),
+            self._values(raw, rows, liked, known),
             lengths.tolist(),
+            n_liked=n_liked.tolist(),
             n_personal=table.n_personal,
             cold=len(table.tags) - 1,
             steering=steering,
@@ -335,6 +347,22 @@ class TagScores(Model, abstract=True):
             return raw
         # w N_f + (1 - w) E_f
         return np.asarray(raw + self.user_rows_.encode(known, np.diff(rows.indptr)))
+
+    def _values(
+        self, raw: Array, rows: sp.csr_array, liked: sp.csr_array, known: sp.csr_array | None
+    ) -> Array:
+        """Return p in the basis that is shown (users x tags).
+
+        General appeal is that of liked items alone: who dislikes a popular item does not
+        dislike what is popular.
+        """
+        table = self.tag_table_
+        values, column = table.apply_basis(raw), table.general
+        users = np.flatnonzero(np.diff(rows.indptr) > np.diff(liked.indptr))
+        if column is not None and len(users):
+            own = self._encode_users(liked[users], None if known is None else known[users])
+            values[users, column] = table.apply_basis(own)[:, column]
+        return values
 
     def _viewed(self, state: UserState) -> Array:
         if self.remainder_ is None:

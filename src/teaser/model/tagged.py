@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser import profile as who
+from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.explain import Contributions, Explanation
 from teaser.model.checks import check_k
 from teaser.model.extensions.user_features import About, ManyAbout, place_about
 from teaser.model.item_table import History
-from teaser.model.lists.all_lists import ListOptions, rank_block
+from teaser.model.lists.all_lists import AllOptions, ListOptions, rank_block
 from teaser.model.lists.reason_table import ReasonTable
 from teaser.model.lists.selection import NOTHING_ASKED, Filters, Placed, Unknown, known_history
 from teaser.model.new_items import read_new_items
@@ -68,8 +69,9 @@ class TaggedModel(TagScores, abstract=True):
         Parameters
         ----------
         history
-            Item ids; one that occurs twice counts once. A mapping gives the strength of each, at
-            least 0; an item of strength 0 is not in the history.
+            Item ids; one that occurs twice counts once. A mapping gives the strength of each. A
+            disliked item has one below 0: it counts against its tags, says nothing of general
+            appeal, and counts for the certainty. An item of strength 0 is not in the history.
         presses
             Net presses by `Tag` or `"feature=value"`, whole numbers from -5 to 5.
         about
@@ -160,15 +162,42 @@ class TaggedModel(TagScores, abstract=True):
             lists.append(self._entries(best, state, scored, negative_reasons, placed))
         return lists
 
+    def recommend_all(
+        self,
+        dataset: Dataset,
+        *,
+        negative_reasons: bool = True,
+        steering: Steering = DEFAULT_STEERING,
+        **options: Unpack[AllOptions],
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """Return the lists of all users of a data set; see `Model.recommend_all`.
+
+        User features of the data set count where the model has learned from them.
+
+        Parameters
+        ----------
+        negative_reasons, steering
+            As in `recommend`.
+        """
+        return self._list_all(
+            dataset, options, negative_reasons=negative_reasons, steering=steering
+        )
+
     def list_block(
         self, rows: sp.csr_array, about: sp.csr_array | None, options: ListOptions, placed: Placed
     ) -> tuple[Array, dict[str, pl.Series]]:
         """Return the lists of several users; see `Model.list_block`."""
-        states = self.user_states(rows, about=about)
+        states = self.user_states(rows, about=about, steering=options.steering)
         scores = self._score_block(states, placed)
         places, columns = rank_block(self.item_table_, rows, scores, options, placed)
         if options.reasons:
-            table = ReasonTable(self.item_table_, self.tag_table_, self.remainder_, placed.boosts)
+            table = ReasonTable(
+                self.item_table_,
+                self.tag_table_,
+                self.remainder_,
+                placed.boosts,
+                options.negative_reasons,
+            )
             columns |= table.columns(states, places, columns["score"].to_numpy())
         return np.nonzero(places >= 0)[0], columns
 
@@ -209,8 +238,11 @@ class TaggedModel(TagScores, abstract=True):
         What is known of the user follows, each with its `Tag` as the key. The parts sum to the
         value of the tag before scaling, of which the affinity without presses is a multiple.
         """
-        direction = self.tag_table_.direction(resolve_tag(tag, self.tag_table_.index))
+        column = resolve_tag(tag, self.tag_table_.index)
+        direction = self.tag_table_.direction(column)
         viewed = self.item_table_.strengths(history)
+        if column == self.tag_table_.general:
+            viewed = {place: x for place, x in viewed.items() if x > 0}  # as in `user_states`
         positions = np.array(list(viewed), dtype=np.int64)
         added = self.encode_parts(positions, np.array(list(viewed.values())), direction).tolist()
         parts: dict[Any, float] = dict(zip((self.items_[i] for i in viewed), added, strict=True))

@@ -30,7 +30,7 @@ class UserState:
     values
         Affinities with tags, presses included (tags).
     seen, strengths
-        The positions of the history's items, and the strength of each.
+        The positions of the history's items, and the strength of each, below 0 if disliked.
     tags_weight, viewed_weight
         What the tags' part of a score is multiplied by, and what the sum over the history of the
         remainder is.
@@ -164,7 +164,11 @@ def item_contributions(
     if R is not None:
         # x_i R_ij for each item i of the history
         each = state.strengths * viewed_parts(R, state.seen, item_index)
-        viewed = why.Viewed(state.viewed_weight * each, lambda n: items.name(int(state.seen[n])))
+        viewed = why.Viewed(
+            state.viewed_weight * each,
+            lambda n: items.name(int(state.seen[n])),
+            state.strengths < 0,
+        )
     return why.find_contributions(
         state.values,
         D.indices[row],

@@ -30,6 +30,7 @@ class TestPeople:
         assert state == {
             "person_id": person.split("/")[-1],
             "history": HISTORY,
+            "strengths": {},
             "presses": [GHENT],
             "hidden": ["i6"],
             "variety": 0.0,
@@ -65,6 +66,33 @@ class TestPeople:
         options = {"top": 1, "features": ["town", "type"], "scale": "paper"}
         with_state = client.get(f"{person}/profile", params=options).json()
         assert with_state == client.post(f"{API}/profile", json={**taste, **options}).json()
+
+    def test_a_view_may_have_a_strength(self, client: TestClient) -> None:
+        person = new_person(client)
+        given = {"i0": 1, "i2": 0.5, "i4": -0.25}
+        for item_id, strength in given.items():
+            view = {"item_id": item_id, "strength": strength}
+            state = client.post(f"{person}/views", json=view).json()
+        assert state["history"] == list(given)
+        assert state["strengths"] == {"i2": 0.5, "i4": -0.25}
+        for path, name, more in (
+            ("recommend", "recommendations", {"k": 40}),
+            ("profile", "profile", {}),
+            ("explain", "explanation", {"item_id": "i7"}),
+            ("origins", "origins", {"tag": "town=Ghent"}),
+        ):
+            stored = client.get(f"{person}/{name}", params=more).json()
+            assert stored == client.post(f"{API}/{path}", json={"history": given, **more}).json()
+        listed = client.get(f"{person}/recommendations", params={"k": 40}).json()
+        assert not {r["item_id"] for r in listed["recommendations"]} & set(given)
+        events = client.get(f"{person}/export").json()["events"]
+        assert [e["strength"] for e in events] == [1.0, 0.5, -0.25]
+        again = client.post(f"{person}/views", json={"item_id": "i4"}).json()
+        assert again["strengths"] == {"i2": 0.5}
+        assert client.post(f"{person}/undo").json()["strengths"] == state["strengths"]
+        for bad, said in ((0, "must not be 0"), ("1x", "must be a number"), (1e10, "at most")):
+            wrong = client.post(f"{person}/views", json={"item_id": "i4", "strength": bad})
+            assert said in error_of(wrong, 422)["message"]
 
     def test_reasons_and_origins_equal_the_stateless_ones(self, client: TestClient) -> None:
         person = new_person(client)
@@ -233,9 +261,9 @@ class TestPeople:
         assert times == sorted(times)
         assert start <= times[0] <= times[-1] <= datetime.now(UTC)
         nothing: dict[str, Any] = {"item_id": None, "presses": [], "variety": None}
-        nothing |= {"balance": None, "about": None}
+        nothing |= {"balance": None, "about": None, "strength": None}
         assert events == [
-            {**nothing, "place": 1, "kind": "view", "item_id": "i0"},
+            {**nothing, "place": 1, "kind": "view", "item_id": "i0", "strength": 1.0},
             {**nothing, "place": 2, "kind": "press", "presses": [GHENT]},
             {**nothing, "place": 3, "kind": "vary", "variety": 0.5},
             {**nothing, "place": 4, "kind": "undo"},

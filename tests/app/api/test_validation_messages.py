@@ -29,7 +29,7 @@ def errors_of(kind: type, value: Any) -> list[Any]:
         ({"variety": float("nan")}, "variety: must be at most 1, found NaN."),
         ({"scale": "huge"}, "scale: must be 'robust' or 'paper', found \"huge\"."),
         ({"history": "i0"}, "history: must be a list of ids, [...], or an object of strengths"),
-        ({"history": {"a[1]": -0.5}}, "history.a[1]: must be at least 0, found -0.5."),
+        ({"history": {"a[1]": -2e9}}, "history.a[1]: must be at least -1e+09, found -2000000000."),
         ({"history": {"i0": float("nan")}}, "history.i0: must be a number, found NaN."),
         ({"history": {"x" * 201: 1}}, "an item id must be"),
         ({"only_tags": "town=Ghent"}, "only_tags: must be a list, [...], found"),

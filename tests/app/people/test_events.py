@@ -29,6 +29,11 @@ ACTS = st.one_of(
         ITEMS,
     ),
     st.builds(
+        lambda item, x: Event("view", {"item": item, "strength": x}),
+        ITEMS,
+        st.sampled_from([0.5, 2.0, -0.25]),
+    ),
+    st.builds(
         lambda presses: Event("press", {"presses": presses}),
         st.dictionaries(TAGS, st.integers(-5, 5), min_size=1),
     ),
@@ -152,6 +157,15 @@ class TestActs:
     def test_an_item_viewed_again_becomes_the_latest(self) -> None:
         assert fold([view("a"), view("b"), view("a")]).history == ("b", "a")
 
+    def test_the_latest_strength_counts(self) -> None:
+        strong, weak = ({"item": "a", "strength": x} for x in (2.0, -0.25))
+        events = [Event("view", strong), Event("view", {"item": "b"}), Event("view", weak)]
+        assert fold(events).strengths == {"a": -0.25}
+        assert fold(events).history == ("b", "a")
+        assert fold([*events, Event("undo")]).strengths == {"a": 2.0}
+        assert fold([*events, Event("view", {"item": "a"})]).strengths == {}
+        assert fold([*events, Event("remove", {"item": "a"})]).strengths == {}
+
     def test_removing_keeps_the_order_of_the_others(self) -> None:
         course = [view("a"), view("b"), view("c"), Event("remove", {"item": "b"})]
         assert fold(course).history == ("a", "c")
@@ -227,6 +241,11 @@ class TestCheck:
     ) -> None:
         with pytest.raises(ParameterError, match=found):
             check(State(), event)
+
+    @pytest.mark.parametrize("strength", [0, float("nan"), float("inf"), "1", True, None, -2e9])
+    def test_an_impossible_strength_is_refused(self, strength: Any) -> None:
+        with pytest.raises(ParameterError, match="strength of a view must be a number other than"):
+            check(State(), Event("view", {"item": "a", "strength": strength}))
 
     def test_items_that_are_not_there_are_named(self) -> None:
         with pytest.raises(NotInHistoryError) as removed:

@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import math
 import weakref
 from dataclasses import replace
 from datetime import date
@@ -9,8 +10,10 @@ from datetime import date
 import polars as pl
 import pytest
 
-from teaser import Category, Dataset, Rules, Tag, Teaser
+from teaser import Category, Dataset, ListOf, Number, Rules, Tag, Teaser
+from teaser.app.i18n.texts import texts_in
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.app.site.card_view import fact_line
 from teaser.errors import UnknownItemError
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
@@ -56,6 +59,42 @@ def test_a_card_tells_what_the_data_have(shop: Catalogue) -> None:
         shop.card("zz")
 
 
+def test_values_too_rare_for_a_tag_are_still_told() -> None:
+    interactions = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": ["a", "b", "a", "c"]})
+    items = pl.DataFrame(
+        {
+            "item_id": ["a", "b", "c"],
+            "author": ["Ann  Ash", "Bo Bay", "Bo Bay"],
+            "themes": [["sea", " "], None, ["sea", "war"]],
+            "pages": [10, 20, 30],
+        }
+    )
+    rules = (
+        Category("author", min_items=2),
+        ListOf("themes", feature="theme", min_items=2),
+        Number("pages", bins=2),
+    )
+    data = Dataset.from_tables(interactions, items, rules=rules)
+    catalogue = Catalogue(Teaser(tol=1e-3).fit(data))
+    first, second, third = (catalogue.card(item) for item in "abc")
+    assert first.facts["theme"] == ("sea",)
+    assert first.rare == {"author": ("Ann Ash",)}
+    assert "author" not in first.facts
+    # A feature of which an item has a tag, or states nothing, has no rare value.
+    assert (dict(second.rare), dict(third.rare)) == ({}, {})
+    assert catalogue.bits(Tag("author", "Ann Ash")) == pytest.approx(math.log2(3))
+    assert catalogue.bits(Tag("author", "Bo Bay")) == pytest.approx(math.log2(3 / 2))
+    assert fact_line(catalogue, first, texts_in("en"))[0] == "Ann Ash"
+
+
+def test_what_is_not_stated_comes_last_among_the_tags_of_a_feature() -> None:
+    interactions = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": ["a", "b", "a", "c"]})
+    items = pl.DataFrame({"item_id": ["a", "b", "c", "d"], "town": [None, None, "Ghent", "Mons"]})
+    data = Dataset.from_tables(interactions, items, rules=[Category("town")])
+    catalogue = Catalogue(Teaser(tol=1e-3).fit(data))
+    assert [tag.value for tag in catalogue.features["town"]] == ["Ghent", "Mons", "not stated"]
+
+
 def test_nothing_that_a_browser_would_run_is_a_link_or_a_picture(shop: Catalogue) -> None:
     assert shop.card("b").link is None
     assert shop.picture("d") is None
@@ -65,6 +104,33 @@ def test_pictures_come_as_bytes_or_as_an_address(shop: Catalogue) -> None:
     assert shop.picture("a") == ("image/svg+xml", SVG.encode())
     assert shop.picture("b") == ("image/png", b"bytes of a picture")
     assert shop.picture("c") == "https://example.org/c.png"
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        ("http://example.org/a.jpg", None),
+        ("covers/a.jpg", None),
+        ("/covers/a.jpg", None),
+        ("ftp://example.org/a.jpg", None),
+        ("data:image/tiff;base64,AAAA", None),
+        ("data:text/html;base64,AAAA", None),
+        ("data:image/png;base64,***", None),
+        (" HTTPS://example.org/a.jpg ", "HTTPS://example.org/a.jpg"),
+        ("//example.org/a.jpg", "https://example.org/a.jpg"),
+    ],
+)
+def test_no_picture_is_promised_that_a_page_cannot_show(
+    shop: Catalogue, cell: str, found: str | None
+) -> None:
+    table = shop.model.table_.with_columns(picture=pl.lit(cell), link=pl.lit(cell))
+    model = copy.copy(shop.model)
+    model._item_table = replace(model.item_table_, metadata=table)
+    catalogue = Catalogue(model)
+    assert catalogue.picture("a") == found
+    card = catalogue.card("a")
+    assert card.has_picture == (found is not None)
+    assert (card.link is None) == (not cell.strip().lower().startswith("http"))
 
 
 def test_filters_join_features_by_and_and_values_by_or(shop: Catalogue) -> None:

@@ -1,11 +1,14 @@
 """Name search: words, accents, languages, order."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.name_search import find_names, normalize
 
 TITLES = ["Été à Liège", "A summer in Liège", "The liegeman", "Liege waffles", None, "Jazz"]
@@ -66,6 +69,30 @@ def test_tags_are_found_in_the_visitor_s_language_and_in_that_of_the_data(
     assert tags(catalogue, "tentoon", "en") == []
     assert tags(catalogue, "exhibition", "nl") == [exhibition]
     assert tags(catalogue, "type exhib") == [exhibition]
+
+
+def test_a_number_as_id_is_found_as_a_whole(tables: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    numbered = [t.with_columns(pl.col("item_id").str.slice(1).cast(pl.Int64)) for t in tables]
+    bare = numbered[1].with_columns(title=pl.when(pl.col("item_id") != 12).then("title"))
+    model = Teaser(tol=1e-3).fit(Dataset.from_tables(numbered[0], bare, rules=[Category("type")]))
+    catalogue = Catalogue(model)
+    titles = {str(i) for i in range(40) if i != 12 and "2" in f"Event {i}"}
+    # The title of the item 12 is its id.
+    assert set(found(catalogue, "2", limit=40)) == {*titles, "12"}
+    assert "7" in found(catalogue, "7", limit=40)
+    swapped = bare.with_columns(title=pl.lit("Event"))
+    model = Teaser(tol=1e-3).fit(
+        Dataset.from_tables(numbered[0], swapped, rules=[Category("type")])
+    )
+    assert found(Catalogue(model), "2", limit=40) == ["2"]
+
+
+def test_groups_follow_declared_tags(events_folder: Path) -> None:
+    catalogue = ModelHolder(events_folder).current
+    groups = [tag.discovered for tag in find_names(catalogue, "a", texts_in("en")).tags(0, 10**6)]
+    assert any(groups)
+    assert groups == sorted(groups)
+    assert not groups[0]
 
 
 def test_common_tags_come_first_among_equals(catalogue: Catalogue) -> None:

@@ -28,6 +28,19 @@ def test_names_of_another_model_are_left_out_and_kept(catalogue: Catalogue) -> N
     assert session.state.history == ("i1", "gone")
 
 
+def test_items_may_have_strengths(catalogue: Catalogue) -> None:
+    state = State(history=("i1", "gone", "i4"), strengths={"i4": -0.25, "gone": 2.0})
+    session = PersonalModel(catalogue, state)
+    assert session.history == {"i1": 1.0, "i4": -0.25}
+    found = session.recommend(k=40)
+    assert found == catalogue.model.recommend({"i1": 1.0, "i4": -0.25}, k=40)
+    assert not {"i1", "i4"} & {r.item_id for r in found}
+    # A strength of an item that the model does not have leaves a plain list.
+    assert PersonalModel(catalogue, State(("i1", "gone"), strengths={"gone": 2.0})).history == [
+        "i1"
+    ]
+
+
 def test_the_list_is_the_models_without_what_is_hidden(catalogue: Catalogue) -> None:
     plain = catalogue.model.recommend(["i1"], k=5)
     hidden = plain[1].item_id

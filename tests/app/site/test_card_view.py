@@ -1,16 +1,20 @@
 """The cards on a page equal what the model recommends."""
 
+import math
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import polars as pl
 import pytest
 from app.site.conftest import personal_of
 
-from teaser import Dataset, LearnedDecoder, Teaser
+from teaser import Category, Dataset, LearnedDecoder, ListOf, Tag, Teaser, Year
 from teaser.app.i18n.texts import texts_in
-from teaser.app.serving.catalogue import Card, Catalogue
+from teaser.app.people.events import State
+from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
+from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.card_view import (
     ReasonRow,
     ViewedRow,
@@ -19,6 +23,7 @@ from teaser.app.site.card_view import (
     card_views,
     fact_line,
     plain_card,
+    telling_tags,
 )
 from teaser.reason import Reason
 
@@ -61,18 +66,48 @@ def test_cards_are_remembered_for_one_catalogue(catalogue: Catalogue, model: Tea
 
 def test_facts_are_few_and_once(catalogue: Catalogue) -> None:
     card = catalogue.card("i7")
-    said = fact_line(card, EN)
+    said = fact_line(catalogue, card, EN)
     assert said[:2] == (card.facts["type"][0], card.facts["town"][0])
     assert len(said) == len(set(said)) <= 4
 
 
-def test_facts_say_what_where_and_how_dear_first() -> None:
-    given = {"theme": ("Jazz",), "region": ("Hainaut",), "price_band": ("free",)}
-    given |= {"town": ("Mouscron",), "type": ("Concert",)}
-    card = Card("e1", "Jazz", None, None, date(2026, 9, 19), False, given)
-    assert fact_line(card, EN) == ("Concert", "Mouscron", "free", "Jazz", "Sat 19 Sep 2026")
-    films = replace(card, facts={"director": ("A",), "genres": ("Drama", "War")}, date=None)
-    assert fact_line(films, EN) == ("Drama", "War", "A")
+@pytest.fixture(scope="module")
+def films() -> Catalogue:
+    """Films that differ in their actors most, and hardly in their kind."""
+    items = pl.DataFrame(
+        {
+            "item_id": ["a", "b", "c", "d"],
+            "kind": ["film", "film", "film", "series"],
+            "genres": [["Drama", "War"], ["Drama"], ["Drama"], ["Comedy", "War"]],
+            "actors": [["Ada", "Bo", "Cy"], ["Ada"], ["Bo"], ["Di"]],
+            "year": [1994, 1994, 2001, 2001],
+            "stars": [5, 5, 5, 5],
+            "keyword": ["war", None, "war", None],
+        }
+    )
+    rows = {"user_id": [1, 1, 2, 2, 3], "item_id": ["a", "b", "a", "c", "d"]}
+    rules = [ListOf("genres"), ListOf("actors"), Year("year"), Category("stars"), Category("kind")]
+    rules.append(Category("keyword"))
+    made = Dataset.from_tables(pl.DataFrame(rows), items, rules=rules)
+    return Catalogue(Teaser(tol=1e-5).fit(made))
+
+
+def test_facts_begin_with_what_tells_items_apart(films: Catalogue) -> None:
+    told = [str(tag) for tag in telling_tags(films, films.card("a"))]
+    # The rarer genre leads. Of the actors the second counts half, so that the year comes before.
+    told.remove("keyword=war")  # it is said as the genre
+    assert told[:3] == ["genres=War", "actors=Cy", "year=1994"]
+    assert told[-1] == "stars=5"
+    assert fact_line(films, films.card("a"), EN) == ("War", "Cy", "Year: 1994", "Ada")
+    # What most items are does not lead, as it says little.
+    assert films.bits(Tag("kind", "film")) == pytest.approx(math.log2(4 / 3))
+    assert told.index("kind=film") > told.index("actors=Ada")
+    assert telling_tags(films, films.card("d"))[0] == Tag("genres", "Comedy")
+
+
+def test_a_date_ends_the_facts(catalogue: Catalogue) -> None:
+    card = replace(catalogue.card("i7"), date=date(2026, 9, 19))
+    assert fact_line(catalogue, card, EN)[-1] == "Sat 19 Sep 2026"
 
 
 def test_somebody_new_is_shown_no_match(catalogue: Catalogue) -> None:
@@ -87,7 +122,7 @@ def test_facts_are_remembered_by_language(events_folder: Path) -> None:
     item = catalogue.model.items_[0]
     for language in ("en", "nl", "fr"):
         texts = texts_in(language)
-        wanted = fact_line(catalogue.card(item), texts)
+        wanted = fact_line(catalogue, catalogue.card(item), texts)
         assert cached_facts(catalogue, item, texts) == wanted
         assert cached_facts(catalogue, item, texts) is cached_facts(catalogue, item, texts)
     assert len({cached_facts(catalogue, item, texts_in(code)) for code in ("en", "nl", "fr")}) == 3
@@ -99,3 +134,12 @@ def test_sides_and_widths_in_the_strip() -> None:
     assert ReasonRow(row, -0.25, 0).width == 24.3
     assert ReasonRow(row, 0.001, 0).width == 0.3
     assert ReasonRow(row, 0.25, 0).is_viewed
+
+
+def test_a_disliked_item_is_a_reason_of_its_own_kind(remainder_model: Teaser) -> None:
+    state = State(history=("i1", "i4"), strengths={"i4": -0.5})
+    personal = PersonalModel(Catalogue(remainder_model), state)
+    cards = card_views(personal, personal.recommend(k=38), EN, {})
+    rows = [r.row for card in cards for r in card.reasons if isinstance(r.row, ViewedRow)]
+    assert {row.item_id for row in rows if row.disliked} == {"i4"}
+    assert {row.item_id for row in rows if not row.disliked} == {"i1"}

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.site.filters import MAX_CARDS, Filters, choices, filter_form
+from teaser.app.site.filters import MAX_CARDS, Filters, choices, filter_form, reading_order
 from teaser.data.tagging.rule_set import Rules
 
 
@@ -86,6 +86,14 @@ def test_choices_are_in_order_of_name(catalogue: Catalogue) -> None:
     found = choices(catalogue)
     assert [tag.value for tag in found["town"]] == ["Deinze", "Ghent", "Liège"]
     assert "popularity" not in found
+
+
+def test_numbers_are_in_their_own_order() -> None:
+    values = ["under 10", "10 to 20", "20 to 100", "100 and over", "A", "b"]
+    tags = [Tag("price", value) for value in values]
+    assert sorted(set(tags), key=reading_order) == tags
+    years = [Tag("year", value) for value in ("990", "1994", "2001–2004", "2010s", "not stated")]
+    assert sorted(set(years), key=reading_order) == years
 
 
 def test_the_form_marks_what_is_chosen(catalogue: Catalogue) -> None:

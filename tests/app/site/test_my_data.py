@@ -40,6 +40,15 @@ class TestShare:
         assert 'form="act"' not in page
         assert "set-cookie" not in visitor.get(link).headers
 
+    def test_the_rest_of_many_tags_is_counted(
+        self, visitor: TestClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("teaser.app.site.profile_view.SHOWN_TAGS", 1)
+        monkeypatch.setattr("teaser.app.site.profile_view.INLINE_TAGS", 0)
+        page = visitor.get(share(visitor)).text
+        assert '<p class="hint">2 more</p>' in page
+        assert 'class="more"' not in page
+
     def test_somebody_new_can_share_too(self, client: TestClient) -> None:
         client.headers.update(OWN)
         page = client.get(share(client)).text

@@ -13,11 +13,13 @@ from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.card_view import cached_facts
 from teaser.app.site.profile_view import (
     SHOWN_TAGS,
     TagRow,
     describe_certainty,
     feature_rows,
+    joint_names,
     profile_view,
     tag_label,
 )
@@ -103,6 +105,29 @@ def test_equal_values_of_two_features_are_told_apart(tables: tuple[Any, Any]) ->
     assert tag_label(Tag("town", "Deinze"), catalogue, EN) == "Deinze"
 
 
+def test_a_number_is_told_with_its_feature(tables: tuple[Any, Any]) -> None:
+    interactions, items = tables
+    numbered = items.with_columns(
+        min_players=pl.int_range(pl.len()) % 3 + 1, players=pl.int_range(pl.len()) % 3 + 1
+    )
+    rules = (Category("min_players"), Category("players"), Category("town"))
+    data = Dataset.from_tables(interactions, numbered, rules=rules)
+    catalogue = Catalogue(Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5).fit(data))
+    two = Tag("min_players", "2")
+    assert tag_label(two, catalogue, EN) == "Min players: 2"
+    assert tag_label(two, catalogue, texts_in("fr")) == "Min players : 2"
+    assert tag_label(Tag("players", "9"), catalogue, EN) == "Players: 9"
+    both = (two, Tag("players", "2"))
+    assert joint_names(both, catalogue, EN) == ["Min players / Players: 2"]
+    assert joint_names(both, catalogue, EN, full=False) == ["2"]
+    seen = PersonalModel(catalogue, State(presses={str(two): 2}))
+    (row,) = [row for row in feature_rows(seen, "min_players", EN) if row.tag == two]
+    assert (row.label, row.name) == ("2", "Min players: 2")
+    assert profile_view(seen, EN).statements[0].labels == ["Min players / Players: 2"]
+    card = cached_facts(catalogue, catalogue.model.items_[0], EN)
+    assert "Min players: 1" in card
+
+
 def slow_feature(seen: PersonalModel, name: str) -> list[Tag]:
     """Return the tags of a feature by influence, by a sort of all of them."""
     common = seen.catalogue.features[name]
@@ -125,6 +150,8 @@ def test_a_feature_leads_with_the_most_influential_and_what_was_pressed(
     rest = [tag for tag in order if tag not in wanted]
     assert [row.tag for row in town.more] == (rest if inline else [])
     assert town.n_more == len(rest)
+    assert [row.tag for row in feature_rows(seen, "town", EN, rest=True)] == rest
+    assert [row.tag for row in feature_rows(seen, "town", EN)] == order
     assert {row.text: row.presses for row in town.rows if row.tag in weak} == presses
 
 

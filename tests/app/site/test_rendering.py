@@ -4,14 +4,17 @@ import pytest
 from fastapi import FastAPI, Request
 
 from teaser import Tag
+from teaser.app.brand.brand import Brand
 from teaser.app.i18n.texts import MINUS, texts_in
-from teaser.app.site.card_view import ReasonRow
+from teaser.app.site.card_view import ReasonRow, ViewedRow
 from teaser.app.site.profile_view import TagRow
 from teaser.app.site.rendering import part, reason_lines, render, tag_lines
 from teaser.app.site.visitor import Visitor
 
 
 def request(path: str, query: str = "", method: str = "GET") -> Request:
+    app = FastAPI()
+    app.state.brand = Brand()
     return Request(
         {
             "type": "http",
@@ -19,7 +22,7 @@ def request(path: str, query: str = "", method: str = "GET") -> Request:
             "path": path,
             "query_string": query.encode(),
             "headers": [],
-            "app": FastAPI(),
+            "app": app,
         }
     )
 
@@ -102,3 +105,19 @@ def test_a_reason_can_be_pressed_where_it_stands() -> None:
     assert "matters more here" not in said
     more = [ReasonRow(row, 0.123, 0.0, matters_more=True)]
     assert "matters more here" in reason_lines(texts_in("en"), more, "item 7", True)
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ("because you disliked ", "because they disliked ")),
+        ("nl", ("u niet beviel", "hen niet beviel")),
+        ("fr", ("vous n’avez pas aimé ", "ils n’ont pas aimé ")),
+    ],
+)
+def test_a_disliked_item_is_told_as_such(language: str, words: tuple[str, str]) -> None:
+    texts = texts_in(language)
+    disliked, viewed = (ReasonRow(ViewedRow("i1", "One", d), -0.1, 0.0) for d in (True, False))
+    for steer, said in zip((True, False), words, strict=True):
+        assert said in reason_lines(texts, [disliked], 0, steer)
+        assert said not in reason_lines(texts, [viewed], 0, steer)

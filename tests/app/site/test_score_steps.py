@@ -9,6 +9,7 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.card_view import ViewedRow
 from teaser.app.site.profile_view import TagRow
 from teaser.app.site.score_steps import waterfall
 
@@ -36,6 +37,18 @@ def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -
         assert step.row.affinity * step.weight == pytest.approx(step.contribution)
         assert -0.01 <= step.start <= step.start + step.length <= 100.02
     assert shown + fall.rounding == pytest.approx(round(total, 2), abs=1e-9)
+    fold = fall.fold
+    assert fall.large + (fold.steps if fold else []) == fall.steps
+    if fold:
+        least = 0.01 * fall.explanation.total
+        assert len(fold.steps) >= 3
+        assert all(abs(s.contribution) < least for s in fold.steps)
+        assert all(s.is_general or abs(s.contribution) >= least for s in fall.large)
+        assert fall.large[-1].running + fold.shown == pytest.approx(fold.running, abs=1e-9)
+        assert fold.running == fall.steps[-1].running
+        added = sum(s.contribution for s in fold.steps)
+        assert fold.share * fall.explanation.total == pytest.approx(added)
+        assert fold.length <= sum(s.length for s in fold.steps) + 0.03
     # Each bar begins or ends where the one before it ended or began.
     edge = fall.zero
     for step in fall.steps:
@@ -45,3 +58,22 @@ def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -
         edge = ends[1] if near == ends[0] else ends[0]
     if any(s.contribution for s in fall.steps):
         assert fall.length == pytest.approx(abs(edge - fall.zero), abs=0.05)
+
+
+def test_small_steps_are_folded_behind_the_large_ones(
+    remainder_model: Teaser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("teaser.app.site.score_steps.SMALL_SHARE", 0.04)
+    history = tuple(f"i{i}" for i in range(30))
+    seen = PersonalModel(Catalogue(remainder_model), State(history=history))
+    fall = waterfall(seen, "i33", texts_in("en"))
+    assert fall.has_viewed
+    assert fall.fold is not None
+    assert fall.large[0].is_general
+    # Several viewed items together come before the small steps, if they are large.
+    together = [s.row for s in fall.steps if isinstance(s.row, ViewedRow) and s.row.item_id is None]
+    assert len(together) == 1
+    assert together[0] in [step.row for step in fall.large]
+    edges = [edge for step in fall.fold.steps for edge in step.edges]
+    assert fall.fold.start == min(edges[0], edges[-1])
+    assert fall.fold.start + fall.fold.length == pytest.approx(max(edges[0], edges[-1]), abs=0.01)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 
+import pytest
 from app.conftest import TestClient
 
 from teaser.app.site.search import N_SUGGESTED_ITEMS, N_SUGGESTED_TAGS
@@ -65,3 +66,27 @@ class TestSuggest:
         assert re.findall(r'class="name"><a href="([^"]+)"', page)[:N_SUGGESTED_ITEMS] == [
             p for p, _ in first
         ]
+
+
+class TestTags:
+    def rows(self, page: str) -> list[str]:
+        return re.findall(r'data-key="row ([^"]+)"', page)
+
+    def test_what_the_panel_shows_is_not_among_the_rest(
+        self, client: TestClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("teaser.app.site.profile_view.SHOWN_TAGS", 2)
+        monkeypatch.setattr("teaser.app.site.profile_view.INLINE_TAGS", 0)
+        client.post("/act", data={"view": "i1"}, headers={"origin": "http://testserver"})
+        home = client.get("/").text
+        (panel,) = re.findall(r'(?s)data-stable="tags town">(.*?)</ul>', home)
+        address, n_more = re.findall(
+            r'data-load="(/tags\?feature=town[^"]+)"><summary>(\d+)', home
+        )[0]
+        rest = self.rows(client.get(unescape(address)).text)
+        every = self.rows(client.get("/tags?feature=town").text)
+        assert len(rest) == int(n_more)
+        assert sorted(self.rows(panel) + rest) == sorted(every)
+        # A search finds all of them.
+        found = self.rows(client.get(unescape(address) + "&q=e").text)
+        assert set(found) & set(self.rows(panel))

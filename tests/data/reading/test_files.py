@@ -17,9 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from teaser.data.reading.files import need_columns, read_table
+import teaser
+from teaser.data.reading.files import read_table, read_tables
 from teaser.data.reading.interactions import as_ids, check_interactions
-from teaser.errors import TableError
+from teaser.data.reading.table import need_columns
+from teaser.errors import ParameterError, TableError
 
 FRAME = pl.DataFrame({"user_id": [1, 2], "item_id": ["a", "b"]})
 ROWS = [(1, "a"), (2, "b")]
@@ -144,11 +146,19 @@ class TestUnreadableText:
         with pytest.raises(TableError, match=r"no rows of items in .*x\.csv\. Found columns: a, b"):
             read_table(write("x.csv", "a,b\n"), what="items")
 
-    @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le"])
+    @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16-le", "utf-16-be"])
     def test_another_encoding(self, write: Write, encoding: str) -> None:
-        for name, text in (("x.jsonl", '{"a": "é"}\n'), ("x.csv", "a,b\né,1\n")):
-            with pytest.raises(TableError, match=r"utf-8.*encoding='latin-1'"):
-                read_table(write(name, text.encode(encoding)))
+        for name, text in (("x.jsonl", '{"a": "é“"}\n'), ("x.csv", "a,b\né“,1\n")):
+            text = text.replace("“", "") if encoding == "latin-1" else text
+            path = write(name, text.encode(encoding))
+            with pytest.raises(TableError, match=rf"utf-8.*encoding='{encoding}' \(--encoding"):
+                read_table(path)
+            assert read_table(path, encoding=encoding).height == 1
+
+    def test_a_byte_order_mark_names_the_encoding(self, write: Write) -> None:
+        for encoding in ("utf-16", "utf-32", "utf-8-sig"):
+            path = write("x.csv", "town,n\nLiège,1\n".encode(encoding))
+            assert read_table(path).rows() == [("Liège", 1)]
 
     def test_an_encoding_that_does_not_exist(self, write: Write) -> None:
         with pytest.raises(TableError, match="unknown encoding: klingon"):
@@ -159,13 +169,17 @@ class TestUnreadableText:
             read_table(write("x.csv", 'a,b,"a"\n1,2,3\n'))
 
     def test_rows_with_too_many_fields_are_named(self, write: Write) -> None:
-        with pytest.raises(TableError, match=r"2 rows .*has 2: row 1 has 3, row 3 has 4\. Quote"):
+        wanted = r"2 of 3 rows .*has 2: line 2 has 3, line 4 has 4\. Quote"
+        with pytest.raises(TableError, match=wanted):
             read_table(write("x.csv", "a,b\n1,2,3\n1,2\n1,2,3,4\n"))
 
-    def test_a_quote_that_is_not_closed(self, write: Write) -> None:
-        with pytest.raises(TableError, match=r"quoted field .* is not closed") as caught:
-            read_table(write("x.csv", 'a,b\n"1,2\n3,4\n'))
-        assert "\n" not in str(caught.value)
+    def test_a_quote_that_is_not_closed_is_a_character(
+        self, write: Write, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        path = write("x.csv", 'a,b\n"1,2\n3,4\n')
+        assert read_table(path).rows() == [('"1', 2), ("3", 4)]
+        assert "1 row of" in caplog.text
+        assert "with quotes that enclose no field, read as characters: line 2" in caplog.text
 
     def test_a_zipped_file_that_was_cut_off(self, write: Write) -> None:
         content = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)
@@ -233,14 +247,95 @@ class TestPaths:
             with pytest.raises(TableError, match=f"{name} is a folder"):
                 read_table(tmp_path / name)
 
-    def test_a_kind_that_is_not_known(self, write: Write) -> None:
-        for name in ("x.xlsx", "x", "x.gz", "x.csv.bak"):
-            with pytest.raises(TableError, match=r"Known: \.csv"):
-                read_table(write(name, "a\n1\n"))
+    def test_any_extension_is_text(self, write: Write) -> None:
+        for name in ("x.dat", "x", "x.data", "x.csv.bak", "x.inter"):
+            assert read_table(write(name, "user_id\titem_id\n1\ta\n2\tb\n")).rows() == ROWS
+
+    @pytest.mark.parametrize(
+        ("start", "said"),
+        [
+            (b"PK\x03\x04", "a zip archive or an Excel workbook.*save the sheet as csv"),
+            (b"BZh91AY", "packed with bzip2.*Unpack it first"),
+            (b"\xfd7zXZ\x00", "packed with xz"),
+            (b"SQLite format 3\x00", "an SQLite database"),
+            (b"\x00\x01\x02abcdefghijkl", "is not text"),
+        ],
+    )
+    def test_what_is_no_text_is_named(self, write: Write, start: bytes, said: str) -> None:
+        with pytest.raises(TableError, match=said):
+            read_table(write("x.xlsx", start))
 
     def test_a_name_that_no_file_can_have(self) -> None:
         with pytest.raises(TableError, match="could not be read"):
             read_table("x" * 5000 + ".csv")
+
+
+class TestOptions:
+    def test_columns_name_those_of_a_file_without_a_header(self, write: Write) -> None:
+        found = read_table(write("x.dat", "1::a\n2::b\n"), columns=["user_id", " item_id"])
+        assert_frame_equal(found, FRAME)
+
+    @pytest.mark.parametrize("columns", ["ab", [], ["a", "a"], ["a", ""], [1, 2]])
+    def test_columns_are_different_names(self, columns: Any) -> None:
+        with pytest.raises(ParameterError, match="columns must be a list of different names"):
+            read_table("nowhere.csv", columns=columns)
+
+    def test_what_has_names_takes_no_columns(self, write: Write) -> None:
+        with pytest.raises(ParameterError, match="no meaning for a DataFrame"):
+            read_table(FRAME, columns=["a", "b"])
+        for name in ("x.parquet", "x.jsonl"):
+            with pytest.raises(ParameterError, match=r"no meaning for .*which has names"):
+                read_table(write(name, '{"a": 1}'), delimiter=";")
+
+    def test_long_form_becomes_one_row_an_item(self, write: Write) -> None:
+        path = write("x.csv", "id,what,is\n1,genre,a\n1,genre,b\n2,year,1999\n")
+        found = read_table(path, long=("id", "what", "is"))
+        assert found.rows() == [(1, ["a", "b"], None), (2, None, 1999)]
+
+    def test_it_is_public(self) -> None:
+        assert teaser.read_table is read_table
+
+
+class TestTables:
+    """The tables of a data set, read together."""
+
+    def read(self, *tables: Any, **ids: str) -> Any:
+        every = (*tables, None, None)[:3]
+        return read_tables(*every, encoding="utf-8", **ids)
+
+    def test_they_come_with_the_columns_of_their_ids(self) -> None:
+        items = {"Book_ID": [1, 2], "name": ["x", "y"]}
+        found = self.read({"user": [1], "item": [2]}, items, {"User-ID": [1], "age": [3]})
+        ids = found.ids
+        assert (ids.user, ids.item, ids.items_id, ids.users_id) == (
+            "user", "item", "Book_ID", "User-ID",
+        )  # fmt: skip
+        assert found.notes == ids.notes
+
+    def test_entities_are_decoded_but_in_ids(self) -> None:
+        items = {"item_id": ["a&amp;b"], "title": ["Tom &amp; Jerry"]}
+        found = self.read({"user_id": [1], "item_id": ["a&amp;b"]}, items)
+        assert found.items.frame.rows() == [("a&amp;b", "Tom & Jerry")]
+        assert "1 cell of the items had HTML entities" in found.notes[0]
+
+    def test_long_form_is_recognised(self) -> None:
+        items = {"item_id": [1, 1], "property": ["a", "b"], "value": ["x", "y"]}
+        found = self.read({"user_id": [1], "item_id": [1]}, items)
+        assert found.items.frame.rows() == [(1, "x", "y")]
+        assert "is in long form" in found.notes[0]
+
+    def test_other_rows_of_one_item_ask_for_an_option(self) -> None:
+        items = {"item_id": [1, 1], "genre": ["a", "b"]}
+        with pytest.raises(TableError, match=r"--long item_id,genre"):
+            self.read({"user_id": [1], "item_id": [1]}, items)
+
+    def test_notes_and_refused_rows_of_files_are_kept(self, write: Write) -> None:
+        rows = "".join(f"{i},x\n" for i in range(30))
+        items = write("i.csv", f"item_id,title\n{rows}40,a,b,c\n41\n")
+        found = self.read({"user_id": [1], "item_id": [1]}, items)
+        assert found.items.refused[0].count == 1
+        assert "1 row of" in found.notes[0]
+        assert "line 33 has 1" in found.notes[0]
 
 
 class TestFrames:

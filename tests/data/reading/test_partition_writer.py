@@ -126,9 +126,9 @@ def test_what_fails_half_way_leaves_nothing(table: pl.DataFrame, tmp_path: Path)
     ("name", "content", "said"),
     [
         ("none.csv", None, "There is no file"),
-        ("none.xyz", "a", "unknown suffix"),
+        ("none.xyz", "a", "no rows of interactions"),
         ("head.csv", "user_id,item_id\n", "no rows"),
-        ("other.csv", "person,item_id\n1,2\n", "'user_id'.*Found: person, item_id"),
+        ("other.csv", "person,item_id\n1,2\n", "'user_id'.*Found: person, item_id.*--user person"),
     ],
 )
 def test_what_cannot_be_read(name: str, content: str | None, said: str, tmp_path: Path) -> None:

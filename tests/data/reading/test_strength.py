@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser.data.reading.interactions import ReadReport, check_interactions
-from teaser.data.reading.strength import Strength, as_seconds
+from teaser.data.reading.strength import Strength, as_seconds, forgotten_time
+from teaser.data.reading.table import Table
 from teaser.errors import DataError, ParameterError, TableError
 
 NOON = datetime(2024, 1, 31, 12, tzinfo=UTC).timestamp()
@@ -213,3 +214,35 @@ def test_pairs_are_those_of_a_loop_over_rows(
     refused = sum(refusal.count for refusal in report.refused)
     assert report.rows == (report.interactions + report.duplicates + report.zero_strength + refused)
     assert ReadReport.from_dict(report.as_dict()) == report
+
+
+class TestForgotten:
+    """Times that nobody asked for are pointed out."""
+
+    def said(self, name: str, cells: Any) -> str | None:
+        return forgotten_time(Table(pl.DataFrame({"user_id": range(len(cells)), name: cells})))
+
+    @pytest.mark.parametrize(
+        ("name", "cells"),
+        [
+            ("timestamp", [NOON, NOON + 1]),
+            ("unixReviewTime", [NOON * 1000, None]),
+            ("date", ["2024-01-31", "2024-01-31T08:00:00"]),
+            ("created-time", [date(2024, 1, 31)] * 2),
+        ],
+    )
+    def test_the_option_is_named(self, name: str, cells: Any) -> None:
+        said = self.said(name, cells)
+        assert said is not None
+        assert "has times, such as 2024-01-31." in said
+        assert said.endswith(f"give --time {name} (time={name!r})")
+
+    @pytest.mark.parametrize(
+        ("name", "cells"),
+        [
+            ("time", [30, 45]), ("day", ["Monday", "Sunday"]), ("rating", [NOON, NOON]),
+            ("when", [[1], [2]]), ("time", [timedelta(1), timedelta(2)]), ("ts", [None, None]),
+        ],
+    )  # fmt: skip
+    def test_other_columns_have_no_times(self, name: str, cells: Any) -> None:
+        assert self.said(name, cells) is None

@@ -7,22 +7,7 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from teaser.data.tagging.attention import names_attention, rank_correlation, snake_case
-
-
-def test_names_are_read_in_any_spelling() -> None:
-    cases = [
-        ("Book-Title", "book_title"),
-        ("bookTitle", "book_title"),
-        ("ImageURL", "image_url"),
-        ("Image-URL-L", "image_url_l"),
-        ("ratings_5", "ratings_5"),
-        ("Année de sortie", "année_de_sortie"),
-        ("isbn13", "isbn_13"),
-        ("  ", ""),
-    ]
-    for name, wanted in cases:
-        assert snake_case(name) == wanted
+from teaser.data.tagging.attention import names_attention, rank_correlation
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser.data.reading.files import read_table
-from teaser.data.tagging.infer import infer_roles, infer_rules
+from teaser.data.tagging.infer import infer_rules
 from teaser.data.tagging.one_hot import build_tags
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Rules, Text, Year
 
@@ -74,8 +74,9 @@ class TestColumns:
             ("ratings_count", [7, 9], ATTENTION),
             ("sales_rank", [7.5, 9.5], ATTENTION),
             ("numVotes", ["7.0", "9.5"], ATTENTION),
-            ("page", ["https://a.b/c", "https://a.b/d"], "it has links or pictures"),
-            ("page", ["https://a.b/c"] * 9 + ["Ballantine"], "it has links or pictures"),
+            ("page", ["https://a.b/c", "https://a.b/d"], "it is shown as the link"),
+            ("page", ["https://a.b/c"] * 9 + ["Ballantine"], "it is shown as the link"),
+            ("page", ["data:text/plain,a", "data:text/plain,b"], "it has links or pictures"),
             ("x", [{"a": 1}, {"a": 2}], "its type is Struct({'a': Int64})"),
             ("x", [[{"a": 1}], []], "it has nested values"),
             ("x", [[[1]], []], "it has nested values"),
@@ -153,45 +154,6 @@ class TestYearInTitle:
         assert infer_rules(few, item="id").tags == ()
         both = pl.DataFrame({"id": range(4), "title": self.TITLES, "year": [1, 2, 3, 3]})
         assert [rule.column for rule in infer_rules(both, item="id").tags] == ["year"]
-
-
-class TestRoles:
-    def test_names_are_found_in_other_spellings(self) -> None:
-        names = {"Book-Title": "title", "ImageURL": "picture", "releaseDate": "date"}
-        items = pl.DataFrame(
-            {"id": [1], "Book-Title": "A", "ImageURL": "x", "releaseDate": "2020-01-02"}
-        )
-        assert infer_roles(items, item="id") == {role: name for name, role in names.items()}
-        assert infer_roles(pl.DataFrame({"id": [1], "job_title": ["x"]}), item="id") == {}
-
-    def test_roles_are_found_by_name_in_any_case(self) -> None:
-        items = pl.DataFrame(
-            {"item_id": [1], "Title": ["A"], "Plot": ["p"], "poster": ["x.jpg"], "URL": ["u"]}
-        )
-        assert infer_roles(items, item="item_id") == {
-            "title": "Title",
-            "description": "Plot",
-            "picture": "poster",
-            "link": "URL",
-        }
-
-    def test_a_date_is_a_date(self) -> None:
-        cases: list[Any] = [
-            ([date(2024, 1, 1)], True),
-            ([datetime(2024, 1, 1)], True),
-            (["2024-01-01", None], True),
-            (["2024-01-01", "soon"], False),
-            ([2024], False),
-        ]
-        for cells, is_date in cases:
-            items = pl.DataFrame({"item_id": range(len(cells)), "start": cells})
-            assert ("date" in infer_roles(items, item="item_id")) == is_date
-
-    def test_a_column_of_numbers_is_no_title(self) -> None:
-        assert infer_roles(pl.DataFrame({"item_id": [1], "name": [3]}), item="item_id") == {}
-
-    def test_the_item_id_has_no_role(self) -> None:
-        assert infer_roles(pl.DataFrame({"name": ["a"]}), item="name") == {}
 
 
 cells = st.one_of(

@@ -42,16 +42,42 @@ class TestTag:
 class TestLabel:
     @pytest.mark.parametrize(
         "value",
-        ["2", "1994", "1990s", "1990–1994", "under 10", "10 to 20", "-3 to 1.5", "20 and over"]
-        + ["under 10 km", "20 km and over", "3+", "10 %", "yes", "No", "unknown", "R"],
+        [
+            "2",
+            "1994",
+            "1990s",
+            "1990–1994",
+            "under 10",
+            "10 to 20",
+            "-3 to 1.5",
+            "20 and over",
+            "under 10 km",
+            "20 km and over",
+            "3+",
+            "10 %",
+            "yes",
+            "No",
+            "unknown",
+            "R",
+        ],
     )
     def test_what_says_nothing_alone_stands_after_its_feature(self, value: str) -> None:
         assert Tag("min_players", value).label == f"Min players: {value}"
 
     @pytest.mark.parametrize(
         "value",
-        ["Agnès Varda", "PG", "7 Samurai", "2001: A Space Odyssey", "under the sea", "players 4"]
-        + ["12 monkeys", "日", "Yes Minister", "over and over"],
+        [
+            "Agnès Varda",
+            "PG",
+            "7 Samurai",
+            "2001: A Space Odyssey",
+            "under the sea",
+            "players 4",
+            "12 monkeys",
+            "日",
+            "Yes Minister",
+            "over and over",
+        ],
     )
     def test_words_stand_alone(self, value: str) -> None:
         assert Tag("title word", value).label == value

@@ -1,15 +1,19 @@
 """The data of a study: which, with which tags, and what the tables say of them."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
-from teaser import Dataset
-from teaser.errors import DataError, ParameterError
-from teaser.evaluate.study.data import describe, first_users, read_data, with_common_tags
-from teaser.evaluate.study.plan import DataPlan, SplitPlan, Study
+from teaser import Category, Dataset, Rules
+from teaser.errors import ArtifactError, DataError, ParameterError, TableError
+from teaser.evaluate.study.data import describe, read_data, with_common_tags
+from teaser.evaluate.study.data_plan import DataPlan
+from teaser.evaluate.study.plan import SplitPlan, Study
+from teaser.model.baselines.popularity import Popularity
 
 
 def a_study(data: DataPlan) -> Study:
@@ -39,15 +43,15 @@ def test_an_unknown_option_of_the_events_is_named(tmp_path: Path) -> None:
 
 
 def test_a_public_data_set_lies_in_the_data_folder(shared_data: Path) -> None:
-    plan = DataPlan("goodbooks", "goodbooks-5pct", positive="rating >= 5")
-    strict = read_data(a_study(plan), shared_data)
-    usual = read_data(a_study(DataPlan("goodbooks", "goodbooks-5pct")), shared_data)
-    assert 0 < strict.X.nnz < usual.X.nnz
+    usual = DataPlan("goodbooks", folder="goodbooks-5pct")
+    strict = replace(usual, tables={"positive": "rating >= 5"})
+    few, all_of_them = (read_data(a_study(p), shared_data).X.nnz for p in (strict, usual))
+    assert 0 < few < all_of_them
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"reads ml-1m from .*gone.*--data or TEASER_DATA"):
-        read_data(a_study(DataPlan("ml-1m", "gone")), tmp_path)
+        read_data(a_study(DataPlan("ml-1m", folder="gone")), tmp_path)
 
 
 def test_only_common_tags_are_kept(dataset: Dataset) -> None:
@@ -61,11 +65,61 @@ def test_only_common_tags_are_kept(dataset: Dataset) -> None:
         with_common_tags(dataset, 1000)
 
 
-def test_the_first_users_keep_their_names_and_choices(dataset: Dataset) -> None:
-    few = first_users(dataset, 7)
-    assert list(few.users) == list(dataset.users)[:7]
-    assert (dataset.X[:7] != few.X).nnz == 0
-    assert first_users(dataset, 10**6).n_users == dataset.n_users
+def written(folder: Path, data: str) -> Study:
+    """A study with these entries of [data], read from its file."""
+    rest = "[split]\nvalidation = 5\ntest = 5\n[models.EASE]\nkind = 'EASE'"
+    (folder / "own.toml").write_text(f"[data]\n{data}\n{rest}")
+    return Study.read(folder / "own.toml")
+
+
+def test_a_prepared_folder_is_read_from_beside_the_study(dataset: Dataset, tmp_path: Path) -> None:
+    dataset.save(tmp_path / "shop")
+    found = read_data(written(tmp_path, "prepared = 'shop'"), Path("nowhere"))
+    assert (found.users, found.items, found.tags) == (dataset.users, dataset.items, dataset.tags)
+    with pytest.raises(DataError, match=r"no such folder\. Make it with teaser prepare"):
+        read_data(written(tmp_path, "prepared = 'shpo'"), tmp_path)
+    Popularity().fit(dataset).save(tmp_path / "model")
+    with pytest.raises(ArtifactError, match="is a Popularity, not a data set"):
+        read_data(written(tmp_path, "prepared = 'model'"), tmp_path)
+
+
+def test_partitions_cannot_be_studied(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    pl.DataFrame({"user_id": [1, 1], "item_id": [1, 2]}).write_parquet(tmp_path / "parts/a.parquet")
+    Dataset.from_partitions(tmp_path / "parts").save(tmp_path / "shop")
+    with pytest.raises(DataError, match="in partitions, and a study cannot split those"):
+        read_data(written(tmp_path, "prepared = 'shop'"), tmp_path)
+
+
+def test_own_tables_have_the_names_of_from_tables(
+    tables: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path
+) -> None:
+    interactions, items = tables
+    (tmp_path / "rules").mkdir()
+    Rules((Category("town"),)).write(tmp_path / "rules" / "tags.toml")
+    interactions.rename({"user_id": "who", "item_id": "what"}).write_csv(tmp_path / "clicks.csv")
+    items.rename({"item_id": "what"}).write_parquet(tmp_path / "things.parquet")
+    study = written(
+        tmp_path,
+        "interactions = 'clicks.csv'\nitems = 'things.parquet'\nuser = 'who'\nitem = 'what'\n"
+        "positive = 'rating >= 4'\nrules = 'rules/tags.toml'\nstrength = 'rating'\nmin_items = 2",
+    )
+    found = read_data(study, Path("nowhere"))
+    expected = Dataset.from_tables(
+        interactions, items, positive="rating >= 4", strength="rating", rules=(Category("town"),)
+    )
+    assert (found.X != expected.X).nnz == 0
+    assert {tag.feature for tag in found.tags} == {"town"}
+    assert found.X.max() == 5
+    with pytest.raises(TableError, match=r"gone\.csv"):
+        read_data(written(tmp_path, "interactions = 'gone.csv'"), tmp_path)
+
+
+def test_a_public_data_set_takes_a_time_and_generated_events_none(shared_data: Path) -> None:
+    plan = DataPlan("movielens", folder="ml-latest-small", tables={"time": "timestamp"})
+    assert read_data(a_study(plan), shared_data).times is not None
+    with pytest.raises(ParameterError, match="time has no meaning for the generated events"):
+        read_data(a_study(DataPlan("events", tables={"time": "at"})), shared_data)
 
 
 def test_the_properties_are_those_of_the_data(dataset: Dataset) -> None:

@@ -183,6 +183,36 @@ def test_progress_names_every_fit(
     assert told[3][2] == "TEASER l2_weights=5, l2_encoder=5"
 
 
+class StoppedError(Exception):
+    pass
+
+
+def test_a_dial_that_was_stopped_goes_on_where_it_was(parts: Split, tmp_path: Path) -> None:
+    grid = replace(GRID, l2_weights=(5.0,), l2_encoder=(5.0,))
+    kept: dict[str, Any] = {"storage": tmp_path / "a.dial.sqlite", "compared": COMPARED[:1]}
+    fits, asked = SharedFits(parts.training), list[int]()
+
+    def stop(done: int, total: int, doing: str) -> None:
+        if done == 3:
+            raise StoppedError
+
+    def note(done: int, total: int, doing: str) -> None:
+        asked.append(done)
+
+    with pytest.raises(StoppedError):
+        measure_dial(fits, parts.validation, grid, **kept, callback=stop)
+    found = measure_dial(fits, parts.validation, grid, **kept, callback=note)
+    assert asked == [3, 4]
+    whole = measure_dial(SharedFits(parts.training), parts.validation, grid, compared=COMPARED[:1])
+    assert [s.parameters for s in found] == [s.parameters for s in whole]
+    assert [s.value for s in found] == pytest.approx([s.value for s in whole], abs=1e-3)
+    again = measure_dial(fits, parts.validation, grid, **kept, callback=note)
+    assert again == found
+    assert asked == [3, 4]
+    measure_dial(fits, parts.test, replace(grid, remainder_l2=(5.0,)), **kept, callback=note)
+    assert asked == [3, 4, 0, 1, 2, 3]  # of other users
+
+
 def test_the_most_tags_near_the_best_are_recommended() -> None:
     ease, teaser = a_setting("EASE", 0.5, 0.0), a_setting("TEASER", 0.4, 1.0)
     near, far = a_setting("remainder", 0.496, 0.6), a_setting("remainder", 0.494, 0.8)

@@ -12,7 +12,12 @@ from teaser import Dataset, Teaser
 from teaser.data.split import Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
-from teaser.evaluate.study.grid_search import cells, check_models, search_grid
+from teaser.evaluate.study.grid_search import (
+    cells,
+    check_models,
+    fingerprint,
+    search_grid,
+)
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
 from teaser.model.shared_fit import SharedFits
 
@@ -120,18 +125,21 @@ def test_trials_of_other_data_or_parameters_do_not_count(parts: Split, tmp_path:
     other = replace(PLAN, parameters={"tol": 1e-3})
     assert search_grid(other, fits, parts.validation, SearchPlan(), storage=kept).resumed == 0
     assert search_grid(PLAN, fits, parts.test, SearchPlan(), storage=kept).resumed == 0
-    stronger = replace(parts.training, X=2 * parts.training.X)
-    assert (
-        search_grid(
-            PLAN, SharedFits(stronger), parts.validation, SearchPlan(), storage=kept
-        ).resumed
-        == 0
-    )
     wider = replace(PLAN, grid={**PLAN.grid, "l2_encoder": (2.0, 20.0, 200.0)})
     assert search_grid(wider, fits, parts.validation, SearchPlan(), storage=kept).resumed == 0
     assert (
         search_grid(PLAN, fits, parts.validation, SearchPlan("recall@5"), storage=kept).resumed == 0
     )
+
+
+def test_strengths_of_interactions_tell_trials_apart(parts: Split) -> None:
+    one = ModelPlan("EASE", "EASE", grid={"l2_weights": (1, 10)})
+    stronger = replace(parts.training, X=2 * parts.training.X)
+    found = {
+        fingerprint(one, training, parts.validation, SearchPlan())
+        for training in (parts.training, parts.training, stronger)
+    }
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from teaser.errors import ParameterError
-from teaser.evaluate.study.plan import DialPlan, Study
+from teaser.evaluate.study.plan import DialPlan, SplitPlan, Study
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -115,6 +115,10 @@ def test_a_slip_is_named_with_the_file(tmp_path: Path) -> None:
             r"dial.remainder_l2 must be a list, found 7",
         ),
         ("cells = 3", "cell = 3", "no entry 'cell'.*cells"),
+        ('source = "events"', 'prepard = "shop"', "no entry 'prepard'.*Closest: prepared"),
+        ("validation = 20", "kind = 'user'", "kind must be one of users, last, time.*Closest: use"),
+        ("validation = 20", "kind = 'time'\nheld_out = 0.2", "held_out has no meaning with kind"),
+        ("validation = 20", "kind = 'last'\ntest_from = 0.9", "test_from has no meaning"),
         ("[simulate]", "[search]\nmetric = 'ndgc@100'\n[simulate]", "'ndgc@100'"),
         ("[simulate]", "[search]\nsampler = 'best'\n[simulate]", "sampler.*'best'"),
         ('title = "A', 'title = A"', "is not a TOML file"),
@@ -125,6 +129,19 @@ def test_a_slip_is_named_with_the_file(tmp_path: Path) -> None:
         assert old in GOOD
         with pytest.raises(ParameterError, match=rf"(?s)small.toml.*{said}"):
             read(tmp_path, GOOD.replace(old, new))
+
+
+def test_splits_by_time_need_no_numbers_of_users(tmp_path: Path) -> None:
+    for entries, expected in (
+        ("kind = 'last'\nmin_interactions = 4", SplitPlan(kind="last", min_interactions=4)),
+        ("kind = 'time'", SplitPlan(kind="time", test_from=0.9, validation_from=0.8)),
+        (
+            "kind = 'time'\ntest_from = 2024-03-01\nvalidation_from = '2024-01-01'",
+            SplitPlan(kind="time", test_from="2024-03-01", validation_from="2024-01-01"),
+        ),
+    ):
+        text = GOOD.replace("validation = 20\ntest = 0.1", entries)
+        assert read(tmp_path, text).split == expected
 
 
 def test_parameters_of_option_objects_have_dotted_names(tmp_path: Path) -> None:

@@ -88,9 +88,12 @@ def origins_of_person(
 
 
 @router.post("/{person_id}/views")
-def add_view(request: Request, person_id: PersonId, asked: requests.ItemChoice) -> Person:
-    """Add an item to the history; an item that is in it already becomes the latest."""
-    return _act(request, person_id, "view", item=asked.item_id)
+def add_view(request: Request, person_id: PersonId, asked: requests.NewView) -> Person:
+    """Add an item to the history; an item that is in it already becomes the latest.
+
+    Its strength replaces the one that it had.
+    """
+    return _act(request, person_id, "view", item=asked.item_id, strength=asked.strength)
 
 
 @router.delete("/{person_id}/views")

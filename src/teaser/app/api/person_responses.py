@@ -15,6 +15,7 @@ from teaser.data.tagging.tag import Tag
 class Person(Schema):
     """The state of a person.
 
+    `strengths` has the items of the history whose strength is not 1; one below 0 was disliked.
     `unknown_items`, `unknown_tags` and `unknown_about` are the names in it that the present model
     does not have; they are stored and have no effect until a model has them. `note` says why an
     action was not stored.
@@ -22,6 +23,7 @@ class Person(Schema):
 
     person_id: str
     history: list[ItemId]
+    strengths: dict[str, float]
     presses: list[Press]
     hidden: list[ItemId]
     variety: Share
@@ -44,6 +46,7 @@ class Person(Schema):
         return cls(
             person_id=person_id,
             history=list(state.history),
+            strengths={str(item): x for item, x in state.strengths.items()},
             presses=[Press(tag=tag, steps=steps) for tag, steps in _presses(state, catalogue)],
             hidden=list(state.hidden),
             variety=state.variety,
@@ -115,6 +118,7 @@ class ExportedEvent(Schema):
     at: datetime
     kind: Kind
     item_id: ItemId | None
+    strength: float | None
     presses: list[Steps]
     variety: float | None
     balance: float | None
@@ -128,6 +132,7 @@ class ExportedEvent(Schema):
             at=event.at,
             kind=event.kind,
             item_id=event.data.get("item"),
+            strength=event.data.get("strength", 1.0) if event.kind == "view" else None,
             presses=[Steps(tag=t, steps=n) for t, n in event.data.get("presses", {}).items()],
             variety=event.data.get("variety"),
             balance=event.data.get("balance"),

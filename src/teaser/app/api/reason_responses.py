@@ -55,6 +55,7 @@ class ViewedReason(Schema):
     title: str | None
     contribution: float
     share: float
+    disliked: Annotated[bool, Field(description="Whether its strength in the history is below 0.")]
 
     @classmethod
     def of(cls, reason: why.ViewedReason) -> Self:

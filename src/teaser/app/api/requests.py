@@ -1,7 +1,7 @@
 """The requests of the API as typed JSON; names equal those of the library."""
 
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field
 from pydantic import Tag as Shape
@@ -9,7 +9,7 @@ from typing_extensions import TypeAliasType
 
 from teaser.app.api.examples import add_example
 from teaser.app.api.validation_messages import IDS, STRENGTHS
-from teaser.app.people.events import AS_FITTED
+from teaser.app.people.events import AS_FITTED, MAX_STRENGTH
 from teaser.data.tagging.tag import Tag
 from teaser.profile import MAX_PRESSES, check_press
 
@@ -20,14 +20,15 @@ MAX_TAGS = 200
 MAX_TEXT = 200
 # Groups that the system found are named by titles of items.
 MAX_TAG = 500
-MAX_STRENGTH = 1e9
+MAX_BOOST = 1e6
 _LARGEST = 2**63 - 1
+N = TypeVar("N", int, float)
 
 
-def _not_zero(steps: int) -> int:
-    if steps == 0:
+def _not_zero(value: N) -> N:
+    if value == 0:
         raise ValueError("must not be 0")
-    return steps
+    return value
 
 
 def _whole(value: Any) -> Any:
@@ -71,6 +72,11 @@ K = Annotated[
     int, Field(ge=1, le=MAX_K, description="How many items, at most."), BeforeValidator(_number)
 ]
 Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]
+Strength = Annotated[
+    float,
+    Field(ge=-MAX_STRENGTH, le=MAX_STRENGTH, allow_inf_nan=False),
+    BeforeValidator(_number),
+]
 Scale = Annotated[
     Literal["robust", "paper"],
     Field(description="How raw scores become affinities; `paper` is for comparison with it."),
@@ -125,6 +131,21 @@ class ItemChoice(StrictSchema):
     item_id: ItemId
 
 
+class NewView(ItemChoice):
+    """An item that was viewed, or disliked."""
+
+    strength: Annotated[
+        Strength,
+        AfterValidator(_not_zero),
+        Field(
+            description="How much it counts in the history, other than 0. Below 0 it was disliked; "
+            "-0.125 is what data sets with dislikes have.",
+            json_schema_extra={"not": {"const": 0}},
+            examples=[1.0],
+        ),
+    ] = 1.0
+
+
 class Variety(StrictSchema):
     """How much lists are varied: 0 is the plain ranking, 1 the most variety."""
 
@@ -152,11 +173,7 @@ History = TypeAliasType(
         | Annotated[
             dict[
                 Annotated[str, Field(min_length=1, max_length=MAX_TEXT)],
-                Annotated[
-                    float,
-                    Field(ge=0, le=MAX_STRENGTH, allow_inf_nan=False),
-                    BeforeValidator(_number),
-                ],
+                Strength,
             ],
             Field(max_length=MAX_HISTORY),
             Shape(STRENGTHS),
@@ -164,8 +181,9 @@ History = TypeAliasType(
         Discriminator(_shape),
         Field(
             description="What was viewed: a list of item ids, or an object that gives each id its "
-            "strength, at least 0. An item of strength 0 is not in the history.",
-            examples=[["e0001", "e0002"], {"e0001": 1.0, "e0002": 0.5}],
+            "strength. A disliked item has one below 0; an item of strength 0 is not in the "
+            "history.",
+            examples=[["e0001", "e0002"], {"e0001": 1.0, "e0002": 0.5, "e0003": -0.125}],
         ),
     ],
 )
@@ -192,6 +210,29 @@ class Taste(StrictSchema):
         return net
 
 
+Ids = Annotated[list[ItemId], Field(max_length=MAX_HISTORY)]
+Boosts = Annotated[
+    dict[
+        Annotated[str, Field(min_length=1, max_length=MAX_TAG)],
+        Annotated[
+            float,
+            Field(ge=-MAX_BOOST, le=MAX_BOOST, allow_inf_nan=False),
+            BeforeValidator(_number),
+        ],
+    ],
+    Field(
+        max_length=MAX_TAGS,
+        description="What is added to scores, by item id or by tag as feature=value. It is shown "
+        "as `boost`, and among the reasons.",
+        examples=[{"town=Ghent": 0.2}],
+    ),
+]
+Unknown = Annotated[
+    Literal["raise", "ignore"],
+    Field(description="What happens to ids and tags that the model does not have."),
+]
+
+
 class ListOptions(StrictSchema):
     """Options of a list."""
 
@@ -200,13 +241,22 @@ class ListOptions(StrictSchema):
     negative_reasons: Annotated[
         bool, Field(description="Include reasons with a negative share.")
     ] = True
-    only_tags: Annotated[
+    items: Annotated[
+        Ids | None, Field(description="Only these items; all of them when not given.")
+    ] = None
+    exclude: Annotated[Ids, Field(description="None of these items.")] = []
+    where: Annotated[
         list[TagText],
         Field(
             max_length=MAX_TAGS,
             description="Only items with one of these tags, for each feature named.",
         ),
     ] = []
+    only_tags: Annotated[
+        list[TagText],
+        Field(max_length=MAX_TAGS, description="The earlier name of `where`."),
+    ] = []
+    unknown: Unknown = "raise"
     first_date: Annotated[date | None, Field(description="No item before this day.")] = None
     last_date: Annotated[date | None, Field(description="No item after this day.")] = None
 
@@ -215,6 +265,7 @@ class RecommendRequest(Taste, ListOptions):
     """A list for a history and presses."""
 
     variety: Share = 0.0
+    boost: Boosts = {}
 
 
 class PersonListOptions(ListOptions):
@@ -278,6 +329,7 @@ class ExplainRequest(Taste):
     """The whole score of one item for a history and presses."""
 
     item_id: ItemId
+    boost: Boosts = {}
 
 
 class OriginsRequest(Taste):

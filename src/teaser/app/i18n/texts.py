@@ -14,7 +14,7 @@ from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 from markupsafe import Markup
 
-from teaser.data.tagging.tag import DISCOVERED, Tag
+from teaser.data.tagging.tag import DISCOVERED, Tag, feature_label
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
 LANGUAGES = {"en": "English", "nl": "Nederlands", "fr": "Français"}
@@ -61,7 +61,7 @@ class Texts:
             return self("General appeal")
         if name == DISCOVERED:
             return self("Groups found")
-        return self._name("feature", _readable(name))
+        return self._name("feature", feature_label(name))
 
     def tag(self, tag: Tag) -> str:
         """Return the value of a tag on screen."""
@@ -70,9 +70,17 @@ class Texts:
         if tag == GENERAL:
             return self("General appeal")
         if tag.value == NOT_STATED:
-            return self("not stated")
+            return self("other or not stated")
         # Groups are named by titles, which stay as they are.
         return tag.value if tag.discovered else self._name("tag", tag.value)
+
+    def full_tag(self, tag: Tag) -> str:
+        """Return the value of a tag where its feature is not shown: a number is shown with it."""
+        return self.with_feature(tag.feature, tag) if tag.is_bare else self.tag(tag)
+
+    def with_feature(self, feature: str, tag: Tag) -> str:
+        """Return the value of a tag after the name of a feature."""
+        return self("{feature}: {value}", feature=self.feature(feature), value=self.tag(tag))
 
     def _name(self, context: str, name: str) -> str:
         """Return the translation of a name in the data, or the name itself."""
@@ -167,9 +175,3 @@ def _format_date(day: date, language: str) -> str:
     if language == "en":  # the day before the month, as in Europe
         return format_date(day, "EEE d MMM y", locale="en_GB").replace("Sept", "Sep")
     return format_skeleton("yMMMEd", day, locale=language)
-
-
-@lru_cache(maxsize=4096)
-def _readable(name: str) -> str:
-    words = name.replace("_", " ").strip()
-    return words[:1].upper() + words[1:]

@@ -34,6 +34,7 @@ Kind = Literal[
 ]
 KINDS = get_args(Kind)
 MAX_ABOUT = 200
+MAX_STRENGTH = 1e9
 AS_FITTED = DEFAULT_STEERING.balance
 _LONGEST = 500
 
@@ -47,7 +48,8 @@ class Event:
     kind
         One of `KINDS`.
     data
-        `item` for view, remove, hide and unhide; `presses` (tag text -> steps) for press;
+        `item` for view, remove, hide and unhide, and with view `strength` where it is not 1;
+        `presses` (tag text -> steps) for press;
         `variety` for vary; `balance` for balance; `about` (tag texts) for about, which replaces
         the facts given before; nothing for the others.
     """
@@ -64,6 +66,8 @@ class State:
     ----------
     history
         Viewed items, the latest last.
+    strengths
+        The strength of each item of the history where it is not 1; below 0 for a disliked item.
     presses
         Net presses by tag text, `feature=value`.
     hidden
@@ -90,6 +94,7 @@ class State:
     undoable: Event | None = None
     redoable: Event | None = None
     n_events: int = 0
+    strengths: Mapping[ItemId, float] = field(default_factory=dict)
 
 
 def facts_of(data: Mapping[str, Any]) -> Any:
@@ -101,7 +106,7 @@ def facts_of(data: Mapping[str, Any]) -> Any:
 class _Values:
     """The values of a state while actions are applied to them; dicts keep the order of items."""
 
-    history: dict[ItemId, None] = field(default_factory=dict)
+    history: dict[ItemId, float] = field(default_factory=dict)  # the strength of each
     hidden: dict[ItemId, None] = field(default_factory=dict)
     presses: dict[str, int] = field(default_factory=dict)
     variety: float = 0.0
@@ -116,7 +121,7 @@ class _Values:
         elif kind in ("hide", "unhide"):
             self.hidden.pop(data["item"], None)
         if kind == "view":
-            self.history[data["item"]] = None
+            self.history[data["item"]] = float(data.get("strength", 1.0))
         elif kind == "hide":
             self.hidden[data["item"]] = None
         elif kind == "press":
@@ -171,6 +176,7 @@ class StateFold:
             undoable=self._done[-1] if self._done else None,
             redoable=self._undone[-1] if self._undone else None,
             n_events=self._n_events,
+            strengths={item: x for item, x in values.history.items() if x != 1},
         )
 
     def _push(self, event: Event) -> None:
@@ -205,6 +211,8 @@ def check(state: State, event: Event) -> None:
     item = data.get("item")
     if kind in ("view", "remove", "hide", "unhide") and not isinstance(item, int | str):
         raise ParameterError(f"The action {kind!r} needs an item.")
+    if kind == "view":
+        _check_strength(data.get("strength", 1))
     if kind == "remove" and item not in state.history:
         raise NotInHistoryError(item)
     if kind == "unhide" and item not in state.hidden:
@@ -240,6 +248,15 @@ def checked_presses(presses: Any) -> dict[Tag, int]:
                 f"A press on {tag} needs a whole number of steps other than 0, found {steps!r}."
             )
     return {Tag.parse(str(tag)): steps for tag, steps in presses.items()}
+
+
+def _check_strength(strength: Any) -> None:
+    is_number = isinstance(strength, int | float) and not isinstance(strength, bool)
+    if not is_number or not 0 < abs(strength) <= MAX_STRENGTH:
+        raise ParameterError(
+            f"The strength of a view must be a number other than 0 within {MAX_STRENGTH:g} of it, "
+            f"found {strength!r}. It is 1 by default, and below 0 for a disliked item."
+        )
 
 
 def _check_about(about: Any) -> None:

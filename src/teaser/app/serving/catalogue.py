@@ -1,9 +1,10 @@
 """The items as served: the cards of a fitted model, its tags by feature, and filters."""
 
 import base64
+import math
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property, lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -13,10 +14,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.ids import ItemId
+from teaser.data.tagging.rule_kinds import Category, ListOf
 from teaser.data.tagging.tag import Tag
 from teaser.model.teaser import Teaser
-from teaser.profile import GENERAL, POPULARITY
+from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
+# What browsers show; of other types they would show a broken picture.
+_PICTURES = {f"image/{kind}" for kind in ("svg+xml", "png", "jpeg", "gif", "webp", "avif")}
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -31,6 +35,8 @@ class Card:
         The values of its declared tags, by feature.
     groups
         The names of the groups that the system found it in.
+    rare
+        Values that are no tags because too few items have them, by features without a tag.
     """
 
     item_id: ItemId
@@ -41,6 +47,7 @@ class Card:
     has_picture: bool
     facts: Mapping[str, tuple[str, ...]]
     groups: tuple[str, ...] = ()
+    rare: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Catalogue:
@@ -72,22 +79,28 @@ class Catalogue:
             has_picture=self.picture(self.model.items_[place]) is not None,
             facts=facts,
             groups=tuple(groups),
+            rare=self._rare_values(place, facts),
         )
 
     def picture(self, item_id: ItemId) -> tuple[str, bytes] | str | None:
-        """Return an item's picture: media type and bytes if the data contain it, or its address."""
+        """Return an item's picture: media type and bytes if the data contain it, or its address.
+
+        An address without https is None: a page over https cannot show what comes over http.
+        """
         cell = self._cell("picture", self.model.items_.index_of(item_id))
         if cell is None:
             return None
-        if cell.lstrip().startswith("<svg"):
+        if cell.startswith("<svg"):
             return "image/svg+xml", cell.encode()
-        if cell.startswith("data:image/") and ";base64," in cell:
-            kind, _, body = cell.removeprefix("data:").partition(";base64,")
+        kind, is_encoded, body = cell.removeprefix("data:").partition(";base64,")
+        if is_encoded and kind in _PICTURES:
             try:
                 return kind, base64.b64decode(body, validate=True)
             except ValueError:
                 return None
-        return cell if cell.startswith("https://") else None
+        if cell.startswith("//"):
+            return f"https:{cell}"
+        return cell if cell[:8].lower() == "https://" else None
 
     def allowed(
         self, tags: Iterable[Tag] = (), *, first: date | None = None, last: date | None = None
@@ -140,19 +153,48 @@ class Catalogue:
         """The number of items of each tag."""
         return np.bincount(self.model.decoder_.indices, minlength=len(self.model.tags_))
 
+    def bits(self, tag: Tag) -> float:
+        """Return how much a tag tells of an item: log2(items / items that have it).
+
+        A value that is no tag counts as one of a single item.
+        """
+        place = self.tag_index.get(tag)
+        size = 1 if place is None else max(1, int(self.tag_sizes[place]))
+        return math.log2(len(self.model.items_) / size)
+
     @cached_property
     def features(self) -> dict[str, list[Tag]]:
         """The tags of each feature, the most common first.
 
-        Popularity and general appeal, which all items have, are left out.
+        Popularity and general appeal, which all items have, are left out. What is not stated comes
+        last.
         """
         common = [self.model.tags_[i] for i in np.argsort(-self.tag_sizes, kind="stable").tolist()]
+        common.sort(key=lambda tag: tag.value.startswith(NOT_STATED))
         return _by_feature(tag for tag in common if tag not in (POPULARITY, GENERAL))
+
+    def _rare_values(self, place: int, known: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        """Return what an item states of features of which it has no tag."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, column in self._stated.items():
+            cell = None if name in known else column[place]
+            stated = [] if cell is None else cell.drop_nulls().to_list()
+            values = (" ".join(value.split()) for value in stated)
+            if texts := tuple(value for value in values if value):
+                found[name] = texts
+        return found
+
+    @cached_property
+    def _stated(self) -> dict[str, pl.Series]:
+        """What the items state of each feature of words, whether it became a tag or not."""
+        table = self.model.table_
+        rules = [r for r in self.model.rules_.tags if isinstance(r, Category | ListOf)]
+        return {r.name: r.values(table) for r in rules if set(r.columns) <= set(table.columns)}
 
     def _cell(self, role: str, place: int) -> str | None:
         column = self._roles.get(role)
         found = self.model.table_[column][place] if column else None
-        return str(found) if found is not None and str(found).strip() else None
+        return (str(found).strip() or None) if found is not None else None
 
 
 def cached_per_catalogue(
@@ -191,4 +233,6 @@ def _by_feature(tags: Iterable[Tag]) -> dict[str, list[Tag]]:
 
 def _safe_link(text: str | None) -> str | None:
     """Return a web address, and None for anything else, which a browser might execute."""
-    return text if text is not None and text.startswith(("https://", "http://")) else None
+    if text is None or not text.lower().startswith(("https://", "http://")):
+        return None
+    return text

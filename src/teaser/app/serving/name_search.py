@@ -33,7 +33,9 @@ def find_names(catalogue: Catalogue, words: str, texts: Texts) -> NameMatches:
     """Return the items and tags whose names contain every word.
 
     Names that start with the words come first, then names in which a word starts with the first
-    of them. Ties are ordered by popularity (items) or by number of items (tags).
+    of them. Ties are ordered by popularity (items) or by number of items (tags). Groups that the
+    system found follow all other tags: they are named by titles, which many words match. An item id
+    that is a number is found by the whole number only.
     """
     query = normalize(words)
     if not query:
@@ -54,17 +56,22 @@ def normalize(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A position, the normalized name that orders the matches, and the text that is searched."""
+    """A position, the normalized name that orders the matches, and the text that is searched.
+
+    `whole` is a further name, which is found only as a whole; `is_last` puts it after the others.
+    """
 
     place: int
     name: str
     text: str
+    whole: str = ""
+    is_last: bool = False
 
 
 def _matches(names: Iterable[_Name], query: str) -> list[int]:
     words = query.split()
-    found = [name for name in names if all(word in name.text for word in words)]
-    found.sort(key=lambda name: _rank(name.name, query, words[0]))
+    found = [n for n in names if all(word in n.text for word in words) or n.whole == query]
+    found.sort(key=lambda name: (name.is_last, _rank(name.name, query, words[0])))
     return [name.place for name in found]
 
 
@@ -82,7 +89,9 @@ def _item_names(catalogue: Catalogue) -> list[_Name]:
     titles = [normalize(model.title(i) or "") for i in order]
     ids = [normalize(str(model.items_[i])) for i in order]
     return [
-        _Name(i, title or item_id, f"{title} {item_id}")
+        _Name(i, title, title, item_id)
+        if title and item_id.isdigit()
+        else _Name(i, title or item_id, f"{title} {item_id}")
         for i, title, item_id in zip(order, titles, ids, strict=True)
     ]
 
@@ -97,6 +106,7 @@ def _tag_names(catalogue: Catalogue, texts: Texts) -> list[_Name]:
             j,
             normalize(texts.tag(tags[j])),
             normalize(f"{texts.feature(tags[j].feature)} {texts.tag(tags[j])} {tags[j]}"),
+            is_last=tags[j].discovered,
         )
         for j in order
     ]

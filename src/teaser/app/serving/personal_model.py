@@ -28,10 +28,13 @@ class PersonalModel:
     state: State
 
     @cached_property
-    def history(self) -> list[ItemId]:
-        """The viewed items that the model has, the latest last."""
-        items = self.catalogue.model.items_
-        return [items[items.index_of(i)] for i in self.state.history if i in items]
+    def history(self) -> list[ItemId] | dict[ItemId, float]:
+        """The viewed items that the model has, the latest last; by strength where one is not 1."""
+        items, strengths = self.catalogue.model.items_, self.state.strengths
+        known = {items[items.index_of(i)]: i for i in self.state.history if i in items}
+        if not any(i in strengths for i in known.values()):
+            return list(known)
+        return {item: strengths.get(i, 1.0) for item, i in known.items()}
 
     @cached_property
     def presses(self) -> Mapping[Tag, int]:

@@ -14,12 +14,15 @@ from teaser.reason import Reason, ViewedReason
 from teaser.recommendation import Recommendation
 
 N_FACTS = 4
-# The features that come first in the line of facts, by the words that data use for them.
+# The features of which a value comes first in the line of facts, by the words that data use for
+# them: what an item is, where it is, what it costs.
 _FIRST_FACTS = (
     frozenset({"type", "kind", "category", "categories", "genre", "genres"}),
     frozenset({"town", "city", "place", "venue", "location"}),
     frozenset({"price", "cost", "fee"}),
 )
+# A value on more than 7 in 10 items says too little to come first.
+_LEAST_BITS = 0.5
 _MAX_CACHED = 5_000
 
 
@@ -29,6 +32,7 @@ class ViewedRow:
 
     item_id: ItemId | None
     title: str
+    disliked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +120,37 @@ def cached_card(catalogue: Catalogue, item_id: ItemId) -> Card:
 @cached_per_catalogue(_MAX_CACHED)
 def cached_facts(catalogue: Catalogue, item_id: ItemId, texts: Texts) -> tuple[str, ...]:
     """Return the line of facts of an item."""
-    return fact_line(cached_card(catalogue, item_id), texts)
+    return fact_line(catalogue, cached_card(catalogue, item_id), texts)
 
 
-def fact_line(card: Card, texts: Texts) -> tuple[str, ...]:
-    """Return the facts under a title: a few values, the kind and the place first, and the date."""
-    values = [
-        texts.tag(Tag(name, value))
-        for name in sorted(card.facts, key=_fact_rank)
-        for value in card.facts[name]
-    ]
-    facts = tuple(dict.fromkeys(values))[:N_FACTS]
+def fact_line(catalogue: Catalogue, card: Card, texts: Texts) -> tuple[str, ...]:
+    """Return the facts under a title: the few values that tell most, and the date."""
+    once: dict[str, str] = {}
+    for tag in telling_tags(catalogue, card):
+        value = texts.full_tag(tag)
+        once.setdefault(value.casefold(), value)
+    facts = tuple(once.values())[:N_FACTS]
     return (*facts, texts.date(card.date)) if card.date else facts
+
+
+def telling_tags(catalogue: Catalogue, card: Card) -> list[Tag]:
+    """Return the declared tags of an item, those that tell it apart from others first.
+
+    Values that are too rare for a tag are among them. A tag tells log2(items / items that have it)
+    bits. One value of the kind, the place and the price leads. Of a feature with several values,
+    the second counts half, the third a third and so on, so that a line of facts is not all names
+    of actors.
+    """
+    ranked: list[tuple[int, float, Tag]] = []
+    for name, values in (*card.facts.items(), *card.rare.items()):
+        tags = [Tag(name, value) for value in values]
+        tags.sort(key=catalogue.bits, reverse=True)
+        for place, tag in enumerate(tags):
+            bits = catalogue.bits(tag)
+            leads = place == 0 and bits >= _LEAST_BITS
+            rank = _fact_rank(name) if leads else len(_FIRST_FACTS)
+            ranked.append((rank, -bits / (1 + place), tag))
+    return [tag for _, _, tag in sorted(ranked)]
 
 
 def _fact_rank(feature: str) -> int:
@@ -154,7 +177,8 @@ def _reasons(entry: Recommendation, personal: PersonalModel, texts: Texts) -> li
             matters_more = reason.matters_more
             row = reason_row(reason, personal, texts)
         elif isinstance(reason, ViewedReason):
-            row = ViewedRow(reason.item_id, reason.title or str(reason.item_id))
+            title = reason.title or str(reason.item_id)
+            row = ViewedRow(reason.item_id, title, reason.disliked)
         else:
             continue  # the site sets no boosts
         rows.append(ReasonRow(row, reason.share, round(start, 1), matters_more))
@@ -181,4 +205,5 @@ def reason_row(
         tuple(names[1:]),
         personal.affinity(reason.tag),
         joint_features(reason.tags, texts),
+        joint_names(reason.tags, personal.catalogue, texts)[0],
     )

@@ -1,5 +1,7 @@
 """The filters of a list: tags, dates, and its length."""
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -97,17 +99,21 @@ def filter_form(catalogue: Catalogue, texts: Texts, filters: Filters) -> Markup:
 
 @cached_per_catalogue(1)
 def choices(catalogue: Catalogue) -> Mapping[str, list[Tag]]:
-    """Return the tags to choose from, by feature and in alphabetical order; the most common.
+    """Return the tags to choose from, by feature, in the order of numbers or the alphabet.
 
-    Groups that the system found are not among them: there are many, and their pages have a link.
+    Of many tags these are the most common. Groups that the system found are not among them: there
+    are many, and their pages have a link.
     """
     names = dict.fromkeys(tag.feature for tag in catalogue.model.tags_ if not tag.discovered)
     found = {name: catalogue.features.get(name, [])[:MAX_VALUES] for name in names}
-    return {
-        name: sorted(tags, key=lambda tag: tag.value.casefold())
-        for name, tags in found.items()
-        if len(tags) > 1
-    }
+    return {name: sorted(tags, key=reading_order) for name, tags in found.items() if len(tags) > 1}
+
+
+def reading_order(tag: Tag) -> tuple[float, bool, str]:
+    """Return what orders tags for a reader: under 10, 10 to 20, 20 and over; then words."""
+    value = tag.value.casefold()
+    found = re.search(r"-?\d+(?:\.\d+)?", value) if tag.is_bare else None
+    return (float(found[0]) if found else math.inf, not value.startswith("under "), value)
 
 
 @cached_per_catalogue(1)

@@ -24,7 +24,6 @@ router = APIRouter()
 N_SIMILAR = 6
 MAX_MEMBERS = 100
 RANK = 10
-_PICTURES = {"svg+xml", "png", "jpeg", "gif", "webp", "avif"}
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
@@ -42,7 +41,7 @@ def item(request: Request, item_id: str) -> Response:
         page_path=_address("item", card.item_id, filters),
         summary=context.summary(allowed=filters.allowed(catalogue)),
         card=card,
-        facts=fact_line(card, texts),
+        facts=fact_line(catalogue, card, texts),
         waterfall=waterfall(context.personal, card.item_id, texts),
         lift_path=_address("lift", card.item_id, filters),
         list_path=filters.path(),
@@ -123,7 +122,7 @@ def tag(request: Request, tag: str) -> Response:
     return context.render(
         request,
         "tag.html",
-        title=texts.tag(wanted),
+        title=texts.full_tag(wanted),
         summary=context.summary(),
         row=tag_row(wanted, personal.affinity(wanted), personal, texts),
         is_general=wanted == GENERAL,
@@ -162,7 +161,7 @@ def picture(request: Request, item_id: str) -> Response:
     cached = {"cache-control": "public, max-age=3600"}
     if isinstance(found, str):
         return RedirectResponse(found, headers=cached)
-    if found is None or found[0].removeprefix("image/") not in _PICTURES:
+    if found is None:
         return Response(status_code=404, headers=cached)
     kind, content = found
     return Response(

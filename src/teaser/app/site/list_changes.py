@@ -126,7 +126,7 @@ def _net_steps(event: Event, catalogue: Catalogue) -> dict[Tag, int]:
 
 
 def _describe_about(event: Event, texts: Texts) -> Markup:
-    facts = [texts.tag(Tag.parse(text)) for text in facts_of(event.data)]
+    facts = [texts.full_tag(Tag.parse(text)) for text in facts_of(event.data)]
     if not facts:
         return texts.html("Removed the facts about you")
     return texts.html("About you: {facts}", facts=_bold(texts.join(facts)))

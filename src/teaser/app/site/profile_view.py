@@ -29,6 +29,7 @@ class TagRow:
 
     A row of near-equal tags has the sum of their affinities. `others` are the names of all but the
     first, which presses are on, and `own` is the affinity of that one; `features` are those of all.
+    `full` is the label where the feature is not shown.
     """
 
     tag: Tag
@@ -39,6 +40,12 @@ class TagRow:
     others: tuple[str, ...] = ()
     own: float | None = None
     features: tuple[str, ...] = ()
+    full: str = ""
+
+    @property
+    def name(self) -> str:
+        """The label that can stand alone, such as for a button."""
+        return self.full or self.label
 
     @property
     def is_found(self) -> bool:
@@ -112,8 +119,8 @@ class ProfileView:
 class TagName:
     """The names of a tag: in forms, on screen, and on screen where the feature is not shown.
 
-    `full` includes the feature if another feature has a tag of the same value, and says of a group
-    that it is one.
+    `full` includes the feature if the value says nothing without it, or if another feature has a
+    tag of the same value, and says of a group that it is one.
     """
 
     text: str
@@ -131,6 +138,8 @@ def tag_names(catalogue: Catalogue, texts: Texts) -> list[TagName]:
         full = label
         if tag.discovered:
             full = texts("the group “{name}”", name=label)
+        elif tag.is_bare:
+            full = texts.full_tag(tag)
         elif counts[tag.value] > 1 or tag.value == NOT_STATED:
             full = f"{label} ({texts.feature(tag.feature)})"
         names.append(TagName(str(tag), label, full))
@@ -138,9 +147,9 @@ def tag_names(catalogue: Catalogue, texts: Texts) -> list[TagName]:
 
 
 def tag_label(tag: Tag, catalogue: Catalogue, texts: Texts) -> str:
-    """Return a tag's value, with its feature where another feature has the same value."""
+    """Return a tag's value, with its feature where the value alone is not enough."""
     place = catalogue.tag_index.get(tag)
-    return texts.tag(tag) if place is None else tag_names(catalogue, texts)[place].full
+    return texts.full_tag(tag) if place is None else tag_names(catalogue, texts)[place].full
 
 
 def joint_names(
@@ -152,7 +161,10 @@ def joint_names(
     """
     labels = list(dict.fromkeys(texts.tag(tag) for tag in tags))
     if len(labels) == 1 and len(tags) > 1 and full:
-        return [f"{labels[0]} ({' / '.join(joint_features(tags, texts))})"]
+        features = " / ".join(joint_features(tags, texts))
+        if tags[0].is_bare:
+            return [texts("{feature}: {value}", feature=features, value=labels[0])]
+        return [f"{labels[0]} ({features})"]
     return [tag_label(tag, catalogue, texts) for tag in tags] if full else labels
 
 
@@ -164,7 +176,8 @@ def joint_features(tags: Sequence[Tag], texts: Texts) -> tuple[str, ...]:
 def tag_row(tag: Tag, affinity: float, personal: PersonalModel, texts: Texts) -> TagRow:
     """Return the row of one tag."""
     name = tag_names(personal.catalogue, texts)[personal.catalogue.tag_index[tag]]
-    return TagRow(tag, name.text, name.label, affinity, personal.presses.get(tag, 0))
+    presses = personal.presses.get(tag, 0)
+    return TagRow(tag, name.text, name.label, affinity, presses, full=name.full)
 
 
 def profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool = True) -> ProfileView:
@@ -191,10 +204,17 @@ def profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool = True) 
     )
 
 
-def feature_rows(personal: PersonalModel, feature: str, texts: Texts) -> list[TagRow]:
-    """Return all tags of a feature, the most influential first; ties by number of items."""
-    places = _places(personal.catalogue)[feature].tolist()
-    return _rows(_by_influence(personal, places), personal, texts)
+def feature_rows(
+    personal: PersonalModel, feature: str, texts: Texts, *, rest: bool = False
+) -> list[TagRow]:
+    """Return all tags of a feature, the most influential first; ties by number of items.
+
+    `rest=True` leaves out those that the profile panel shows above the others.
+    """
+    places = _places(personal.catalogue)[feature]
+    shown = set(_shown(personal, feature)) if rest else set()
+    left = [j for j in places.tolist() if j not in shown]
+    return _rows(_by_influence(personal, left), personal, texts)
 
 
 def describe_certainty(personal: PersonalModel, texts: Texts, *, is_own: bool = True) -> str:
@@ -227,23 +247,35 @@ def _feature_view(
     name: str, personal: PersonalModel, texts: Texts, *, is_open: bool
 ) -> FeatureView:
     places = _places(personal.catalogue)[name]
-    index = personal.catalogue.tag_index
-    is_short = len(places) <= SHOWN_TAGS + INLINE_TAGS
-    ordered = _by_influence(personal, places.tolist()) if is_short else _leading(personal, places)
-    first = ordered[:SHOWN_TAGS]
-    pressed = {index[tag] for tag in personal.presses if tag.feature == name}.difference(first)
-    common = [j for j in places.tolist() if j in pressed] if pressed else []
-    shown = first + _by_influence(personal, common)
-    rest = [j for j in ordered if j not in shown] if is_short else []
+    shown = _shown(personal, name)
+    rest = [j for j in places.tolist() if j not in shown] if _is_short(places) else []
     return FeatureView(
         name=name,
         label=texts.feature(name),
         impact=personal.profile.impacts.get(name, 0.0),
         rows=_rows(shown, personal, texts),
-        more=_rows(rest, personal, texts),
+        more=_rows(_by_influence(personal, rest), personal, texts),
         n_more=len(places) - len(shown),
         is_open=is_open,
     )
+
+
+def _is_short(places: NDArray[Any]) -> bool:
+    """Return whether all tags of a feature fit into the panel."""
+    return len(places) <= SHOWN_TAGS + INLINE_TAGS
+
+
+def _shown(personal: PersonalModel, feature: str) -> list[int]:
+    """Return the tags of a feature that are shown first: the most influential, and pressed ones."""
+    places = _places(personal.catalogue)[feature]
+    index = personal.catalogue.tag_index
+    if _is_short(places):
+        first = _by_influence(personal, places.tolist())[:SHOWN_TAGS]
+    else:
+        first = _leading(personal, places)
+    pressed = {index[tag] for tag in personal.presses if tag.feature == feature}.difference(first)
+    common = [j for j in places.tolist() if j in pressed] if pressed else []
+    return first + _by_influence(personal, common)
 
 
 def _by_influence(personal: PersonalModel, places: list[int]) -> list[int]:
@@ -262,11 +294,11 @@ def _leading(personal: PersonalModel, places: NDArray[Any]) -> list[int]:
 def _rows(places: list[int], personal: PersonalModel, texts: Texts) -> list[TagRow]:
     names, tags = tag_names(personal.catalogue, texts), personal.catalogue.model.tags_
     affinities = personal.profile.values[places].tolist()
-    presses = personal.presses
-    return [
-        TagRow(tags[j], names[j].text, names[j].label, affinity, presses.get(tags[j], 0))
-        for j, affinity in zip(places, affinities, strict=True)
-    ]
+    rows = []
+    for j, affinity in zip(places, affinities, strict=True):
+        name, presses = names[j], personal.presses.get(tags[j], 0)
+        rows.append(TagRow(tags[j], name.text, name.label, affinity, presses, full=name.full))
+    return rows
 
 
 @cached_per_catalogue(1)

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from teaser._version import __version__
+from teaser.app.dependencies import brand_of
 from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
 from teaser.app.site.card_view import ReasonRow, ViewedRow
 from teaser.app.site.profile_view import TagRow
@@ -24,16 +25,16 @@ def render(
     request: Request, visitor: Visitor, template: str, *, status: int = 200, **values: Any
 ) -> HTMLResponse:
     """Return a page in the visitor's language."""
-    t = visitor.texts
+    t, brand = visitor.texts, brand_of(request)
     defaults = {
         "summary": None,
         "state": None,
         "steer": True,
         "page_path": _page_path(request),
-        "title": "TEASER",
+        "title": brand.name,
     }
     page = _environment().get_template(template)
-    text = page.render({**defaults, **values, "t": t, "visitor": visitor})
+    text = page.render({**defaults, **values, "t": t, "visitor": visitor, "brand": brand})
     headers = {
         "content-language": t.language,
         "vary": "cookie, accept-language, x-teaser-fragment",
@@ -59,12 +60,11 @@ def tag_lines(texts: Texts, rows: Iterable[TagRow], where: str, steer: bool) -> 
     language = texts.language
     lines: list[str] = []
     for row in rows:
-        name = row.text, row.label
         steps = row.presses, row.can_fall, row.can_rise
         lines += (
-            part("tag_name", language, *name, row.is_found, steer),
+            part("tag_name", language, row.text, row.label, row.is_found, steer),
             part("tag_bar", language, texts.signed(row.affinity), row.side, row.length),
-            part("tag_steps", language, *name, *steps, where, steer),
+            part("tag_steps", language, row.text, row.name, *steps, where, steer),
         )
     return Markup("".join(lines))  # noqa: S704 - parts are escaped
 
@@ -76,7 +76,7 @@ def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, stee
         row = reason.row
         share = texts.percent(reason.share, sign=True), reason.side
         if isinstance(row, ViewedRow):
-            viewed = *share, row.item_id, row.title, where, steer
+            viewed = *share, row.item_id, row.title, row.disliked, where, steer
             lines.append(part("viewed_line", texts.language, *viewed))
             continue
         steps = row.presses, row.can_fall, row.can_rise
@@ -120,7 +120,7 @@ def _environment() -> Environment:
         compact=_compact,
         colour=_colour,
         # The name of a group is a list of titles, so among other names it stands in quotes.
-        tag_label=lambda tag, t: f"“{t.tag(tag)}”" if tag.discovered else t.tag(tag),
+        tag_label=lambda tag, t: f"“{t.tag(tag)}”" if tag.discovered else t.full_tag(tag),
     )
     return environment
 

@@ -1,4 +1,4 @@
-"""The waterfall of an item's score: steps that add up to it."""
+"""The waterfall of an item's score: steps that add up to it, the small ones together."""
 
 from dataclasses import dataclass
 from itertools import accumulate
@@ -14,6 +14,9 @@ from teaser.profile import GENERAL
 from teaser.reason import Reason, ViewedReason
 
 MAX_VIEWED = 8
+# Steps of a smaller share of all contributions are folded, if there are at least so many.
+SMALL_SHARE = 0.01
+MIN_FOLDED = 3
 _DIGITS, _MAX_DIGITS = 2, 6
 
 
@@ -54,6 +57,12 @@ class Step:
     length: float
 
     @property
+    def edges(self) -> tuple[float, float]:
+        """Where the bar begins and ends, in the direction of the contribution."""
+        low, high = self.start, self.start + self.length
+        return (low, high) if self.contribution >= 0 else (high, low)
+
+    @property
     def is_viewed(self) -> bool:
         """Whether the step is a viewed item, not a tag."""
         return isinstance(self.row, ViewedRow)
@@ -65,11 +74,39 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Fold:
+    """Small steps that are shown as one until they are opened.
+
+    Attributes
+    ----------
+    steps
+        The steps, as they are shown when opened.
+    share
+        Their signed share of all contributions.
+    shown, running
+        The sum of their rounded contributions, and the sum of all steps up to the last of them.
+    start, length
+        Their bar, from where the step before them ends to where the last of them ends.
+    """
+
+    steps: list[Step]
+    share: float
+    shown: float
+    running: float
+    start: float
+    length: float
+
+
+@dataclass(frozen=True, slots=True)
 class Waterfall:
     """All steps of a score and the total: general appeal, then the others, the largest first.
 
     Attributes
     ----------
+    steps
+        All steps.
+    fold
+        The last steps, if they are small; None if none is folded.
     rounding
         The difference between the score and the sum of the rounded contributions.
     zero
@@ -92,6 +129,12 @@ class Waterfall:
     from_general: float
     from_tags: float
     from_viewed: float
+    fold: Fold | None = None
+
+    @property
+    def large(self) -> list[Step]:
+        """The steps that are not folded."""
+        return self.steps[: len(self.steps) - len(self.fold.steps)] if self.fold else self.steps
 
     @property
     def has_general(self) -> bool:
@@ -150,7 +193,32 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
         from_general=general,
         from_tags=round(round(total, _DIGITS) - general - viewed, _DIGITS),
         from_viewed=viewed,
+        fold=_fold(steps, explanation.total),
     )
+
+
+def _fold(steps: list[Step], total: float) -> Fold | None:
+    """Return the small steps, which are the last ones; None if they are few."""
+    least = SMALL_SHARE * total
+    small = [step for step in steps if not _is_large(step, least)]
+    if len(small) < MIN_FOLDED or len(small) == len(steps):
+        return None
+    ends = [edge for step in (small[0], small[-1]) for edge in step.edges]
+    first, last = ends[0], ends[-1]
+    return Fold(
+        steps=small,
+        share=sum(step.contribution for step in small) / total if total else 0.0,
+        shown=round(sum(step.shown for step in small), _DIGITS),
+        running=small[-1].running,
+        start=min(first, last),
+        length=round(abs(last - first), 2),
+    )
+
+
+def _is_large(part: _Part | Step, least: float) -> bool:
+    """Return whether a part is general appeal, which comes first, or not small."""
+    is_general = isinstance(part.row, TagRow) and part.row.tag == GENERAL
+    return is_general or abs(part.contribution) >= least
 
 
 def _digits(part: _Part, tags_weight: float) -> int:
@@ -169,7 +237,7 @@ def _digits(part: _Part, tags_weight: float) -> int:
 def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> list[_Part]:
     """Return the contributions: general appeal, then tags and viewed items.
 
-    The smallest viewed items are one.
+    The smallest viewed items are one. Small parts come last.
     """
     viewed = [r for r in explanation.reasons if isinstance(r, ViewedReason)]
     rest = viewed[MAX_VIEWED:] if len(viewed) > MAX_VIEWED + 1 else []
@@ -181,11 +249,13 @@ def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> l
             parts.append(_Part(row, reason.weight, reason.contribution))
         elif isinstance(reason, ViewedReason) and reason.item_id not in merged:
             title = reason.title or str(reason.item_id)
-            parts.append(_Part(ViewedRow(reason.item_id, title), None, reason.contribution))
+            seen = ViewedRow(reason.item_id, title, reason.disliked)
+            parts.append(_Part(seen, None, reason.contribution))
     if rest:
         title = texts.count("{n} more that you viewed", "{n} more that you viewed", len(rest))
         parts.append(_Part(ViewedRow(None, title), None, sum(r.contribution for r in rest)))
-    return parts
+    least = SMALL_SHARE * explanation.total
+    return sorted(parts, key=lambda part: not _is_large(part, least))
 
 
 def _general(explanation: Explanation, personal: PersonalModel, texts: Texts) -> list[_Part]:

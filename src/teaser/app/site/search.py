@@ -76,8 +76,11 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
 
 
 @router.get("/tags")
-def tags(request: Request, feature: str, q: str = "") -> Response:
-    """Show the tags of a feature, or those whose names contain the words."""
+def tags(request: Request, feature: str, q: str = "", rest: str = "") -> Response:
+    """Show the tags of a feature, or those whose names contain the words.
+
+    `rest` leaves out those that the profile panel shows already, unless words are searched for.
+    """
     context = page_context_of(request)
     texts = context.texts
     if feature not in (*context.catalogue.features, POPULARITY.feature):
@@ -85,7 +88,7 @@ def tags(request: Request, feature: str, q: str = "") -> Response:
     words = q[:MAX_QUERY].casefold().split()
     rows = [
         row
-        for row in feature_rows(context.personal, feature, texts)
+        for row in feature_rows(context.personal, feature, texts, rest=bool(rest and not words))
         if all(word in f"{row.label} {row.tag.value}".casefold() for word in words)
     ]
     return context.render(

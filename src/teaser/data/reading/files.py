@@ -1,90 +1,167 @@
-"""Read a file or frame into a polars frame."""
+"""Read a file or frame into a polars frame, and the tables of a data set together."""
 
-import csv
-import gzip
-import io
-import json
+import logging
 import zlib
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from teaser.errors import TableError, closest
+from teaser.data.reading.delimited import read_delimited
+from teaser.data.reading.likely_ids import IdColumns, find_id_columns
+from teaser.data.reading.long_table import check_wide, find_long, widen
+from teaser.data.reading.table import Table, check_names, first_line, shown
+from teaser.data.reading.text_file import (
+    decode_entities,
+    read_json_lines,
+    read_text,
+    wrong_encoding,
+)
+from teaser.errors import ParameterError, TableError
 
+LOG = logging.getLogger("teaser")
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
-JSON_SUFFIXES = (".jsonl", ".ndjson")
-SUFFIXES = (*TEXT_SUFFIXES, ".parquet", *JSON_SUFFIXES)
-EXAMPLES = 3
-_LONGEST_EXAMPLE = 60
+JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 
 
-def read_table(source: Any, *, what: str = "data", encoding: str = "utf-8") -> pl.DataFrame:
-    """Read a file or frame into a polars frame.
+def read_table(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    long: str | Sequence[str] | None = None,
+    what: str = "data",
+) -> pl.DataFrame:
+    """Read a file or frame into a polars frame; what was noticed is logged.
 
     Parameters
     ----------
     source
-        A path to csv, tsv, parquet or jsonl (text also gzipped), or a polars, pandas or pyarrow
-        frame, or anything else that exports the Arrow C stream.
-    what
-        What is in the table, for error messages.
+        A path to delimited text with any extension (also gzipped), parquet or jsonl; or a polars,
+        pandas or pyarrow frame, or anything else that exports the Arrow C stream.
+    columns
+        The names of the columns of a text file without a header.
+    delimiter
+        What stands between the fields of a text file, such as `";"`, `"::"` or `"tab"`; found in
+        its first lines if not given.
     encoding
         The encoding of a text file.
+    long
+        The columns of id, property and value of a table in long form, or of id and value. It
+        becomes one row an item, with lists where an item has several values of a property.
+    what
+        What is in the table, for error messages.
     """
+    table = read(
+        source, columns=columns, delimiter=delimiter, encoding=encoding, long=long, what=what
+    )
+    for note in (*table.notes, *table.refused):
+        LOG.warning("%s", note)
+    return table.frame
+
+
+def read(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    long: str | Sequence[str] | None = None,
+    what: str = "data",
+) -> Table:
+    """Read a file or frame as `read_table` does, with what was noticed and refused."""
+    if isinstance(source, Table):
+        return source
+    names = _check_columns(columns)
     if isinstance(source, str | Path):
-        frame = _read_file(Path(source), what, encoding)
-    elif isinstance(source, pl.LazyFrame):
-        frame = _collect(source, what)
+        table = _read_file(Path(source), what, encoding, names, delimiter)
     else:
-        frame = _from_frame(source, what)
-    if frame.height == 0:
-        where = f" in {source}" if isinstance(source, str | Path) else ""
-        found = ", ".join(frame.columns) or "none"
-        raise TableError(f"There are no rows of {what}{where}. Found columns: {found}.")
-    _check_names(frame.columns)
-    return frame
-
-
-def _check_names(names: list[str]) -> None:
-    for name in names:
-        if name.startswith("^") and name.endswith("$"):  # polars reads it as a pattern
-            raise TableError(f"A column cannot be called {name!r}. Rename it.")
-
-
-def need_columns(frame: pl.DataFrame, columns: Iterable[str], what: str) -> None:
-    """Raise `TableError` unless the frame has the columns."""
-    for column in columns:
-        if column not in frame.columns:
-            found = ", ".join(frame.columns)
-            near = closest(str(column), frame.columns)
-            raise TableError(
-                f"Column {column!r}, needed for {what}, is missing. Found: {found}.{near}"
+        if names is not None or delimiter is not None:
+            raise ParameterError(
+                "columns and delimiter say how a text file is read, and have no meaning for a "
+                f"{type(source).__name__}. Leave them out."
             )
+        frame = _collect(source, what) if isinstance(source, pl.LazyFrame) else None
+        table = Table(_from_frame(source, what) if frame is None else frame, f"the {what}")
+    if table.frame.height == 0:
+        where = f" in {source}" if isinstance(source, str | Path) else ""
+        found = ", ".join(table.frame.columns) or "none"
+        raise TableError(f"There are no rows of {what}{where}. Found columns: {found}.")
+    check_names(table.frame.columns)
+    return table if long is None else widen(table, long)
 
 
-def shown(cell: object) -> str:
-    """Return the value of a cell, for an error message."""
-    text = repr(cell)
-    return text if len(text) <= _LONGEST_EXAMPLE else f"{text[:_LONGEST_EXAMPLE]}…"
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables of a data set as they were read, and the columns of their ids.
+
+    `notes` are sentences on what was noticed.
+    """
+
+    interactions: Table
+    items: Table | None
+    users: Table | None
+    ids: IdColumns
+    notes: tuple[str, ...]
 
 
-def few(ids: pl.Series) -> str:
-    """Return the first distinct ids, for an error message."""
-    return ", ".join(map(repr, ids.unique(maintain_order=True).head(EXAMPLES).to_list()))
+def read_tables(
+    interactions: Any, items: Any, users: Any, *, encoding: str, **ids: str | None
+) -> Tables:
+    """Read the tables of a data set, and find the columns of their ids.
+
+    Parameters
+    ----------
+    interactions, items, users
+        Files, frames or `Table`s; items and users may be None.
+    encoding
+        The encoding of text files.
+    **ids
+        `user`, `item`, `items_id` and `users_id`, each the name of a column or None.
+    """
+    known = read(interactions, what="interactions", encoding=encoding)
+    described = None if items is None else read(items, what="items", encoding=encoding)
+    about = None if users is None else read(users, what="users", encoding=encoding)
+    found = find_id_columns(known, described, about, **ids)
+    if described is not None:
+        described = tidy(described, found.items_id, "the items")
+    if about is not None:
+        about = tidy(about, found.users_id, "the users", long=False)
+    each = (table for table in (known, described, about) if table is not None)
+    notes = (*(note for table in each for note in table.notes), *found.notes)
+    return Tables(known, described, about, found, notes)
 
 
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error, without its full stop."""
-    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+def tidy(table: Table, key: str, name: str, *, long: bool = True) -> Table:
+    """Return a table with HTML entities decoded and, of items, one row each.
+
+    A table in long form whose columns are called property and value, or similarly, is made wide;
+    another one is refused with the option to give.
+    """
+    columns = find_long(table, key) if long else None
+    if columns is not None:
+        table = widen(table, columns)
+    elif long:
+        check_wide(table, key)
+    frame, notes = decode_entities(table.frame, name=name, but=key)
+    return replace(table, frame=frame, notes=(*table.notes, *notes))
 
 
-def guess_separator(header: str) -> str:
-    """Return the most frequent separator of a header line."""
-    return max(",;\t|", key=header.count)
+def _check_columns(columns: Sequence[str] | None) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    names = tuple(columns)
+    is_named = bool(names) and all(isinstance(name, str) and name.strip() for name in names)
+    if isinstance(columns, str) or not is_named or len(set(names)) < len(names):
+        raise ParameterError(
+            "columns must be a list of different names, such as ['user_id', 'item_id'] "
+            f"(--columns user_id,item_id); found {columns!r}."
+        )
+    return tuple(name.strip() for name in names)
 
 
 def _collect(source: pl.LazyFrame, what: str) -> pl.DataFrame:
@@ -114,115 +191,37 @@ def _from_frame(source: Any, what: str) -> pl.DataFrame:
     return frame
 
 
-def _read_file(path: Path, what: str, encoding: str) -> pl.DataFrame:
+def _read_file(
+    path: Path,
+    what: str,
+    encoding: str,
+    columns: Sequence[str] | None,
+    delimiter: str | None,
+) -> Table:
     """Read one file by its suffix; raise `TableError` for whatever goes wrong."""
     suffix = next((s for s in reversed(path.suffixes) if s.lower() != ".gz"), "").lower()
+    text = b""
     try:
         if path.is_dir():
             raise TableError(f"{path} is a folder. Name the file with the {what}.")
-        if suffix not in SUFFIXES:
-            raise TableError(
-                f"{path} has an unknown suffix. Known: {', '.join(SUFFIXES)} (text also .gz)."
-            )
         if not path.is_file():
             raise TableError(f"There is no file {path} to read the {what} from.")
+        is_delimited = suffix != ".parquet" and suffix not in JSON_SUFFIXES
+        if not is_delimited and (columns is not None or delimiter is not None):
+            raise ParameterError(
+                f"columns and delimiter have no meaning for {path}, which has names. Leave them "
+                "out."
+            )
         if suffix == ".parquet":
-            return pl.read_parquet(path)
-        text = _read_text(path, encoding)
-        if suffix in JSON_SUFFIXES:
-            return _read_jsonl(text, path)
-        return _read_csv(text, path)
+            return Table(pl.read_parquet(path), str(path))
+        text, notes = read_text(path, encoding)
+        if not is_delimited:
+            return Table(read_json_lines(text, path), str(path), notes)
+        table = read_delimited(text, path, what=what, columns=columns, delimiter=delimiter)
+        return replace(table, notes=(*notes, *table.notes))
     except (UnicodeDecodeError, pl.exceptions.ComputeError) as error:
         if isinstance(error, UnicodeDecodeError) or "utf-8" in str(error).lower():
-            raise _wrong_encoding(encoding, path) from error
+            raise wrong_encoding(text, path, encoding) from error
         raise TableError(f"{path} could not be read: {first_line(error)}.") from error
     except (OSError, EOFError, LookupError, zlib.error, pl.exceptions.PolarsError) as error:
         raise TableError(f"{path} could not be read: {first_line(error)}.") from error
-
-
-def _read_text(path: Path, encoding: str) -> bytes:
-    """Return a text file as UTF-8, unzipped, without trailing blank lines."""
-    text = path.read_bytes()
-    if text.startswith(b"\x1f\x8b"):
-        text = gzip.decompress(text)
-    if encoding.lower() not in ("utf-8", "utf8"):
-        text = text.decode(encoding).encode()
-    if b"\0" in text:
-        raise _wrong_encoding(encoding, path)
-    text = text.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
-    return text if b"\n" in text else text.replace(b"\r", b"\n")
-
-
-def _wrong_encoding(encoding: str, path: Path) -> TableError:
-    return TableError(
-        f"{path} is not encoded in {encoding}. Give its encoding, such as encoding='latin-1' or "
-        "encoding='utf-16'."
-    )
-
-
-def _read_jsonl(text: bytes, path: Path) -> pl.DataFrame:
-    """Read one JSON object a line; the error names the first line that is none."""
-    if not text.strip():
-        raise TableError(f"{path} is empty.")
-    try:
-        return pl.read_ndjson(text, infer_schema_length=None)
-    except pl.exceptions.PolarsError as error:
-        for number, line in enumerate(text.decode().split("\n"), 1):
-            if line.strip() and not _is_object(line):
-                raise TableError(
-                    f"Line {number} of {path} is not a JSON object: {shown(line)}. "
-                    "Write one object a line."
-                ) from error
-        raise
-
-
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line, parse_constant=int), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _read_csv(text: bytes, path: Path) -> pl.DataFrame:
-    """Read separated text; a column stays text unless all its cells are numbers."""
-    if not text.strip():
-        raise TableError(f"{path} is empty.")
-    first = text.lstrip(b"\r\n").partition(b"\n")[0].decode()
-    separator = guess_separator(first)
-    header = next(csv.reader([first], delimiter=separator))
-    _check_names(header)
-    if twice := [name for name, n in Counter(header).items() if n > 1]:
-        raise TableError(f"{path} has more than one column {twice[0]!r}. Rename all but one.")
-    try:
-        frame = pl.read_csv(text, separator=separator, infer_schema=False)
-    except pl.exceptions.ComputeError as error:
-        if "more fields" in str(error):
-            raise TableError(_ragged(text, path, separator)) from error
-        if "not properly escaped" in str(error):
-            raise TableError(
-                f"A quoted field of {path} is not closed, or contains a quote."
-            ) from error
-        raise
-    return frame.with_columns(_typed(column) for column in frame)
-
-
-def _typed(column: pl.Series) -> pl.Series:
-    """Return numbers where every cell is one and no information is lost (007 stays text)."""
-    whole = column.cast(pl.Int64, strict=False)
-    if whole.null_count() == column.null_count():
-        return whole if (whole.cast(pl.String) == column).all() else column
-    numbers = column.cast(pl.Float64, strict=False)
-    if numbers.null_count() > column.null_count() or numbers.n_unique() < column.n_unique():
-        return column
-    return column if column.str.contains(r"^[+-]?(0\d|\d{16})").any() else numbers
-
-
-def _ragged(text: bytes, path: Path, separator: str) -> str:
-    """Return the error text for rows with more fields than the header."""
-    rows = csv.reader(io.StringIO(text.decode("utf-8")), delimiter=separator)
-    width = len(next(rows))
-    bad = [f"row {i} has {len(row)}" for i, row in enumerate(rows, 1) if len(row) > width]
-    return (
-        f"{len(bad)} rows of {path} have more fields than its header, which has {width}: "
-        f"{', '.join(bad[:EXAMPLES])}. Quote the fields that contain {separator!r}."
-    )

@@ -1,34 +1,17 @@
 """Check tables of interactions and items: clean ids, positive rows, a report of the rest."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import polars as pl
 
-from teaser.data.reading.files import EXAMPLES, need_columns, shown
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.strength import Problems, Strength
+from teaser.data.reading.table import EXAMPLES, Refusal, need_columns, shown
 from teaser.errors import DataError, ParameterError, TableError, counted
 
 _EXACT = 2**53  # float64 represents every smaller integer exactly
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Rows that were refused for one reason, with the first of them as examples."""
-
-    reason: str
-    count: int
-    examples: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{counted(self.count, 'row')} refused, {self.reason}: {', '.join(self.examples)}"
-
-    @classmethod
-    def from_dicts(cls, raw: Iterable[Mapping[str, Any]]) -> tuple[Self, ...]:
-        """Return the refusals that `dataclasses.asdict` made plain values of."""
-        return tuple(cls(r["reason"], r["count"], tuple(r["examples"])) for r in raw)
 
 
 @dataclass(frozen=True)
@@ -59,6 +42,11 @@ class ReadReport:
         """Return the report that `as_dict` made plain values of."""
         return cls(**{**raw, "refused": Refusal.from_dicts(raw["refused"])})
 
+    def with_refused(self, refused: Sequence[Refusal]) -> Self:
+        """Return the report with rows that were refused before, such as unreadable lines."""
+        rows = self.rows + sum(refusal.count for refusal in refused)
+        return replace(self, rows=rows, refused=(*refused, *self.refused))
+
     def lines(self) -> list[str]:
         """Return the report as sentences."""
         zero = f"{counted(self.zero_strength, 'row')} of strength zero left out"
@@ -80,16 +68,19 @@ def check_interactions(
     item: str,
     positive: str | Positive | None = None,
     strength: Strength | None = None,
+    negative: Positive | None = None,
 ) -> tuple[pl.DataFrame, ReadReport]:
     """Return the distinct positive pairs, in order of appearance, and a report.
 
     The pairs have columns user and item; strength if a rule for it is given; and time, in unix
-    seconds, if the rule names its column.
+    seconds, if the rule names its column. Rows that are `negative` are not positive.
     """
     need_columns(frame, (user, item), "the interactions")
     check_id_columns(user, item)
     rule = Positive.of(positive)
-    unique, report = take_pairs(frame, user=user, item=item, rule=rule, strength=strength)
+    unique, report = take_pairs(
+        frame, user=user, item=item, rule=rule, strength=strength, negative=negative
+    )
     if unique.height == 0:
         asked = f" by the rule {rule}" if rule else ""
         raise DataError(
@@ -111,9 +102,12 @@ def take_pairs(
     item: str,
     rule: Positive | None,
     strength: Strength | None = None,
+    negative: Positive | None = None,
 ) -> tuple[pl.DataFrame, ReadReport]:
     """Return the distinct positive pairs, possibly none, and a report."""
-    rows, counts = take_rows(frame, user=user, item=item, rule=rule, strength=strength)
+    rows, counts = take_rows(
+        frame, user=user, item=item, rule=rule, strength=strength, negative=negative
+    )
     if strength is None:
         unique, zero = rows.unique(maintain_order=True), 0
     else:
@@ -139,9 +133,10 @@ def take_rows(
     item: str,
     rule: Positive | None,
     strength: Strength | None = None,
+    negative: Positive | None = None,
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the positive rows (user, item, strength and time), and what was left out."""
-    is_positive, unclear = (None, []) if rule is None else rule.split(frame)
+    is_positive, unclear = _apply_rules(frame, rule, negative)
     ids = pl.DataFrame({"user": as_ids(frame[user]), "item": as_ids(frame[item])})
     problems = [
         (f"{user} is missing", ids["user"].is_null(), user),
@@ -158,6 +153,27 @@ def take_rows(
         taken, more = _refuse(frame, taken, problems)
         ids, refused = ids.hstack(read), [*refused, *more]
     return ids.filter(taken), {"not_positive": not_positive, "refused": tuple(refused)}
+
+
+def _apply_rules(
+    frame: pl.DataFrame, rule: Positive | None, negative: Positive | None
+) -> tuple[pl.Series | None, Problems]:
+    """Return which rows are positive, None for all, and the undecidable ones."""
+    is_positive, unclear = (None, []) if rule is None else rule.split(frame)
+    if negative is None:
+        return is_positive, unclear
+    is_negative, more = negative.split(frame, what="disliked")
+    both = None if is_positive is None else is_positive & is_negative
+    if both is not None and both.any():
+        first = int(both.arg_true()[0])
+        column = negative.terms[0][0]
+        n = int(both.sum())
+        raise ParameterError(
+            f"{counted(n, 'row')} {'is' if n == 1 else 'are'} positive by {rule} and disliked by "
+            f"{negative}, such as row {first + 1} ({column} {shown(frame[column][first])}). "
+            "Give rules that no row meets both of."
+        )
+    return ~is_negative if is_positive is None else is_positive, [*unclear, *more]
 
 
 def _refuse(

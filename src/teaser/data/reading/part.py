@@ -10,11 +10,11 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.files import few, first_line, need_columns
 from teaser.data.reading.interactions import ReadReport, take_pairs, take_rows
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.remote import file_size, read_columns
 from teaser.data.reading.strength import Strength
+from teaser.data.reading.table import few, first_line, need_columns
 from teaser.data.sparse_matrix import value_matrix
 from teaser.errors import DataError, TableError
 

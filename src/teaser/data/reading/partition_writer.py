@@ -10,8 +10,11 @@ from uuid import uuid4
 import polars as pl
 
 from teaser.data.reading import files
+from teaser.data.reading.delimited import guess_delimiter, sample_lines
 from teaser.data.reading.interactions import check_id_columns
+from teaser.data.reading.likely_ids import find_id_columns
 from teaser.data.reading.remote import MANIFEST
+from teaser.data.reading.table import Table, first_line
 from teaser.errors import DataError, ParameterError, TableError, counted
 
 ROWS_PER_PART = 1_000_000
@@ -68,7 +71,7 @@ def write_partitions(
     frame = _scan(interactions)
     try:
         schema = pl.DataFrame(schema=frame.collect_schema().names())
-        files.need_columns(schema, (user, item), "the interactions")
+        find_id_columns(Table(schema, _shown(interactions)), user=user, item=item)
         rows = int(frame.select(pl.len()).collect(engine="streaming").item())
         if rows == 0:
             raise TableError(f"There are no rows of interactions in {_shown(interactions)}.")
@@ -82,7 +85,7 @@ def write_partitions(
             shutil.rmtree(staging, ignore_errors=True)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise TableError(
-            f"{_shown(interactions)} could not be partitioned: {files.first_line(error)}."
+            f"{_shown(interactions)} could not be partitioned: {first_line(error)}."
         ) from error
     return written
 
@@ -112,9 +115,10 @@ def _scan(source: Any) -> pl.LazyFrame:
 
 def _scan_text(path: Path) -> pl.LazyFrame:
     """Scan separated text; a column is an integer column only if every cell is an integer."""
-    with path.open(encoding="utf-8", errors="replace") as handle:
-        header = handle.readline()
-    frame = pl.scan_csv(path, separator=files.guess_separator(header), infer_schema=False)
+    delimiter = guess_delimiter(sample_lines(path))
+    if len(delimiter) > 1:
+        return files.read_table(path, what="interactions").lazy()
+    frame = pl.scan_csv(path, separator=delimiter, infer_schema=False)
     cells = pl.all()
     whole = cells.cast(pl.Int64, strict=False).cast(pl.String)
     same = (whole == cells).fill_null(False) | cells.is_null()

@@ -16,12 +16,12 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.files import EXAMPLES
-from teaser.data.reading.interactions import ReadReport, Refusal, check_id_columns
+from teaser.data.reading.interactions import ReadReport, check_id_columns
 from teaser.data.reading.part import Part, PartSize, PartSurvey, Reader
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.remote import is_url, list_parts
 from teaser.data.reading.strength import Strength
+from teaser.data.reading.table import EXAMPLES, Refusal
 from teaser.errors import DataError, ParameterError
 
 T = TypeVar("T")

@@ -8,17 +8,21 @@ from typing import Any, Literal, Self
 import numpy as np
 import polars as pl
 
-from teaser.data.reading.files import shown
+from teaser.data.reading.likely_ids import snake_case
+from teaser.data.reading.table import Table, shown
 from teaser.errors import DataError, ParameterError, TableError
 
 Counts = Literal["once", "log"]
 Problems = list[tuple[str, pl.Series, str]]
 
-_DAY = 86_400.0
+DAY = 86_400.0
 # Seconds reach 1e11 in the year 5138, milliseconds in 1973; likewise for smaller units.
 _LATEST = 1e11
 _UNITS = ((_LATEST, 1e3), (1e14, 1e6), (1e17, 1e9))
-_EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
+EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
+_TIME_WORDS = {"time", "timestamp", "date", "datetime", "day", "ts", "when"}
+_MOSTLY = 0.5
+_SAMPLE = 1000
 _ISO = (
     r"^(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?"
     r"\s*(?:Z|UTC|([+-])(\d\d):?(\d\d)?)?)?$"
@@ -92,11 +96,7 @@ class Strength:
                 raise ParameterError(f"{name} must be the name of a column, found {column!r}.")
         if self.half_life is None:
             return
-        is_number = isinstance(self.half_life, int | float | np.integer | np.floating)
-        if isinstance(self.half_life, bool) or not is_number or not 0 < self.half_life < math.inf:
-            raise ParameterError(
-                f"half_life must be a number of days above 0, found {self.half_life!r}."
-            )
+        check_half_life(self.half_life)
         if self.time is None:
             raise ParameterError(
                 f"A half-life of {self.half_life:g} days needs the time of each interaction. "
@@ -123,7 +123,7 @@ class Strength:
 
     def at(self, newest: float) -> "Strength":
         """Return the rule with the time that ages are counted from, in unix seconds."""
-        if newest < _EARLIEST:
+        if newest < EARLIEST:
             raise DataError(
                 f"The newest time in column {self.time!r} is {as_date(newest)}. Numbers are read "
                 "as unix seconds or milliseconds. Convert other times to these, or to dates."
@@ -171,7 +171,7 @@ class Strength:
             The number of rows of strength 0.
         """
         if self.half_life is not None and self.newest is not None:
-            age = (self.newest - rows["time"].to_numpy()) / _DAY
+            age = (self.newest - rows["time"].to_numpy()) / DAY
             with np.errstate(over="ignore"):
                 # strength x 2^(-age / half_life), age in days
                 decayed = rows["strength"].to_numpy() * np.exp2(-age / self.half_life)
@@ -185,6 +185,13 @@ class Strength:
             merged.cast(pl.Float32), *latest
         )
         return pairs, rows.height - kept.height
+
+
+def check_half_life(half_life: Any) -> None:
+    """Raise `ParameterError` unless this is a number of days above 0."""
+    is_number = isinstance(half_life, int | float | np.integer | np.floating)
+    if isinstance(half_life, bool) or not is_number or not 0 < half_life < math.inf:
+        raise ParameterError(f"half_life must be a number of days above 0, found {half_life!r}.")
 
 
 def as_seconds(column: pl.Series) -> pl.Series:
@@ -207,6 +214,27 @@ def as_seconds(column: pl.Series) -> pl.Series:
     return found.zip_with(found.is_not_null(), _scaled(texts.cast(pl.Float64, strict=False)))
 
 
+def forgotten_time(table: Table) -> str | None:
+    """Return a note if a column of times is not used, with the option that keeps them."""
+    for column in table.frame:
+        if not _TIME_WORDS & set(snake_case(column.name).split("_")):
+            continue
+        kind = column.dtype
+        is_time = kind == pl.Date or isinstance(kind, pl.Datetime)
+        if not is_time and not kind.is_numeric() and kind != pl.String:
+            continue
+        sample = column.gather_every(max(1, len(column) // _SAMPLE))
+        times = as_seconds(sample).drop_nulls().to_numpy()
+        if len(times) < _MOSTLY * len(sample) or times.min() < EARLIEST:
+            continue
+        return (
+            f"column {column.name!r} of {table.name} has times, such as {as_date(times[0])}. To "
+            f"keep them, for splits by time and for --half-life, give --time {column.name} "
+            f"(time={column.name!r})"
+        )
+    return None
+
+
 def _iso_seconds(texts: pl.Series) -> pl.Series:
     """Return unix seconds of ISO texts, null where a text is none."""
     part = pl.col("parts").struct.field
@@ -217,7 +245,7 @@ def _iso_seconds(texts: pl.Series) -> pl.Series:
     sign = pl.when(part("5") == "-").then(-1.0).otherwise(1.0)
     clock = 3600 * (hours - sign * zone_hours) + 60 * (minutes - sign * zone_minutes) + seconds
     parts = texts.to_frame("text").select(parts=pl.col("text").str.extract_groups(_ISO))
-    return parts.select(day * _DAY + clock).to_series()
+    return parts.select(day * DAY + clock).to_series()
 
 
 def _scaled(numbers: pl.Series) -> pl.Series:

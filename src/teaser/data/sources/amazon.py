@@ -12,7 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from teaser.data.reading.files import need_columns, read_table
+from teaser.data.reading.files import read_table
+from teaser.data.reading.table import need_columns
 from teaser.data.sources.folder import LOG, Folder, read_csv, read_lines, report_bad
 from teaser.data.sources.source import MIN_ITEMS, POPULAR, Source, list_rules, make_rules, reader
 from teaser.data.tagging.rule_set import Category, Number, Text

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import polars as pl
 
-from teaser.data.reading.files import need_columns, read_table
+from teaser.data.reading.files import read_table
+from teaser.data.reading.ragged import MAX_BAD_SHARE, split_rows
+from teaser.data.reading.table import need_columns
 from teaser.errors import TableError
 
 LOG = logging.getLogger("teaser")
-MAX_BAD_SHARE = 0.01
 _NAMED = 5
 _LISTED = 20
 
@@ -88,17 +89,15 @@ def read_dat(path: Path, columns: Sequence[str], *, wide: str) -> pl.DataFrame:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    lines = pl.Series("line", [text]).str.split("\n").explode().str.strip_chars_end("\r")
-    frame = lines.to_frame().with_row_index("number", offset=1).filter(pl.col("line") != "")
+    frame = split_rows(text, "::")
     if frame.height == 0:
         raise TableError(f"{path} is empty.")
-    frame = frame.with_columns(parts=pl.col("line").str.split("::"))
-    short = pl.col("parts").list.len() < len(columns)
+    short = pl.col("fields").list.len() < len(columns)
     bad = frame.filter(short)["number"].to_list()
     report_bad(path, bad, frame.height, f"have fewer than {len(columns)} fields separated by '::'")
     before = columns.index(wide)
     after = len(columns) - before - 1
-    parts, width = pl.col("parts"), pl.col("parts").list.len().cast(pl.Int64)
+    parts, width = pl.col("fields"), pl.col("fields").list.len().cast(pl.Int64)
     cells = {name: parts.list.get(i) for i, name in enumerate(columns[:before])}
     cells[wide] = parts.list.slice(before, width - before - after).list.join("::")
     cells |= {name: parts.list.get(i - after) for i, name in enumerate(columns[before + 1 :])}

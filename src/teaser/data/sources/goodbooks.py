@@ -4,7 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from teaser.data.reading.files import need_columns, read_table
+from teaser.data.reading.files import read_table
+from teaser.data.reading.table import need_columns
 from teaser.data.sources.folder import LOG, Folder, add_list, read_csv
 from teaser.data.sources.source import MIN_ITEMS, POPULAR, Source, list_rules, make_rules, reader
 from teaser.data.tagging.rule_set import Category, Year

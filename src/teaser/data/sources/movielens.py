@@ -4,7 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from teaser.data.reading.files import need_columns, read_table
+from teaser.data.reading.files import read_table
+from teaser.data.reading.table import need_columns
 from teaser.data.sources.folder import LOG, Folder, add_list, as_numbers, read_csv, read_dat
 from teaser.data.sources.imdb import read_imdb
 from teaser.data.sources.source import MIN_ITEMS, Source, list_rules, make_rules, reader

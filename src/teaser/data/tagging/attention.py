@@ -5,13 +5,13 @@ import re
 import numpy as np
 import polars as pl
 
+from teaser.data.reading.likely_ids import snake_case
+
 # Above this absolute rank correlation with the item counts, a number is popularity.
 MAX_CORRELATION = 0.6
 # With fewer items a rank correlation says little.
 _MIN_ITEMS = 30
 
-# Between the words of bookTitle, ImageURL and ratings5.
-_BETWEEN = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
 _THINGS = (
     "attendee", "booking", "bookmark", "borrow", "borrower", "buyer", "checkout", "click",
     "comment", "customer", "dislike", "download", "downvote", "fan", "favorite", "favourite",
@@ -36,12 +36,6 @@ _COUNTER = "|".join(_COUNTERS)
 _TOGETHER = re.compile(
     rf"(?:{_COUNTER})(?:of)?(?:{_THING})s?|(?:{_THING})s?(?:{_COUNTER})|users?rated"
 )
-
-
-def snake_case(name: str) -> str:
-    """Return the words of a name in lower case: `Book-Title` and `bookTitle` are book_title."""
-    words = re.split(r"[\W_]+", _BETWEEN.sub("_", name))
-    return "_".join(word.lower() for word in words if word)
 
 
 def names_attention(name: str) -> bool:

@@ -6,34 +6,17 @@ from typing import Any
 
 import polars as pl
 
+from teaser.data.reading.likely_ids import snake_case
 from teaser.data.tagging.attention import (
     MAX_CORRELATION,
     names_attention,
     rank_correlation,
-    snake_case,
 )
 from teaser.data.tagging.cells import as_numbers, as_years
+from teaser.data.tagging.roles import ADDRESS, infer_roles
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Rules, Text, Year
 from teaser.errors import RuleError
 
-_SUBJECTS = (
-    "album", "anime", "app", "article", "book", "course", "event", "film", "game", "item",
-    "movie", "product", "recipe", "show", "song", "track", "video",
-)  # fmt: skip
-_ROLE_NAMES = {
-    "title": (
-        *("title", "name", "original_title", "label"),
-        *(f"{subject}_{word}" for word in ("title", "name") for subject in _SUBJECTS),
-    ),
-    "description": ("description", "summary", "plot", "abstract", "overview", "text"),
-    "picture": (
-        *("picture", "image", "image_url", "poster", "photo", "thumbnail", "small_image_url"),
-        *("image_url_l", "image_url_m", "image_url_s", "picture_url", "poster_url", "photo_url"),
-        *("thumbnail_url", "cover_url", "img_url"),
-    ),
-    "link": ("link", "url", "website", "href"),
-    "date": ("date", "start", "start_date", "release_date", "published", "day"),
-}
 _SEPARATORS = ("|", ";", ", ", ",")
 _COORDINATES = ("latitude", "longitude", "lat", "lon", "lng")
 # From so many items on, a tag needs so many of them.
@@ -117,22 +100,6 @@ def need_rules(rules: Rules, what: str) -> None:
         )
 
 
-def infer_roles(items: pl.DataFrame, *, item: str) -> dict[str, str]:
-    """Return the columns of title, description, picture, link and date, by their names."""
-    lower = {snake_case(c): c for c in reversed(items.columns) if c != item}
-    roles = {}
-    for role, names in _ROLE_NAMES.items():
-        found = next((lower[name] for name in names if name in lower), None)
-        is_text = found is not None and items[found].dtype == pl.String
-        if found and (is_text or (role == "date" and items[found].dtype.is_temporal())):
-            roles[role] = found
-    dates = items[roles["date"]].drop_nulls() if "date" in roles else None
-    is_text = dates is not None and dates.dtype == pl.String
-    if dates is not None and is_text and not dates.str.contains(r"^\d{4}-\d{2}-\d{2}").all():
-        del roles["date"]
-    return roles
-
-
 def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
     """Return a rule for one column, or the reason for skipping it."""
     if column.name.strip().lower() == "popularity":
@@ -204,7 +171,7 @@ def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
         return _guess_number(name, numbers, min_items)
     distinct = filled.n_unique()
     words = _mean(filled.str.count_matches(r"\S+"))
-    if _mean(filled.str.contains(r"^(https?://|data:|<svg)")) > _MOSTLY:
+    if _mean(filled.str.contains(ADDRESS)) > _MOSTLY:
         return "it has links or pictures"
     if filled.str.contains(r"^\d{4}-\d{2}-\d{2}").all():
         return Year(name, min_items=min_items)

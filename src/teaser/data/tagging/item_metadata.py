@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from teaser.data.reading.files import few, need_columns
 from teaser.data.reading.interactions import check_items
-from teaser.data.tagging.infer import infer_roles, infer_rules
+from teaser.data.reading.table import few, need_columns
+from teaser.data.tagging.infer import infer_rules
 from teaser.data.tagging.one_hot import build_tags
+from teaser.data.tagging.roles import address_warnings, infer_roles
 from teaser.data.tagging.rule_set import RulesLike, as_rules
 from teaser.data.tagging.tag_quality import no_tags, tag_warnings
 from teaser.errors import DataError
@@ -30,7 +31,7 @@ def describe_items(
     chosen
         The items of the interactions: item, and count, the number of users that chose it.
     item
-        The column of the ids.
+        The column of the ids in the metadata.
     rules
         How columns become tags; inferred when not given.
     """
@@ -56,6 +57,7 @@ def describe_items(
     for warning in warnings:
         REPORT_LOG.warning(warning)
     roles = given.roles or infer_roles(table, item=item)
+    notes = address_warnings(table, roles)
     return {
         "S": tagged.S,
         "tags": tagged.tags,
@@ -64,7 +66,16 @@ def describe_items(
         "tag_report": replace(tagged.report, warnings=warnings),
         "items_without_metadata": missing.height,
         "items_refused": refused,
+        "notes": notes,
     }
+
+
+def told(*notes: str | None) -> tuple[str, ...]:
+    """Return the notes that there are, after logging them: warnings as such."""
+    found = tuple(note for note in notes if note)
+    for note in found:
+        REPORT_LOG.log(logging.WARNING if note.startswith("warning") else logging.INFO, "%s", note)
+    return found
 
 
 def count_items(ids: pl.Series, chosen: pl.DataFrame) -> pl.Series:

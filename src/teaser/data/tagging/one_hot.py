@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from teaser.data.reading.files import EXAMPLES
+from teaser.data.reading.table import EXAMPLES
 from teaser.data.sparse_matrix import binary_matrix
 from teaser.data.tagging.rule_kinds import Rule, Text, unreadable
 from teaser.data.tagging.tag import Tag, tag_frame

@@ -1,14 +1,14 @@
 """Turn a table of user features into user tags and a binary matrix."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import polars as pl
 import scipy.sparse as sp
 
-from teaser.data.reading.files import EXAMPLES, few, need_columns
-from teaser.data.reading.interactions import Refusal, check_items
+from teaser.data.reading.interactions import check_items
+from teaser.data.reading.table import EXAMPLES, Refusal, few, need_columns
 from teaser.data.sparse_matrix import fixed
 from teaser.data.tagging.infer import infer_rules, need_rules
 from teaser.data.tagging.item_metadata import with_common_ids
@@ -106,6 +106,12 @@ class UserFeatures:
     def at(self, rows: Any) -> "UserFeatures":
         """Return the features of some of the users, by their positions."""
         return replace(self, Q=sp.csr_array(self.Q[rows]))
+
+    def with_refused(self, refused: Sequence[Refusal]) -> "UserFeatures":
+        """Return the features with rows in the report that were refused before."""
+        rows = self.report.rows + sum(refusal.count for refusal in refused)
+        report = replace(self.report, rows=rows, refused=(*refused, *self.report.refused))
+        return replace(self, report=report)
 
     def settings(self) -> dict[str, Any]:
         """Return everything but Q and the tags as plain values."""

@@ -14,6 +14,7 @@ from teaser.evaluate.report.tables.number import format_memory, format_seconds
 from teaser.evaluate.report.tables.paper import SOURCE
 from teaser.evaluate.report.tables.reported import ReportedStudy
 from teaser.evaluate.report.tables.table import Table
+from teaser.evaluate.study.results import SplitSummary
 
 TITLES = {
     "accuracy": "Accuracy",
@@ -70,7 +71,7 @@ def facts(study: ReportedStudy) -> tuple[tuple[str, str], ...]:
             f"{split.training_users:,} to fit to, {split.validation_users:,} to choose "
             f"parameters, {split.test_users:,} to test on",
         ),
-        ("held out", f"{100 * split.held_out:.0f} % of each history"),
+        ("held out", _held_out(split)),
         ("grid search", f"{search.sampler}, by {METRIC_TITLES.get(search.metric, search.metric)}"),
         ("seed", str(split.seed)),
         (
@@ -83,6 +84,14 @@ def facts(study: ReportedStudy) -> tuple[tuple[str, str], ...]:
         ("machine", results.machine),
     )
     return tuple((name, text) for name, text in found if text)
+
+
+def _held_out(split: SplitSummary) -> str:
+    """Return what the models had to find."""
+    if split.kind == "users":
+        return f"{100 * split.held_out:.0f} % of each history"
+    kind = "the last interaction of each user" if split.kind == "last" else "all from a time on"
+    return " ".join([f"{kind}.", *split.notes])
 
 
 def _environment() -> Any:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from teaser.data import events
 from teaser.data.dataset import Dataset
 from teaser.data.sources.source import read_source
 from teaser.errors import DataError, ParameterError
+from teaser.evaluate.study.data_plan import PATH_NAMES, DataPlan
 from teaser.evaluate.study.plan import Study
 from teaser.evaluate.study.results import DataSummary
 
@@ -24,26 +26,54 @@ START = date(2026, 1, 1)
 def read_data(study: Study, data: Path) -> Dataset:
     """Return the data set of a study; `data` is the folder of the public data sets."""
     plan = study.data
-    rules = Path(study.folder) / plan.rules if plan.rules else None
-    if plan.source == "events":
-        dataset = events.dataset(rules=rules, **_generator_options(plan.options))
+    tables = {
+        name: Path(study.folder) / value if name in PATH_NAMES else value
+        for name, value in plan.tables.items()
+    }
+    if plan.prepared:
+        dataset = _read_prepared(Path(study.folder) / plan.prepared)
+    elif plan.source == "events":
+        for name in tables:
+            if name != "rules":
+                raise ParameterError(f"[data] {name} has no meaning for the generated events.")
+        dataset = events.dataset(**tables, **_generator_options(plan.options))
+    elif plan.source:
+        dataset = _read_public(plan, data, tables)
     else:
-        folder = data / plan.folder
-        if not folder.is_dir():
-            raise DataError(
-                f"The study reads {plan.source} from {folder}, and there is no such folder. "
-                "Say where the data sets are with --data or TEASER_DATA."
-            )
-        found = read_source(plan.source, folder, **_placed(plan.options, data))
-        dataset = Dataset.from_tables(
-            found.interactions,
-            found.items,
-            user=found.user,
-            item=found.item,
-            rules=found.rules if rules is None else rules,
-            positive=plan.positive or found.positive,
-        )
+        dataset = Dataset.from_tables(**tables)
     return dataset if plan.min_items is None else with_common_tags(dataset, plan.min_items)
+
+
+def _read_prepared(folder: Path) -> Dataset:
+    if not folder.is_dir():
+        raise DataError(
+            f"The study reads the prepared data set {folder}, and there is no such folder. Make "
+            "it with teaser prepare; a path in [data] is relative to the study's file."
+        )
+    dataset = Dataset.load(folder)
+    if not sp.issparse(dataset.X):
+        raise DataError(
+            f"The interactions of {folder} are in partitions, and a study cannot split those. "
+            "Prepare a table of some of the users."
+        )
+    return dataset
+
+
+def _read_public(plan: DataPlan, data: Path, tables: Mapping[str, Any]) -> Dataset:
+    folder = data / plan.folder
+    if not folder.is_dir():
+        raise DataError(
+            f"The study reads {plan.source} from {folder}, and there is no such folder. "
+            "Say where the data sets are with --data or TEASER_DATA."
+        )
+    found = read_source(plan.source, folder, **_placed(plan.options, data))
+    return Dataset.from_tables(
+        found.interactions,
+        found.items,
+        user=found.user,
+        item=found.item,
+        **{"rules": found.rules, "positive": found.positive, **tables},
+    )
 
 
 def with_common_tags(dataset: Dataset, least: int) -> Dataset:
@@ -78,11 +108,6 @@ def _generator_options(options: Mapping[str, Any]) -> dict[str, Any]:
                 f"The generated events have no option {name!r}. Choose from {', '.join(known)}."
             )
     return {"start": START, **options}
-
-
-def first_users(training: Dataset, most: int) -> Dataset:
-    """Return the data set of the first users, at most so many."""
-    return training.at(np.arange(min(most, training.n_users)))
 
 
 def _placed(options: Mapping[str, Any], data: Path) -> dict[str, Any]:

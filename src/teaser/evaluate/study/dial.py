@@ -11,8 +11,9 @@ from teaser.data.split import Fold
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.data import describe
-from teaser.evaluate.study.grid_search import cells
-from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
+from teaser.evaluate.study.grid_search import cells, check_models, fingerprint
+from teaser.evaluate.study.measured import open_settings
+from teaser.evaluate.study.plan import DialPlan, ModelPlan, SearchPlan, Study
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
     DialResults,
@@ -29,6 +30,7 @@ Setting = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
 
 COMPARED = ("EASE", "NeighbourEASE")
 WITHIN = 0.01
+STORAGE_SUFFIX = ".dial.sqlite"
 
 
 def measure_dial(
@@ -39,6 +41,7 @@ def measure_dial(
     metric: str = "ndcg@100",
     fixed: Mapping[str, Any] | None = None,
     compared: Sequence[ModelPlan] = (),
+    storage: Path | None = None,
     callback: Callback | None = None,
 ) -> list[DialSetting]:
     """Fit and measure every setting of the dial: tags alone, tags then neighbours, and others.
@@ -53,34 +56,49 @@ def measure_dial(
         Further parameters of Teaser.
     compared
         Models without tags to compare with; every cell of their grids is measured.
+    storage
+        A SQLite file that keeps what was measured, so that a stopped run resumes. A setting
+        counts only for the same data, split, parameters and metric.
     callback
         Gets the number of finished fits, that of all, and the next fit.
     """
     settings: list[DialSetting] = []
     planned = [*_compared(compared), *_settings(grid, fixed or {})]
-    for name, kind, further, parameters in planned:
-        if callback is not None:
-            text = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
-            callback(len(settings), len(planned), f"{name} {text}")
-        start = time.perf_counter()
-        model = fits.fit(make_model(kind, {**further, **parameters}))
-        seconds = time.perf_counter() - start
-        found = evaluate(model, fold, metrics=[metric, f"recall@{SHOWN}"])
-        value = found.summary()[metric]
-        shares = list_shares(model, fold, found.lists)
-        settings.append(
-            DialSetting(
-                name,
-                parameters,
-                value.mean,
-                value.error,
-                tag_share(shares),
-                seconds,
-                personal_share(shares),
-                shares,
-            )
-        )
+    with open_settings(storage) as known:
+        for setting in planned:
+            name, kind, further, parameters = setting
+            plan = ModelPlan(name, kind, {**further, **parameters})
+            key = fingerprint(plan, fits.training, fold, SearchPlan(metric))
+            found = known.find(key)
+            if found is None:
+                if callback is not None:
+                    text = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
+                    callback(len(settings), len(planned), f"{name} {text}")
+                found = _measure(setting, fits, fold, metric)
+                known.add(key, found)
+            settings.append(found)
     return settings
+
+
+def _measure(setting: Setting, fits: SharedFits, fold: Fold, metric: str) -> DialSetting:
+    """Fit and measure one setting."""
+    name, kind, further, parameters = setting
+    start = time.perf_counter()
+    model = fits.fit(make_model(kind, {**further, **parameters}))
+    seconds = time.perf_counter() - start
+    found = evaluate(model, fold, metrics=[metric, f"recall@{SHOWN}"])
+    value = found.summary()[metric]
+    shares = list_shares(model, fold, found.lists)
+    return DialSetting(
+        name,
+        parameters,
+        value.mean,
+        value.error,
+        tag_share(shares),
+        seconds,
+        personal_share(shares),
+        shares,
+    )
 
 
 def choose_setting(settings: Sequence[DialSetting], *, within: float = WITHIN) -> DialSetting:
@@ -136,7 +154,7 @@ def dial_study(
     if quick:
         study, grid = study.smaller(), grid.thinned()
     fixed, compared = _fixed_parameters(study), _first_of_kinds(study)
-    make_model("Teaser", fixed)
+    check_models([ModelPlan("the dial", "Teaser", fixed), *compared])
     out.mkdir(parents=True, exist_ok=True)
     run = StudyRun.start(replace(study, models=()), data=data, progress=progress)
     settings = measure_dial(
@@ -146,6 +164,7 @@ def dial_study(
         metric=study.search.metric,
         fixed=fixed,
         compared=compared,
+        storage=out / f"{name}{STORAGE_SUFFIX}",
         callback=lambda done, total, doing: run.progress("dial", done, total, doing),
     )
     run.progress("dial", len(settings), len(settings), "")

@@ -174,7 +174,7 @@ def _open_trials(
     try:
         study = optuna.create_study(
             storage=None if storage is None else f"sqlite:///{storage}",
-            study_name=f"{plan.name} {_fingerprint(plan, training, fold, how)}",
+            study_name=f"{plan.name} {fingerprint(plan, training, fold, how)}",
             sampler=samplers.get(how.sampler, optuna.samplers.RandomSampler)(seed=seed),
             direction="maximize",
             load_if_exists=True,
@@ -188,7 +188,7 @@ def _key(parameters: Cell) -> str:
     return json.dumps(dict(parameters), sort_keys=True)
 
 
-def _fingerprint(plan: ModelPlan, training: Dataset, fold: Fold, how: SearchPlan) -> str:
+def fingerprint(plan: ModelPlan, training: Dataset, fold: Fold, how: SearchPlan) -> str:
     """Return a hash of all that the value of a trial depends on."""
     digest = hashlib.sha256()
     for matrix in (training.X, training.S, fold.history, fold.held_out):

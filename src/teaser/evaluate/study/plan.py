@@ -3,17 +3,28 @@
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+from teaser.data.temporal_split import TEST_FROM, VALIDATION_FROM
 from teaser.errors import ParameterError, closest
 from teaser.evaluate.metrics import Metric
 from teaser.evaluate.simulation import AMONG
+from teaser.evaluate.study.data_plan import DataPlan, complete_data
 from teaser.evaluate.study.typed import TypedError, from_plain
 from teaser.profile import SCALES
 
 SAMPLERS = ("grid", "random", "tpe")
+
+# The kinds of split, and which further entries each has.
+SPLITS: Mapping[str, tuple[str, ...]] = {
+    "users": ("min_interactions", "held_out"),
+    "last": ("min_interactions",),
+    "time": ("test_from", "validation_from", "min_history"),
+}
+_OF_ALL_SPLITS = ("kind", "validation", "test", "seed", "training")
 
 DIAL_LISTS = ("remainder_l2", "l2_weights", "l2_encoder", "neighbours")
 
@@ -21,33 +32,43 @@ _DOTTED = ("parameters", "grid")
 
 
 @dataclass(frozen=True)
-class DataPlan:
-    """The data: a reader of public data sets and a folder, or the generated `"events"`.
-
-    `min_items` keeps only the tags of at least so many items; `options` are the reader's.
-    """
-
-    source: str
-    folder: str = ""
-    positive: str | None = None
-    rules: str | None = None
-    min_items: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class SplitPlan:
-    """How many users to validate and test on, and the seed of the draw.
+    """What is held out, and the seed of the draws.
 
-    `training` fits to at most that many users, for a quick run; 0 fits to all others.
+    Attributes
+    ----------
+    kind
+        `"users"`: other users are tested than those learned from. `"last"`: the last interaction
+        of each user is held out. `"time"`: all interactions from a point in time on are.
+    validation, test
+        Numbers of users, or fractions of those that can be evaluated. For `"last"` and `"time"`
+        at most so many, and all when not given.
+    min_interactions
+        What an evaluated user needs; not for `"time"`.
+    held_out
+        The share of a history that is held out, for `"users"`.
+    test_from, validation_from, min_history
+        For `"time"`; see `split_time`.
+    training
+        Fits to at most that many users, for a quick run; 0 fits to all others.
     """
 
-    validation: int | float
-    test: int | float
+    validation: int | float | None = None
+    test: int | float | None = None
+    kind: str = "users"
     min_interactions: int = 5
     held_out: float = 0.2
+    test_from: Any = TEST_FROM
+    validation_from: Any = VALIDATION_FROM
+    min_history: int = 1
     seed: int = 0
     training: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("test_from", "validation_from"):
+            point = getattr(self, name)
+            if isinstance(point, date):  # a date of TOML, as JSON can hold it
+                object.__setattr__(self, name, point.isoformat())
 
 
 @dataclass(frozen=True)
@@ -213,7 +234,12 @@ class Study:
         models = tuple(replace(m, grid=_thinned(m.grid, self.quick.cells)) for m in self.models)
         simulations = tuple(replace(plan, draws=self.quick.draws) for plan in self.simulate)
         return replace(
-            self, split=split, models=models, simulate=simulations, tag_cuts=(), solvers=("cg",)
+            self,
+            split=split,
+            models=models,
+            simulate=simulations,
+            tag_cuts=(),
+            solvers=self.solvers[:1],
         )
 
 
@@ -231,7 +257,12 @@ def _completed(given: dict[str, Any], path: Path) -> dict[str, Any]:
     ]
     # One table [simulate], or several [[simulate]].
     plans = given.get("simulate", [])
-    implied = {"simulate": [plans] if isinstance(plans, dict) else plans, "models": listed}
+    implied: dict[str, Any] = {"models": listed}
+    implied["simulate"] = [plans] if isinstance(plans, dict) else plans
+    if isinstance(given.get("data"), dict):
+        implied["data"] = complete_data(given["data"])
+    if isinstance(given.get("split"), dict):
+        _check_split(given["split"])
     return {"name": name, "title": name, **given, **implied, "folder": str(path.parent)}
 
 
@@ -244,6 +275,24 @@ def _dotted(given: Any) -> Any:
         is_table = isinstance(value, dict) and value
         flat |= {f"{name}.{k}": v for k, v in value.items()} if is_table else {name: value}
     return flat
+
+
+def _check_split(given: Mapping[str, Any]) -> None:
+    """Refuse entries of [split] that its kind does not have, and demand those that it needs."""
+    kind = given.get("kind", "users")
+    _check_known("[split] kind", kind, tuple(SPLITS))
+    known = [each.name for each in fields(SplitPlan)]
+    for name in given:
+        if name not in known:
+            raise ParameterError(
+                f"[split] has no entry {name!r}. Known: {', '.join(sorted(known))}."
+                f"{closest(name, known)}"
+            )
+        if name not in (*_OF_ALL_SPLITS, *SPLITS[kind]):
+            raise ParameterError(f"[split] {name} has no meaning with kind = {kind!r}.")
+    missing = [name for name in ("validation", "test") if name not in given]
+    if kind == "users" and missing:
+        raise ParameterError(f"split lacks {', '.join(missing)}.")
 
 
 def _check(study: Study) -> None:
@@ -282,11 +331,10 @@ def _check(study: Study) -> None:
                 raise ParameterError(f"{where} names {key} both as a parameter and in the grid.")
 
 
-def _check_known(name: str, value: str, known: tuple[str, ...]) -> None:
+def _check_known(name: str, value: Any, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise ParameterError(
-            f"{name} must be one of {', '.join(known)}, found {value!r}.{closest(value, known)}"
-        )
+        near = closest(str(value), known)
+        raise ParameterError(f"{name} must be one of {', '.join(known)}, found {value!r}.{near}")
 
 
 def _thinned(grid: Mapping[str, tuple[Any, ...]], cells: int) -> dict[str, tuple[Any, ...]]:

@@ -43,11 +43,12 @@ class DataSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class SplitSummary(SplitPlan):
-    """A split as it was planned, with the number of users in each part."""
+    """A split as it was planned, with the number of users in each part, and notes on them."""
 
     training_users: int
     validation_users: int
     test_users: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.split import Fold, Split, split
+from teaser.data.split import Fold, Split
 from teaser.evaluate.protocol import ALL_METRICS, Evaluation, compare, evaluate
 from teaser.evaluate.simulation import has_tags, simulate
-from teaser.evaluate.study.data import describe, first_users, read_data, with_common_tags
+from teaser.evaluate.study.data import describe, read_data, with_common_tags
 from teaser.evaluate.study.grid_search import GridSearch, check_models, search_grid
 from teaser.evaluate.study.groups import GROUPS_SUFFIX, write_groups
 from teaser.evaluate.study.meter import Meter
@@ -31,6 +31,7 @@ from teaser.evaluate.study.results import (
     TagCutResult,
     circumstances,
 )
+from teaser.evaluate.study.splitting import make_split
 from teaser.model.base import Model
 from teaser.model.registry import KINDS
 from teaser.model.shared_fit import SharedFits, make_model
@@ -76,18 +77,8 @@ class StudyRun:
         """Check the models, then read and split the data; nothing is fitted yet."""
         check_models(study.models)
         dataset = read_data(study, data)
-        plan = study.split
-        parts = split(
-            dataset,
-            n_validation=plan.validation,
-            n_test=plan.test,
-            min_interactions=plan.min_interactions,
-            held_out=plan.held_out,
-            rng=plan.seed,
-        )
-        if plan.training:
-            parts = replace(parts, training=first_users(parts.training, plan.training))
-        fits = SharedFits(parts.training)
+        parts = make_split(dataset, study.split)
+        fits = SharedFits(parts.search_training)
         return cls(study, dataset, parts, fits, storage, progress or _no_progress)
 
     def search(self, plan: ModelPlan) -> GridSearch:
@@ -266,6 +257,7 @@ def run_study(
             training_users=run.split.training.n_users,
             validation_users=run.split.validation.n_users,
             test_users=run.split.test.n_users,
+            notes=run.split.notes,
         ),
         search=study.search,
         models=models,

@@ -13,7 +13,7 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError, SolverError, install_command
 from teaser.model.base import Model
 from teaser.model.checks import check_count, check_dataset, check_number, check_rng
-from teaser.model.item_table import popularity
+from teaser.model.item_table import liked_part, popularity
 from teaser.model.packed import Packed
 from teaser.model.solver.inverse import invert
 from teaser.model.tag_table import check_tagged, decoder
@@ -30,7 +30,8 @@ class WMF(Model):
         sum_ui c_ui (x_ui - u_u v_i)^2 + l2 (|U|^2 + |V|^2),    c_ui = 1 + alpha x_ui
 
     The factors of an unseen user are the least-squares solution for the history, with the items'
-    factors fixed. Strengths of interactions are not used: x_ui is 1 for each of them.
+    factors fixed. Strengths of interactions are not used: x_ui is 1 for each of them, and
+    disliked items are left out.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ class WMF(Model):
 
     def score_batch(self, X: Any) -> Array:
         """Return the score of every item for every row of histories (users x items)."""
-        rows = self.check_histories(X)
+        rows = liked_part(self.check_histories(X))
         users = fold_in(rows, self.factors_, self.inverse_, float(self.alpha))
         return np.asarray(users @ self.factors_.T)
 
@@ -138,8 +139,8 @@ class WMFS(TaggedModel):
         sum_i c_i (x_i - D_i p)^2 + l2 |p|^2,    c_i = 1 + alpha x_i
 
     over all items, with D = [S | popularity]: one ridge regression a user. x_i is 1 for the items
-    of the history, or their strength. It is solved in the space of the history or of the tags,
-    whichever is smaller.
+    of the history, or their strength; disliked items are left out. It is solved in the space of
+    the history or of the tags, whichever is smaller.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ class WMFS(TaggedModel):
 
         Items that were added after the fit add nothing.
         """
-        known = rows[:, : self.n_learned_]
+        known = liked_part(rows)[:, : self.n_learned_]
         D = self.tag_table_.learned_decoder
         return fold_in(known, D, self.inverse_, float(self.alpha))
 
@@ -198,7 +199,7 @@ class WMFS(TaggedModel):
         """Return what each item of a history adds to p.c for a direction c."""
         known = positions < self.n_learned_
         out = np.zeros(len(positions))
-        x = strengths[known]
+        x = np.maximum(strengths[known], 0.0)  # disliked items add nothing
         own = _times(self.tag_table_.learned_decoder[positions[known]], np.sqrt(x))
         Z = np.asarray(own @ self.inverse_)
         # p.c = c'Z'(I + alpha T)^-1 r, a sum over the items that the entries of r stand for

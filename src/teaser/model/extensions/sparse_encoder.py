@@ -28,6 +28,8 @@ from teaser.model.solver.system import System
 from teaser.parameters import Options
 
 Array = NDArray[Any]
+# From so many users on, histories are summed by one product, for so many tags at a time.
+_MANY_USERS, _TAGS = 32, 256
 Encoder: TypeAlias = Any  # items x tags, a dense array or a csr one
 
 # Entries are left out in at most _STAGES stages, of which the first keeps less than _FIRST. All
@@ -254,6 +256,12 @@ def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
     """
     n_learned, n_tags = encoder.shape
     raw = np.zeros((rows.shape[0], n_tags))
+    if rows.shape[0] >= _MANY_USERS and not sp.issparse(encoder):
+        X = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
+        for first in range(0, n_tags, _TAGS):
+            some = slice(first, first + _TAGS)
+            raw[:, some] = X @ np.ascontiguousarray(encoder[:, some], dtype=np.float64)
+        return raw
     # One user at a time: the same bits alone and in a batch.
     for user in range(rows.shape[0]):
         span = slice(rows.indptr[user], rows.indptr[user + 1])

@@ -15,14 +15,16 @@ from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from teaser.data.dataset import Dataset
+from teaser.data.disliked import with_disliked
 from teaser.data.ids import Ids
 from teaser.data.reading.partitions import Interactions
-from teaser.errors import ParameterError, closest, counted
+from teaser.errors import ParameterError, UnknownUserError, closest_names, counted
 from teaser.model.checks import check_count, check_k
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.ranking import top_k_rows
-from teaser.model.lists.selection import Placed
+from teaser.model.lists.selection import Filters, Placed
 from teaser.notebook.progress import progress_bar
+from teaser.profile import DEFAULT_STEERING, Steering
 from teaser.recommendation import reason_type
 
 Array = NDArray[Any]
@@ -51,6 +53,8 @@ class ListOptions:
         `"cpu"`, or `"cuda"` to score on a GPU.
     progress
         Whether to show a bar.
+    negative_reasons, steering
+        As in `recommend` of a model with tags.
     """
 
     k: int = 20
@@ -59,6 +63,8 @@ class ListOptions:
     batch_size: int | None = None
     device: str = "cpu"
     progress: bool = False
+    negative_reasons: bool = True
+    steering: Steering = DEFAULT_STEERING
 
     def checked(self) -> None:
         """Raise `ParameterError` for what is out of its range."""
@@ -71,6 +77,37 @@ class ListOptions:
     def size(self, n_items: int) -> int:
         """Return how many users are scored at a time."""
         return self.batch_size or max(_LEAST, min(_MOST, _NUMBERS // max(1, n_items)))
+
+
+class AllOptions(Filters, total=False):
+    """The options of `recommend_all` that every model has: those of `Filters` and these.
+
+    Attributes
+    ----------
+    k, exclude_history
+        As in `recommend`: 20 items, without those of the history.
+    users
+        The ids of the users that are wanted; all of them when not given.
+    reasons
+        Whether each item gets its main reasons.
+    batch_size
+        How many users are scored at a time; by default as many as take about 32 MB.
+    out
+        A parquet file to write to, batch by batch.
+    device
+        `"cuda"` scores on a GPU, in single precision.
+    progress
+        Whether to show a bar, in a terminal or a notebook.
+    """
+
+    k: int
+    exclude_history: bool
+    users: Iterable[int | str] | None
+    reasons: bool
+    batch_size: int | None
+    out: str | Path | None
+    device: str
+    progress: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,6 +264,7 @@ class AllLists:
                     users, matrix = users.gather(pl.Series(places)), matrix[places]
                 yield users, matrix, None
             return
+        X = with_disliked(X, self.dataset.disliked)
         names = pl.Series(self.dataset.users[:])
         if self.users is None:
             yield names, X, Q
@@ -238,10 +276,8 @@ class AllLists:
         found = [(name, self.dataset.users.find(name)) for name in users]
         missing = [name for name, place in found if place is None]
         if missing and not self.placed.ignores:
-            known = map(str, self.dataset.users)
-            raise ParameterError(
-                f"The data set has no user {missing[0]!r}.{closest(str(missing[0]), known)}"
-            )
+            near = closest_names(str(missing[0]), map(str, self.dataset.users))
+            raise UnknownUserError(missing[0], near, self.dataset.n_users)
         self.ignored += len(missing)
         return np.array([place for _, place in found if place is not None], dtype=np.int64)
 

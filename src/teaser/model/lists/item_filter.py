@@ -16,6 +16,7 @@ from teaser.errors import (
     closest_names,
 )
 from teaser.model.item_table import ItemTable
+from teaser.model.lists.condition import Condition
 from teaser.model.tag_table import TagTable
 from teaser.reason import BoostName
 
@@ -31,7 +32,8 @@ def pass_where(
     Parameters
     ----------
     where
-        A polars expression on the items' table, or a mapping of columns or features to values.
+        A polars expression on the items' table, a mapping of columns or features to values, a
+        condition as text (see `Condition`), or a list of such, all of which must hold.
     tags
         The tags of the items, where the model has tags.
     unmatched
@@ -39,12 +41,18 @@ def pass_where(
     """
     if isinstance(where, pl.Expr):
         return _pass_expression(where, table.metadata)
+    if isinstance(where, str):
+        return _pass_condition(Condition.parse(where), table, tags, unmatched)
+    mask = np.ones(len(table), dtype=bool)
+    if isinstance(where, list | tuple):
+        for each in where:
+            mask &= pass_where(each, table, tags, unmatched)
+        return mask
     if not isinstance(where, Mapping):
         raise ParameterError(
-            'where must be a polars expression such as pl.col("year") >= 1990, or a mapping such '
-            f'as {{"players": 2}}; found {where!r}.'
+            'where must be a polars expression such as pl.col("year") >= 1990, a mapping such '
+            f'as {{"players": 2}}, or a text such as "players=2"; found {where!r}.'
         )
-    mask = np.ones(len(table), dtype=bool)
     for name, wanted in where.items():
         mask &= _pass_values(name, _values(wanted), table, tags, unmatched)
     return mask
@@ -77,6 +85,15 @@ def find_items(name: Any, table: ItemTable, tags: TagTable | None) -> tuple[Boos
         raise UnknownTagError(name, closest_names(str(name), known))
     names = [*known, *(t.value for t in known.values()), *table.metadata.columns]
     raise UnknownBoostError(name, closest_names(str(name), [*names, *map(str, table.ids)]))
+
+
+def _pass_condition(
+    condition: Condition, table: ItemTable, tags: TagTable | None, unmatched: list[object] | None
+) -> Array:
+    if condition.by_order:
+        return np.asarray(condition.compare(table.metadata).to_numpy())
+    found = _pass_values(condition.name, list(condition.values), table, tags, unmatched)
+    return ~found if condition.sign == "!=" else found
 
 
 def _pass_expression(where: pl.Expr, metadata: pl.DataFrame) -> Array:

@@ -25,7 +25,7 @@ Array = NDArray[Any]
 
 # Users whose viewed items are looked up at a time.
 _USERS = 64
-KINDS = ("tag", "viewed", "boost")
+KINDS = ("tag", "viewed", "boost", "disliked")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class ReasonTable:
         grouped, several = self._group(tags)
         found = [
             (0, *grouped),
-            (1, viewed.pair, viewed.name, viewed.part),
+            *_by_liking(viewed, states, user),
             (2, boosts.pair, boosts.name, boosts.part),
         ]
         return self._frame(general, boost, total, found, several)
@@ -218,10 +218,12 @@ class ReasonTable:
         features = pl.concat([self._features, first, *self._rest_features])
         values = pl.concat([self._values, pl.Series(joined, dtype=pl.String), *self._rest_values])
         # Tags come first, then several tags together, items, and boosts.
-        starts = np.array([0, len(tags) + len(several), len(tags) + len(several) + len(self.items)])
+        items = len(tags) + len(several)
+        starts = np.array([0, items, items + len(self.items), items])
         place = pl.Series(name + starts[kind], dtype=pl.Int64)
-        item = pl.Series(np.where(kind == 1, name, 0), dtype=pl.Int64)
-        is_viewed = pl.Series(kind == 1)
+        is_item = (kind == 1) | (kind == 3)
+        item = pl.Series(np.where(is_item, name, 0), dtype=pl.Int64)
+        is_viewed = pl.Series(is_item)
         return pl.DataFrame(
             {
                 "kind": pl.Series(KINDS).gather(pl.Series(kind, dtype=pl.Int64)),
@@ -291,6 +293,26 @@ def _viewed(
     # x_i R_ij for each item i of the history
     part = weight[user[entry]] * x[entry] * R.data[place]
     return _Entries(pair[on], seen[entry], part)
+
+
+def _by_liking(
+    viewed: _Entries, states: UserStates, user: Array
+) -> list[tuple[int, Array, Array, Array]]:
+    """Return viewed items by kind: 1, and 3 for disliked ones.
+
+    Parameters
+    ----------
+    user
+        The user of each listed item.
+    """
+    rows = states.rows
+    if not len(viewed.pair) or not (rows.data < 0).any():
+        return [(1, viewed.pair, viewed.name, viewed.part)]
+    disliked = np.asarray(rows[user[viewed.pair], viewed.name]).ravel() < 0
+    return [
+        (kind, viewed.pair[own], viewed.name[own], viewed.part[own])
+        for kind, own in ((1, ~disliked), (3, disliked))
+    ]
 
 
 def _row_entries(matrix: sp.csr_array, rows: Array) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 """What a request asks of a list: which items may be in it, and what is added to their scores."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -22,7 +22,7 @@ from teaser.reason import BoostName
 
 Array = NDArray[Any]
 Unknown = Literal["raise", "ignore"]
-Where = pl.Expr | Mapping[str, Any]
+Where = pl.Expr | Mapping[str, Any] | str | Sequence[pl.Expr | Mapping[str, Any] | str]
 
 
 class Filters(TypedDict, total=False):
@@ -37,10 +37,11 @@ class Filters(TypedDict, total=False):
     exclude
         The ids of items that may not be.
     where
-        A polars expression on the items' table, such as `pl.col("year") >= 1990`, or a mapping
-        such as `{"players": 2}`: a column, or a feature of tags, and the value that an item must
-        have; a list of values stands for any of them. A cell or an item that has several values
-        must have that one among them.
+        A polars expression on the items' table, such as `pl.col("year") >= 1990`; a mapping such
+        as `{"players": 2}`: a column, or a feature of tags, and the value that an item must have,
+        a list of values standing for any of them; a text such as `"players=2"` or
+        `"year >= 1990"`; or a list of these. A cell or an item with several values must have the
+        value among them.
     allowed
         Which items may be recommended: true or false for each, in the order of `items_`.
     boost

@@ -1,0 +1,1 @@
+"""The name, colours and logo of a site."""

@@ -1,0 +1,1 @@
+"""Our models inside other frameworks: LensKit and RecTools."""

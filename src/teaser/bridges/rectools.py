@@ -1,0 +1,255 @@
+"""A RecTools model: `TeaserModel` recommends from RecTools data sets.
+
+    model = TeaserModel(recipe="discovered").fit(dataset)
+    model.recommend(users, dataset, k=10, filter_viewed=True)
+
+The fitted model is its `model_`, with profiles, reasons and steering.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.tagging.tag import Tag
+from teaser.errors import MissingPackageError
+from teaser.guide.similarity import rarity_rows
+from teaser.model.lists.ranking import top_k
+
+try:
+    from pydantic import create_model
+    from rectools import Columns
+    from rectools.dataset import Dataset as RecToolsDataset
+    from rectools.models.base import ModelBase, ModelConfig
+except ImportError as error:
+    raise MissingPackageError("The bridge to RecTools", "RecTools", extra="rectools") from error
+
+from teaser.bridges.options import GivenOptions, option_fields
+from teaser.bridges.packed_state import PackedState
+from teaser.bridges.rectools_dataset import (
+    features_frame,
+    interactions_frame,
+    read_dataset,
+    tag_feature,
+)
+
+Array = NDArray[Any]
+Triplet = tuple[Array, Array, Array]
+# Positions of items of the model, best first, with their scores.
+Ranked = tuple[Array, Array]
+
+# Users whose scores are held at a time.
+_BATCH = 512
+
+_Options: Any = create_model(
+    "_Options",
+    __base__=(GivenOptions, ModelConfig),
+    **option_fields(strength=Columns.Weight),
+)
+
+
+class TeaserModelConfig(_Options):
+    """What `TeaserModel` takes, by keyword; only what is given is kept and dumped.
+
+    positive, negative, strength, counts, time, half_life
+        How interactions are read: see `Dataset.from_tables`. Their columns are `weight`, which
+        is the strength unless `strength=None` is given, and `datetime`.
+    rules
+        How item features become tags. Without rules each category is a tag, and rules for direct
+        features are inferred.
+    recipe
+        `"auto"` chooses among recipes on held-out users; see `teaser.fit`.
+    l2_weights, l2_encoder, ...
+        The parameters of `Teaser`. `user_features=True` learns from categories of users too.
+    verbose
+        As for every model of RecTools; it has no effect here.
+    """
+
+
+class TeaserModel(PackedState, ModelBase[TeaserModelConfig]):
+    """Recommend items by affinities with their tags.
+
+    Users without interactions get popular items, or with `user_features=True` those that their
+    features speak for. Items are similar by the tags they share.
+
+    Parameters
+    ----------
+    verbose
+        As for every model of RecTools; it has no effect here.
+    options
+        See `TeaserModelConfig`.
+
+    Attributes
+    ----------
+    model_
+        The fitted `Teaser`; its item ids are those of the data set.
+    """
+
+    recommends_for_warm = True
+    recommends_for_cold = True
+    config_class = TeaserModelConfig
+
+    def __init__(self, *, verbose: int = 0, **options: Any) -> None:
+        super().__init__(verbose=verbose)
+        self.config = TeaserModelConfig(**options)
+
+    def _get_config(self) -> TeaserModelConfig:
+        given = self.config.given(self.config.model_fields_set)
+        return TeaserModelConfig(**{**given, "cls": type(self), "verbose": self.verbose})
+
+    @classmethod
+    def _from_config(cls, config: TeaserModelConfig) -> Self:
+        given = config.given(config.model_fields_set - {"cls", "verbose"})
+        return cls(verbose=config.verbose, **given)
+
+    def _fit(self, dataset: RecToolsDataset) -> None:
+        self.model_ = self.config.fit(read_dataset(dataset, self.config))
+        names = dataset.item_id_map.external_ids.tolist()
+        self._place_of = {name: place for place, name in enumerate(names)}
+
+    def _recommend_u2i(
+        self,
+        user_ids: Array,
+        dataset: RecToolsDataset,
+        k: int,
+        filter_viewed: bool,
+        sorted_item_ids_to_recommend: Array | None,
+    ) -> Triplet:
+        places = self._places(dataset)
+        rows = self._rows(dataset, user_ids, places)
+        shape = (len(user_ids), len(places))
+        seen = None
+        if filter_viewed:
+            pairs = rows["user"].to_numpy(), rows["item"].to_numpy()
+            seen = sp.csr_array((np.ones(rows.height), pairs), shape=(shape[0], self._n_items))
+        X = self.config.histories(rows, (shape[0], self._n_items))
+        allowed = self._allowed(places, sorted_item_ids_to_recommend)
+        about = self._about(dataset, user_ids)
+        return _triplet(user_ids, self._rank(X, k, allowed, seen, about), places)
+
+    def _recommend_u2i_warm(
+        self,
+        user_ids: Array,
+        dataset: RecToolsDataset,
+        k: int,
+        sorted_item_ids_to_recommend: Array | None,
+    ) -> Triplet:
+        return self._recommend_u2i(user_ids, dataset, k, False, sorted_item_ids_to_recommend)
+
+    def _recommend_cold(
+        self,
+        target_ids: Array,
+        dataset: RecToolsDataset,
+        k: int,
+        sorted_item_ids_to_recommend: Array | None,
+    ) -> Triplet:
+        places = self._places(dataset)
+        allowed = self._allowed(places, sorted_item_ids_to_recommend)
+        X = sp.csr_array((1, self._n_items), dtype=np.float32)
+        lists = list(self._rank(X, k, allowed)) * len(target_ids)
+        return _triplet(target_ids, lists, places)
+
+    def _recommend_i2i(
+        self,
+        target_ids: Array,
+        dataset: RecToolsDataset,
+        k: int,
+        sorted_item_ids_to_recommend: Array | None,
+    ) -> Triplet:
+        places = self._places(dataset)
+        allowed = self._allowed(places, sorted_item_ids_to_recommend)
+        return _triplet(target_ids, self._similar(places[target_ids], k, allowed), places)
+
+    _recommend_i2i_warm = _recommend_i2i
+
+    @property
+    def _n_items(self) -> int:
+        return len(self.model_.items_)
+
+    def _places(self, dataset: RecToolsDataset) -> Array:
+        """Return the model's position of each internal item id of a data set, -1 for others."""
+        names = dataset.item_id_map.external_ids.tolist()
+        return np.array([self._place_of.get(name, -1) for name in names], dtype=np.int64)
+
+    def _allowed(self, places: Array, wanted: Array | None) -> Array:
+        """Return which of the model's items may be recommended, true or false for each."""
+        some = places if wanted is None else places[wanted]
+        allowed = np.zeros(self._n_items, dtype=bool)
+        allowed[some[some >= 0]] = True
+        return allowed
+
+    def _rows(self, dataset: RecToolsDataset, user_ids: Array, places: Array) -> pl.DataFrame:
+        """Return the interactions of some users, with positions of users and items."""
+        table = dataset.interactions.df
+        frame = interactions_frame(table[table[Columns.User].isin(user_ids)])
+        row_of = np.zeros(dataset.user_id_map.size, dtype=np.int64)
+        row_of[user_ids] = np.arange(len(user_ids))
+        return frame.with_columns(
+            pl.Series("user", row_of[frame[Columns.User].to_numpy()]),
+            pl.Series("item", places[frame[Columns.Item].to_numpy()]),
+        ).filter(pl.col("item") >= 0)
+
+    def _about(self, dataset: RecToolsDataset, user_ids: Array) -> list[list[Tag]] | None:
+        """Return the user tags of users, from the data set's features; None without any."""
+        known = set(self.model_.user_tags_)
+        if not known or dataset.user_features is None:
+            return None
+        table = features_frame(dataset.user_id_map, dataset.user_features, Columns.User)
+        columns = [c for c in table.columns[1:] if isinstance(table[c].dtype, pl.List)]
+        return [
+            [
+                tag
+                for column in columns
+                for value in row[column]
+                if (tag := Tag(tag_feature(column), value)) in known
+            ]
+            for row in table[user_ids.tolist()].iter_rows(named=True)
+        ]
+
+    def _rank(
+        self,
+        X: sp.csr_array,
+        k: int,
+        allowed: Array,
+        seen: sp.csr_array | None = None,
+        about: list[list[Tag]] | None = None,
+    ) -> Iterator[Ranked]:
+        """Yield the best items for each history (users x items)."""
+        for start in range(0, X.shape[0], _BATCH):
+            part = slice(start, start + _BATCH)
+            known = None if about is None else about[part]
+            for row, scores in enumerate(self.model_.score_batch(X[part], about=known), start):
+                viewed: Any = ()
+                if seen is not None:
+                    viewed = seen.indices[seen.indptr[row] : seen.indptr[row + 1]]
+                best = self.model_.rank_items(scores, k=k, seen=viewed, allowed=allowed)
+                yield best, scores[best]
+
+    def _similar(self, targets: Array, k: int, allowed: Array) -> Iterator[Ranked]:
+        """Yield the items that share most with each target, itself among them."""
+        V, barred = rarity_rows(self.model_), np.flatnonzero(~allowed)
+        for place in targets.tolist():
+            similarity = np.zeros(self._n_items)
+            if place >= 0:
+                # Round, so that ties are broken by popularity and not by rounding errors.
+                similarity = np.round(V @ V[[place]].toarray().ravel(), 12)
+            best = top_k(similarity, k, exclude=barred, tie=self.model_.popularity_)
+            best = best[similarity[best] > 0]
+            yield best, similarity[best]
+
+
+def _triplet(targets: Array, lists: Iterable[Ranked], places: Array) -> Triplet:
+    """Return lists as RecTools has them: targets, internal item ids and scores, a row each."""
+    found = list(lists)
+    internal = np.full(int(places.max(initial=0)) + 1, -1, dtype=np.int64)
+    known = np.flatnonzero(places >= 0)
+    internal[places[known]] = known
+    items = [internal[best] for best, _ in found]
+    return (
+        np.repeat(targets, [len(best) for best in items]),
+        np.concatenate([*items, np.zeros(0, np.int64)]),
+        np.concatenate([*(scores for _, scores in found), np.zeros(0)]),
+    )

@@ -1,0 +1,207 @@
+"""The commands that list items: recommend, also for all users, and similar."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+
+from teaser.cli import output
+from teaser.cli.options import (
+    About,
+    AsJson,
+    Balance,
+    Boost,
+    History,
+    ModelFolder,
+    OptionsOf,
+    Press,
+    Scale,
+    Unknown,
+    expand_options,
+    read_boosts,
+    read_history,
+    read_presses,
+    refuse_unused,
+)
+from teaser.cli.output import err, out, print_json, write_frame
+from teaser.data.dataset import Dataset
+from teaser.data.ids import ItemId
+from teaser.errors import ParameterError, counted
+from teaser.guide.similarity import similar as similar_items
+from teaser.model import load
+from teaser.model.base import Model
+from teaser.model.item_table import History as Viewed
+from teaser.model.lists.selection import Filters
+from teaser.model.tagged import TaggedModel
+from teaser.profile import Steering
+
+commands = typer.Typer()
+
+K = Annotated[int, typer.Option("--k", "-k", help="Number of items.")]
+OutFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="A file to write to: .parquet, .csv or .jsonl; --all takes .parquet."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who a list is for: a history that is given, a user of a data set, or all users of one."""
+
+    history: History = None
+    user: Annotated[
+        str | None, typer.Option(help="Take the history of this user of --data instead.")
+    ] = None
+    data: Annotated[
+        Path | None, typer.Option(help="The folder that prepare wrote, for --user.")
+    ] = None
+    every: Annotated[
+        Path | None,
+        typer.Option("--all", help="List all users of this folder that prepare wrote, to --out."),
+    ] = None
+    press: Press = None
+    about: About = None
+
+    def viewed(self, model: Model) -> Viewed:
+        """Return the history."""
+        if (self.user is None) != (self.data is None):
+            raise ParameterError("--user and --data belong together: the user, and the folder.")
+        if self.user is None or self.data is None:
+            return read_history(model.items_, self.history)
+        refuse_unused("--user, who has a history", history=self.history)
+        return Dataset.load(self.data).history(self.user)
+
+
+@dataclass(frozen=True)
+class FilterOptions:
+    """Which items may be listed, and what is added to their scores."""
+
+    items: Annotated[
+        list[str] | None,
+        typer.Option(help="An item id that may be listed, no other; repeat, or use commas."),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="An item id that may not be listed; repeat, or use commas."),
+    ] = None
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only items for which this holds: column=value, column>=value, "
+            "'column in a,b'; signs = != >= <= > <; repeat."
+        ),
+    ] = None
+    boost: Boost = None
+    unknown: Unknown = "raise"
+
+    def read(self, model: Model) -> Filters:
+        """Return the filters as the library takes them."""
+
+        def ids(given: list[str] | None) -> list[ItemId] | None:
+            return None if given is None else [*read_history(model.items_, given)]
+
+        return {
+            "items": ids(self.items),
+            "exclude": ids(self.exclude),
+            "where": self.where,
+            "boost": read_boosts(self.boost),
+            "unknown": self.unknown,
+        }
+
+
+@commands.command()
+@expand_options
+def recommend(
+    model: ModelFolder,
+    *,
+    person: Annotated[Person, OptionsOf()],
+    k: K = 10,
+    filters: Annotated[FilterOptions, OptionsOf()],
+    exclude_history: Annotated[
+        bool,
+        typer.Option(
+            "--exclude-history/--include-history", help="Whether to leave out viewed items."
+        ),
+    ] = True,
+    negative: Annotated[bool, typer.Option(help="Whether to show reasons against too.")] = True,
+    reasons: Annotated[
+        bool, typer.Option("--reasons", help="With --all: write the reasons of each item too.")
+    ] = False,
+    device: Annotated[
+        str | None, typer.Option(help="With --all: cpu, or cuda to score on a GPU.")
+    ] = None,
+    scale: Scale = "robust",
+    balance: Balance = 0.5,
+    out_file: OutFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the best items for a person, each with its signed reasons, or for all users."""
+    fitted: Any = load(model)
+    options: Any = {**filters.read(fitted), "k": k, "exclude_history": exclude_history}
+    if isinstance(fitted, TaggedModel):
+        steering = Steering(scale=scale, balance=balance)
+        options |= {"negative_reasons": negative, "steering": steering}
+    if person.every is not None:
+        one = {name: x for name, x in vars(person).items() if name != "every"}
+        refuse_unused("--all: it takes the histories of a data set", **one)
+        _list_all(fitted, person.every, out_file, options | {"reasons": reasons}, device=device)
+        return
+    refuse_unused("one list, which has reasons", reasons=reasons or None)
+    refuse_unused("one list, which is scored on the processor", device=device)
+    if isinstance(fitted, TaggedModel):
+        options |= {"presses": read_presses(person.press), "about": person.about}
+    else:
+        refuse_unused("a model without tags", press=person.press, about=person.about)
+    found = fitted.recommend(person.viewed(fitted), **options)
+    if found.ignored:
+        err.print(f"{counted(found.ignored, 'unknown name')} ignored.", highlight=False)
+    if out_file is not None:
+        write_frame(found.to_frame(), out_file)
+    if as_json:
+        print_json([output.as_recommendation(r) for r in found])
+    elif out_file is None:
+        out.print(output.draw_recommendations(found))
+
+
+def _list_all(
+    model: Model, data: Path, path: Path | None, options: dict[str, Any], *, device: str | None
+) -> None:
+    if path is None:
+        raise ParameterError("--all writes a file. Give --out lists.parquet.")
+    dataset = Dataset.load(data)
+    show = err.is_terminal
+    written = model.recommend_all(
+        dataset, out=path, device=device or "cpu", progress=show, **options
+    )
+    counts = written.lazy().select(pl.len(), pl.col("user_id").n_unique().alias("users"))
+    rows, users = counts.collect().row(0)
+    out.print(f"{counted(rows, 'row')} of {counted(users, 'user')} in {path}", highlight=False)
+
+
+@commands.command()
+def similar(
+    model: ModelFolder,
+    item: Annotated[str, typer.Argument(help="The item that others should resemble.")],
+    *,
+    k: K = 10,
+    out_file: OutFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the items that share most tags with one; rare tags count more."""
+    fitted = load(model)
+    if not isinstance(fitted, TaggedModel):
+        raise ParameterError(
+            f"Items are similar by their tags, and a {type(fitted).__name__} has none. "
+            "Fit a model with tags: teaser fit."
+        )
+    found = similar_items(fitted, item, k=k)
+    if out_file is not None:
+        write_frame(found.to_frame(), out_file)
+    if as_json:
+        print_json([output.as_similar(each) for each in found])
+    elif out_file is None:
+        out.print(output.draw_similar(found))

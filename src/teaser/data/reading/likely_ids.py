@@ -1,0 +1,248 @@
+"""The columns of the ids: as given, else by their names, else by values that tables share."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from teaser.data.reading.table import Table
+from teaser.errors import TableError, closest
+
+# Between the words of bookTitle, ImageURL and ratings5.
+_BETWEEN = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
+_USERS = (
+    "user", "customer", "visitor", "person", "member", "reader", "reviewer", "listener", "player",
+    "viewer", "account", "client", "profile", "patron", "steam", "session",
+)  # fmt: skip
+_ITEMS = (
+    "item", "product", "movie", "film", "book", "track", "song", "game", "anime", "manga",
+    "article", "news", "event", "recipe", "video", "course", "paper", "app", "show", "series",
+    "podcast", "business", "restaurant", "place", "poi", "job", "post", "document", "doc",
+    "content", "beer", "wine", "artist", "album",
+)  # fmt: skip
+_CODES = ("isbn", "asin", "sku", "ean", "doi")
+_SAMPLE_ROWS = 100_000
+# An id column describes an item a row, up to a few that are described twice.
+_DISTINCT = 0.95
+_MOST = 0.9
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class IdColumns:
+    """The columns of the ids in the tables, and a note on those that were not given.
+
+    Attributes
+    ----------
+    user, item
+        In the interactions.
+    items_id, users_id
+        In the tables of items and of users.
+    notes
+        Which columns were taken, and the options that name them.
+    """
+
+    user: str
+    item: str
+    items_id: str
+    users_id: str
+    notes: tuple[str, ...] = ()
+
+
+def snake_case(name: str) -> str:
+    """Return the words of a name in lower case: `Book-Title` and `bookTitle` are book_title."""
+    words = re.split(r"[\W_]+", _BETWEEN.sub("_", name))
+    return "_".join(word.lower() for word in words if word)
+
+
+def find_id_columns(
+    interactions: Table,
+    items: Table | None = None,
+    users: Table | None = None,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    items_id: str | None = None,
+    users_id: str | None = None,
+) -> IdColumns:
+    """Return the columns of the ids; None stands for `user_id`, `item_id`, or a likely column.
+
+    Raises
+    ------
+    TableError
+        If a column is missing; the message names the likely one, and the option to give.
+    """
+    found_user = _find_user(interactions, user)
+    found_item, found_items_id = _find_item(interactions, items, item, items_id, found_user)
+    ids = interactions.frame[found_user]
+    found_users_id = (
+        found_user if users is None else _find_key(users, ids, found_user, users_id, "users")
+    )
+    taken = {
+        "user": (found_user, user or "user_id"),
+        "item": (found_item, item or "item_id"),
+        "items-id": (found_items_id, items_id or found_item),
+        "users-id": (found_users_id, users_id or found_user),
+    }
+    new = {option: column for option, (column, usual) in taken.items() if column != usual}
+    return IdColumns(found_user, found_item, found_items_id, found_users_id, _noted(new))
+
+
+def _noted(taken: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the note on columns that were taken without being given, by option."""
+    options = " ".join(f"--{option} {_quoted(column)}" for option, column in taken.items())
+    return (f"columns of ids that were not named, taken as likely: {options}",) if taken else ()
+
+
+def find_key(
+    items: Table, ids: pl.Series, item: str, items_id: str | None
+) -> tuple[str, tuple[str, ...]]:
+    """Return the column of the ids in the items, and a note if it was not given.
+
+    Parameters
+    ----------
+    items
+        The table of items.
+    ids
+        The ids of the interactions, whose column is called `item`.
+    items_id
+        The column as given, or None.
+    """
+    found = _find_key(items, ids, item, items_id, "items")
+    taken = {"items-id": found} if found != (items_id or item) else {}
+    return found, _noted(taken)
+
+
+def _find_user(table: Table, given: str | None) -> str:
+    columns = table.frame.columns
+    likely = _by_name(columns, _names(_USERS))
+    if given in columns:
+        return str(given)
+    if given is None and likely:
+        return likely[0]
+    raise _missing(table, given or "user_id", "interactions", "user", likely)
+
+
+def _find_item(
+    table: Table, items: Table | None, given: str | None, items_id: str | None, user: str
+) -> tuple[str, str]:
+    """Return the column of item ids in the interactions, and that of the items."""
+    columns = [column for column in table.frame.columns if column != user]
+    likely = _by_name(columns, _names(_ITEMS, *_CODES))
+    others = [c for c in columns if snake_case(c).endswith("_id") and c not in likely]
+    likely += others if len(others) == 1 or not likely else []
+    if given is not None and given not in table.frame.columns:
+        raise _missing(table, given, "interactions", "item", likely)
+    if given is None and not likely and items is not None and not table.headless:
+        likely = _by_values(columns, table.frame, items.frame)
+    tried = [given] if given is not None else likely
+    if not tried:
+        raise _missing(table, "item_id", "interactions", "item", likely)
+    if items is None:
+        return tried[0], items_id or tried[0]
+    error: TableError | None = None
+    for column in tried:
+        try:
+            return column, _find_key(items, table.frame[column], column, items_id, "items")
+        except TableError as missing:
+            error = error or missing
+    raise error or _missing(items, tried[0], "items", "items_id", [])
+
+
+def _find_key(table: Table, ids: pl.Series, name: str, given: str | None, what: str) -> str:
+    """Return the column of a described table that has these ids."""
+    option = f"{what}_id"
+    frame = table.frame
+    if given is not None:
+        if given in frame.columns:
+            return given
+        raise _missing(table, given, what, option, _shared(frame, ids))
+    shared = _shared(frame, ids)
+    if name in frame.columns:
+        better = [column for column in shared if _overlap(ids, frame[column]) >= _HALF]
+        if better and name not in shared and _overlap(ids, frame[name]) == 0:
+            raise TableError(
+                f"None of the ids in column {name!r} of the interactions is in column {name!r} of "
+                f"{table.name}, but column {better[0]!r} has them. Give "
+                f"{_option(option, better[0])}."
+            )
+        return name
+    subjects = _ITEMS if what == "items" else _USERS
+    named = _by_name(frame.columns, (*_names(subjects, *_CODES), "id", "key", "code"))
+    named = [c for c in named if _overlap(ids, frame[c]) >= _HALF]
+    if named:
+        return max(named, key=lambda column: _overlap(ids, frame[column]))
+    sure = [column for column in shared if _overlap(ids, frame[column]) >= _MOST]
+    if len(sure) == 1 and not table.headless:
+        return sure[0]
+    raise _missing(table, name, what, option, shared)
+
+
+def _names(subjects: Iterable[str], *others: str) -> tuple[str, ...]:
+    """Return the names that a column of ids may have, the most telling first."""
+    subjects = tuple(subjects)
+    endings = ("_id", "id", "_key", "_code", "")
+    short = ("uid",) if subjects[0] == "user" else ("iid",)
+    return (*(f"{s}{end}" for end in endings for s in subjects), "user_name", *short, *others)
+
+
+def _by_name(columns: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return the columns that have one of these names, in the order of the names."""
+    lower = {snake_case(column): column for column in reversed(list(columns))}
+    return [lower[name] for name in names if name in lower]
+
+
+def _by_values(columns: list[str], interactions: pl.DataFrame, items: pl.DataFrame) -> list[str]:
+    """Return the columns of the interactions whose values identify rows of the items."""
+    found = []
+    for column in columns:
+        if column not in items.columns and _shared(items, interactions[column]):
+            found.append(column)
+    return found
+
+
+def _shared(frame: pl.DataFrame, ids: pl.Series) -> list[str]:
+    """Return the columns with distinct values that have these ids, that of most ids first."""
+    overlaps = {}
+    for column in frame:
+        if column.dtype.is_nested() or column.dtype.is_float():
+            continue
+        filled = column.drop_nulls()
+        if len(filled) and filled.n_unique() >= _DISTINCT * len(filled):
+            overlaps[column.name] = _overlap(ids, filled)
+    good = [name for name, share in overlaps.items() if share > 0.1]
+    return sorted(good, key=lambda name: -overlaps[name])
+
+
+def _overlap(ids: pl.Series, column: pl.Series) -> float:
+    """Return the share of these ids that a column has."""
+    if ids.dtype.is_nested() or column.dtype.is_nested():
+        return 0.0
+    wanted = ids.head(_SAMPLE_ROWS).drop_nulls().cast(pl.String).unique()
+    known = column.drop_nulls().cast(pl.String).unique()
+    share: Any = wanted.is_in(known.implode()).mean() if len(wanted) else 0.0
+    return float(share)
+
+
+def _missing(table: Table, name: str, what: str, option: str, likely: list[str]) -> TableError:
+    """Return the error for a missing column of ids, with the likely one and its option."""
+    columns = table.frame.columns
+    of_file = "" if table.name.startswith("the ") else f" of {table.name}"
+    text = f"Column {name!r}, needed for the {what}{of_file}, is missing. "
+    text += f"Found: {', '.join(columns)}."
+    # Names that are data say nothing, and values of a row may be those of another column.
+    if table.headless:
+        return TableError(f"{text} {table.headless}")
+    if likely:
+        return TableError(f"{text} Likely: {likely[0]}. Give {_option(option, likely[0])}.")
+    return TableError(f"{text}{closest(name, columns)} Name it: {_option(option, 'COLUMN')}.")
+
+
+def _option(name: str, column: str) -> str:
+    return f"{name}={column!r} (--{name.replace('_', '-')} {_quoted(column)})"
+
+
+def _quoted(column: str) -> str:
+    return column if re.fullmatch(r"[\w.:/-]+", column) else f"'{column}'"

@@ -1,0 +1,66 @@
+"""What the commands of experiments print of results."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from teaser.cli import study_output
+from teaser.cli.output import out
+from teaser.evaluate.study.data_plan import DataPlan
+from teaser.evaluate.study.plan import SplitPlan, Study
+from teaser.evaluate.study.results import StudyResults, read_results
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def results() -> StudyResults:
+    found = read_results(ROOT / "experiments" / "results" / "events.json")
+    assert isinstance(found, StudyResults)
+    return found
+
+
+def test_best_parameters_of_every_model_and_a_command_for_each_teaser(
+    results: StudyResults, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = Study("mine", "Mine", DataPlan(prepared="shop"), SplitPlan(5, 5), ())
+    study_output.show_best(results, study, Path("data"))
+    printed = capsys.readouterr().out
+    for model in results.models:
+        assert model.name in printed
+    assert "l2_weights=" in printed
+    commands = [line for line in printed.splitlines() if line.startswith("  teaser fit shop ")]
+    assert len(commands) == sum(model.kind == "Teaser" for model in results.models)
+
+
+def test_without_a_teaser_there_is_no_command(
+    results: StudyResults, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = Study("mine", "Mine", DataPlan(prepared="shop"), SplitPlan(5, 5), ())
+    others = tuple(model for model in results.models if model.kind != "Teaser")
+    study_output.show_best(replace(results, models=others), study, Path("data"))
+    assert "teaser fit" not in capsys.readouterr().out
+
+
+def test_notes_on_the_split_stand_below_the_table(
+    results: StudyResults, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noted = replace(results, split=replace(results.split, notes=("7 users are new.",)))
+    study_output.show_models(noted)
+    assert capsys.readouterr().out.splitlines()[-1] == "7 users are new."
+
+
+def test_a_narrow_terminal_gets_fewer_columns_and_whole_names(
+    results: StudyResults, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for width, has_errors in ((80, False), (160, True)):
+        monkeypatch.setattr(out, "width", width)
+        study_output.show_models(results)
+        study_output.show_simulations(results.simulations)
+        printed = capsys.readouterr().out
+        assert all(len(line) <= width for line in printed.splitlines())
+        assert all(model.name in printed for model in results.models)
+        models = printed.partition("Simulated feedback")[0]
+        assert ("±" in models) == has_errors
+        assert ("long tail" in models) == has_errors

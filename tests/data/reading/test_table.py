@@ -1,0 +1,52 @@
+"""A table as read: counts of what was refused, and texts for messages."""
+
+import polars as pl
+import pytest
+
+from teaser.data.reading.table import (
+    Refusal,
+    Table,
+    check_names,
+    few,
+    first_line,
+    need_columns,
+    shown,
+)
+from teaser.errors import TableError
+
+FRAME = pl.DataFrame({"user_id": [1, 2], "item_id": ["a", "b"]})
+
+
+def test_refused_rows_are_counted() -> None:
+    table = Table(FRAME, refused=(Refusal("a", 2, ()), Refusal("b", 3, ())))
+    assert table.n_refused == 5
+    assert Table(FRAME).n_refused == 0
+
+
+def test_a_refusal_reads_as_a_sentence_and_lasts() -> None:
+    refusal = Refusal("it is bad", 1, ("row 3 (None)",))
+    assert str(refusal) == "1 row refused, it is bad: row 3 (None)"
+    assert Refusal.from_dicts([vars(refusal)]) == (refusal,)
+
+
+def test_a_pattern_is_no_name() -> None:
+    check_names(["a", "^b", "c$"])
+    with pytest.raises(TableError, match="cannot be called"):
+        check_names(["^b$"])
+
+
+def test_missing_columns_are_named_with_those_found() -> None:
+    need_columns(FRAME, ("user_id",), "the test")
+    with pytest.raises(TableError, match=r"'userid'.*Found: user_id, item_id\. Closest: user_id"):
+        need_columns(FRAME, ("userid",), "the test")
+
+
+def test_long_cells_are_shortened() -> None:
+    assert shown("a") == "'a'"
+    assert len(shown("a" * 200)) == 61
+    assert few(pl.Series([3, 3, 1, 2, 4])) == "3, 1, 2"
+
+
+def test_an_error_is_one_line() -> None:
+    assert first_line(ValueError("bad.\nmore")) == "bad"
+    assert first_line(ValueError()) == "ValueError"

@@ -1,0 +1,108 @@
+"""What users disliked, beside what they chose."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+
+from teaser import Dataset, Teaser
+from teaser.data.disliked import STRENGTH
+from teaser.errors import DataError, ParameterError, TableError
+
+RATINGS = pl.DataFrame(
+    {
+        "user_id": ["a", "a", "a", "b", "b", "c", "a", "b"],
+        "item_id": ["x", "y", "z", "x", "z", "y", "y", "w"],
+        "rating": [5, 1, 4, 2, 4, 1, 5, 3],
+    }
+)
+ITEMS = pl.DataFrame(
+    {"item_id": ["w", "x", "y", "z"], "town": ["Ghent", "Ghent", "Bruges", "Genk"]}
+)
+
+
+@pytest.fixture
+def rated() -> Dataset:
+    return Dataset.from_tables(RATINGS, ITEMS, positive="rating >= 4", negative="rating <= 2")
+
+
+def test_they_are_no_interactions(rated: Dataset) -> None:
+    plain = Dataset.from_tables(RATINGS, ITEMS, positive="rating >= 4")
+    assert_array_equal(rated.X.toarray(), plain.X.toarray())
+    assert_array_equal(rated.item_counts, plain.item_counts)
+    assert plain.disliked is None
+    assert rated.report == plain.report
+
+
+def test_a_later_or_earlier_choice_wins(rated: Dataset) -> None:
+    # a rated y 1 and 5; b rated x 2; c has no choice and is no user.
+    assert rated.disliked is not None
+    found = rated.disliked.toarray()
+    place = rated.users.index_of("b"), rated.items.index_of("x")
+    assert found[place] == STRENGTH
+    assert np.count_nonzero(found) == 1
+    assert not rated.disliked.data.flags.writeable
+
+
+def test_without_a_rule_for_positive_rows_all_others_count() -> None:
+    found = Dataset.from_tables(RATINGS, ITEMS, negative="rating <= 2")
+    assert found.history("b") == {"w": 1.0, "z": 1.0, "x": STRENGTH}
+    assert found.report.not_positive == 3
+
+
+def test_a_history_has_them_last_and_a_model_takes_it(rated: Dataset) -> None:
+    assert set(rated.history("a")) == {"x", "y", "z"}
+    assert isinstance(rated.history("a"), list)
+    history = rated.history("b")
+    assert history == {"z": 1.0, "x": STRENGTH}
+    model = Teaser(l2_weights=1.0, l2_encoder=1.0).fit(rated)
+    assert {r.item_id for r in model.recommend(history)} == {"w", "y"}
+
+
+def test_the_fit_does_not_use_them(rated: Dataset) -> None:
+    how: dict[str, Any] = {"l2_weights": 1.0, "l2_encoder": 1.0}
+    with_, without = (Teaser(**how).fit(d) for d in (rated, replace(rated, disliked=None)))
+    assert_array_equal(with_.encoder_, without.encoder_)
+
+
+def test_they_are_saved_and_selected(rated: Dataset, tmp_path: Path) -> None:
+    rated.save(tmp_path / "data")
+    loaded = Dataset.load(tmp_path / "data")
+    assert loaded.disliked is not None
+    assert rated.disliked is not None
+    assert_array_equal(loaded.disliked.toarray(), rated.disliked.toarray())
+    assert loaded.describe()["disliked"] == 1
+    some = loaded.at(np.array([rated.users.index_of("b")]))
+    assert some.history("b") == rated.history("b")
+
+
+def test_the_report_tells_what_they_are_for(rated: Dataset) -> None:
+    said = (
+        "1 disliked item of 1 user: each has the strength -0.125 in a history, and none in the fit"
+    )
+    assert said in rated.lines()
+
+
+def test_rules_must_not_overlap() -> None:
+    said = "4 rows are positive by rating >= 2 and disliked by rating <= 4, such as row 3"
+    with pytest.raises(ParameterError, match=said):
+        Dataset.from_tables(RATINGS, ITEMS, positive="rating >= 2", negative="rating <= 4")
+
+
+def test_an_unknown_column_is_named() -> None:
+    with pytest.raises(TableError, match="stars"):
+        Dataset.from_tables(RATINGS, ITEMS, negative="stars <= 2")
+
+
+def test_they_must_fit_the_interactions(rated: Dataset) -> None:
+    assert rated.disliked is not None
+    with pytest.raises(DataError, match="disliked items are 1 x 4, and the interactions 2 x 4"):
+        replace(rated, disliked=rated.disliked[:1])
+    for bad in (0.25, -np.inf, np.nan):
+        with pytest.raises(DataError, match="finite numbers below 0"):
+            replace(rated, disliked=sp.csr_array(np.full((2, 4), bad)))
