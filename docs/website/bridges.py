@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import indent
+from typing import Any
 
-from sphinx.ext.napoleon import Config, NumpyDocstring
+from sphinx.ext.napoleon import Config
+from sphinx.ext.napoleon.docstring import NumpyDocstring
 
 from website.docstring import as_rst
 
@@ -55,5 +57,5 @@ def _methods(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
 
 
 def _rst(text: str) -> str:
-    config = Config(napoleon_use_ivar=True, napoleon_use_rtype=False)
+    config: Any = Config(napoleon_use_ivar=True, napoleon_use_rtype=False)
     return str(NumpyDocstring("\n".join(as_rst(text.splitlines())), config))
