@@ -37,10 +37,10 @@ from teaser.data.sources.source import detect, read_source
 from teaser.data.split import Fold, split
 from teaser.errors import ConvergenceWarning
 from teaser.evaluate.metrics import hits, ndcg, paired_bootstrap
-from teaser.evaluate.protocol import rank
 from teaser.model.extensions.composition import fixed_decoder
 from teaser.model.gram.operator import DenseGram
 from teaser.model.item_table import popularity
+from teaser.model.lists.ranking import top_k_rows
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.inverse import invert
 from teaser.model.solver.solution import Limits
@@ -53,8 +53,7 @@ Scores = Callable[[sp.csr_array, sp.csr_array], Array]
 TOL = 1e-2
 # EASE, and dislikes as input alone, take dense items x items arrays: only for fewer items.
 FEW = 5_000
-OFFERED = STRENGTH
-STRENGTHS = (-1.0, -0.5, -0.25, -0.1, 0.0, 0.1, 0.25, 0.5, 1.0)
+STRENGTHS = (-1.0, -0.5, -0.25, -0.125, 0.0, 0.125, 0.25, 0.5, 1.0)
 TRAINED = (-0.25, 0.25)
 
 
@@ -188,10 +187,10 @@ def linear(E: Array, D: sp.csr_array, R: Any = None, q: Array | None = None) -> 
 
 def teaser(
     material: Material, kind: Ratings, name: str, X: sp.csr_array | None = None
-) -> tuple[Scores, Scores]:
+) -> tuple[Scores, Scores, Scores]:
     """Fit TEASER to the likes, or to the given interactions in their place.
 
-    The second scores have dislikes without general appeal.
+    The second scores have dislikes without general appeal; the third are the library's.
     """
     training = material.training
     if X is not None:
@@ -216,7 +215,8 @@ def teaser(
     R = None if model.remainder_ is None else sp.csr_array(model.remainder_)
     E, D = np.asarray(model.encoder_), model.tag_table_.learned_decoder
     q = np.asarray(material.training.X.mean(axis=0)).ravel() @ E
-    return linear(E, D, R), linear(E, D, R, q / np.linalg.norm(q))
+    signed, taste = linear(E, D, R), linear(E, D, R, q / np.linalg.norm(q))
+    return signed, taste, lambda likes, dislikes: model.score_batch(likes + dislikes)
 
 
 def signed_teaser(material: Material, kind: Ratings, s: float) -> Scores:
@@ -297,7 +297,7 @@ def measure(scores: Array, people: People, tie: Array, *, hide: bool = True) -> 
     """Return the measures of every user."""
     fold, held = people.fold, people.disliked_held
     exclude = only(fold.history + people.disliked) if hide else fold.history
-    lists = rank(scores, 100, exclude=exclude, tie=tie)
+    lists = top_k_rows(scores, 100, exclude=exclude, tie=tie)
     accuracy = ndcg(hits(lists, fold.held_out), np.diff(fold.held_out.indptr), 100)
     n_all, n_held = np.diff((people.disliked + held).indptr), np.diff(held.indptr)
     listed = hits(lists, only(people.disliked + held)).sum(axis=1)
@@ -326,25 +326,34 @@ class Fitted:
     trained: float
     scores: Scores
 
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        """The strengths that dislikes may have in a history of this fit."""
+        if self.variant == "library":
+            return (STRENGTH,)
+        return STRENGTHS if self.trained == 0 else (0.0, self.trained)
+
     def of(self, people: People, s: float) -> Array:
         """Return the scores of every user, dislikes having the strength s."""
         return self.scores(people.fold.history, only(s * people.disliked))
 
 
-def fits(name: str, material: Material, kind: Ratings) -> Iterator[Fitted]:
-    """Fit one model in every way."""
+def fits(name: str, material: Material, kind: Ratings, *, quick: bool) -> Iterator[Fitted]:
+    """Fit one model in every way; if quick, to likes alone."""
     X, N = material.training.X, material.disliked
     if name == "EASE":
         yield Fitted("history", 0.0, ease(material, kind, 0.0))
-        yield Fitted("learned", -1.0, learned_ease(material, kind))
-        for s in TRAINED:
+        if not quick:
+            yield Fitted("learned", -1.0, learned_ease(material, kind))
+        for s in () if quick else TRAINED:
             yield Fitted("input", s, ease(material, kind, s))
             yield Fitted("both sides", s, ease(material, kind, s, target=True))
         return
-    plain, taste = teaser(material, kind, name)
+    plain, taste, library = teaser(material, kind, name)
     yield Fitted("history", 0.0, plain)
     yield Fitted("taste", 0.0, taste)
-    for s in TRAINED:
+    yield Fitted("library", 0.0, library)
+    for s in () if quick else TRAINED:
         if name == "TEASER" and material.training.n_items < FEW:
             yield Fitted("input", s, signed_teaser(material, kind, s))
         yield Fitted("both sides", s, teaser(material, kind, name, only(X + s * N))[0])
@@ -353,24 +362,28 @@ def fits(name: str, material: Material, kind: Ratings) -> Iterator[Fitted]:
 Rows = list[dict[str, Any]]
 
 
-def run(name: str, of: str, material: Material, kind: Ratings) -> tuple[Rows, Rows]:
+def run(name: str, of: str, material: Material, kind: Ratings, *, quick: bool) -> tuple[Rows, Rows]:
     """Return what every way reaches on validation users, and some of them on test users."""
     tie = popularity(material.training)
     tried: Rows = []
     best: dict[str, tuple[float, Fitted, float]] = {}
     base: Fitted | None = None
     offered: Fitted | None = None
-    for fitted in fits(name, material, kind):
+    for fitted in fits(name, material, kind, quick=quick):
         base = base or fitted
-        offered = fitted if fitted.variant in ("history", "taste") else offered
-        for s in STRENGTHS if fitted.trained == 0 else (0.0, fitted.trained):
+        offered = fitted if fitted.variant in ("history", "library") else offered
+        for s in fitted.strengths:
             found = measure(fitted.of(material.validation, s), material.validation, tie).means()
             told = {"set": of, "model": name, "dislikes": fitted.variant}
             tried.append({**told, "trained": fitted.trained, "s": s, **found})
             print({k: round(v, 4) if isinstance(v, float) else v for k, v in tried[-1].items()})
             sign = "below 0" if fitted.trained < 0 or s < 0 else "above 0"
             label = f"best {fitted.variant}, {sign}"
-            if (s or fitted.trained) and (label not in best or found["ndcg"] > best[label][0]):
+            if (
+                fitted.variant != "library"
+                and (s or fitted.trained)
+                and (label not in best or found["ndcg"] > best[label][0])
+            ):
                 best[label] = (found["ndcg"], fitted, s)
     if base is None or offered is None:
         raise RuntimeError("no fit")
@@ -380,7 +393,7 @@ def run(name: str, of: str, material: Material, kind: Ratings) -> tuple[Rows, Ro
     reached = {
         "today": (0.0, 0.0, today),
         "hidden": (0.0, 0.0, hidden),
-        "offered": (0.0, OFFERED, _test(offered, OFFERED, material, tie)),
+        "offered": (0.0, STRENGTH, _test(offered, STRENGTH, material, tie)),
         **{k: (f.trained, s, _test(f, s, material, tie)) for k, (_, f, s) in best.items()},
     }
     return tried, [
@@ -422,6 +435,7 @@ def main() -> None:
         "--model", nargs="*", default=["EASE", "TEASER", "recommended"], help="which models"
     )
     parser.add_argument("--name", default="dislikes", help="the name of the file of results")
+    parser.add_argument("--quick", action="store_true", help="only fits to likes alone")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     tried: Rows = []
@@ -438,7 +452,7 @@ def main() -> None:
         for name in chosen.model:
             if name == "EASE" and material.training.n_items >= FEW:
                 continue
-            more, found = run(name, of, material, SETS[of])
+            more, found = run(name, of, material, SETS[of], quick=chosen.quick)
             tried, rows = [*tried, *more], [*rows, *found]
             report(f"{chosen.name}_validation", tried)
             report(chosen.name, rows)

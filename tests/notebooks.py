@@ -5,6 +5,7 @@
 Each runs in a kernel of its own, in an empty folder. Without names, all are run.
 """
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -20,7 +21,10 @@ LIMIT = 300
 
 
 def run_notebook(path: Path, folder: Path) -> Any:
-    """Return a notebook with the outputs of a run in a folder; an error in a cell is raised."""
+    """Return a notebook with the outputs of a run in a folder; an error in a cell is raised.
+
+    The kernel has one thread: numbers do not depend on the machine's cores.
+    """
     notebook: Any = nbformat.read(path, as_version=4)
     NotebookClient(
         notebook,
@@ -29,7 +33,7 @@ def run_notebook(path: Path, folder: Path) -> Any:
         resources={"metadata": {"path": str(folder)}},
         # When each cell ran would change with every run.
         record_timing=False,
-    ).execute()
+    ).execute(env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
     # What the kernel says of itself depends on the machine.
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

@@ -3,7 +3,6 @@
 import importlib
 import importlib.util
 import inspect
-import pkgutil
 import re
 import sys
 from collections.abc import Iterator
@@ -168,11 +167,10 @@ def _exists(package: str) -> bool:
 
 
 def _bridges(package: str) -> list[str]:
-    """Return the modules of the bridges, each of which is imported by its own name."""
+    """Return the modules of the bridges whose frameworks are installed here."""
     if package != "teaser.bridges":
         return []
-    folder = importlib.import_module(package).__path__
-    return [f"{package}.{module.name}" for module in pkgutil.iter_modules(folder)]
+    return [f"{package}.{name}" for name in ("lenskit", "rectools") if _exists(name)]
 
 
 def _defined(module: Any) -> list[str]:

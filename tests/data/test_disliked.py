@@ -83,7 +83,7 @@ def test_they_are_saved_and_selected(rated: Dataset, tmp_path: Path) -> None:
 
 def test_the_report_tells_what_they_are_for(rated: Dataset) -> None:
     said = (
-        "1 disliked item of 1 user: each has the strength -0.25 in a history, and none in the fit"
+        "1 disliked item of 1 user: each has the strength -0.125 in a history, and none in the fit"
     )
     assert said in rated.lines()
 

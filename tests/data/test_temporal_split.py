@@ -1,5 +1,6 @@
 """Splits by time: what is held out, that nothing later is learned from, and who is evaluated."""
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -22,7 +23,7 @@ START = datetime(2024, 1, 1, tzinfo=UTC).timestamp()
 ITEMS = pl.DataFrame({"item_id": range(12), "kind": ["a", "b"] * 6})
 
 
-def of_rows(rows: list[tuple[str, int, float]], **options: Any) -> Dataset:
+def of_rows(rows: Sequence[tuple[str, int, float]], **options: Any) -> Dataset:
     """Interactions as (user, item, day); days count from 2024-01-01."""
     table = pl.DataFrame(
         [(user, item, START + day * DAY) for user, item, day in rows],

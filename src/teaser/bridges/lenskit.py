@@ -35,7 +35,7 @@ _Options: Any = create_model("_Options", __base__=GivenOptions, **option_fields(
 class TeaserConfig(_Options):
     """What `TeaserScorer` takes, by keyword; only what is given is kept and dumped.
 
-    positive, strength, counts, time, half_life, rules
+    positive, negative, strength, counts, time, half_life, rules
         How the data set is read: see `Dataset.from_tables`. Columns of interactions are their
         attributes, such as `rating` and `timestamp`. Item attributes become tags by `rules`, and
         by rules that are inferred when there are none.
@@ -46,7 +46,7 @@ class TeaserConfig(_Options):
     """
 
 
-class TeaserScorer(PackedState, Component[ItemList], Trainable):  # type: ignore[misc]
+class TeaserScorer(PackedState, Component[ItemList], Trainable):
     """Score items by affinities with their tags.
 
     Users without history get scores of general appeal. Items that were not in the training data

@@ -68,7 +68,8 @@ def features_frame(id_map: Any, features: Any, id_column: str) -> pl.DataFrame:
     if not isinstance(features, SparseFeatures):
         return pl.DataFrame(table | dict(zip(features.names, features.values.T, strict=True)))
     missing = id_map.size - features.values.shape[0]
-    columns, lists = features.values.tocsc(), {}
+    columns = features.values.tocsc()
+    lists: dict[str, defaultdict[int, list[str]]] = {}
     for j, (name, value) in enumerate(features.names):
         carriers = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
         weights = columns.data[columns.indptr[j] : columns.indptr[j + 1]]

@@ -246,6 +246,7 @@ def as_profile(profile: Profile) -> dict[str, Any]:
     """Return a profile for JSON, with tags as texts."""
     return {
         "history": profile.history,
+        **({"strengths": profile.strengths} if profile.strengths else {}),
         "presses": {str(tag): steps for tag, steps in profile.presses.items()},
         "about": [str(tag) for tag in profile.about],
         "certainty": profile.certainty,

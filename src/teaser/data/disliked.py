@@ -16,8 +16,8 @@ from teaser.data.reading.positive import Positive
 from teaser.data.sparse_matrix import fixed
 from teaser.errors import DataError, counted
 
-# A quarter of a choice: lists hold fewer items like it, at little cost of accuracy.
-STRENGTH = -0.25
+# An eighth of a choice: more against it makes lists less accurate; see benchmarks/README.md.
+STRENGTH = -0.125
 
 
 def disliked_matrix(

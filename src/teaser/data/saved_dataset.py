@@ -1,18 +1,53 @@
-"""The attributes of a data set that was saved, also by earlier versions."""
+"""What is written of a data set, and the attributes of one that was saved, also earlier."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
+
+import polars as pl
 
 from teaser import artifact
 from teaser.data.ids import Ids
 from teaser.data.reading.interactions import ReadReport
 from teaser.data.reading.partitions import Interactions
 from teaser.data.reading.table import Refusal
-from teaser.data.sparse_matrix import unpack
+from teaser.data.sparse_matrix import pack, unpack
 from teaser.data.tagging.one_hot import TagReport
 from teaser.data.tagging.rule_set import Rules
-from teaser.data.tagging.tag import tags_from
+from teaser.data.tagging.tag import tag_frame, tags_from
 from teaser.data.tagging.user_features import UserFeatures
+
+
+def parts_of(dataset: Any) -> dict[str, Any]:
+    """Return settings, arrays and tables of a data set, to be written.
+
+    Interactions in partitions are not copied; only their paths are written.
+    """
+    settings = {
+        "rules": dataset.rules.as_dict(),
+        "skipped": dict(dataset.rules.skipped),
+        "report": dataset.report.as_dict(),
+        "tag_report": dataset.tag_report.as_dict(),
+        "items_without_metadata": dataset.items_without_metadata,
+        "items_refused": [asdict(r) for r in dataset.items_refused],
+        **({"notes": list(dataset.notes)} if dataset.notes else {}),
+    }
+    arrays = pack("S", dataset.S)
+    tables = {"items": dataset.table, "tags": tag_frame(dataset.tags)}
+    if isinstance(dataset.X, Interactions):
+        settings["partitions"] = dataset.X.settings()
+        arrays["X.counts"] = dataset.item_counts
+    else:
+        arrays |= pack("X", dataset.X)
+        tables["users"] = pl.DataFrame({"user": dataset.users[:]})
+    if dataset.times is not None:
+        arrays["times"] = dataset.times
+    if dataset.disliked is not None:
+        arrays |= pack("disliked", dataset.disliked)
+    if dataset.user_features is not None:
+        settings["user_features"] = dataset.user_features.settings()
+        arrays |= pack("F", dataset.user_features.Q)  # the name of earlier versions
+        tables["people_tags"] = tag_frame(dataset.user_tags)
+    return {"settings": settings, "arrays": arrays, "tables": tables}
 
 
 def attributes_of(content: artifact.Content, origin: str) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def join(content: Iterable[object]) -> Html:
 
 def panel(*content: object) -> str:
     """Return the output of one object: its content in a frame, with the style it needs."""
-    return element("div", element("style", Html(STYLE)), *content, class_=ROOT)
+    return str(element("div", element("style", Html(STYLE)), *content, class_=ROOT))
 
 
 def title(text: object, note: object = "") -> Html:

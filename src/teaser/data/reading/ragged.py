@@ -213,6 +213,11 @@ def _shorten(
     rows: pl.DataFrame, layout: Layout
 ) -> tuple[pl.DataFrame, dict[str, list[int]], list[tuple[int, int, str]]]:
     """Return rows that are not too long, lines that were joined, and (line, fields, text) left."""
+    fields = pl.col("fields")
+    has_end = (fields.list.len() == layout.width + 1) & (fields.list.last() == "")
+    rows = rows.with_columns(
+        pl.when(has_end).then(fields.list.head(layout.width)).otherwise(fields)
+    )
     long = rows["fields"].list.len() > layout.width
     joined: dict[str, list[int]] = {}
     if not long.any():
@@ -221,10 +226,10 @@ def _shorten(
     # A tab hardly stands inside a field: it has replaced something.
     mark = {"\t": ";"}.get(layout.delimiter, layout.delimiter)
     numbers, fitted, bad = [], [], []
-    for number, line, fields in rows.filter(long).select("number", "line", "fields").iter_rows():
-        found, how = _fit(fields, layout.width, "" if starts.any() else mark)
+    for number, line, cut in rows.filter(long).select("number", "line", "fields").iter_rows():
+        found, how = _fit(cut, layout.width, "" if starts.any() else mark)
         if len(found) > layout.width:
-            bad.append((number, len(fields), line))
+            bad.append((number, len(cut), line))
             continue
         numbers.append(number)
         fitted.append(found)
