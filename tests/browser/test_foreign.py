@@ -47,7 +47,7 @@ def books(n_users: int = 300, n_items: int = 120) -> Dataset:
 
 def _taste(authors: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     weights: NDArray[Any] = np.where(np.isin(authors, rng.choice(24, 3)), 10.0, 0.5)
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 @pytest.fixture(scope="module")
