@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -110,7 +111,11 @@ def test_the_history_of_a_user_is_found(shop: Path) -> None:
 def test_a_list_is_written_as_a_table(shop: Path, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     assert said("recommend", shop / "model", "-i", "i2", "-k", 4, "--out", path) == ""
-    reader = {".parquet": pl.read_parquet, ".csv": pl.read_csv, ".jsonl": pl.read_ndjson}
+    reader: dict[str, Any] = {
+        ".parquet": pl.read_parquet,
+        ".csv": pl.read_csv,
+        ".jsonl": pl.read_ndjson,
+    }
     frame = reader[path.suffix](path)
     wanted = teaser.load(shop / "model").recommend(["i2"], k=4)
     assert frame["item_id"].to_list() == [r.item_id for r in wanted]

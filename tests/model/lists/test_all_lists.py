@@ -100,6 +100,18 @@ def test_user_features_count_where_the_model_knows_them() -> None:
     assert_same_lists(model.recommend_all(some, k=4), wanted)
 
 
+def test_dislikes_count_as_in_a_history() -> None:
+    interactions, items = example_tables()
+    rules: Any = {"positive": "rating >= 4", "negative": "rating <= 3"}
+    data = Dataset.from_tables(interactions, items, rules=RULES, **rules)
+    assert data.disliked is not None
+    model = Teaser(l2_weights=1.0, l2_encoder=1.0).fit(data)
+    some = data.at(np.arange(30))
+    histories = [some.history(user) for user in some.users]
+    wanted = model.recommend_batch(histories, k=4).to_frame(some.users[:])
+    assert_same_lists(model.recommend_all(some, k=4, reasons=True), wanted)
+
+
 def test_a_bar_is_shown_only_if_asked_for(
     data: Dataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,7 +119,7 @@ def test_a_bar_is_shown_only_if_asked_for(
     model.recommend_all(data, k=2)
     assert capsys.readouterr().err == ""
     model.recommend_all(data, k=2, progress=True)
-    assert "300/300" in capsys.readouterr().err
+    assert "300 of 300" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def teaser_with(**options: Any) -> Teaser:
     params=["plain", "joint", "neighbours", "discovered", "product"],
 )
 def model(request: pytest.FixtureRequest) -> Any:
-    made = {
+    made: dict[str, Any] = {
         "plain": lambda: teaser_with(),
         "joint": lambda: teaser_with(remainder=Remainder(neighbours=None)),
         "neighbours": lambda: teaser_with(remainder=Remainder(neighbours=10)),
