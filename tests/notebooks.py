@@ -11,8 +11,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import nbformat
+import nbformat as untyped_format
 from nbclient import NotebookClient
+
+nbformat: Any = untyped_format
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -20,12 +22,17 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 LIMIT = 300
 
 
+def read_notebook(path: Path) -> Any:
+    """Return a notebook as it was saved."""
+    return nbformat.read(path, as_version=4)
+
+
 def run_notebook(path: Path, folder: Path) -> Any:
     """Return a notebook with the outputs of a run in a folder; an error in a cell is raised.
 
     The kernel has one thread: numbers do not depend on the machine's cores.
     """
-    notebook: Any = nbformat.read(path, as_version=4)
+    notebook = read_notebook(path)
     NotebookClient(
         notebook,
         timeout=LIMIT,

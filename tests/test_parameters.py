@@ -211,8 +211,9 @@ def test_a_copy_is_independent() -> None:
 def test_a_second_fit_forgets_added_items_user_features_and_the_recipe() -> None:
     interactions, items = example_tables()
     people = pl.DataFrame({"user_id": [f"u{n}" for n in range(300)], "age": ["young", "old"] * 150})
-    rules = {"rules": RULES, "user_rules": [Category("age")]}
-    with_users = Dataset.from_tables(interactions, items, users=people, **rules)
+    with_users = Dataset.from_tables(
+        interactions, items, users=people, rules=RULES, user_rules=[Category("age")]
+    )
     plain = example_dataset()
     options: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
     options |= {"discovered": DiscoveredTags(grains=(8,)), "remainder": Remainder(neighbours=5)}

@@ -71,7 +71,9 @@ def rng() -> np.random.Generator:
 @pytest.fixture(scope="module")
 def scorer(ml_ds: Dataset) -> TeaserScorer:
     found = TeaserScorer(**PENALTIES)
+    assert not found.is_trained()
     found.train(ml_ds, TrainingOptions())
+    assert found.is_trained()
     return found
 
 

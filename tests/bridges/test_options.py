@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from pydantic import ValidationError, create_model
 
 import teaser
 from teaser import Dataset, Rules, Teaser
-from teaser.bridges.options import READING, GivenOptions, option_fields
+from teaser.bridges.options import READING, GivenOptions, as_column, option_fields
 
 Options: Any = create_model("Options", __base__=GivenOptions, **option_fields(strength="weight"))
 
@@ -107,3 +108,10 @@ def test_disliked_items_count_below_zero() -> None:
     assert how.histories(rows, (1, 3)).toarray().tolist() == [[-0.25, 0, 1]]
     assert how.columns() == ["rating"]
     assert how.histories(rows.drop("rating"), (1, 3)).toarray().tolist() == [[1, 0, 1]]
+
+
+def test_arrays_of_any_type_become_columns() -> None:
+    seconds = np.array(["2024-05-01T10:00:00"], dtype="datetime64[s]")
+    assert as_column(seconds).to_list()[0].isoformat() == "2024-05-01T10:00:00"
+    assert as_column(np.array(["a", None], dtype=object)).to_list() == ["a", None]
+    assert as_column(np.array([1.5])).to_list() == [1.5]

@@ -107,7 +107,8 @@ def test_strengths_are_made_as_asked(paths: list[Path], tmp_path: Path) -> None:
 
 def test_dislikes_are_kept_beside_the_interactions(paths: list[Path], tmp_path: Path) -> None:
     rows = pl.read_csv(paths[0])
-    low, high = rows["rating"].min(), rows["rating"].max()
+    stars = rows["rating"].to_list()
+    low, high = min(stars), max(stars)
     rules = ("--positive", f"rating >= {high}", "--negative", f"rating <= {low}")
     text = " ".join(said("prepare", *paths, "-o", tmp_path / "d", *rules).split())
     found = Dataset.load(tmp_path / "d")

@@ -90,7 +90,8 @@ def test_warnings_are_logged(books: dict[str, Path], caplog: pytest.LogCaptureFi
 
 
 def test_ids_may_be_named(books: dict[str, Path]) -> None:
-    named = {"user": "user", "item": "item", "items_id": "Book_ID", "users_id": "User-ID"}
+    named: dict[str, Any] = {"user": "user", "item": "item"}
+    named |= {"items_id": "Book_ID", "users_id": "User-ID"}
     found = Dataset.from_tables(books["ratings"], books["items"], users=books["users"], **named)
     assert not any("not named" in note for note in found.notes)
     with pytest.raises(TableError, match=r"'ISBN'.*Likely: Book_ID. Give items_id='Book_ID'"):
@@ -100,7 +101,7 @@ def test_ids_may_be_named(books: dict[str, Path]) -> None:
 def test_partitions_have_their_items_found_too(books: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
     pl.read_csv(books["ratings"], separator="\t").write_parquet(tmp_path / "parts" / "a.parquet")
-    columns = {"user": "user", "item": "item"}
+    columns: dict[str, Any] = {"user": "user", "item": "item"}
     found = Dataset.from_partitions(tmp_path / "parts", books["items"], **columns)
     assert found.table.columns[0] == "Book_ID"
     assert any("--items-id Book_ID" in note for note in found.notes)

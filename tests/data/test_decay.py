@@ -18,7 +18,12 @@ def test_an_item_counts_half_after_the_half_life() -> None:
 
 def test_times_may_be_written_in_any_way() -> None:
     day = datetime(2026, 1, 1, tzinfo=UTC)
-    times = {"a": day, "b": date(2026, 1, 31), "c": day.timestamp(), "d": 1000 * day.timestamp()}
+    times: dict[str, Any] = {
+        "a": day,
+        "b": date(2026, 1, 31),
+        "c": day.timestamp(),
+        "d": 1000 * day.timestamp(),
+    }
     assert decayed(times, half_life=30) == {"a": 0.5, "b": 1.0, "c": 0.5, "d": 0.5}
 
 

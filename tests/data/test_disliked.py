@@ -83,7 +83,7 @@ def test_they_are_saved_and_selected(rated: Dataset, tmp_path: Path) -> None:
 
 def test_the_report_tells_what_they_are_for(rated: Dataset) -> None:
     said = (
-        "1 disliked item of 1 user: each has the strength -0.125 in a history, and none in the fit"
+        "1 disliked item of 1 user: each has a strength of -0.125 in a history, and none in the fit"
     )
     assert said in rated.lines()
 
@@ -106,3 +106,51 @@ def test_they_must_fit_the_interactions(rated: Dataset) -> None:
     for bad in (0.25, -np.inf, np.nan):
         with pytest.raises(DataError, match="finite numbers below 0"):
             replace(rated, disliked=sp.csr_array(np.full((2, 4), bad)))
+
+
+DAYS = ["2026-01-31", "2026-01-01", "2026-01-01", "2026-01-01", "2026-01-31", "2026-01-01"]
+
+
+def test_they_decay_as_interactions_do() -> None:
+    rows = pl.DataFrame(
+        {
+            "user_id": ["a", "a", "a", "b", "b", "b"],
+            "item_id": ["x", "y", "z", "x", "y", "y"],
+            "rating": [5, 5, 1, 4, 1, 1],
+            "day": DAYS,
+        }
+    )
+    rules: dict[str, Any] = {"positive": "rating >= 4", "negative": "rating <= 2", "time": "day"}
+    found = Dataset.from_tables(rows, ITEMS, **rules, half_life=30)
+    assert found.history("a") == {"x": 1.0, "y": 0.5, "z": STRENGTH / 2}
+    # Of two dislikes of y, the later one counts.
+    assert found.history("b") == {"x": 0.5, "y": STRENGTH}
+    plain = Dataset.from_tables(rows, ITEMS, **rules)
+    assert plain.history("a") == {"y": 1.0, "x": 1.0, "z": STRENGTH}
+    assert "from -0.125 to -0.0625 in a history" in " ".join(found.lines())
+    # A half-life that leaves nothing of a dislike leaves the dislike out.
+    short = Dataset.from_tables(rows, ITEMS, **rules, half_life=0.1)
+    assert short.disliked is not None
+    assert short.history("a") == ["x"]
+
+
+def test_they_are_a_part_of_the_mean_strength() -> None:
+    rows = pl.DataFrame(
+        {"user_id": ["a"] * 3, "item_id": ["x", "y", "z"], "plays": [30, 10, 1], "day": DAYS[:3]}
+    )
+    rules: dict[str, Any] = {"negative": "plays <= 1", "strength": "plays"}
+    found = Dataset.from_tables(rows, ITEMS, **rules)
+    assert found.history("a") == {"x": 30.0, "y": 10.0, "z": 20 * STRENGTH}
+    aged = Dataset.from_tables(rows, ITEMS, **rules, time="day", half_life=30).history("a")
+    assert isinstance(aged, dict)
+    # (30 + 10 / 2) / (1 + 1 / 2), and half of it after 30 days
+    assert aged["z"] == pytest.approx(STRENGTH * 35 / 1.5 / 2)
+
+
+def test_a_dislike_without_a_time_is_left_out() -> None:
+    rows = pl.DataFrame(
+        {"user_id": ["a"] * 3, "item_id": ["x", "y", "z"], "rating": [5, 1, 1],
+         "day": ["2026-01-31", None, "2026-01-31"]}
+    )  # fmt: skip
+    found = Dataset.from_tables(rows, ITEMS, negative="rating <= 2", time="day", half_life=30)
+    assert found.history("a") == {"x": 1.0, "z": STRENGTH}

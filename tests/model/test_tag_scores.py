@@ -208,6 +208,7 @@ class TestDislikes:
         disliked = sp.csr_array(([-0.25] * 8, (range(8), free)), shape=dataset.X.shape)
         rated = replace(dataset, disliked=disliked)
         found = both.recommend_all(rated, k=40, users=users, reasons=True)
+        assert isinstance(found, pl.DataFrame)
         kinds: set[str] = set()
         for user in users:
             one = both.recommend(rated.history(user), k=40).to_frame()

@@ -24,7 +24,7 @@ try:
 except ImportError as error:
     raise MissingPackageError("The bridge to LensKit", "LensKit", extra="lenskit") from error
 
-from teaser.bridges.options import GivenOptions, option_fields
+from teaser.bridges.options import GivenOptions, as_column, option_fields
 from teaser.bridges.packed_state import PackedState
 
 log = logging.getLogger("teaser")
@@ -65,13 +65,17 @@ class TeaserScorer(PackedState, Component[ItemList], Trainable):
     _users: Any = None
     _about: Any = None
 
+    def is_trained(self) -> bool:
+        """Return whether there is a fitted model."""
+        return "model_" in self.__dict__
+
     def train(self, data: LensKitDataset, options: TrainingOptions | None = None) -> None:
         """Fit a model to a data set; without `retrain`, a fitted one is kept.
 
         The seed is that of the configuration, else one drawn from the options' generator, else 0.
         """
         options = TrainingOptions() if options is None else options
-        if "model_" in self.__dict__ and not options.retrain:
+        if self.is_trained() and not options.retrain:
             return
         dataset = read_dataset(data, self.config)
         seed = 0
@@ -100,7 +104,7 @@ class TeaserScorer(PackedState, Component[ItemList], Trainable):
             return sp.csr_array(shape, dtype=np.float32)
         places = viewed.numbers(vocabulary=self.items_, missing="negative")
         wanted = [name for name in self.config.columns() if viewed.field(name) is not None]
-        columns = {name: np.asarray(viewed.field(name)) for name in wanted}
+        columns = {name: as_column(np.asarray(viewed.field(name))) for name in wanted}
         rows = pl.DataFrame({"item": places.astype(np.int64), **columns})
         rows = rows.with_columns(pl.lit(0, pl.Int64).alias("user")).filter(pl.col("item") >= 0)
         return self.config.histories(rows, shape)

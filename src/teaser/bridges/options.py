@@ -116,6 +116,14 @@ def option_fields(**defaults: Any) -> dict[str, Any]:
     return fields
 
 
+def as_column(values: Any) -> pl.Series:
+    """Return an array of a framework as a column; objects are read one by one."""
+    if values.dtype == object:
+        return pl.Series(values.tolist())
+    # polars has no times in seconds.
+    return pl.Series(values.astype("datetime64[us]") if values.dtype.kind == "M" else values)
+
+
 def _rule(given: str | None, rows: pl.DataFrame) -> Positive | None:
     """Return a rule, or None if a table has not all of its columns."""
     rule = Positive.of(given)

@@ -259,6 +259,8 @@ def _table(name: str, entries: Mapping[str, Any]) -> str:
 def _value(value: Any) -> str:
     """Return a value as TOML writes it."""
     if isinstance(value, Mapping):
+        if not value:
+            return "{}"
         return "{ " + ", ".join(f"{k} = {_value(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_value, value)) + "]"

@@ -74,7 +74,9 @@ def assemble(
         user_features = describe_user_features(
             tables.users.frame, names, found.users_id, user_rules
         ).with_refused(tables.users.refused)
-    disliked = disliked_matrix(rows.frame, pairs, negative, **columns, users=names, items=ids)
+    disliked = disliked_matrix(
+        rows.frame, pairs, negative, **columns, users=names, items=ids, strength=strength
+    )
     has_strength = strength is not None and strength.column is not None
     is_used = positive is not None or negative is not None or has_strength
     forgotten = (

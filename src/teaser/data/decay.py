@@ -1,7 +1,7 @@
 """Histories with times: older items count less."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -10,13 +10,15 @@ from teaser.data.ids import ItemId
 from teaser.data.reading.strength import DAY, as_seconds, check_half_life
 from teaser.errors import ParameterError
 
+Id = TypeVar("Id", bound=ItemId)
+
 
 def decayed(
-    times: Mapping[ItemId, Any],
+    times: Mapping[Id, Any],
     *,
     half_life: float,
-    strengths: Mapping[ItemId, float] | None = None,
-) -> dict[ItemId, float]:
+    strengths: Mapping[Id, float] | None = None,
+) -> dict[Id, float]:
     """Return a history in which older items count less, as `recommend` takes it.
 
     The strength of an item is 2^(-age / half_life), times its own where that is given. Age is

@@ -13,10 +13,11 @@ import scipy.sparse as sp
 from teaser.data.reading.interactions import as_ids
 from teaser.data.reading.part import interaction_matrix
 from teaser.data.reading.positive import Positive
+from teaser.data.reading.strength import DAY, Strength, as_seconds
 from teaser.data.sparse_matrix import fixed
 from teaser.errors import DataError, counted
 
-# An eighth of a choice: more against it makes lists less accurate; see benchmarks/README.md.
+# Of a choice of strength 1: more against it makes lists less accurate; see benchmarks/README.md.
 STRENGTH = -0.125
 
 
@@ -29,6 +30,7 @@ def disliked_matrix(
     item: str,
     users: pl.Series,
     items: pl.Series,
+    strength: Strength | None = None,
 ) -> sp.csr_array | None:
     """Return what users disliked and did not choose (users x items), as strengths below 0.
 
@@ -44,16 +46,43 @@ def disliked_matrix(
         The columns of the ids in `frame`.
     users, items
         The ids of the rows and columns; rows of others are left out.
+    strength
+        The rule for the strength of interactions. A dislike is an eighth of their mean strength,
+        and decays as they do.
     """
     if rule is None:
         return None
     is_disliked, _ = rule.split(frame, what="disliked")
     ids = pl.DataFrame({"user": as_ids(frame[user]), "item": as_ids(frame[item])})
-    ids = ids.filter(is_disliked).drop_nulls().unique(maintain_order=True)
-    ids = ids.with_columns(pl.col("item").cast(items.dtype))
-    only = ids.join(pairs.select("user", "item"), on=["user", "item"], how="anti")
-    strengths = pl.lit(STRENGTH, pl.Float32).alias("strength")
-    return interaction_matrix(only.with_columns(strengths), users, items)
+    rows = ids.with_columns(_strengths(frame, pairs, strength)).filter(is_disliked).drop_nulls()
+    # Of two dislikes of one item, the one that counts more is the later one.
+    merged = rows.group_by("user", "item", maintain_order=True).agg(pl.col("strength").min())
+    merged = merged.filter(pl.col("strength") < 0)
+    merged = merged.with_columns(pl.col("item").cast(items.dtype))
+    only = merged.join(pairs.select("user", "item"), on=["user", "item"], how="anti")
+    return interaction_matrix(only, users, items)
+
+
+def _strengths(frame: pl.DataFrame, pairs: pl.DataFrame, rule: Strength | None) -> pl.Series:
+    """Return the strength that each row has as a dislike, below 0; null without a time."""
+    if rule is None or rule.is_one:
+        return pl.Series("strength", np.full(frame.height, STRENGTH, np.float32))
+    level, decay = pairs["strength"].to_numpy().astype(np.float64), np.ones(frame.height)
+    total = float(len(level))
+    if rule.half_life is not None and rule.time is not None:
+        times = pairs["time"].to_numpy()
+        total = float(_decay(times.max() - times, rule.half_life).sum())
+        seconds = as_seconds(frame[rule.time]).to_numpy()
+        decay = _decay(times.max() - seconds, rule.half_life)
+    # The mean strength of an interaction before it decays.
+    found = STRENGTH * level.sum() / total * decay
+    return pl.Series("strength", found.astype(np.float32)).fill_nan(None)
+
+
+def _decay(age: Any, half_life: float) -> Any:
+    """Return 2^(-age / half_life) for ages in seconds."""
+    with np.errstate(over="ignore"):
+        return np.exp2(-age / DAY / half_life)
 
 
 def fixed_disliked(matrix: Any, X: sp.csr_array) -> sp.csr_array:
@@ -78,7 +107,9 @@ def with_disliked(X: sp.csr_array, disliked: sp.csr_array | None) -> sp.csr_arra
 def disliked_line(disliked: sp.csr_array) -> str:
     """Return the number of disliked items and what they are for, as a sentence."""
     n_users = int((np.diff(disliked.indptr) > 0).sum())
-    return (
-        f"{counted(disliked.nnz, 'disliked item')} of {counted(n_users, 'user')}: each has the "
-        f"strength {STRENGTH:g} in a history, and none in the fit"
-    )
+    said = f"{counted(disliked.nnz, 'disliked item')} of {counted(n_users, 'user')}"
+    if not disliked.nnz:
+        return said
+    low, high = float(disliked.data.min()), float(disliked.data.max())
+    range_ = f"{low:.3g}" if low == high else f"from {low:.3g} to {high:.3g}"
+    return f"{said}: each has a strength of {range_} in a history, and none in the fit"

@@ -19,7 +19,7 @@ from teaser.model.packed import Packed
 
 Array = NDArray[Any]
 # The items of a history; a mapping gives the strength of each, below 0 for a disliked one.
-History = Iterable[ItemId] | Mapping[ItemId, float]
+History = Iterable[ItemId] | Mapping[Any, float]
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,14 +82,17 @@ def quoted_field(separator: str) -> re.Pattern[bytes]:
 def swallows_rows(text: bytes, layout: Layout) -> bool:
     """Whether two stray quotes would enclose the rows between them as if they were one field.
 
-    So it is if every line has as many fields as there are columns. With two columns a text of two
-    lines may look like that, so that more lines are needed.
+    So it is if every line has as many fields as there are columns, and a field encloses a whole
+    line, with no other quote in its first and last.
     """
-    breaks = [field[0].count(b"\n") for field in quoted_field(layout.separator).finditer(text)]
-    if max(breaks, default=0) < (1 if layout.width > 2 else 2):
-        return False
-    counts = _split_lines(text.decode()).str.count_matches(layout.separator, literal=True)
-    return bool((counts == layout.width - 1).all())
+    for field in quoted_field(layout.separator).finditer(text):
+        if field[0].count(b"\n") < 2:
+            continue
+        begin, end = text.rfind(b"\n", 0, field.start()) + 1, text.find(b"\n", field.end())
+        if text[begin : end if end >= 0 else None].count(b'"') == 2:
+            counts = _split_lines(text.decode()).str.count_matches(layout.separator, literal=True)
+            return bool((counts == layout.width - 1).all())
+    return False
 
 
 def split_fields(line: str, separator: str) -> list[str]:
