@@ -1,24 +1,31 @@
 # make demo             serve the site on the built-in events and print its address (PORT=8000)
 # make test             lint, types and tests: all that must hold before a change lands
+# make test-bridges     the tests of the bridges to LensKit and RecTools; part of make test
 # make test-processors  the numeric tests with the arithmetic of several processors and thread counts
 # make docs             the documentation as a site, in build/docs
 # make references       rewrite the pages that are made from the program, after a change of options
+# make notebooks        run the notebooks of examples/ and write their outputs
 # make bench            the short benchmarks; figures and commands in benchmarks/README.md
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# LensKit and RecTools hold numpy, pandas and attrs back: they have an environment of their own.
+BRIDGES := $(VENV)/bridges
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-processors browser lint format docs references bench clean
+.PHONY: demo test test-bridges test-processors browser lint format docs references notebooks bench clean
 
 PORT ?= 8000
 
 demo: $(VENV)/.run
 	$(BIN)/teaser demo --port $(PORT)
 
-test: lint browser
+test: lint browser test-bridges
 	$(BIN)/python -m pytest -n auto
+
+test-bridges: $(BRIDGES)/.dev
+	$(BRIDGES)/bin/python -m pytest -n auto tests/bridges
 
 # CORES="Haswell Zen" runs some core types only; see tests/processors.py.
 test-processors: $(VENV)/.dev
@@ -45,6 +52,9 @@ docs: $(VENV)/.dev
 references: $(VENV)/.dev
 	cd docs && ../$(BIN)/python -m website.references
 
+notebooks: $(VENV)/.dev
+	$(BIN)/python tests/notebooks.py
+
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/solvers.py --quick
 	$(BIN)/python benchmarks/iteration.py --quick
@@ -64,6 +74,15 @@ $(VENV)/.run: pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.run
 	$(INSTALL) --editable '.[serve,fast,evaluate,docs,dev]'
+	@touch $@
+
+# LensKit needs torch. On Linux the index has it with CUDA's packages, of several GB; where pip
+# finds a CPU build of the same version, it takes that. Few of its files are ever compiled.
+$(BRIDGES)/.dev: $(VENV)/.run constraints-bridges.txt
+	test -x $(BRIDGES)/bin/python || $(PYTHON) -m venv $(BRIDGES)
+	$(BRIDGES)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	  --constraint constraints-bridges.txt --editable '.[lenskit,rectools]' \
+	  pytest pytest-xdist hypothesis
 	@touch $@
 
 clean:

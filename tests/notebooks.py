@@ -5,13 +5,16 @@
 Each runs in a kernel of its own, in an empty folder. Without names, all are run.
 """
 
+import os
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-import nbformat
+import nbformat as untyped_format
 from nbclient import NotebookClient
+
+nbformat: Any = untyped_format
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -19,9 +22,17 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 LIMIT = 300
 
 
+def read_notebook(path: Path) -> Any:
+    """Return a notebook as it was saved."""
+    return nbformat.read(path, as_version=4)
+
+
 def run_notebook(path: Path, folder: Path) -> Any:
-    """Return a notebook with the outputs of a run in a folder; an error in a cell is raised."""
-    notebook: Any = nbformat.read(path, as_version=4)
+    """Return a notebook with the outputs of a run in a folder; an error in a cell is raised.
+
+    The kernel has one thread: numbers do not depend on the machine's cores.
+    """
+    notebook = read_notebook(path)
     NotebookClient(
         notebook,
         timeout=LIMIT,
@@ -29,7 +40,7 @@ def run_notebook(path: Path, folder: Path) -> Any:
         resources={"metadata": {"path": str(folder)}},
         # When each cell ran would change with every run.
         record_timing=False,
-    ).execute()
+    ).execute(env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
     # What the kernel says of itself depends on the machine.
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

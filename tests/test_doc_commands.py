@@ -116,6 +116,27 @@ def plain_names(folder: Path) -> None:
     shutil.rmtree("DATA")
 
 
+def books(folder: Path) -> None:
+    """Tables as strangers have them: tabs, one after the last field; no header; long form."""
+    rng = np.random.default_rng(0)
+    rows = [f"{u}\t{i}\t1\n" for u in range(1, 41) for i in rng.permutation(30)[:8] + 1]
+    Path("book_history.dat").write_text("user\titem\taccessed\n" + "".join(rows))
+    header = "Book_ID\tISBN\tBook-Title\tBook-Author\tPublisher\t\n"
+    made = [f"{i}\t00{i}\tBook {i}\tAuthor {i % 5}\tSmith &amp; Co\t\n" for i in range(1, 31)]
+    Path("items_info.dat").write_text(header + "".join(made))
+    for name in ("ratings", "movies"):
+        table = pl.read_csv(f"{name}.csv")
+        lines = ("::".join(map(str, row)) + "\n" for row in table.iter_rows())
+        Path(f"{name}.dat").write_text("".join(lines))
+    films = pl.read_csv("movies.csv")
+    tags = films.select("movieId", tag=pl.col("genres").str.to_lowercase())
+    tags.write_csv("tags.csv")
+    plays = pl.read_csv("ratings.csv").select(user="userId", item="movieId")
+    plays.write_csv("plays.csv")
+    facts = films.select(item="movieId", property=pl.lit("genre"), value="genres")
+    facts.write_csv("facts.csv")
+
+
 def repository_files(folder: Path) -> None:
     shutil.copytree(ROOT / "experiments", "experiments")
 
@@ -147,6 +168,8 @@ def short_studies(folder: Path) -> None:
 # What a page needs beside the tables, DATA and MODEL.
 BEFORE: dict[str, Any] = {
     "docs/users/rules.md": plain_names,
+    "docs/users/histories.md": plain_names,
+    "docs/users/tables.md": books,
     "docs/users/popularity.md": own_tables,
     "docs/users/studies.md": short_studies,
     "experiments/README.md": repository_files,

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 import teaser
 from teaser.cli.main import app
+from teaser.evaluate.study.grid_search import check_models
+from teaser.evaluate.study.plan import Study
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -36,10 +38,14 @@ def test_commands_and_examples_run_as_they_stand(
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "toml")], ids=lambda p: p.name)
-def test_rules_in_the_documentation_are_valid(page: Path, tmp_path: Path) -> None:
+def test_rules_and_studies_in_the_documentation_are_valid(page: Path, tmp_path: Path) -> None:
     for block in blocks(page, "toml"):
-        (tmp_path / "rules.toml").write_text(block)
-        assert teaser.Rules.read(tmp_path / "rules.toml").tags
+        path = tmp_path / "written.toml"
+        path.write_text(block)
+        if "[data]" in block:
+            check_models(Study.read(path).models)
+        else:
+            assert teaser.Rules.read(path).tags
 
 
 def anchors(page: Path) -> set[str]:

@@ -1,19 +1,30 @@
 import copy
 import pickle
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import sklearn.base
 from numpy.testing import assert_array_equal
 
 import teaser
-from teaser import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Teaser, Weights
+from teaser import (
+    Category,
+    Dataset,
+    DiscoveredTags,
+    LearnedDecoder,
+    Remainder,
+    SparseEncoder,
+    Teaser,
+    Weights,
+)
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
 from teaser.model import EASE, Popularity, Product
-from teaser.testing import example_dataset
+from teaser.testing import RULES, example_dataset, example_tables
 
 
 def pasted(thing: Any) -> Any:
@@ -195,3 +206,52 @@ def test_a_copy_is_independent() -> None:
     assert _list_of(model, ["i1"]) == before
     assert model.l2_weights == 5.0
     assert "_teaser_version" not in vars(other)
+
+
+def test_a_second_fit_forgets_added_items_user_features_and_the_recipe() -> None:
+    interactions, items = example_tables()
+    people = pl.DataFrame({"user_id": [f"u{n}" for n in range(300)], "age": ["young", "old"] * 150})
+    with_users = Dataset.from_tables(
+        interactions, items, users=people, rules=RULES, user_rules=[Category("age")]
+    )
+    plain = example_dataset()
+    options: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
+    options |= {"discovered": DiscoveredTags(grains=(8,)), "remainder": Remainder(neighbours=5)}
+    model = Teaser(**options).fit(with_users)
+    assert model.user_tags_
+    model.add_items(items.head(1).with_columns(pl.lit("new").alias("item_id")))
+    model.recipe_, model.dataset_path_ = teaser.Recipe((), "paper", "it was asked for"), "folder"
+    model.set_params(discovered=None, remainder=None)
+    found = model.fit(plain).to_content()
+    wanted = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(plain).to_content()
+    assert found.settings == wanted.settings
+    assert found.arrays.keys() == wanted.arrays.keys()
+    for name, array in wanted.arrays.items():
+        assert_array_equal(found.arrays[name], array)
+    assert model.groups_ is None
+    assert model.remainder_ is None
+    assert not model.user_tags_
+    assert len(model.items_) == plain.n_items
+
+
+def test_a_generator_goes_on_and_a_seed_begins_again() -> None:
+    data = example_dataset()
+    options: dict[str, Any] = {"l2_weights": 5.0, "discovered": DiscoveredTags(grains=(4,))}
+    seeded = Teaser(rng=3, **options)
+    assert_array_equal(seeded.fit(data).encoder_.copy(), seeded.fit(data).encoder_)
+    generator = np.random.default_rng(3)
+    before = generator.bit_generator.state
+    Teaser(rng=generator, **options).fit(data)
+    assert generator.bit_generator.state != before
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda data: pickle.loads(pickle.dumps(data))])
+def test_a_copied_data_set_cannot_be_changed_either(copied: Callable[[Dataset], Dataset]) -> None:
+    data = example_dataset()
+    assert data.item_counts.sum() == data.X.nnz
+    other = copied(data)
+    assert (other.X != data.X).nnz == 0
+    assert (other.users, other.items, other.tags) == (data.users, data.items, data.tags)
+    assert_array_equal(other.item_counts, data.item_counts)
+    for array in (other.X.data, other.S.data, other.item_counts):
+        assert not array.flags.writeable

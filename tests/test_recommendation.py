@@ -74,7 +74,7 @@ def test_reasons_are_structs_of_their_kind() -> None:
 
 def test_the_order_of_the_fields_is_that_of_the_type() -> None:
     frame = Recommendations([FIRST]).to_frame()
-    struct = frame.schema["reasons"].inner
+    struct = frame.explode("reasons").schema["reasons"]
     assert isinstance(struct, pl.Struct)
     assert [field.name for field in struct.fields] == list(reason_fields(FIRST.reasons[0]))
 

@@ -95,12 +95,12 @@ def say_default(parameter: Any) -> str:
     value = parameter.default
     if getattr(parameter, "is_flag", False):
         pair = parameter.opts[0], (parameter.secondary_opts or [""])[0]
-        return pair[0] if value else pair[1]
+        return str(pair[0] if value else pair[1])
     if value is None or value == () or value == [] or callable(value):
         return ""
     if isinstance(value, list | tuple):
         return " ".join(map(str, value))
-    return value.as_posix() if isinstance(value, Path) else str(value)
+    return str(value.as_posix() if isinstance(value, Path) else value)
 
 
 def flags(option: Any) -> str:

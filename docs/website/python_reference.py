@@ -3,15 +3,14 @@
 import importlib
 import importlib.util
 import inspect
-import pkgutil
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import teaser
 from teaser import errors
+from website.bridges import Described, read_bridges
 
 # The packages that people import from. A name that several have is shown under the first.
 PACKAGES = (
@@ -21,7 +20,6 @@ PACKAGES = (
     "teaser.evaluate",
     "teaser.data.sources",
     "teaser.data.events",
-    "teaser.bridges",
 )
 # Public names of modules that have more names than people need.
 FURTHER = (
@@ -136,7 +134,12 @@ PAGES = (
         "The checks that every model must pass, for pytest.",
         ("testing",),
     ),
-    Page("bridges", "Other frameworks", "TEASER inside LensKit and RecTools.", ("bridges",)),
+    Page(
+        "bridges",
+        "Other frameworks",
+        "TEASER inside LensKit and RecTools; see [the guide]({users}bridges.md).",
+        ("bridges",),
+    ),
     Page(
         "errors",
         "Errors",
@@ -151,36 +154,12 @@ def public_names() -> dict[str, Any]:
     """Return what is public, by the path from which people import it."""
     found: dict[str, Any] = {}
     for package in PACKAGES:
-        if package == "teaser.bridges" and not hasattr(teaser, "bridges") and not _exists(package):
-            continue
-        for module in (package, *_bridges(package)):
-            loaded = importlib.import_module(module)
-            names = getattr(loaded, "__all__", ()) or _defined(loaded)
-            _add(found, {f"{module}.{name}": getattr(loaded, name) for name in names})
+        loaded = importlib.import_module(package)
+        _add(found, {f"{package}.{name}": getattr(loaded, name) for name in loaded.__all__})
     for path in FURTHER:
         module, _, name = path.rpartition(".")
         _add(found, {path: getattr(importlib.import_module(module), name)})
-    return found
-
-
-def _exists(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
-
-
-def _bridges(package: str) -> list[str]:
-    """Return the modules of the bridges, each of which is imported by its own name."""
-    if package != "teaser.bridges":
-        return []
-    folder = importlib.import_module(package).__path__
-    return [f"{package}.{module.name}" for module in pkgutil.iter_modules(folder)]
-
-
-def _defined(module: Any) -> list[str]:
-    """Return the public classes and functions that a module defines itself."""
-    mine = {
-        n: o for n, o in vars(module).items() if getattr(o, "__module__", "") == module.__name__
-    }
-    return [n for n, o in mine.items() if n[0] != "_" and (inspect.isclass(o) or callable(o))]
+    return found | read_bridges()
 
 
 def _add(found: dict[str, Any], more: dict[str, Any]) -> None:
@@ -228,7 +207,8 @@ def summary(path: str, value: Any) -> str:
     """Return the first sentence on a name, as Markdown."""
     if path in CONSTANTS:
         return CONSTANTS[path]
-    text = " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())
+    whole = value.text if isinstance(value, Described) else inspect.getdoc(value)
+    text = " ".join((whole or "").partition("\n\n")[0].split())
     sentence = re.split(r"(?<=\.)\s+(?=[A-Z`])", text)[0].replace("``", "`")
     return sentence.replace("|", "\\|").replace("*", "\\*").replace("<", "\\<")
 
@@ -290,7 +270,9 @@ def _page(page: Page, names: list[str], values: dict[str, Any]) -> Iterator[str]
 
 def _directive(path: str, values: dict[str, Any]) -> Iterator[str]:
     value = values[path]
-    if inspect.isclass(value):
+    if isinstance(value, Described):
+        yield from value.directive()
+    elif inspect.isclass(value):
         kind = "exception" if issubclass(value, BaseException) else "class"
         yield from (f".. auto{kind}:: {path}", "   :members:")
         if any(base is known for base in value.__bases__ for known in values.values()):

@@ -1,6 +1,7 @@
 """A recommender that people can read and steer: item metadata as tags, affinities as profile."""
 
 from teaser._version import __version__
+from teaser.choose.card import card
 from teaser.choose.check import Check, check_model
 from teaser.choose.choose import fit
 from teaser.choose.record import Recipe, Trial
@@ -63,6 +64,7 @@ __all__ = [
     "Weights",
     "Year",
     "__version__",
+    "card",
     "check_model",
     "decayed",
     "discover",

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from bridges.conftest import page_block
 from lenskit import batch
 from lenskit.data import Dataset, DatasetBuilder, ItemList, RecQuery
 from lenskit.metrics import NDCG, RunAnalysis
@@ -22,7 +23,7 @@ import teaser
 from teaser.bridges.lenskit import TeaserConfig, TeaserScorer, read_dataset
 from teaser.errors import DataError, TableError
 
-PENALTIES = {"l2_weights": 5.0, "l2_encoder": 5.0}
+PENALTIES: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
 
 
 @pytest.fixture(scope="session")
@@ -70,13 +71,15 @@ def rng() -> np.random.Generator:
 @pytest.fixture(scope="module")
 def scorer(ml_ds: Dataset) -> TeaserScorer:
     found = TeaserScorer(**PENALTIES)
+    assert not found.is_trained()
     found.train(ml_ds, TrainingOptions())
+    assert found.is_trained()
     return found
 
 
 # LensKit's tests warn of LensKit's own changes.
-@pytest.mark.filterwarnings("default")
-class TestOurScorer(BasicComponentTests, ScorerTests):  # type: ignore[misc]
+@pytest.mark.filterwarnings("ignore")
+class TestOurScorer(BasicComponentTests, ScorerTests):
     component = TeaserScorer
     config = TeaserConfig(**PENALTIES)
     configs: ClassVar[list[dict[str, Any]]] = [
@@ -146,13 +149,19 @@ def test_scores_are_those_of_the_library(ml_ds: Dataset, scorer: TeaserScorer) -
 def test_histories_are_read_by_the_rules_of_the_training(ml_ds: Dataset) -> None:
     liked = TeaserScorer(positive="rating >= 4", **PENALTIES)
     liked.train(ml_ds)
-    history = ml_ds.user_row(3)
+    rows = (ml_ds.user_row(user) for user in ml_ds.users.ids().tolist())
+    history = next(row for row in rows if len(set(row.field("rating"))) == 2)
     ratings = history.field("rating")
     row = liked.history(RecQuery(history_items=history))
     assert_array_equal(np.sort(history.numbers()[ratings >= 4]), row.indices)
     assert 0 < row.nnz < len(history)
     # A list without ratings is taken as it is.
     assert liked.history(RecQuery(history_items=ItemList(history.ids()))).nnz == len(history)
+    disliked = TeaserScorer(positive="rating >= 4", negative="rating <= 2", **PENALTIES)
+    disliked.train(ml_ds)
+    assert set(disliked.history(RecQuery(history_items=history)).data) == {1.0, -0.25}
+    found = disliked(RecQuery(history_items=history), ItemList.from_vocabulary(ml_ds.items))
+    assert np.isfinite(found.scores()).all()
     strong = TeaserScorer(strength="rating", **PENALTIES)
     strong.train(ml_ds)
     assert set(strong.history(RecQuery(history_items=history)).data) == {2.0, 5.0}
@@ -229,3 +238,11 @@ def test_bad_input_is_said(ml_ds: Dataset) -> None:
     made.add_interactions("click", pairs, entities=["user", "item"], missing="insert")
     with pytest.raises(DataError, match="LensKit has 3 items, of which 2"):
         TeaserScorer().train(made.build())
+
+
+@pytest.mark.usefixtures("movielens")
+def test_the_page_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(page_block("lenskit"), "bridges.md", "exec"), {})  # noqa: S102
+    told = capsys.readouterr().out
+    assert "TeaserScorer {'NDCG" in told
+    assert "because of your affinity" in told

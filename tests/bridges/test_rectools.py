@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from bridges.conftest import page_block
 from numpy.testing import assert_allclose
 from pandas.testing import assert_frame_equal
 from rectools import Columns
@@ -21,6 +22,7 @@ import teaser
 from teaser.bridges.rectools import TeaserModel, TeaserModelConfig
 from teaser.bridges.rectools_dataset import read_dataset
 from teaser.errors import TableError
+from teaser.guide import similar
 
 PENALTIES: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
 # As RecTools' ids: users of interactions, a user with features alone, and a stranger.
@@ -58,7 +60,9 @@ def data(ratings: pl.DataFrame, films: pl.DataFrame) -> Dataset:
 
 @pytest.fixture(scope="module")
 def model(data: Dataset) -> TeaserModel:
-    return TeaserModel(**PENALTIES).fit(data)
+    found = TeaserModel(**PENALTIES)
+    found.fit(data)
+    return found
 
 
 def lists(model: TeaserModel, data: Dataset) -> pd.DataFrame:
@@ -182,7 +186,7 @@ def test_similar_items_are_those_of_the_library(model: TeaserModel, data: Datase
     found = model.recommend_to_items([1000, 1119], data, 5)
     for item in (1000, 1119):  # the second was never chosen
         own = found[found[Columns.TargetItem] == item]
-        wanted = teaser.guide.similar(model.model_, item, k=5)
+        wanted = similar(model.model_, item, k=5)
         assert own[Columns.Item].tolist() == [s.item_id for s in wanted]
         assert_allclose(own[Columns.Score], [s.similarity for s in wanted], rtol=1e-6)
 
@@ -215,3 +219,11 @@ def test_bad_input_is_said(data: Dataset) -> None:
     with pytest.raises(TableError, match="stars"):
         TeaserModel(positive="stars >= 4").fit(data)
     assert np.isfinite(lists(TeaserModel(**PENALTIES).fit(data), data)["score"]).all()
+
+
+@pytest.mark.usefixtures("movielens")
+def test_the_page_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(page_block("rectools"), "bridges.md", "exec"), {})  # noqa: S102
+    told = capsys.readouterr().out
+    assert "TeaserModel" in told
+    assert "target_item_id" in told

@@ -115,5 +115,10 @@ def test_outputs_can_be_read_without_style_and_on_a_phone(page: Page, outputs: l
         assert words in text
     page.set_viewport_size({"width": 390, "height": 800})
     show(page, outputs)
-    for card in page.locator("ol.cards").all():
-        assert card.evaluate("e => e.scrollWidth <= e.clientWidth")
+    for shown in page.locator(".teaser-out").all():
+        assert shown.evaluate("e => e.scrollWidth <= e.clientWidth"), shown.inner_text()[:80]
+    # Names are not broken letter by letter.
+    named = page.locator("th[scope=row]", has_text="general appeal").first.bounding_box()
+    assert named is not None
+    assert named["height"] < 60
+    check_axe(page, "phone")

@@ -32,26 +32,6 @@ def test_a_profile_is_json(shop: Path) -> None:
     assert line.rstrip().endswith("-1")
 
 
-def test_a_list_has_signed_reasons(shop: Path) -> None:
-    text = said("recommend", shop / "model", "--history", "i2,i6", "-k", 30)
-    assert "Event" in text
-    assert "+" in text
-    assert "-" in text
-
-
-def test_a_list_is_json(shop: Path) -> None:
-    words = ("-i", "i2", "--k", 3, "-p", "type=film:-2", "--scale", "paper", "--json")
-    found = json.loads(said("recommend", shop / "model", *words))
-    library = teaser.load(shop / "model").recommend(
-        ["i2"], {"type=film": -2}, k=3, steering=teaser.Steering(scale="paper")
-    )
-    assert [r["item_id"] for r in found] == [r.item_id for r in library]
-    assert found[0]["reasons"][0]["share"] == library[0].reasons[0].share
-    assert found[0]["general_share"] == library[0].general_share
-    assert "general" in said("recommend", shop / "model", "-i", "i2")
-    assert found[0]["reasons"][0]["sentence"] == library[0].reasons[0].sentence()
-
-
 def test_items_of_a_history_may_have_strengths(both: Path, shop: Path) -> None:
     history = {"i2": 1.0, "i6": 0.5, "i9": -0.25}
     words = ("-i", "i2,i6:0.5", "--history", "i9:-0.25", "-k", 40, "--json")
@@ -64,14 +44,6 @@ def test_items_of_a_history_may_have_strengths(both: Path, shop: Path) -> None:
     explained = said("explain", both, found[0]["item_id"], *words[:4])
     assert "Disliked" in explained
     assert "Unknown item" in refused("recommend", shop / "model", "-i", "i99:0.5")
-
-
-def test_viewed_items_and_reasons_against_are_options(shop: Path) -> None:
-    words = ("recommend", shop / "model", "-i", "i2", "-k", 100, "--json")
-    assert len(json.loads(said(*words))) == 39
-    every = json.loads(said(*words, "--include-history", "--no-negative"))
-    assert len(every) == 40
-    assert all(reason["share"] > 0 for r in every for reason in r["reasons"])
 
 
 def test_an_explanation_adds_up(shop: Path) -> None:

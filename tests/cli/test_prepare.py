@@ -315,3 +315,84 @@ def test_the_next_command_names_the_columns_too(
     same = ("--user", "who", "--item", "who")
     heard = refused("partition", tmp_path / "rows.csv", "-o", tmp_path / "other", *same)
     assert "'who'" in heard
+
+
+class TestStrangersTables:
+    """Options for tables as they come."""
+
+    ROWS = "1::10::5\n1::11::2\n2::10::4\n"
+    MOVIES = "10::Heat (1995)::Action|Crime\n11::Big (1988)::Comedy\n"
+
+    @pytest.fixture
+    def movies(self, tmp_path: Path) -> list[Path]:
+        (tmp_path / "r.dat").write_text(self.ROWS)
+        (tmp_path / "m.dat").write_text(self.MOVIES)
+        (tmp_path / "u.dat").write_text("1::F\n2::M\n")
+        return [tmp_path / name for name in ("r.dat", "m.dat", "u.dat")]
+
+    def test_names_are_asked_for_one_table_after_the_other(
+        self, movies: list[Path], tmp_path: Path
+    ) -> None:
+        words: list[Any] = ["prepare", movies[0], movies[1], "-o", tmp_path / "d"]
+        text = " ".join(refused(*words).split())
+        assert "looks like data, not names" in text
+        assert "--columns user_id,item_id,rating " in text
+        words += ["--columns", "user_id,item_id,rating"]
+        text = " ".join(refused(*words).split())
+        assert "--items-columns item_id,title,column_3 " in text
+        words += ["--items-columns", "item_id,title,genres", "--users", movies[2]]
+        assert "--users-columns user_id,column_2 " in " ".join(refused(*words).split())
+        words += ["--users-columns", "user_id,gender"]
+        text = " ".join(said(*words).split())
+        assert "--positive" in text
+        found = Dataset.load(tmp_path / "d")
+        assert {tag.feature for tag in found.tags} == {"genres", "year"}
+        assert {tag.feature for tag in found.user_tags} == {"gender"}
+
+    def test_ids_and_delimiters_are_named(self, tmp_path: Path) -> None:
+        (tmp_path / "r").write_text("a;b;c\n1;2;3\n4;5;6\n")
+        (tmp_path / "i").write_text("x;y\n2;Two\n5;Five\n")
+        dataset, _ = prepare(
+            [tmp_path / "r", tmp_path / "i"],
+            tmp_path / "d",
+            user="a",
+            item="b",
+            items_id="x",
+            delimiter=";",
+        )
+        assert dataset.items == [2, 5]
+        assert dataset.notes == ()
+
+    def test_long_form_is_read(self, tmp_path: Path) -> None:
+        (tmp_path / "r.csv").write_text("user,movie\n1,7\n2,8\n")
+        (tmp_path / "t.csv").write_text("movie,who,tag\n7,1,fun\n7,2,dark\n8,1,fun\n")
+        paths = [tmp_path / "r.csv", tmp_path / "t.csv"]
+        assert "--long movie,tag" in refused("prepare", *paths, "-o", tmp_path / "d")
+        dataset, _ = prepare(paths, tmp_path / "d", long="movie,tag")
+        assert dataset.table["tag"].to_list() == [["fun", "dark"], ["fun"]]
+
+    @pytest.mark.parametrize(
+        ("count", "options", "message"),
+        [
+            (1, {"items_columns": "a,b"}, "--items-columns has no meaning for interactions with"),
+            (1, {"long": "a,b"}, "--long has no meaning"),
+            (1, {"items_id": "a"}, "--items-id has no meaning"),
+            (2, {"users_id": "a"}, "--users-id has no meaning for a data set without --users"),
+            (2, {"users_columns": "a"}, "--users-columns has no meaning"),
+            (2, {"columns": "a,a"}, "columns must be a list of different names"),
+            (0, {"source": "events", "delimiter": ";"}, "--delimiter has no meaning"),
+        ],
+    )
+    def test_an_option_without_effect_is_refused(
+        self, paths: list[Path], tmp_path: Path, count: int, options: dict[str, Any], message: str
+    ) -> None:
+        with pytest.raises(ParameterError, match=message):
+            prepare(paths[:count], tmp_path / "d", **options)
+
+    def test_partitions_take_options_of_items(self, movies: list[Path], tmp_path: Path) -> None:
+        (tmp_path / "p").mkdir()
+        rows = pl.DataFrame({"user_id": [1, 2], "item_id": [10, 11]})
+        rows.write_parquet(tmp_path / "p" / "a.parquet")
+        options = {"items_columns": "id,title,genres", "items_id": "id"}
+        dataset, _ = prepare([tmp_path / "p", movies[1]], tmp_path / "d", **options)
+        assert dataset.table.columns == ["id", "title", "genres"]

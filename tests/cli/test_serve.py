@@ -51,3 +51,25 @@ def test_serving_no_model_is_one_sentence(tmp_path: Path) -> None:
     code, _, error = run("serve", tmp_path / "none", "--port", 0)
     assert code == 2
     assert "does not exist" in error
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--accent", "teal", "must be a colour such as #0b6f66"),
+        ("--name", "x" * 41, "1 to 40 characters"),
+        ("--logo", "none.png", "The logo none.png cannot be read"),
+    ],
+)
+def test_a_brand_that_cannot_be_used_is_one_sentence(
+    tmp_path: Path, option: str, value: str, said: str
+) -> None:
+    code, _, error = run("serve", tmp_path, "--port", 0, option, value)
+    assert code == 2
+    assert said in " ".join(error.split())
+    assert "Traceback" not in error
+
+
+def test_a_colour_that_is_changed_is_said_before_the_start(tmp_path: Path) -> None:
+    _, out, _ = run("serve", tmp_path, "--port", 0, "--accent", "#ffe000")
+    assert "accent #ffe000 cannot be read on #f5f4ef" in out

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from teaser.cli import study_output
+from teaser.cli.output import out
 from teaser.evaluate.study.data_plan import DataPlan
 from teaser.evaluate.study.plan import SplitPlan, Study
 from teaser.evaluate.study.results import StudyResults, read_results
@@ -48,3 +49,18 @@ def test_notes_on_the_split_stand_below_the_table(
     noted = replace(results, split=replace(results.split, notes=("7 users are new.",)))
     study_output.show_models(noted)
     assert capsys.readouterr().out.splitlines()[-1] == "7 users are new."
+
+
+def test_a_narrow_terminal_gets_fewer_columns_and_whole_names(
+    results: StudyResults, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for width, has_errors in ((80, False), (160, True)):
+        monkeypatch.setattr(out, "width", width)
+        study_output.show_models(results)
+        study_output.show_simulations(results.simulations)
+        printed = capsys.readouterr().out
+        assert all(len(line) <= width for line in printed.splitlines())
+        assert all(model.name in printed for model in results.models)
+        models = printed.partition("Simulated feedback")[0]
+        assert ("±" in models) == has_errors
+        assert ("long tail" in models) == has_errors

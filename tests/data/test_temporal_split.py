@@ -1,5 +1,6 @@
 """Splits by time: what is held out, that nothing later is learned from, and who is evaluated."""
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -22,7 +23,7 @@ START = datetime(2024, 1, 1, tzinfo=UTC).timestamp()
 ITEMS = pl.DataFrame({"item_id": range(12), "kind": ["a", "b"] * 6})
 
 
-def of_rows(rows: list[tuple[str, int, float]], **options: Any) -> Dataset:
+def of_rows(rows: Sequence[tuple[str, int, float]], **options: Any) -> Dataset:
     """Interactions as (user, item, day); days count from 2024-01-01."""
     table = pl.DataFrame(
         [(user, item, START + day * DAY) for user, item, day in rows],
@@ -228,6 +229,21 @@ def test_strengths_stay_in_history_and_user_features_with_the_users() -> None:
     assert parts.test.user_features is not None
     assert parts.test.user_features.shape == (2, 2)
     assert parts.training.Q is not None
+
+
+def test_dislikes_whose_time_is_not_known_are_not_learned_from() -> None:
+    table = pl.DataFrame(
+        {"user_id": ["a"] * 5, "item_id": range(5), "at": [1e9, 2e9, 3e9, 4e9, 5e9],
+         "rating": [5, 4, 5, 5, 1]}
+    )  # fmt: skip
+    data = Dataset.from_tables(
+        table, ITEMS, rules=(Category("kind"),), time="at", positive="rating >= 4",
+        negative="rating <= 2",
+    )  # fmt: skip
+    assert data.disliked is not None
+    parts = split_last(data, min_interactions=3, rng=0)
+    assert parts.training.disliked is None
+    assert parts.test.history.indices.tolist() == [0, 1, 2]
 
 
 def test_a_split_by_time_without_time_is_refused_in_a_sentence() -> None:

@@ -19,10 +19,17 @@ def test_rules_show_columns_settings_and_what_is_not_used() -> None:
 
 
 def test_warnings_stand_out() -> None:
-    drawn = draw_dataset(
-        {"users": 1200}, lines=["12 rows read", "warning: too few"], tags={"town": 2},
-        examples={"town": ["Ghent", BAD]}, rules=rule_tables([], {}, {}),
-    )  # fmt: skip
+    found = {
+        "users": 1200,
+        "items": 30,
+        "interactions": 5000,
+        "report": ["12 rows read", "warning: too few"],
+        "tags": {"town": 2},
+        "rules": [],
+        "roles": {},
+        "skipped": {},
+    }
+    drawn = draw_dataset(found, {"town": ["Ghent", BAD]})
     assert "1,200 users" in drawn
     assert "<li>12 rows read</li>" in drawn
     assert '<strong class="down">warning:</strong> too few' in drawn

@@ -1,12 +1,16 @@
 import re
+from collections.abc import Callable
 
-from IPython.lib.pretty import pretty
+from IPython.lib import pretty
 
 from teaser import Teaser
 from teaser.model import EASE, Product
 from teaser.notebook.list_view import SHOWN, Card, draw_list
 from teaser.recommendation import Recommendations
 from teaser.testing import example_dataset
+
+# What IPython writes in a terminal; it has no types.
+in_terminal: Callable[[object], str] = pretty.pretty
 
 BAD = "<img src=x onerror=alert(1)>"
 
@@ -52,10 +56,10 @@ def test_recommendations_draw_themselves(model: Teaser) -> None:
 
 def test_a_terminal_gets_lines(model: Teaser) -> None:
     found = model.recommend(["i1", "i5"], k=2)
-    lines = pretty(found).splitlines()
+    lines = in_terminal(found).splitlines()
     assert len(lines) == 2
     assert lines[0].startswith(f"  1. {found[0].match:.0%}  {found[0].title}: +")
-    assert pretty(found[:0]) == "[]"
+    assert in_terminal(found[:0]) == "[]"
 
 
 def test_a_product_says_what_its_reasons_cover() -> None:

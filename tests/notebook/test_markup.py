@@ -33,6 +33,7 @@ def test_attributes_are_escaped_and_named_as_in_html() -> None:
 
 def test_a_panel_has_one_style_and_no_script() -> None:
     made = panel(title(BAD, BAD), listed([BAD]), folded(BAD, BAD))
+    assert type(made) is str
     assert made.count("<style>") == 1
     assert "<script" not in made
     assert made.startswith('<div class="teaser-out">')

@@ -1,9 +1,9 @@
 import io
 from typing import Any
 
-import nbformat
 import pytest
 from nbclient import NotebookClient
+from notebooks import nbformat
 from rich.console import Console
 
 import teaser

@@ -4,7 +4,7 @@ from teaser.notebook.style import ROOT, STYLE
 
 
 def test_every_rule_is_about_our_outputs() -> None:
-    rules = re.sub(r"@media[^{]*", "", STYLE)
+    rules = re.sub(r"@(media|container)[^{]*", "", STYLE)
     depth, outer = 0, ""
     for letter in rules:
         outer += letter if depth == 0 else ""

@@ -111,6 +111,16 @@ def test_every_public_name_is_on_one_page_of_the_reference() -> None:
     assert "teaser.errors.UnknownItemError" in titles["errors"]
 
 
+def test_bridges_are_described_without_their_frameworks() -> None:
+    names = {page.name: names for page, names in python_reference.names_by_page().items()}
+    wanted = {"teaser.bridges.lenskit.TeaserScorer", "teaser.bridges.rectools.TeaserModel"}
+    assert wanted <= set(names["bridges"])
+    page = python_reference.reference_pages()["bridges.md"]
+    assert ".. py:class:: teaser.bridges.lenskit.TeaserScorer(**options)\n\n   Score items" in page
+    assert "\n   :ivar model_:" in page
+    assert "   .. py:method:: train(data, options)\n\n      Fit a model" in page
+
+
 def test_a_public_name_without_a_page_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     rest = tuple(p for p in python_reference.PAGES if p.name != "guide")
     monkeypatch.setattr(python_reference, "PAGES", rest)

@@ -1,6 +1,6 @@
-"""The services that requests use: settings, the served model, the store, the brand."""
+"""The services that requests use: settings, the served model, the store; and the brand."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fastapi import Request
 
@@ -18,12 +18,17 @@ class Services:
     settings: Settings
     holder: ModelHolder
     store: Store
-    brand: Brand = field(default_factory=Brand)
 
 
 def services_of(request: Request) -> Services:
     """Return the services of the application that received a request."""
     found: Services = request.app.state.services
+    return found
+
+
+def brand_of(request: Request) -> Brand:
+    """Return the name, colours and logo of the site, at `app.state.brand`."""
+    found: Brand = request.app.state.brand
     return found
 
 

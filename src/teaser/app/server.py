@@ -45,7 +45,7 @@ def create_app(settings: Settings) -> FastAPI:
         store.migrate()
     metrics = Metrics(shared and shared / "metrics", is_stale=lambda: holder.load_error is not None)
     brand = read_brand(settings)
-    services = Services(settings, holder, store, brand)
+    services = Services(settings, holder, store)
     app = FastAPI(
         title=brand.name,
         version=__version__,
@@ -54,7 +54,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.services = services
+    app.state.services, app.state.brand = services, brand
     app.include_router(api_router)
     app.include_router(pages.router, include_in_schema=False)
     app.include_router(site_actions.router, include_in_schema=False)

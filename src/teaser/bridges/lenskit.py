@@ -24,7 +24,7 @@ try:
 except ImportError as error:
     raise MissingPackageError("The bridge to LensKit", "LensKit", extra="lenskit") from error
 
-from teaser.bridges.options import GivenOptions, option_fields
+from teaser.bridges.options import GivenOptions, as_column, option_fields
 from teaser.bridges.packed_state import PackedState
 
 log = logging.getLogger("teaser")
@@ -35,7 +35,7 @@ _Options: Any = create_model("_Options", __base__=GivenOptions, **option_fields(
 class TeaserConfig(_Options):
     """What `TeaserScorer` takes, by keyword; only what is given is kept and dumped.
 
-    positive, strength, counts, time, half_life, rules
+    positive, negative, strength, counts, time, half_life, rules
         How the data set is read: see `Dataset.from_tables`. Columns of interactions are their
         attributes, such as `rating` and `timestamp`. Item attributes become tags by `rules`, and
         by rules that are inferred when there are none.
@@ -46,7 +46,7 @@ class TeaserConfig(_Options):
     """
 
 
-class TeaserScorer(PackedState, Component[ItemList], Trainable):  # type: ignore[misc]
+class TeaserScorer(PackedState, Component[ItemList], Trainable):
     """Score items by affinities with their tags.
 
     Users without history get scores of general appeal. Items that were not in the training data
@@ -65,13 +65,17 @@ class TeaserScorer(PackedState, Component[ItemList], Trainable):  # type: ignore
     _users: Any = None
     _about: Any = None
 
+    def is_trained(self) -> bool:
+        """Return whether there is a fitted model."""
+        return "model_" in self.__dict__
+
     def train(self, data: LensKitDataset, options: TrainingOptions | None = None) -> None:
         """Fit a model to a data set; without `retrain`, a fitted one is kept.
 
         The seed is that of the configuration, else one drawn from the options' generator, else 0.
         """
         options = TrainingOptions() if options is None else options
-        if "model_" in self.__dict__ and not options.retrain:
+        if self.is_trained() and not options.retrain:
             return
         dataset = read_dataset(data, self.config)
         seed = 0
@@ -100,7 +104,7 @@ class TeaserScorer(PackedState, Component[ItemList], Trainable):  # type: ignore
             return sp.csr_array(shape, dtype=np.float32)
         places = viewed.numbers(vocabulary=self.items_, missing="negative")
         wanted = [name for name in self.config.columns() if viewed.field(name) is not None]
-        columns = {name: np.asarray(viewed.field(name)) for name in wanted}
+        columns = {name: as_column(np.asarray(viewed.field(name))) for name in wanted}
         rows = pl.DataFrame({"item": places.astype(np.int64), **columns})
         rows = rows.with_columns(pl.lit(0, pl.Int64).alias("user")).filter(pl.col("item") >= 0)
         return self.config.histories(rows, shape)

@@ -15,18 +15,19 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, mo
 
 from teaser.choose.choose import fit
 from teaser.data.dataset import Dataset
+from teaser.data.disliked import disliked_matrix
 from teaser.data.reading.interactions import take_pairs
+from teaser.data.reading.part import interaction_matrix
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.strength import Strength
-from teaser.data.sparse_matrix import binary_matrix, value_matrix
 from teaser.data.tagging.rule_set import Rules, as_rules
 from teaser.model.extensions.options import OPTIONS, read_parameters
 from teaser.model.teaser import Teaser
 
 # How a table of interactions is read.
-READING = ("positive", "strength", "counts", "time", "half_life")
+READING = ("positive", "negative", "strength", "counts", "time", "half_life")
 # A configuration is plain text: it holds no generators and no arrays.
-_PLAIN_TYPES = {"rng": int, "gram": str, "positive": str | None}
+_PLAIN_TYPES = {"rng": int, "gram": str, "positive": str | None, "negative": str | None}
 
 
 class GivenOptions(BaseModel):
@@ -52,8 +53,8 @@ class GivenOptions(BaseModel):
     def columns(self) -> list[str]:
         """Return the columns that the interactions are read from, beside user and item."""
         options: Any = self
-        rule = Positive.of(options.positive)
-        terms = () if rule is None else rule.terms
+        rules = [Positive.of(rule) for rule in (options.positive, options.negative)]
+        terms = [term for rule in rules if rule is not None for term in rule.terms]
         named = [*(term[0] for term in terms), options.strength, options.time]
         return [name for name in dict.fromkeys(named) if name is not None]
 
@@ -69,9 +70,7 @@ class GivenOptions(BaseModel):
             The numbers of users and items.
         """
         options: Any = self
-        rule = Positive.of(options.positive)
-        if rule is not None and not {term[0] for term in rule.terms} <= set(rows.columns):
-            rule = None
+        positive, negative = (_rule(r, rows) for r in (options.positive, options.negative))
         dated = options.time in rows.columns
         strength = Strength.of(
             options.strength if options.strength in rows.columns else None,
@@ -79,10 +78,12 @@ class GivenOptions(BaseModel):
             options.time if dated else None,
             options.half_life if dated else None,
         )
-        pairs, _ = take_pairs(rows, user="user", item="item", rule=rule, strength=strength)
-        if strength is None:
-            return binary_matrix(pairs["user"], pairs["item"], shape)
-        return value_matrix(pairs["user"], pairs["item"], pairs["strength"], shape)
+        columns: dict[str, str] = {"user": "user", "item": "item"}
+        pairs, _ = take_pairs(rows, **columns, rule=positive, strength=strength, negative=negative)
+        users, items = (pl.Series(range(n), dtype=pl.Int64) for n in shape)
+        X = interaction_matrix(pairs, users, items)
+        disliked = disliked_matrix(rows, pairs, negative, **columns, users=users, items=items)
+        return X if disliked is None else sp.csr_array(X + disliked)
 
     def fit(self, dataset: Dataset, *, rng: int = 0) -> Teaser:
         """Return a fitted model, as `teaser.fit` with the options that were given.
@@ -113,6 +114,22 @@ def option_fields(**defaults: Any) -> dict[str, Any]:
     for name, parameter in inspect.signature(Teaser).parameters.items():
         fields[name] = _field(name, parameter)
     return fields
+
+
+def as_column(values: Any) -> pl.Series:
+    """Return an array of a framework as a column; objects are read one by one."""
+    if values.dtype == object:
+        return pl.Series(values.tolist())
+    # polars has no times in seconds.
+    return pl.Series(values.astype("datetime64[us]") if values.dtype.kind == "M" else values)
+
+
+def _rule(given: str | None, rows: pl.DataFrame) -> Positive | None:
+    """Return a rule, or None if a table has not all of its columns."""
+    rule = Positive.of(given)
+    if rule is None or not {term[0] for term in rule.terms} <= set(rows.columns):
+        return None
+    return rule
 
 
 def _field(name: str, parameter: inspect.Parameter) -> tuple[Any, Any]:

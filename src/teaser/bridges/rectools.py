@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from teaser.data.tagging.tag import Tag
 from teaser.errors import MissingPackageError
 from teaser.guide.similarity import rarity_rows
-from teaser.model.base import top_k
+from teaser.model.lists.ranking import top_k
 
 try:
     from pydantic import create_model
@@ -54,7 +54,7 @@ _Options: Any = create_model(
 class TeaserModelConfig(_Options):
     """What `TeaserModel` takes, by keyword; only what is given is kept and dumped.
 
-    positive, strength, counts, time, half_life
+    positive, negative, strength, counts, time, half_life
         How interactions are read: see `Dataset.from_tables`. Their columns are `weight`, which
         is the strength unless `strength=None` is given, and `datetime`.
     rules
@@ -69,7 +69,7 @@ class TeaserModelConfig(_Options):
     """
 
 
-class TeaserModel(PackedState, ModelBase[TeaserModelConfig]):  # type: ignore[misc]
+class TeaserModel(PackedState, ModelBase[TeaserModelConfig]):
     """Recommend items by affinities with their tags.
 
     Users without interactions get popular items, or with `user_features=True` those that their

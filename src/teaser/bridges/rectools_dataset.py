@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from teaser.bridges.options import GivenOptions
+from teaser.bridges.options import GivenOptions, as_column
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.infer import infer_rules
 from teaser.data.tagging.rule_set import ListOf, Rules
@@ -54,7 +54,7 @@ def read_dataset(data: RecToolsDataset, options: GivenOptions) -> Dataset:
 
 def interactions_frame(table: Any) -> pl.DataFrame:
     """Return a pandas table as a polars frame, without need of pyarrow."""
-    return pl.DataFrame({str(name): _column(table[name].to_numpy()) for name in table.columns})
+    return pl.DataFrame({str(name): as_column(table[name].to_numpy()) for name in table.columns})
 
 
 def features_frame(id_map: Any, features: Any, id_column: str) -> pl.DataFrame:
@@ -62,13 +62,14 @@ def features_frame(id_map: Any, features: Any, id_column: str) -> pl.DataFrame:
 
     A categorical feature is a column of lists, a direct one a column of numbers.
     """
-    table: dict[str, Any] = {id_column: _column(id_map.external_ids)}
+    table: dict[str, Any] = {id_column: as_column(id_map.external_ids)}
     if features is None:
         return pl.DataFrame(table)
     if not isinstance(features, SparseFeatures):
         return pl.DataFrame(table | dict(zip(features.names, features.values.T, strict=True)))
     missing = id_map.size - features.values.shape[0]
-    columns, lists = features.values.tocsc(), {}
+    columns = features.values.tocsc()
+    lists: dict[str, defaultdict[int, list[str]]] = {}
     for j, (name, value) in enumerate(features.names):
         carriers = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
         weights = columns.data[columns.indptr[j] : columns.indptr[j + 1]]
@@ -103,8 +104,3 @@ def _category_rules(features: Any) -> tuple[ListOf, ...]:
 def tag_feature(name: str) -> str:
     """Return the feature of tags of a named feature: an equal sign would end it."""
     return " ".join(name.replace("=", " ").split())
-
-
-def _column(values: Any) -> pl.Series:
-    """Return an array of pandas as a column; objects are read one by one."""
-    return pl.Series(values.tolist() if values.dtype == object else values)

@@ -29,6 +29,8 @@ class Trial:
         What fit and evaluation took.
     reason
         Why it failed or was left out; None where it was tried.
+    error
+        The standard error of the nDCG; None where it is not known.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Trial:
     parts: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     reason: str | None = None
+    error: float | None = None
 
 
 @dataclass(frozen=True)

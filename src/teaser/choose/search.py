@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -192,7 +193,9 @@ def _evaluate(name: str, model: Model, parts: Split, shown: Mapping[str, Any]) -
         known = fold.user_features if model.user_tags_ else None
         about = None if known is None else known[some]
         shares = model.list_shares(fold.history[some], found.lists[some], about=about)
-    return Trial(name, shown, float(found.summary()[METRIC].mean), None, shares)
+    reached = found.summary()[METRIC]
+    error = float(reached.error) if math.isfinite(reached.error) else None
+    return Trial(name, shown, float(reached.mean), None, shares, error=error)
 
 
 def _compared(trial: Trial, highest: float | None) -> Trial:

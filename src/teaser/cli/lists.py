@@ -1,7 +1,8 @@
 """The commands that list items: recommend, also for all users, and similar."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import polars as pl
 import typer
@@ -14,9 +15,11 @@ from teaser.cli.options import (
     Boost,
     History,
     ModelFolder,
+    OptionsOf,
     Press,
     Scale,
     Unknown,
+    expand_options,
     read_boosts,
     read_history,
     read_presses,
@@ -24,10 +27,13 @@ from teaser.cli.options import (
 )
 from teaser.cli.output import err, out, print_json, write_frame
 from teaser.data.dataset import Dataset
+from teaser.data.ids import ItemId
 from teaser.errors import ParameterError, counted
 from teaser.guide.similarity import similar as similar_items
 from teaser.model import load
+from teaser.model.base import Model
 from teaser.model.item_table import History as Viewed
+from teaser.model.lists.selection import Filters
 from teaser.model.tagged import TaggedModel
 from teaser.profile import Steering
 
@@ -42,41 +48,79 @@ OutFile = Annotated[
 ]
 
 
-@commands.command()
-def recommend(
-    model: ModelFolder,
-    *,
-    history: History = None,
+@dataclass(frozen=True)
+class Person:
+    """Who a list is for: a history that is given, a user of a data set, or all users of one."""
+
+    history: History = None
     user: Annotated[
         str | None, typer.Option(help="Take the history of this user of --data instead.")
-    ] = None,
+    ] = None
     data: Annotated[
         Path | None, typer.Option(help="The folder that prepare wrote, for --user.")
-    ] = None,
+    ] = None
     every: Annotated[
         Path | None,
         typer.Option("--all", help="List all users of this folder that prepare wrote, to --out."),
-    ] = None,
-    press: Press = None,
-    about: About = None,
-    k: K = 10,
+    ] = None
+    press: Press = None
+    about: About = None
+
+    def viewed(self, model: Model) -> Viewed:
+        """Return the history."""
+        if (self.user is None) != (self.data is None):
+            raise ParameterError("--user and --data belong together: the user, and the folder.")
+        if self.user is None or self.data is None:
+            return read_history(model.items_, self.history)
+        refuse_unused("--user, who has a history", history=self.history)
+        return Dataset.load(self.data).history(self.user)
+
+
+@dataclass(frozen=True)
+class FilterOptions:
+    """Which items may be listed, and what is added to their scores."""
+
     items: Annotated[
         list[str] | None,
         typer.Option(help="An item id that may be listed, no other; repeat, or use commas."),
-    ] = None,
+    ] = None
     exclude: Annotated[
         list[str] | None,
         typer.Option(help="An item id that may not be listed; repeat, or use commas."),
-    ] = None,
+    ] = None
     where: Annotated[
         list[str] | None,
         typer.Option(
             help="Only items for which this holds: column=value, column>=value, "
             "'column in a,b'; signs = != >= <= > <; repeat."
         ),
-    ] = None,
-    boost: Boost = None,
-    unknown: Unknown = "raise",
+    ] = None
+    boost: Boost = None
+    unknown: Unknown = "raise"
+
+    def read(self, model: Model) -> Filters:
+        """Return the filters as the library takes them."""
+
+        def ids(given: list[str] | None) -> list[ItemId] | None:
+            return None if given is None else [*read_history(model.items_, given)]
+
+        return {
+            "items": ids(self.items),
+            "exclude": ids(self.exclude),
+            "where": self.where,
+            "boost": read_boosts(self.boost),
+            "unknown": self.unknown,
+        }
+
+
+@commands.command()
+@expand_options
+def recommend(
+    model: ModelFolder,
+    *,
+    person: Annotated[Person, OptionsOf()],
+    k: K = 10,
+    filters: Annotated[FilterOptions, OptionsOf()],
     exclude_history: Annotated[
         bool,
         typer.Option(
@@ -97,31 +141,22 @@ def recommend(
 ) -> None:
     """List the best items for a person, each with its signed reasons, or for all users."""
     fitted: Any = load(model)
-    filters: Any = {
-        "items": _ids(fitted, items),
-        "exclude": _ids(fitted, exclude),
-        "where": where,
-        "boost": read_boosts(boost),
-        "unknown": unknown,
-    }
-    steered: dict[str, Any] = {}
+    options: Any = {**filters.read(fitted), "k": k, "exclude_history": exclude_history}
     if isinstance(fitted, TaggedModel):
         steering = Steering(scale=scale, balance=balance)
-        steered = {"negative_reasons": negative, "steering": steering}
-    filters |= {"k": k, "exclude_history": exclude_history}
-    if every is not None:
-        one = {"history": history, "user": user, "data": data, "press": press, "about": about}
+        options |= {"negative_reasons": negative, "steering": steering}
+    if person.every is not None:
+        one = {name: x for name, x in vars(person).items() if name != "every"}
         refuse_unused("--all: it takes the histories of a data set", **one)
-        _list_all(fitted, every, out_file, filters | steered, reasons=reasons, device=device)
+        _list_all(fitted, person.every, out_file, options | {"reasons": reasons}, device=device)
         return
     refuse_unused("one list, which has reasons", reasons=reasons or None)
     refuse_unused("one list, which is scored on the processor", device=device)
-    seen = _history(fitted, history, user, data)
     if isinstance(fitted, TaggedModel):
-        found = fitted.recommend(seen, read_presses(press), about=about, **steered, **filters)
+        options |= {"presses": read_presses(person.press), "about": person.about}
     else:
-        refuse_unused("a model without tags", press=press, about=about)
-        found = fitted.recommend(seen, **filters)
+        refuse_unused("a model without tags", press=person.press, about=person.about)
+    found = fitted.recommend(person.viewed(fitted), **options)
     if found.ignored:
         err.print(f"{counted(found.ignored, 'unknown name')} ignored.", highlight=False)
     if out_file is not None:
@@ -133,30 +168,17 @@ def recommend(
 
 
 def _list_all(
-    model: Any,
-    data: Path,
-    path: Path | None,
-    options: dict[str, Any],
-    *,
-    reasons: bool,
-    device: str | None,
+    model: Model, data: Path, path: Path | None, options: dict[str, Any], *, device: str | None
 ) -> None:
     if path is None:
         raise ParameterError("--all writes a file. Give --out lists.parquet.")
     dataset = Dataset.load(data)
+    show = err.is_terminal
     written = model.recommend_all(
-        dataset,
-        out=path,
-        reasons=reasons,
-        device=device or "cpu",
-        progress=err.is_terminal,
-        **options,
+        dataset, out=path, device=device or "cpu", progress=show, **options
     )
-    counts = cast(
-        pl.DataFrame,
-        written.select(pl.len(), pl.col("user_id").n_unique().alias("users")).collect(),
-    )
-    rows, users = counts.row(0)
+    counts = written.lazy().select(pl.len(), pl.col("user_id").n_unique().alias("users"))
+    rows, users = counts.collect().row(0)
     out.print(f"{counted(rows, 'row')} of {counted(users, 'user')} in {path}", highlight=False)
 
 
@@ -183,16 +205,3 @@ def similar(
         print_json([output.as_similar(each) for each in found])
     elif out_file is None:
         out.print(output.draw_similar(found))
-
-
-def _history(model: Any, history: list[str] | None, user: str | None, data: Path | None) -> Viewed:
-    if (user is None) != (data is None):
-        raise ParameterError("--user and --data belong together: the user, and the folder.")
-    if user is None or data is None:
-        return read_history(model.items_, history)
-    refuse_unused("--user, who has a history", history=history)
-    return Dataset.load(data).history(user)
-
-
-def _ids(model: Any, given: list[str] | None) -> list[str] | None:
-    return None if given is None else read_history(model.items_, given)

@@ -10,7 +10,7 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from teaser._version import __version__
-from teaser.cli import ask, check, demo, experiment, fit, lists, prepare, serve
+from teaser.cli import ask, card, check, demo, experiment, fit, lists, prepare, serve
 from teaser.cli.output import err, out
 from teaser.errors import TeaserError
 
@@ -35,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="A recommender that people can read and steer.",
 )
-for module in (prepare, fit, check, ask, lists, demo, serve, experiment):
+for module in (prepare, fit, check, card, ask, lists, demo, serve, experiment):
     app.add_typer(module.commands)
 
 

@@ -172,8 +172,11 @@ def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Paramete
     for name, parameter in _parameters(kind).items():
         extension = _extension(parameter.annotation)
         if extension is None:
+            if _is_written(parameter):
+                yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+                continue
             how: dict[str, Any] = {"help": texts.get(name), "rich_help_panel": mark.panel(name)}
-            info = _written_option(parameter) or typer.Option(*FLAGS.get(name, ()), **how)
+            info = typer.Option(*FLAGS.get(name, ()), **how)
             yield _option(name, _plain_type(parameter), parameter.default, info)
             continue
         how = {"rich_help_panel": mark.panel(name) or "Extensions"}
@@ -201,10 +204,10 @@ def _option(name: str, kind: type[Any], default: object, info: OptionInfo) -> in
     )
 
 
-def _written_option(parameter: inspect.Parameter) -> OptionInfo | None:
-    """Return the option that a field's annotation has already, such as that of `Scheduler`."""
+def _is_written(parameter: inspect.Parameter) -> bool:
+    """Return whether a field's annotation has an option already, such as that of `Scheduler`."""
     marks = getattr(parameter.annotation, "__metadata__", ())
-    return next((mark for mark in marks if isinstance(mark, OptionInfo)), None)
+    return any(isinstance(mark, OptionInfo) for mark in marks)
 
 
 def _parameters(kind: type[Any]) -> Mapping[str, inspect.Parameter]:

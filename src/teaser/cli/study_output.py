@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from teaser.evaluate.study.run import Progress as StudyProgress
 
 
+# Narrower terminals get fewer columns; the files of results have all of them.
+WIDE = 120
+
+
 @contextmanager
 def study_bars() -> Iterator["StudyProgress"]:
     """Show a bar for each stage, with the time left, on stderr."""
@@ -54,15 +58,18 @@ def show_models(results: "StudyResults") -> None:
     """Print what each model reached on the test users, and how they were split."""
     from teaser.evaluate.metrics import METRIC_TITLES
 
-    metrics = ("recall@20", "recall@100", "ndcg@100", "coverage@20", "diversity@20", "long_tail@20")
+    metrics = ["recall@20", "recall@100", "ndcg@100", "coverage@20"]
+    wide = out.width >= WIDE
+    if wide:
+        metrics += ["diversity@20", "long_tail@20"]
     users = results.split.test_users
     table = Table(title=f"{results.title}: {users:,} test users", title_justify="left")
-    table.add_column("model")
+    table.add_column("model", no_wrap=True)
     for metric in metrics:
         table.add_column(METRIC_TITLES[metric], justify="right")
-    table.add_column("fit", justify="right")
+    table.add_column("fit", justify="right", no_wrap=True)
     for model in results.models:
-        values = [_format_summary(model.value(metric)) for metric in metrics]
+        values = [_format_summary(model.value(metric), error=wide) for metric in metrics]
         table.add_row(model.name, *values, f"{model.fit.seconds:.1f} s")
     out.print(table)
     print_lines(results.split.notes)
@@ -158,28 +165,35 @@ def show_simulations(simulations: "Sequence[SimulationResult]") -> None:
     if not simulations:
         return
     table = Table(title="Simulated feedback, nDCG@100", title_justify="left")
+    wide = out.width >= WIDE
     texts = ("model", "scale", "among")
     columns = ("step", "tags", "presses", "after", "gain", "95 % interval", "among")
-    for name in ("model", "scale", *columns):
-        table.add_column(name, justify="left" if name in texts else "right")
+    left_out = () if wide else ("scale", "step", "after")
+    names = [name for name in ("model", "scale", *columns) if name not in left_out]
+    for name in names:
+        table.add_column(
+            name, justify="left" if name in texts else "right", no_wrap=name == "model"
+        )
     for each in simulations:
         gain = each.gain["ndcg@100"]
-        table.add_row(
-            each.model,
-            each.scale,
-            f"{each.step:g}",
-            str(each.n_tags),
-            f"{each.strength:+d}",
-            _format_summary(each.metrics["ndcg@100"]),
-            f"{gain.mean:+.4f}",
-            f"{gain.low:+.4f} to {gain.high:+.4f}",
-            each.among,
-        )
+        cells = {
+            "model": each.model,
+            "scale": each.scale,
+            "step": f"{each.step:g}",
+            "tags": str(each.n_tags),
+            "presses": f"{each.strength:+d}",
+            "after": _format_summary(each.metrics["ndcg@100"]),
+            "gain": f"{gain.mean:+.4f}",
+            "95 % interval": f"{gain.low:+.4f} to {gain.high:+.4f}",
+            "among": each.among,
+        }
+        table.add_row(*(cells[name] for name in names))
     out.print(table)
 
 
-def _format_summary(summary: "Summary | None") -> str:
+def _format_summary(summary: "Summary | None", *, error: bool = True) -> str:
     if summary is None or math.isnan(summary.mean):
         return "-"
-    error = "" if math.isnan(summary.error) else f" ± {summary.error:.4f}"
-    return f"{summary.mean:.4f}{error}"
+    if not error or math.isnan(summary.error):
+        return f"{summary.mean:.4f}"
+    return f"{summary.mean:.4f} ± {summary.error:.4f}"

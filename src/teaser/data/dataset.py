@@ -11,23 +11,23 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser import artifact
-from teaser.data.disliked import disliked_line, disliked_matrix, fixed_disliked
+from teaser.data.assemble import assemble, describe
+from teaser.data.disliked import disliked_line, fixed_disliked
 from teaser.data.ids import Ids, ItemId
-from teaser.data.reading.files import Tables, read, read_tables, tidy
-from teaser.data.reading.interactions import ReadReport, check_interactions
+from teaser.data.reading.files import read, read_tables, tidy
+from teaser.data.reading.interactions import ReadReport
 from teaser.data.reading.likely_ids import find_key
-from teaser.data.reading.part import interaction_matrix, interaction_times
 from teaser.data.reading.partitions import Interactions, Partitions, Run
-from teaser.data.reading.positive import Positive, forgotten_rule
-from teaser.data.reading.strength import Counts, Strength, forgotten_time
-from teaser.data.reading.table import Refusal, Table
-from teaser.data.saved_dataset import attributes_of, contents_of
+from teaser.data.reading.positive import Positive
+from teaser.data.reading.strength import Counts, Strength
+from teaser.data.reading.table import Refusal
+from teaser.data.saved_dataset import attributes_of, parts_of
 from teaser.data.sparse_matrix import fixed
-from teaser.data.tagging.item_metadata import count_items, describe_items, told
+from teaser.data.tagging.item_metadata import count_items, told
 from teaser.data.tagging.one_hot import TagReport
 from teaser.data.tagging.rule_set import Rules, RulesLike
 from teaser.data.tagging.tag import Tag, most_frequent
-from teaser.data.tagging.user_features import UserFeatures, describe_user_features
+from teaser.data.tagging.user_features import UserFeatures
 from teaser.data.times import entries_of, fixed_times, time_span
 from teaser.errors import (
     ArtifactError,
@@ -36,7 +36,7 @@ from teaser.errors import (
     UnknownUserError,
     closest_names,
 )
-from teaser.notebook.data_view import draw_dataset, rule_tables
+from teaser.notebook.data_view import draw_dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +105,11 @@ class Dataset:
             )
         if self.times is not None:
             object.__setattr__(self, "times", fixed_times(self.times, int(self.X.nnz)))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A copy is as immutable as what it is a copy of; counts are made again when asked for.
+        vars(self).update({name: each for name, each in state.items() if name != "item_counts"})
+        self.__post_init__()
 
     @classmethod
     def from_tables(
@@ -176,7 +181,7 @@ class Dataset:
         how = Strength.of(strength, counts, time, half_life)
         named = {"user": user, "item": item, "items_id": items_id, "users_id": users_id}
         tables = read_tables(interactions, items, users, encoding=encoding, **named)
-        return cls(**_assemble(tables, how, (positive, negative), rules, user_rules))
+        return cls(**assemble(tables, how, (positive, negative), rules, user_rules))
 
     @classmethod
     def from_partitions(
@@ -224,7 +229,7 @@ class Dataset:
             key, notes = find_key(raw, survey.chosen["item"], item, items_id)
             raw = tidy(raw, key, "the items")
             notes = (*raw.notes, *notes)
-        described = _describe(raw, survey.chosen, key, rules)
+        described = describe(raw, survey.chosen, key, rules)
         ids = described["table"].to_series(0).alias("item")
         item_counts = count_items(ids, survey.chosen).to_numpy()
         return cls(
@@ -356,22 +361,14 @@ class Dataset:
         return f"<Dataset: {sizes}, {self.n_tags:,} tags>"
 
     def _repr_html_(self) -> str:
-        found = self.describe()
-        sizes = {name: found[name] for name in ("users", "items", "interactions")}
-        return draw_dataset(
-            sizes | {"tags": self.n_tags},
-            lines=found["report"],
-            tags=found["tags"],
-            examples=most_frequent(self.tags, self.S.sum(axis=0).tolist()),
-            rules=rule_tables(found["rules"], found["roles"], found["skipped"]),
-        )
+        return draw_dataset(self.describe(), most_frequent(self.tags, self.S.sum(axis=0).tolist()))
 
     def save(self, folder: str | Path) -> None:
         """Write the data set to a folder; `Dataset.load` reads it back.
 
         Interactions in partitions are not copied; only their paths are written.
         """
-        artifact.write(folder, kind="dataset", **contents_of(self))
+        artifact.write(folder, kind="dataset", **parts_of(self))
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -383,60 +380,3 @@ class Dataset:
             return cls(**attributes_of(content, str(folder)))
         except (LookupError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as e:
             raise ArtifactError(f"{folder} is incomplete: {e!r}. Make it again.") from e
-
-
-def _describe(
-    items: Table | None, chosen: pl.DataFrame, key: str, rules: RulesLike
-) -> dict[str, Any]:
-    """Return the attributes that come from the items, with rows that could not be read."""
-    described = describe_items(None if items is None else items.frame, chosen, key, rules)
-    refused = () if items is None else items.refused
-    return described | {"items_refused": (*refused, *described["items_refused"])}
-
-
-def _assemble(
-    tables: Tables,
-    strength: Strength | None,
-    which: tuple[str | Positive | None, str | Positive | None],
-    rules: RulesLike,
-    user_rules: RulesLike,
-) -> dict[str, Any]:
-    """Return the attributes of the data set that these tables make.
-
-    `which` are the rules for positive and for disliked rows.
-    """
-    found, rows = tables.ids, tables.interactions
-    columns: dict[str, str] = {"user": found.user, "item": found.item}
-    positive, negative = which[0], Positive.of(which[1])
-    pairs, report = check_interactions(
-        rows.frame, **columns, positive=positive, strength=strength, negative=negative
-    )
-    item_counts = pairs.group_by("item", maintain_order=True).len("count")
-    described = _describe(tables.items, item_counts, found.items_id, rules)
-    ids = described["table"].to_series(0)
-    pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
-    names = pairs["user"].unique(maintain_order=True)
-    user_features = None
-    if tables.users is not None:
-        user_features = describe_user_features(
-            tables.users.frame, names, found.users_id, user_rules
-        ).with_refused(tables.users.refused)
-    disliked = disliked_matrix(
-        rows.frame, pairs, negative, **columns, users=names, items=ids, strength=strength
-    )
-    has_strength = strength is not None and strength.column is not None
-    is_used = positive is not None or negative is not None or has_strength
-    forgotten = (
-        None if is_used else forgotten_rule(rows, found),
-        None if strength is not None and strength.time is not None else forgotten_time(rows),
-    )
-    return described | {
-        "X": interaction_matrix(pairs, names, ids),
-        "times": interaction_times(pairs, names, ids),
-        "users": Ids(names.to_list()),
-        "items": Ids(ids.to_list()),
-        "report": report.with_refused(rows.refused),
-        "user_features": user_features,
-        "disliked": disliked,
-        "notes": told(*tables.notes, *forgotten, *described["notes"]),
-    }

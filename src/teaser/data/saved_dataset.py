@@ -1,4 +1,4 @@
-"""What is saved of a data set, and its attributes when it is read, also from earlier versions."""
+"""What is written of a data set, and the attributes of one that was saved, also earlier."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -17,8 +17,11 @@ from teaser.data.tagging.tag import tag_frame, tags_from
 from teaser.data.tagging.user_features import UserFeatures
 
 
-def contents_of(dataset: Any) -> dict[str, Any]:
-    """Return the settings, arrays and tables of a data set, as `artifact.write` takes them."""
+def parts_of(dataset: Any) -> dict[str, Any]:
+    """Return settings, arrays and tables of a data set, to be written.
+
+    Interactions in partitions are not copied; only their paths are written.
+    """
     settings = {
         "rules": dataset.rules.as_dict(),
         "skipped": dict(dataset.rules.skipped),

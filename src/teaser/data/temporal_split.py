@@ -183,9 +183,12 @@ class _Entries:
         return places
 
     def kept(self, keep: Array) -> Dataset:
-        """Return the data set of some interactions, with the users that have any."""
+        """Return the data set of some interactions, with the users that have any.
+
+        Disliked items are left out: when they were disliked is not known.
+        """
         X = self._matrix(keep)
-        less = replace(self.dataset, X=X, times=self.time[keep])
+        less = replace(self.dataset, X=X, times=self.time[keep], disliked=None)
         return less.at(np.flatnonzero(np.diff(X.indptr)))
 
     def fold(self, rows: Array, *, history: Array, held_out: Array) -> Fold:

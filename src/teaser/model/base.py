@@ -194,9 +194,7 @@ class Model(Parametrised, ABC):
             lists.ignored += n
         return lists
 
-    def recommend_all(
-        self, dataset: Dataset, **options: Unpack[AllOptions]
-    ) -> pl.DataFrame | pl.LazyFrame:
+    def recommend_all(self, dataset: Dataset, **options: Unpack[AllOptions]) -> Any:
         """Return the lists of all users of a data set, as one frame or one parquet file.
 
         The columns are `user_id`, `rank` (from 1), `item_id`, `score` and `match`; with reasons
@@ -219,9 +217,7 @@ class Model(Parametrised, ABC):
         """
         return self._list_all(dataset, options)
 
-    def _list_all(
-        self, dataset: Dataset, options: AllOptions, **more: Any
-    ) -> pl.DataFrame | pl.LazyFrame:
+    def _list_all(self, dataset: Dataset, options: AllOptions, **more: Any) -> Any:
         """List all users; `more` are entries of `ListOptions`."""
         self.check_fitted()
         given: dict[str, Any] = dict(options)

@@ -10,7 +10,7 @@ import polars as pl
 import scipy.sparse as sp
 
 from teaser.data.ids import Ids, ItemId
-from teaser.data.reading.files import read_table
+from teaser.data.reading.files import read, tidy
 from teaser.data.reading.interactions import check_items
 from teaser.data.tagging.one_hot import encode_tags
 from teaser.data.tagging.rule_set import Rules
@@ -51,7 +51,9 @@ def read_new_items(items: Any, known: ItemTable, tags: tuple[Tag, ...], rules: R
         S = tag_rows(items, tags)
         rows = pl.DataFrame({id_column: ids}, schema={id_column: kind})
     else:
-        rows, refused = check_items(read_table(items, what="items"), item=id_column)
+        table = tidy(read(items, what="items"), id_column, "the items")
+        rows, refused = check_items(table.frame, item=id_column)
+        refused = (*table.refused, *refused)
         if refused:
             raise DataError(f"Nothing was added: {'; '.join(map(str, refused))}.")
         ids = new_ids(rows[id_column].to_list(), known.ids, kind)

@@ -169,7 +169,7 @@ class TaggedModel(TagScores, abstract=True):
         negative_reasons: bool = True,
         steering: Steering = DEFAULT_STEERING,
         **options: Unpack[AllOptions],
-    ) -> pl.DataFrame | pl.LazyFrame:
+    ) -> Any:
         """Return the lists of all users of a data set; see `Model.recommend_all`.
 
         User features of the data set count where the model has learned from them.

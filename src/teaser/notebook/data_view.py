@@ -19,37 +19,28 @@ from teaser.notebook.markup import (
 _WARNING = "warning: "
 
 
-def draw_dataset(
-    sizes: Mapping[str, int],
-    *,
-    lines: Sequence[str],
-    tags: Mapping[str, int],
-    examples: Mapping[str, Sequence[str]],
-    rules: Html,
-) -> str:
+def draw_dataset(found: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> str:
     """Return what was read as HTML.
 
     Parameters
     ----------
-    sizes
-        How many there are of what: users, items, interactions, tags.
-    lines
-        The report of the data set as sentences; warnings begin with "warning: ".
-    tags
-        The number of tags of each feature.
+    found
+        What `Dataset.describe` returns: sizes, the tags of each feature, the report as sentences,
+        of which warnings begin with "warning: ", and the rules.
     examples
         Some of the most frequent tags of each feature.
-    rules
-        The tables of `rule_tables`.
     """
+    tags: Mapping[str, int] = found["tags"]
+    sizes = {name: found[name] for name in ("users", "items", "interactions")}
+    sizes["tags"] = sum(tags.values())
     counts = ", ".join(f"{n:,} {name}" for name, n in sizes.items())
     columns = (Column("feature"), Column("tags", is_number=True), Column("most frequent"))
     rows = [(name, f"{n:,}", ", ".join(examples.get(name, ()))) for name, n in tags.items()]
     return panel(
         title("Dataset", counts),
         table("Tags of the items", columns, rows) if rows else paragraph("There are no tags."),
-        listed(map(_line, lines)),
-        folded("Rules", rules),
+        listed(map(_line, found["report"])),
+        folded("Rules", rule_tables(found["rules"], found["roles"], found["skipped"])),
     )
 
 

@@ -15,10 +15,19 @@ class Html(str):
 
 @dataclass(frozen=True)
 class Column:
-    """The head of a table's column; numbers stand at the right."""
+    """The head of a table's column; numbers stand at the right.
+
+    One that is only `for_wide` outputs is left out where there is little room, as on a phone.
+    """
 
     name: str
     is_number: bool = False
+    for_wide: bool = False
+
+    @property
+    def kind(self) -> str | None:
+        """The class of its cells."""
+        return " ".join(["n"] * self.is_number + ["wide"] * self.for_wide) or None
 
 
 def element(name: str, *content: object, **attributes: object) -> Html:
@@ -45,7 +54,7 @@ def join(content: Iterable[object]) -> Html:
 
 def panel(*content: object) -> str:
     """Return the output of one object: its content in a frame, with the style it needs."""
-    return element("div", element("style", Html(STYLE)), *content, class_=ROOT)
+    return str(element("div", element("style", Html(STYLE)), *content, class_=ROOT))
 
 
 def title(text: object, note: object = "") -> Html:
@@ -78,15 +87,20 @@ def table(
     foot
         A row that ends it, as `row` returns one.
     """
-    head = [element("th", c.name, scope="col", class_=_side(c)) for c in columns]
     body = [row(columns, cells) for cells in rows]
     return element(
         "table",
         element("caption", caption),
-        element("thead", element("tr", *head)),
+        head(columns),
         element("tbody", *body),
         element("tfoot", foot) if foot else "",
     )
+
+
+def head(columns: Sequence[Column]) -> Html:
+    """Return the head of a table."""
+    cells = (element("th", c.name, scope="col", class_=c.kind) for c in columns)
+    return element("thead", element("tr", *cells))
 
 
 def row(columns: Sequence[Column], cells: Sequence[object], **attributes: object) -> Html:
@@ -95,7 +109,7 @@ def row(columns: Sequence[Column], cells: Sequence[object], **attributes: object
     return element(
         "tr",
         element("th", first[1], scope="row"),
-        *(element("td", cell, class_=_side(column)) for column, cell in others),
+        *(element("td", cell, class_=column.kind) for column, cell in others),
         **attributes,
     )
 
@@ -119,7 +133,3 @@ def percent(share: float) -> str:
 def signed(text: str) -> str:
     """Return a number with the minus sign of typography, which screen readers say."""
     return text.replace("-", "−")
-
-
-def _side(column: Column) -> str | None:
-    return "n" if column.is_number else None

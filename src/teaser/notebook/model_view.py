@@ -9,6 +9,7 @@ from teaser.notebook.markup import (
     Html,
     element,
     folded,
+    head,
     join,
     listed,
     panel,
@@ -106,8 +107,9 @@ def recipe_table(
         What was not tried or failed, with the reason.
     """
     parts = [p for p in _part_names(rows) if any(r.parts.get(p, 0.0) >= _LEAST for r in rows)]
-    heads = ("nDCG@100", f"of {yardstick}", *parts, "seconds")
-    columns = (Column("recipe"), *(Column(head, is_number=True) for head in heads))
+    names = ("nDCG@100", f"of {yardstick}", *parts, "seconds")
+    others = (Column(n, is_number=True, for_wide=n in (*parts, "seconds")) for n in names)
+    columns = (Column("recipe"), *others)
     drawn = []
     for trial in rows:
         share = "" if trial.share is None else percent(trial.share)
@@ -118,15 +120,9 @@ def recipe_table(
         drawn.append(row(columns, cells, class_="chosen" if is_chosen else None))
     found: list[object] = [element("p", why)]
     if drawn:
-        head = [element("th", c.name, scope="col", class_="n") for c in columns[1:]]
         caption = f"Accuracy on {n_users:,} held-out users, and the parts of their scores"
         found.append(
-            element(
-                "table",
-                element("caption", caption),
-                element("thead", element("tr", element("th", "recipe", scope="col"), *head)),
-                element("tbody", *drawn),
-            )
+            element("table", element("caption", caption), head(columns), element("tbody", *drawn))
         )
     if left_out:
         found.append(listed(f"{name}: {reason}" for name, reason in left_out.items()))
@@ -151,7 +147,7 @@ def draw_check(
     n_users, top
         How many people the sample has, and how long their lists are.
     """
-    columns = (Column("part"), Column("drawn"), Column("share", is_number=True))
+    columns = (Column("part"), Column("drawn", for_wide=True), Column("share", is_number=True))
     rows = [(name, share_bar(share), percent(share)) for name, share in parts.items() if share > 0]
     told = [line for line in lines if not line.startswith("Parts of the top-")]
     return panel(

@@ -8,6 +8,7 @@ from teaser.notebook.markup import (
     Column,
     Html,
     element,
+    head,
     number,
     panel,
     paragraph,
@@ -18,7 +19,7 @@ from teaser.notebook.markup import (
 )
 
 _COLUMNS = (
-    Column("feature and tag"), Column("drawn"), Column("affinity", is_number=True),
+    Column("feature and tag"), Column("drawn", for_wide=True), Column("affinity", is_number=True),
     Column("presses", is_number=True),
 )  # fmt: skip
 
@@ -57,18 +58,17 @@ def draw_profile(
         How many items the history has.
     """
     items = f"{seen:,} item{'' if seen == 1 else 's'}"
-    head = title("Profile", f"of a history of {items}, certainty {certainty:.1f}")
+    named = title("Profile", f"of a history of {items}, certainty {certainty:.1f}")
     groups = [] if general is None else [[_tag_row(TagBar("general appeal", general))]]
     groups += [_feature_rows(feature) for feature in features]
-    columns = [element("th", c.name, scope="col", class_=_side(c)) for c in _COLUMNS]
     body = element(
         "table",
         element("caption", "Affinities from −1 to 1, and each feature's share in the scores"),
-        element("thead", element("tr", *columns)),
+        head(_COLUMNS),
         *(element("tbody", *rows, class_="group") for rows in groups),
     )
     note = paragraph("Affinities are relative to the average user.")
-    return panel(head, body, note if general is not None else "")
+    return panel(named, body, note if general is not None else "")
 
 
 def _feature_rows(feature: FeatureBars) -> list[Html]:
@@ -86,7 +86,3 @@ def _tag_row(tag: TagBar) -> Html:
     affinity = number(signed(f"{tag.affinity:+.2f}"), tag.affinity) if is_shown else number("0.00")
     pressed = signed(f"{tag.presses:+d}") if tag.presses else ""
     return row(_COLUMNS, (tag.name, signed_bar(tag.affinity), affinity, pressed))
-
-
-def _side(column: Column) -> str | None:
-    return "n" if column.is_number else None

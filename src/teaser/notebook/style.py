@@ -28,6 +28,7 @@ _RULES = """
   box-sizing: border-box; max-width: 62rem; margin: 4px 0; padding: 14px 18px;
   background: var(--card); color: var(--ink);
   border: 1px solid var(--line); border-radius: 12px; overflow-wrap: anywhere;
+  container-type: inline-size;
   font: 14px/1.45 var(--jp-ui-font-family, var(--vscode-font-family, system-ui, sans-serif));
   p { margin: 0 0 8px; color: inherit; }
   .title { font-size: 1.1em; }
@@ -40,6 +41,7 @@ _RULES = """
   tr, tr:hover, tr:nth-child(odd), tr:nth-child(even) { background: none; }
   th, td { text-align: left; vertical-align: middle; padding: 3px 14px 3px 0; border: 0;
     max-width: 34em; white-space: normal; }
+  tbody th { min-width: 7em; } tbody td:not(.n) { min-width: 4.5em; }
   th.n, td.n { text-align: right; }
   thead th { font-weight: 500; color: var(--soft); font-size: 0.93em; vertical-align: bottom; }
   tbody th { font-weight: 600; }
@@ -68,6 +70,7 @@ _RULES = """
   ul.reasons > li { display: grid; grid-template-columns: 3.2em minmax(0, 1fr); gap: 8px;
     align-items: baseline; padding: 1px 0; }
 }
+@container (max-width: 520px) { .ROOT.ROOT.ROOT .wide { display: none; } }
 @media (forced-colors: active) {
   .ROOT.ROOT.ROOT { rect.up, rect.down, rect.total, rect.quiet, rect.axis { fill: CanvasText; } }
 }

@@ -23,9 +23,13 @@ from teaser.notebook.markup import (
 # Steps below this share of all of them are told together.
 SMALL = 0.01
 _COLUMNS = (
-    Column("step"), Column("affinity × weight", is_number=True), Column("adds", is_number=True),
-    Column("sum", is_number=True), Column("drawn"), Column("share", is_number=True),
-)  # fmt: skip
+    Column("step"),
+    Column("affinity × weight", is_number=True, for_wide=True),
+    Column("adds", is_number=True),
+    Column("sum", is_number=True),
+    Column("drawn", for_wide=True),
+    Column("share", is_number=True),
+)
 _DIGITS = 3
 
 

@@ -94,8 +94,8 @@ class TestDocument:
         assert len(schemas.pop("ItemId")["anyOf"]) == 2
         assert {shape["type"] for shape in schemas.pop("History")["oneOf"]} == {"array", "object"}
         reasons = schemas.pop("AnyReason")
-        assert set(reasons["discriminator"]["mapping"]) == {"tag", "viewed"}
-        assert len(reasons["oneOf"]) == 2
+        assert set(reasons["discriminator"]["mapping"]) == {"tag", "viewed", "boost"}
+        assert len(reasons["oneOf"]) == 3
         found = list(unions([document["paths"], schemas]))
         assert found
         for union in found:

@@ -92,6 +92,8 @@ def test_numbers_are_in_their_own_order() -> None:
     values = ["under 10", "10 to 20", "20 to 100", "100 and over", "A", "b"]
     tags = [Tag("price", value) for value in values]
     assert sorted(set(tags), key=reading_order) == tags
+    far = [Tag("distance", f"{value} km") for value in ("under 9", "9 to 30", "30 to 100")]
+    assert sorted(set(far), key=reading_order) == far
     years = [Tag("year", value) for value in ("990", "1994", "2001–2004", "2010s", "not stated")]
     assert sorted(set(years), key=reading_order) == years
 

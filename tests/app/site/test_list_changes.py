@@ -41,7 +41,7 @@ def test_lists_of_other_lengths() -> None:
         (Event("balance", {"balance": 0}), "Balance: <b>my tags alone</b>"),
         (Event("balance", {"balance": 0.5}), "Balance: <b>both, as learned</b>"),
         (Event("balance", {"balance": 1}), "Balance: <b>people like me alone</b>"),
-        (Event("about", {"about": ["age=<b>", "sex=F"]}), "About you: <b>&lt;b&gt; and F</b>"),
+        (Event("about", {"about": ["age=<b>", "sex=F"]}), "About you: <b>&lt;b&gt; and Sex: F</b>"),
         (Event("about", {"about": []}), "Removed the facts about you"),
         (Event("reset"), "Started again"),
     ],

@@ -4,6 +4,7 @@ import pytest
 from fastapi import FastAPI, Request
 
 from teaser import Tag
+from teaser.app.brand.brand import Brand
 from teaser.app.i18n.texts import MINUS, texts_in
 from teaser.app.site.card_view import ReasonRow, ViewedRow
 from teaser.app.site.profile_view import TagRow
@@ -12,6 +13,8 @@ from teaser.app.site.visitor import Visitor
 
 
 def request(path: str, query: str = "", method: str = "GET") -> Request:
+    app = FastAPI()
+    app.state.brand = Brand()
     return Request(
         {
             "type": "http",
@@ -19,7 +22,7 @@ def request(path: str, query: str = "", method: str = "GET") -> Request:
             "path": path,
             "query_string": query.encode(),
             "headers": [],
-            "app": FastAPI(),
+            "app": app,
         }
     )
 

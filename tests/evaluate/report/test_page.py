@@ -163,3 +163,12 @@ def test_without_jinja_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingPackageError, match=r"recommender\[evaluate\]"):
         page(content)
+
+
+def test_the_facts_say_what_was_held_out_by_time(content: Content) -> None:
+    for kind, begin in (("last", "the last interaction"), ("time", "all from a time on")):
+        study = reported(content)
+        split = replace(study.results.split, kind=kind, notes=("3 users are new.",))
+        found = dict(facts(replace(study, results=replace(study.results, split=split))))
+        assert found["held out"].startswith(begin)
+        assert found["held out"].endswith("3 users are new.")

@@ -88,7 +88,9 @@ def brute_force(X: Array, Q: Array, D: Array, l1: float, l2: float) -> Array:
             np.concatenate([(Y @ W).ravel(), np.sqrt(l1) * W.ravel(), np.sqrt(l2) * E.ravel()])
         )
     goal = np.concatenate([X.ravel(), np.zeros(rows * n + rows * t)])
-    return np.asarray(np.linalg.lstsq(np.stack(columns, axis=1), goal)[0]).reshape(rows, t)
+    return np.asarray(np.linalg.lstsq(np.stack(columns, axis=1), goal, rcond=None)[0]).reshape(
+        rows, t
+    )
 
 
 def problem(seed: int) -> tuple[Array, Array, Array]:
@@ -129,7 +131,7 @@ class TestEquation:
             for C in np.eye(p * t).reshape(-1, p, t)
         ]  # fmt: skip
         goal = np.concatenate([X.ravel(), np.zeros(p * len(D) + p * t)])
-        wanted = np.linalg.lstsq(np.stack(columns, axis=1), goal)[0].reshape(p, t)
+        wanted = np.linalg.lstsq(np.stack(columns, axis=1), goal, rcond=None)[0].reshape(p, t)
         assert_allclose(found, wanted, atol=1e-8)
 
     def test_a_model_solves_it(self, known: Dataset, fitted: Teaser) -> None:

@@ -5,7 +5,7 @@ from oracles import random_problem
 
 import teaser
 from teaser.errors import ConvergenceWarning, ParameterError
-from teaser.model.solver.solution import LEAST_TOL, check_reachable
+from teaser.model.solver.solution import LEAST_TOL, check_reachable, share_solved
 
 
 def test_the_warning_points_at_the_callers_line() -> None:
@@ -37,3 +37,18 @@ def test_a_tolerance_that_rounding_forbids_is_refused() -> None:
     X, D = random_problem(0)
     with pytest.raises(ParameterError, match=r"tol=1\.0e-07"):
         teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("residual", "tol", "share"),
+    [(1.0, 1e-4, 0.0), (1e-2, 1e-4, 0.5), (1e-4, 1e-4, 1.0), (1e-9, 1e-4, 1.0), (5.0, 1e-4, 0.0)],
+)
+def test_work_is_done_in_the_logarithm_of_the_residual(
+    residual: float, tol: float, share: float
+) -> None:
+    assert share_solved(residual, tol) == pytest.approx(share)
+
+
+def test_a_solver_without_work_is_done() -> None:
+    assert share_solved(0.0, 1e-3) == 1.0
+    assert share_solved(0.5, 1.0) == 1.0

@@ -6,12 +6,15 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ConfigDict
 
 _TIME = "2026-05-01T12:00:00Z"
+_LEFT_OUT = object()
 _VALUES: dict[str, Any] = {
     "about": [],
     "aliases": [],
     "affinity": 0.6,
     "at": _TIME,
     "balance": 0.4,
+    "boost: float": 0.0,
+    "boost": {"town=Ghent": 0.2},
     "can_redo": False,
     "can_undo": True,
     "certainty": 0.8,
@@ -24,6 +27,7 @@ _VALUES: dict[str, Any] = {
     "disliked": False,
     "description": "Young trios by day and one big name each night.",
     "entries": 240000,
+    "exclude": ["e0009"],
     "facts": {"type": ["Festival"], "town": ["Waremme"]},
     "feature": "town",
     "features": ["type", "town"],
@@ -40,7 +44,8 @@ _VALUES: dict[str, Any] = {
     "history": ["e0001", "e0002", "e0003"],
     "impact": 0.4,
     "item_id": "e0004",
-    "items": 2400,
+    "items": _LEFT_OUT,
+    "items: int": 2400,
     "iterations": 4,
     "k": 5,
     "kind": "Teaser",
@@ -53,7 +58,6 @@ _VALUES: dict[str, Any] = {
     "n_items": 210,
     "neighbours": 100,
     "note": None,
-    "only_tags": ["town=Ghent", "town=Bruges"],
     "parameters": {"l2_weights": 200.0, "l2_encoder": 500.0},
     "part": 0.02,
     "path": "/s/Xz0kq5QJm3n8cQ0W7rT9uVxYzAbEx1Ck0b0s0mA6jH5",
@@ -93,10 +97,11 @@ _VALUES: dict[str, Any] = {
     "variety": 0.3,
     "viewed": {},
     "recipe": None,
+    "unknown": "raise",
     "weight": 1.0,
+    "where": ["town=Ghent", "town=Bruges"],
     "weights": {"user_power": 0.5, "ridge_power": 0.5},
 }
-_LEFT_OUT = object()
 
 
 def example_of(model: type[BaseModel]) -> dict[str, Any]:
@@ -123,7 +128,7 @@ def _value(name: str, annotation: Any) -> Any:
     if get_origin(annotation) is Literal:
         return get_args(annotation)[0]
     # A name that stands for two things has a value for each type.
-    kind = getattr(annotation, "__name__", "") if annotation is int else str(annotation)
+    kind = annotation.__name__ if annotation in (int, float) else str(annotation)
     return _VALUES.get(f"{name}: {kind}", _VALUES.get(name, _LEFT_OUT))
 
 

@@ -16,6 +16,7 @@ from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.guide.variety import varied
 from teaser.model.item_table import History
+from teaser.model.lists.selection import Unknown
 from teaser.profile import PressesLike, Profile, Steering
 
 
@@ -52,7 +53,12 @@ class ModelInput:
             self.history, pressed, about=self.about, steering=self.steering
         )
 
-    def recommend(self, asked: requests.ListOptions, variety: float) -> responses.Recommendations:
+    def recommend(
+        self,
+        asked: requests.ListOptions,
+        variety: float,
+        boost: Mapping[str, float] | None = None,
+    ) -> responses.Recommendations:
         """Return a list; items that a person hid are left out."""
         found = varied(
             self.catalogue.model,
@@ -63,16 +69,27 @@ class ModelInput:
             exclude_history=asked.exclude_history,
             negative_reasons=asked.negative_reasons,
             allowed=self._allowed(asked),
+            items=asked.items,
+            exclude=asked.exclude,
+            boost=self._boosts(boost or {}, asked.unknown),
+            unknown=asked.unknown,
             about=self.about,
             steering=self.steering,
         )
         made = [responses.Recommendation.of(entry) for entry in found]
         return responses.Recommendations(recommendations=made)
 
-    def explain(self, item_id: ItemId) -> responses.Explanation:
+    def explain(
+        self, item_id: ItemId, boost: Mapping[str, float] | None = None
+    ) -> responses.Explanation:
         """Return the whole score of one item."""
         found = self.catalogue.model.explain(
-            item_id, self.history, self.presses, about=self.about, steering=self.steering
+            item_id,
+            self.history,
+            self.presses,
+            about=self.about,
+            steering=self.steering,
+            boost=self._boosts(boost or {}, "raise"),
         )
         return responses.Explanation.of_score(found)
 
@@ -103,9 +120,25 @@ class ModelInput:
     def _allowed(self, asked: requests.ListOptions) -> NDArray[np.bool_]:
         if self.catalogue.dates is None and (asked.first_date or asked.last_date):
             raise ParameterError("This catalogue has no dates. Leave first_date and last_date out.")
-        tags = [self._tag(text) for text in asked.only_tags]
+        wanted = [*asked.where, *asked.only_tags]
+        if asked.unknown == "ignore":
+            wanted = [text for text in wanted if self._is_tag(text)]
+        tags = [self._tag(text) for text in wanted]
         allowed = self.catalogue.allowed(tags, first=asked.first_date, last=asked.last_date)
         return self.personal.shown(allowed) if self.personal else allowed
+
+    def _boosts(self, given: Mapping[str, float], unknown: Unknown) -> dict[Tag | str, float]:
+        """Return boosts by item id and by tag, and by nothing else that the model would find."""
+        is_item = self.catalogue.model.items_.__contains__
+        named = {
+            name: x
+            for name, x in given.items()
+            if unknown == "raise" or is_item(name) or self._is_tag(name)
+        }
+        return {name if is_item(name) else self._tag(name): x for name, x in named.items()}
+
+    def _is_tag(self, text: str) -> bool:
+        return "=" in text and Tag.parse(text) in self.catalogue.tag_index
 
     def _tag(self, text: str) -> Tag:
         return self.catalogue.model.tags_[resolve_tag(text, self.catalogue.tag_index)]

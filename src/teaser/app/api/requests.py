@@ -20,6 +20,7 @@ MAX_TAGS = 200
 MAX_TEXT = 200
 # Groups that the system found are named by titles of items.
 MAX_TAG = 500
+MAX_BOOST = 1e6
 _LARGEST = 2**63 - 1
 N = TypeVar("N", int, float)
 
@@ -209,6 +210,29 @@ class Taste(StrictSchema):
         return net
 
 
+Ids = Annotated[list[ItemId], Field(max_length=MAX_HISTORY)]
+Boosts = Annotated[
+    dict[
+        Annotated[str, Field(min_length=1, max_length=MAX_TAG)],
+        Annotated[
+            float,
+            Field(ge=-MAX_BOOST, le=MAX_BOOST, allow_inf_nan=False),
+            BeforeValidator(_number),
+        ],
+    ],
+    Field(
+        max_length=MAX_TAGS,
+        description="What is added to scores, by item id or by tag as feature=value. It is shown "
+        "as `boost`, and among the reasons.",
+        examples=[{"town=Ghent": 0.2}],
+    ),
+]
+Unknown = Annotated[
+    Literal["raise", "ignore"],
+    Field(description="What happens to ids and tags that the model does not have."),
+]
+
+
 class ListOptions(StrictSchema):
     """Options of a list."""
 
@@ -217,13 +241,22 @@ class ListOptions(StrictSchema):
     negative_reasons: Annotated[
         bool, Field(description="Include reasons with a negative share.")
     ] = True
-    only_tags: Annotated[
+    items: Annotated[
+        Ids | None, Field(description="Only these items; all of them when not given.")
+    ] = None
+    exclude: Annotated[Ids, Field(description="None of these items.")] = []
+    where: Annotated[
         list[TagText],
         Field(
             max_length=MAX_TAGS,
             description="Only items with one of these tags, for each feature named.",
         ),
     ] = []
+    only_tags: Annotated[
+        list[TagText],
+        Field(max_length=MAX_TAGS, description="The earlier name of `where`."),
+    ] = []
+    unknown: Unknown = "raise"
     first_date: Annotated[date | None, Field(description="No item before this day.")] = None
     last_date: Annotated[date | None, Field(description="No item after this day.")] = None
 
@@ -232,6 +265,7 @@ class RecommendRequest(Taste, ListOptions):
     """A list for a history and presses."""
 
     variety: Share = 0.0
+    boost: Boosts = {}
 
 
 class PersonListOptions(ListOptions):
@@ -295,6 +329,7 @@ class ExplainRequest(Taste):
     """The whole score of one item for a history and presses."""
 
     item_id: ItemId
+    boost: Boosts = {}
 
 
 class OriginsRequest(Taste):

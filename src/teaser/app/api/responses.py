@@ -38,7 +38,8 @@ class Recommendation(Schema):
     """One entry of a list. `match` is the score relative to the highest of all items, 0 to 1.
 
     `general` is what general appeal adds to the score: what an average person would see in the
-    item. It is never among the reasons; `general_share` is its signed share.
+    item. It is never among the reasons; `general_share` is its signed share. `boost` is what the
+    boosts of the request add, which are among the reasons.
     """
 
     item_id: ItemId
@@ -47,6 +48,7 @@ class Recommendation(Schema):
     match: Share
     general: float
     general_share: float
+    boost: float
     reasons: list[AnyReason]
 
     @classmethod
@@ -65,9 +67,9 @@ class Explanation(Recommendation):
     """The whole score of one item: every tag it has, the largest share first.
 
     If the model has a remainder, every viewed item that adds something is a reason too.
-    The score is `general`, and the sums of `tags` (by tag) and of `viewed` (by viewed item), which
-    are `from_tags` and `from_viewed`. `tag_share` is the share of declared and discovered tags in
-    the sum of all absolute contributions; neither popularity nor general appeal counts.
+    The score is `general`, the sums of `tags` (by tag) and of `viewed` (by viewed item), which are
+    `from_tags` and `from_viewed`, and `boost`. `tag_share` is the share of declared and discovered
+    tags in the sum of all absolute contributions; neither popularity nor general appeal counts.
     """
 
     tags: dict[str, float]
@@ -97,6 +99,7 @@ def _entry(found: listed.Recommendation | why.Explanation) -> dict[str, Any]:
         "match": found.match,
         "general": found.general,
         "general_share": found.general_share,
+        "boost": found.boost,
         "reasons": reasons_of(found.reasons),
     }
 

@@ -13,7 +13,9 @@ router = APIRouter(tags=["stateless"])
 @router.post("/recommend")
 def recommend(request: Request, asked: requests.RecommendRequest) -> responses.Recommendations:
     """Return the best items for this history and these presses, each with its reasons."""
-    return ModelInput.of_request(catalogue_of(request), asked).recommend(asked, asked.variety)
+    return ModelInput.of_request(catalogue_of(request), asked).recommend(
+        asked, asked.variety, asked.boost
+    )
 
 
 @router.post("/profile")
@@ -26,7 +28,7 @@ def profile(request: Request, asked: requests.ProfileRequest) -> responses.Profi
 @router.post("/explain")
 def explain(request: Request, asked: requests.ExplainRequest) -> responses.Explanation:
     """Return the whole score of one item: the contributions of its reasons sum to it."""
-    return ModelInput.of_request(catalogue_of(request), asked).explain(asked.item_id)
+    return ModelInput.of_request(catalogue_of(request), asked).explain(asked.item_id, asked.boost)
 
 
 @router.post("/origins")

@@ -112,8 +112,10 @@ def choices(catalogue: Catalogue) -> Mapping[str, list[Tag]]:
 def reading_order(tag: Tag) -> tuple[float, bool, str]:
     """Return what orders tags for a reader: under 10, 10 to 20, 20 and over; then words."""
     value = tag.value.casefold()
-    found = re.search(r"-?\d+(?:\.\d+)?", value) if tag.is_bare else None
-    return (float(found[0]) if found else math.inf, not value.startswith("under "), value)
+    found = re.match(r"(under )?(-?\d+(?:\.\d+)?)", value)
+    if not found:
+        return math.inf, True, value
+    return float(found[2]), not found[1], value
 
 
 @cached_per_catalogue(1)

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from teaser._version import __version__
-from teaser.app.dependencies import services_of
+from teaser.app.dependencies import brand_of
 from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
 from teaser.app.site.card_view import ReasonRow, ViewedRow
 from teaser.app.site.profile_view import TagRow
@@ -25,7 +25,7 @@ def render(
     request: Request, visitor: Visitor, template: str, *, status: int = 200, **values: Any
 ) -> HTMLResponse:
     """Return a page in the visitor's language."""
-    t, brand = visitor.texts, services_of(request).brand
+    t, brand = visitor.texts, brand_of(request)
     defaults = {
         "summary": None,
         "state": None,

@@ -82,14 +82,17 @@ def quoted_field(separator: str) -> re.Pattern[bytes]:
 def swallows_rows(text: bytes, layout: Layout) -> bool:
     """Whether two stray quotes would enclose the rows between them as if they were one field.
 
-    So it is if every line has as many fields as there are columns. With two columns a text of two
-    lines may look like that, so that more lines are needed.
+    So it is if every line has as many fields as there are columns, and a field encloses a whole
+    line, with no other quote in its first and last.
     """
-    breaks = [field[0].count(b"\n") for field in quoted_field(layout.separator).finditer(text)]
-    if max(breaks, default=0) < (1 if layout.width > 2 else 2):
-        return False
-    counts = _split_lines(text.decode()).str.count_matches(layout.separator, literal=True)
-    return bool((counts == layout.width - 1).all())
+    for field in quoted_field(layout.separator).finditer(text):
+        if field[0].count(b"\n") < 2:
+            continue
+        begin, end = text.rfind(b"\n", 0, field.start()) + 1, text.find(b"\n", field.end())
+        if text[begin : end if end >= 0 else None].count(b'"') == 2:
+            counts = _split_lines(text.decode()).str.count_matches(layout.separator, literal=True)
+            return bool((counts == layout.width - 1).all())
+    return False
 
 
 def split_fields(line: str, separator: str) -> list[str]:
@@ -213,6 +216,11 @@ def _shorten(
     rows: pl.DataFrame, layout: Layout
 ) -> tuple[pl.DataFrame, dict[str, list[int]], list[tuple[int, int, str]]]:
     """Return rows that are not too long, lines that were joined, and (line, fields, text) left."""
+    fields = pl.col("fields")
+    has_end = (fields.list.len() == layout.width + 1) & (fields.list.last() == "")
+    rows = rows.with_columns(
+        pl.when(has_end).then(fields.list.head(layout.width)).otherwise(fields)
+    )
     long = rows["fields"].list.len() > layout.width
     joined: dict[str, list[int]] = {}
     if not long.any():
@@ -221,10 +229,10 @@ def _shorten(
     # A tab hardly stands inside a field: it has replaced something.
     mark = {"\t": ";"}.get(layout.delimiter, layout.delimiter)
     numbers, fitted, bad = [], [], []
-    for number, line, fields in rows.filter(long).select("number", "line", "fields").iter_rows():
-        found, how = _fit(fields, layout.width, "" if starts.any() else mark)
+    for number, line, cut in rows.filter(long).select("number", "line", "fields").iter_rows():
+        found, how = _fit(cut, layout.width, "" if starts.any() else mark)
         if len(found) > layout.width:
-            bad.append((number, len(fields), line))
+            bad.append((number, len(cut), line))
             continue
         numbers.append(number)
         fitted.append(found)

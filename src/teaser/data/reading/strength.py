@@ -210,6 +210,8 @@ def as_seconds(column: pl.Series) -> pl.Series:
             "datetimes, ISO texts such as 2024-12-31 or 2024-12-31T18:30:00, or unix seconds."
         )
     texts = column.cast(pl.String).str.strip_chars()
+    # 2024/12/31 can mean one day only, unlike 12/31/2024.
+    texts = texts.str.replace(r"^(\d{4})/(\d\d)/(\d\d)", "$1-$2-$3")
     found = _iso_seconds(texts)
     return found.zip_with(found.is_not_null(), _scaled(texts.cast(pl.Float64, strict=False)))
 

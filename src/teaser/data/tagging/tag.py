@@ -12,10 +12,10 @@ from teaser.errors import MalformedTagError, UnknownTagError, closest_names
 
 # The feature of tags that a fit finds itself: groups of items that the same users choose.
 DISCOVERED = "discovered"
-# Values that say nothing without their feature: answers, and the labels of bins of numbers.
+# Values that say nothing without their feature: answers, and the labels of bins without a unit.
 _ANSWERS = frozenset({"yes", "no", "true", "false", "any", "none", "other", "unknown"})
 _NUMBER = r"-?[\d.,]+(?:e[+-]?\d+)?"
-_BIN = re.compile(rf"under {_NUMBER}\b.*|{_NUMBER} to {_NUMBER}\b.*|{_NUMBER}\b.* and over|\d+s")
+_BIN = re.compile(rf"under {_NUMBER}|{_NUMBER} to {_NUMBER}|{_NUMBER} and over|\d+s")
 # Where a word of a column's name ends: bookAuthor, ISBNCode.
 _HUMPS = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PREFIXED = re.compile(r"\w{1,2}-\w+")

@@ -18,7 +18,7 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_WRITTEN = re.compile(r"\s*(.+?)\s*(>=|<=|!=|==|=|>|<|\sin\s)\s*(.+?)\s*")
+_WRITTEN = re.compile(r"\s*(.+?)\s*(>=|<=|!=|==|=|>|<|\sin\s)\s*(?!=)(.+?)\s*")
 
 
 @dataclass(frozen=True)

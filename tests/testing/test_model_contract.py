@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser
 from teaser.model import Popularity
-from teaser.testing import ModelContract, TaggedModelContract, example_dataset, example_tables
+from teaser.testing import ModelContract, TaggedModelContract, example_dataset
 
 
 class Shaken(Popularity):
@@ -33,15 +32,6 @@ class Careless(Popularity):
 
     def fit(self, dataset: Any) -> Any:
         return super().fit(dataset if isinstance(dataset, Dataset) else example_dataset())
-
-
-def test_the_example_is_the_same_each_time() -> None:
-    first, again = example_tables(), example_tables()
-    assert all(a.equals(b) for a, b in zip(first, again, strict=True))
-    data = example_dataset()
-    assert (data.n_users, data.n_items) == (300, 40)
-    assert example_dataset() is data
-    assert_array_equal(Dataset.from_tables(*first).X.toarray(), data.X.toarray())
 
 
 @pytest.mark.parametrize(

@@ -1,29 +1,13 @@
-"""The contract that every model must meet, as pytest classes to inherit from.
-
-To test a model of your own, name a class `Test...`, inherit from `ModelContract` (or from
-`TaggedModelContract` for a model with tags) and say how to make the model:
-
-    from teaser.testing import ModelContract
-
-    class TestMyModel(ModelContract):
-        def make(self) -> MyModel:
-            return MyModel(l2=5.0)
-
-pytest then runs every check on a small data set of 40 events, which `example_dataset` returns.
-Only this module needs pytest. For readable failures, put
-`pytest.register_assert_rewrite("teaser.testing")` into your conftest.py.
-"""
+"""The contract of a model: what it takes, what it answers, how it is saved."""
 
 import copy
 import json
 import pickle
 import sys
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -31,7 +15,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from teaser import artifact
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.rule_set import Category, ListOf
 from teaser.errors import (
     ArtifactError,
     NotFittedError,
@@ -41,50 +24,11 @@ from teaser.errors import (
 )
 from teaser.model import load
 from teaser.profile import GENERAL, Steering
-
-RULES = (Category("type"), Category("town"), ListOf("labels"))
-
-
-def example_tables(
-    seed: int = 0, n_users: int = 300, n_items: int = 40
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return interactions and items of two groups: concerts in Ghent and films in Liège.
-
-    Events are named i0, i1, ...; a user chooses mostly events of one group.
-    """
-    rng = np.random.default_rng(seed)
-    group = np.arange(n_items) % 2
-    items = pl.DataFrame(
-        {
-            "item_id": [f"i{i}" for i in range(n_items)],
-            "title": [f"Event {i}" for i in range(n_items)],
-            "type": np.where(group == 0, "concert", "film"),
-            "town": [("Ghent", "Liège", "Deinze")[g if i % 7 else 2] for i, g in enumerate(group)],
-            "labels": [
-                ("|".join(["free", "late"][: 1 + i % 2])) if i % 3 else None for i in range(n_items)
-            ],
-        }
-    )
-    taste = rng.integers(0, 2, n_users)
-    weights = np.where(group[None, :] == taste[:, None], 8.0, 1.0) / (1 + np.arange(n_items)) ** 0.5
-    noise = np.log(weights) + rng.gumbel(size=weights.shape)
-    lengths = rng.integers(2, 10, n_users)
-    rows = [
-        (f"u{u}", f"i{i}", int(rng.integers(3, 6)))
-        for u in range(n_users)
-        for i in np.argsort(-noise[u])[: lengths[u]]
-    ]
-    interactions = pl.DataFrame(rows, schema=["user_id", "item_id", "rating"], orient="row")
-    return interactions, items
+from teaser.testing.example import example_dataset
+from teaser.testing.list_contract import ListContract
 
 
-@lru_cache(maxsize=4)
-def example_dataset(seed: int = 0, n_users: int = 300, n_items: int = 40) -> Dataset:
-    """Return the data set of `example_tables`, with the tags of `RULES`."""
-    return Dataset.from_tables(*example_tables(seed, n_users, n_items), rules=RULES)
-
-
-class ModelContract:
+class ModelContract(ListContract):
     """What every model must do; a subclass defines `make`.
 
     Attributes

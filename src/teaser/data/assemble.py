@@ -1,0 +1,95 @@
+"""Make the attributes of a data set of its tables."""
+
+from typing import Any
+
+import polars as pl
+
+from teaser.data.disliked import disliked_matrix
+from teaser.data.ids import Ids
+from teaser.data.reading.files import Tables
+from teaser.data.reading.interactions import check_interactions
+from teaser.data.reading.part import interaction_matrix, interaction_times
+from teaser.data.reading.positive import Positive, forgotten_rule
+from teaser.data.reading.strength import Strength, forgotten_time
+from teaser.data.reading.table import Table
+from teaser.data.tagging.item_metadata import describe_items, told
+from teaser.data.tagging.rule_set import RulesLike
+from teaser.data.tagging.user_features import describe_user_features
+
+
+def describe(
+    items: Table | None, chosen: pl.DataFrame, key: str, rules: RulesLike
+) -> dict[str, Any]:
+    """Return the attributes that come from the items, with rows that could not be read.
+
+    Parameters
+    ----------
+    items
+        The table of items, or None.
+    chosen
+        The items of the interactions: item, and count, the number of users that chose it.
+    key
+        The column of the ids in the items.
+    rules
+        How columns become tags; inferred when not given.
+    """
+    described = describe_items(None if items is None else items.frame, chosen, key, rules)
+    refused = () if items is None else items.refused
+    return described | {"items_refused": (*refused, *described["items_refused"])}
+
+
+def assemble(
+    tables: Tables,
+    strength: Strength | None,
+    which: tuple[str | Positive | None, str | Positive | None],
+    rules: RulesLike,
+    user_rules: RulesLike,
+) -> dict[str, Any]:
+    """Return the attributes of the data set that these tables make.
+
+    Parameters
+    ----------
+    tables
+        Interactions, items and users as they were read.
+    strength
+        How strong an interaction is, and when it was; 1 if not given.
+    which
+        The rules for positive and for disliked rows.
+    rules, user_rules
+        How metadata and user features become tags; inferred when not given.
+    """
+    found, rows = tables.ids, tables.interactions
+    columns: dict[str, str] = {"user": found.user, "item": found.item}
+    positive, negative = which[0], Positive.of(which[1])
+    pairs, report = check_interactions(
+        rows.frame, **columns, positive=positive, strength=strength, negative=negative
+    )
+    item_counts = pairs.group_by("item", maintain_order=True).len("count")
+    described = describe(tables.items, item_counts, found.items_id, rules)
+    ids = described["table"].to_series(0)
+    pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
+    names = pairs["user"].unique(maintain_order=True)
+    user_features = None
+    if tables.users is not None:
+        user_features = describe_user_features(
+            tables.users.frame, names, found.users_id, user_rules
+        ).with_refused(tables.users.refused)
+    disliked = disliked_matrix(
+        rows.frame, pairs, negative, **columns, users=names, items=ids, strength=strength
+    )
+    has_strength = strength is not None and strength.column is not None
+    is_used = positive is not None or negative is not None or has_strength
+    forgotten = (
+        None if is_used else forgotten_rule(rows, found),
+        None if strength is not None and strength.time is not None else forgotten_time(rows),
+    )
+    return described | {
+        "X": interaction_matrix(pairs, names, ids),
+        "times": interaction_times(pairs, names, ids),
+        "users": Ids(names.to_list()),
+        "items": Ids(ids.to_list()),
+        "report": report.with_refused(rows.refused),
+        "user_features": user_features,
+        "disliked": disliked,
+        "notes": told(*tables.notes, *forgotten, *described["notes"]),
+    }

@@ -1,0 +1,164 @@
+"""recommend and similar: lists, filters, boosts, files, all users, and how they refuse."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from commands import refused, said
+
+import teaser
+from teaser import Dataset
+from teaser.guide import similar
+from teaser.model import EASE
+
+
+def test_a_list_has_signed_reasons(shop: Path) -> None:
+    text = said("recommend", shop / "model", "--history", "i2,i6", "-k", 30)
+    assert "Event" in text
+    assert "+" in text
+    assert "-" in text
+
+
+def test_a_list_is_json(shop: Path) -> None:
+    words = ("-i", "i2", "--k", 3, "-p", "type=film:-2", "--scale", "paper", "--json")
+    found = json.loads(said("recommend", shop / "model", *words))
+    library = teaser.load(shop / "model").recommend(
+        ["i2"], {"type=film": -2}, k=3, steering=teaser.Steering(scale="paper")
+    )
+    assert [r["item_id"] for r in found] == [r.item_id for r in library]
+    assert found[0]["reasons"][0]["share"] == library[0].reasons[0].share
+    assert found[0]["general_share"] == library[0].general_share
+    assert "general" in said("recommend", shop / "model", "-i", "i2")
+    assert found[0]["reasons"][0]["sentence"] == library[0].reasons[0].sentence()
+
+
+def test_viewed_items_and_reasons_against_are_options(shop: Path) -> None:
+    words = ("recommend", shop / "model", "-i", "i2", "-k", 100, "--json")
+    assert len(json.loads(said(*words))) == 39
+    every = json.loads(said(*words, "--include-history", "--no-negative"))
+    assert len(every) == 40
+    assert all(reason["share"] > 0 for r in every for reason in r["reasons"])
+
+
+def ids(*words: object) -> list[str]:
+    return [r["item_id"] for r in json.loads(said("recommend", *words, "--json"))]
+
+
+def test_filters_are_those_of_the_library(shop: Path) -> None:
+    model = teaser.load(shop / "model")
+    words = (shop / "model", "-i", "i2", "-k", 40)
+    found = ids(*words, "--items", "i3,i5", "--items", "i8", "--exclude", "i5")
+    assert found == [r.item_id for r in model.recommend(["i2"], items=["i3", "i8"])]
+    ghent = [r.item_id for r in model.recommend(["i2"], k=40, where={"town": "Ghent"})]
+    assert ids(*words, "--where", "town=Ghent") == ghent
+    assert ids(*words, "--where", "town in Ghent,Liège", "--where", "town != Liège") == ghent
+
+
+def test_a_boost_is_listed_as_one(shop: Path) -> None:
+    words = (shop / "model", "-i", "i2", "--boost", "i9:100", "--boost", "town=Ghent:0.5")
+    found = json.loads(said("recommend", *words, "--json"))
+    assert (found[0]["item_id"], found[0]["boost"]) in {("i9", 100.0), ("i9", 100.5)}
+    assert "the site promotes it" in found[0]["reasons"][0]["sentence"]
+    assert "boost i9" in said("recommend", *words)
+    explained = said("explain", shop / "model", "i9", "-i", "i2", "--boost", "i9:100")
+    assert "Boost" in explained
+    told = json.loads(
+        said("explain", shop / "model", "i9", "-i", "i2", "--boost", "i9:1", "--json")
+    )
+    parts = told["general"] + sum(told["tags"].values()) + told["boost"]
+    assert parts == pytest.approx(told["score"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--boost", "i9"), "ID_OR_TAG:number"),
+        (("--boost", ":3"), "ID_OR_TAG:number"),
+        (("--boost", "i9:inf"), "finite"),
+        (("--boost", "nothing:1"), "'nothing'"),
+        (("--where", "twon=Ghent"), "Closest: town"),
+        (("--where", "town"), "column=value"),
+        (("--items", "nope"), "Unknown item 'nope'"),
+        (("--user", "u1"), "--data"),
+        (("--reasons",), "--reasons"),
+        (("--device", "cuda"), "--device"),
+        (("--out", "list.txt"), ".parquet, .csv or .jsonl"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(shop: Path, words: tuple[str, ...], told: str) -> None:
+    assert told in refused("recommend", shop / "model", "-i", "i2", *words)
+
+
+def test_unknown_ids_are_ignored_if_asked(shop: Path) -> None:
+    words = (shop / "model", "-i", "i2,nope", "--unknown", "ignore")
+    assert ids(*words) == ids(shop / "model", "-i", "i2")
+
+
+def test_the_history_of_a_user_is_found(shop: Path) -> None:
+    data = Dataset.load(shop / "data")
+    model = teaser.load(shop / "model")
+    wanted = [r.item_id for r in model.recommend(data.history("u7"), k=10)]
+    assert ids(shop / "model", "--user", "u7", "--data", shop / "data") == wanted
+    told = refused("recommend", shop / "model", "--user", "u7x", "--data", shop / "data")
+    assert "u7" in told
+    told = refused("recommend", shop / "model", "-i", "i2", "--user", "u7", "--data", shop / "data")
+    assert "--history" in told
+
+
+@pytest.mark.parametrize("name", ["list.parquet", "list.csv", "list.jsonl"])
+def test_a_list_is_written_as_a_table(shop: Path, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    assert said("recommend", shop / "model", "-i", "i2", "-k", 4, "--out", path) == ""
+    reader: dict[str, Any] = {
+        ".parquet": pl.read_parquet,
+        ".csv": pl.read_csv,
+        ".jsonl": pl.read_ndjson,
+    }
+    frame = reader[path.suffix](path)
+    wanted = teaser.load(shop / "model").recommend(["i2"], k=4)
+    assert frame["item_id"].to_list() == [r.item_id for r in wanted]
+    reasons = frame["reasons"].to_list()[0]
+    first = json.loads(reasons)[0] if name == "list.csv" else reasons[0]
+    assert first["share"] == pytest.approx(wanted[0].reasons[0].share)
+
+
+def test_all_users_are_written_to_one_file(shop: Path, tmp_path: Path) -> None:
+    path = tmp_path / "lists.parquet"
+    text = said(
+        "recommend", shop / "model", "--all", shop / "data", "-k", 3, "--out", path,
+        "--where", "town=Ghent", "--reasons",
+    )  # fmt: skip
+    data, model = Dataset.load(shop / "data"), teaser.load(shop / "model")
+    frame = pl.read_parquet(path)
+    assert f"{frame.height} rows of {data.n_users} users" in text.replace(",", "")
+    user = data.users[5]
+    wanted = model.recommend(data.history(user), k=3, where={"town": "Ghent"}).to_frame()
+    own = frame.filter(frame["user_id"] == user)
+    assert own["item_id"].to_list() == wanted["item_id"].to_list()
+    assert "reasons" in frame.columns
+    assert "--out" in refused("recommend", shop / "model", "--all", shop / "data")
+    told = refused("recommend", shop / "model", "--all", shop / "data", "-i", "i2", "--out", path)
+    assert "--history" in told
+
+
+def test_a_model_without_tags_lists_too(shop: Path, tmp_path: Path) -> None:
+    model = EASE(l2_weights=5.0).fit(Dataset.load(shop / "data"))
+    model.save(tmp_path / "ease")
+    found = ids(tmp_path / "ease", "-i", "i2", "--where", "type=film")
+    assert found == [r.item_id for r in model.recommend(["i2"], k=10, where={"type": "film"})]
+    assert "--press" in refused("recommend", tmp_path / "ease", "-i", "i2", "-p", "type=film")
+    assert "teaser fit" in refused("similar", tmp_path / "ease", "i2")
+
+
+def test_similar_items_share_tags(shop: Path, tmp_path: Path) -> None:
+    wanted = similar(teaser.load(shop / "model", teaser.Teaser), "i2", k=3)
+    text = said("similar", shop / "model", "i2", "-k", 3)
+    assert str(wanted[0].title) in text
+    found = json.loads(said("similar", shop / "model", "i2", "-k", 3, "--json"))
+    assert [s["item_id"] for s in found] == [s.item_id for s in wanted]
+    assert sum(found[0]["shared"].values()) == pytest.approx(1.0)
+    said("similar", shop / "model", "i2", "-k", 3, "--out", tmp_path / "similar.csv")
+    assert pl.read_csv(tmp_path / "similar.csv").height == 3
+    assert "Closest" in refused("similar", shop / "model", "i2x")

@@ -1,0 +1,174 @@
+"""The lists of all users: batches, users, files, partitions, refusals."""
+
+import logging
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from teaser import Category, Dataset, Teaser
+from teaser.errors import ParameterError, ResourceError, UnknownItemError, UnknownUserError
+from teaser.model.baselines.popularity import Popularity
+from teaser.model.gram import gpu
+from teaser.model.lists.all_lists import ListOptions
+from teaser.testing import RULES, assert_same_lists, example_dataset, example_tables, user_histories
+
+COLUMNS = ["user_id", "rank", "item_id", "score", "match"]
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return example_dataset()
+
+
+def test_the_size_of_a_batch_changes_nothing(model: Teaser, data: Dataset) -> None:
+    whole = model.recommend_all(data, k=5)
+    assert whole.columns == COLUMNS
+    for size in (1, 7, 299):
+        found = model.recommend_all(data, k=5, batch_size=size)
+        assert_frame_equal(found, whole, rel_tol=1e-9)
+
+
+def test_one_file_holds_what_the_frame_does(model: Teaser, data: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "lists.parquet"
+    for reasons in (False, True):
+        lazy = model.recommend_all(data, k=5, out=path, batch_size=32, reasons=reasons)
+        assert isinstance(lazy, pl.LazyFrame)
+        frame = model.recommend_all(data, k=5, batch_size=32, reasons=reasons)
+        assert_frame_equal(pl.read_parquet(path), frame)
+        assert_frame_equal(lazy.collect(), frame)
+    assert [p.name for p in tmp_path.iterdir()] == ["lists.parquet"]
+
+
+def test_some_users_in_the_order_asked(model: Teaser, data: Dataset) -> None:
+    whole = model.recommend_all(data, k=3)
+    some = model.recommend_all(data, k=3, users=["u9", "u2"])
+    assert some["user_id"].to_list() == ["u9"] * 3 + ["u2"] * 3
+    assert_frame_equal(some[:3], whole.filter(whole["user_id"] == "u9"), rel_tol=1e-9)
+    with pytest.raises(UnknownUserError, match="'nobody'"):
+        model.recommend_all(data, users=["u9", "nobody"])
+    found = model.recommend_all(data, k=3, users=["nobody", "u9"], unknown="ignore")
+    assert found["user_id"].unique().to_list() == ["u9"]
+
+
+def test_items_are_found_by_their_ids(model: Teaser, caplog: pytest.LogCaptureFixture) -> None:
+    other = example_dataset(seed=4, n_users=50, n_items=45)
+    with pytest.raises(UnknownItemError):
+        model.recommend_all(other)
+    with caplog.at_level(logging.WARNING, "teaser"):
+        found = model.recommend_all(other, k=4, unknown="ignore")
+    assert "5 unknown names" in caplog.text
+    histories = [[i for i in own if i in model.items_] for own in user_histories(other)]
+    wanted = model.recommend_batch(histories, k=4).to_frame(other.users[:])
+    assert_same_lists(found, wanted)
+
+
+def test_a_history_may_be_listed_too(model: Teaser, data: Dataset) -> None:
+    every = model.recommend_all(data.at(np.arange(4)), k=100, exclude_history=False)
+    assert every.height == 4 * 40
+    rest = model.recommend_all(data.at(np.arange(4)), k=100)
+    assert rest.height == 4 * 40 - data.at(np.arange(4)).X.nnz
+
+
+def test_partitions_are_listed_one_by_one(model: Teaser, tmp_path: Path) -> None:
+    interactions, items = example_tables()
+    own = interactions.with_columns(part=pl.col("user_id").str.slice(1).cast(pl.Int64) % 3)
+    for part in range(3):
+        rows = own.filter(own["part"] == part).drop("part")
+        rows.write_parquet(tmp_path / f"{part}.parquet")
+    parted = Dataset.from_partitions(tmp_path, items, rules=RULES)
+    found = model.recommend_all(parted, k=4, reasons=True).sort("user_id", "rank")
+    whole = model.recommend_all(example_dataset(), k=4, reasons=True).sort("user_id", "rank")
+    assert_same_lists(found, whole)
+    some = model.recommend_all(parted, k=4, users=["u3", "u4"])
+    assert sorted(some["user_id"].unique()) == ["u3", "u4"]
+
+
+def test_user_features_count_where_the_model_knows_them() -> None:
+    interactions, items = example_tables()
+    users = interactions.select("user_id").unique(maintain_order=True)
+    users = users.with_columns(camp=pl.Series(["a", "b"] * 150))
+    rules = (Category("camp"),)
+    data = Dataset.from_tables(interactions, items, rules=RULES, users=users, user_rules=rules)
+    model = Teaser(l2_weights=1.0, l2_encoder=1.0, user_features=True).fit(data)
+    some = data.at(np.arange(30))
+    about = [[f"camp={'ab'[i % 2]}"] for i in range(30)]
+    wanted = model.recommend_batch(user_histories(some), k=4, about=about).to_frame(some.users[:])
+    assert_same_lists(model.recommend_all(some, k=4), wanted)
+
+
+def test_dislikes_count_as_in_a_history() -> None:
+    interactions, items = example_tables()
+    rules: Any = {"positive": "rating >= 4", "negative": "rating <= 3"}
+    data = Dataset.from_tables(interactions, items, rules=RULES, **rules)
+    assert data.disliked is not None
+    model = Teaser(l2_weights=1.0, l2_encoder=1.0).fit(data)
+    some = data.at(np.arange(30))
+    histories = [some.history(user) for user in some.users]
+    wanted = model.recommend_batch(histories, k=4).to_frame(some.users[:])
+    assert_same_lists(model.recommend_all(some, k=4, reasons=True), wanted)
+
+
+def test_a_bar_is_shown_only_if_asked_for(
+    data: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = Popularity().fit(data)
+    model.recommend_all(data, k=2)
+    assert capsys.readouterr().err == ""
+    model.recommend_all(data, k=2, progress=True)
+    assert "300 of 300" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"k": 0}, "k must be"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"device": "gpu"}, "'cpu' or 'cuda'"),
+        ({"out": "lists.csv"}, "parquet"),
+        ({"out": "nowhere/lists.parquet"}, "no folder"),
+        ({"where": {"twon": 1}}, "'twon'"),
+    ],
+)
+def test_what_cannot_be_done_is_said(model: Teaser, data: Dataset, options: Any, told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        model.recommend_all(data, **options)
+
+
+def test_only_a_data_set_has_users(model: Teaser) -> None:
+    with pytest.raises(ParameterError, match="recommend_batch"):
+        model.recommend_all(cast(Any, [["i1"]]))
+
+
+def test_a_gpu_that_is_not_there_is_said(model: Teaser, data: Dataset) -> None:
+    with pytest.raises(ParameterError, match="Popularity lists on processors"):
+        Popularity().fit(data).recommend_all(data, device="cuda")
+    try:
+        gpu.cupy()
+    except ResourceError:
+        with pytest.raises(ResourceError, match="device='cpu'"):
+            model.recommend_all(data, device="cuda")
+    assert model.device == "cpu"
+
+
+def test_an_error_while_writing_leaves_no_file(data: Dataset, tmp_path: Path) -> None:
+    class Broken(Popularity, abstract=True):
+        def score_batch(self, X: Any) -> Any:
+            if X.shape[0] < 128:
+                raise ParameterError("the last batch")
+            return super().score_batch(X)
+
+    model = Broken().fit(data)
+    with pytest.raises(ParameterError, match="the last batch"):
+        model.recommend_all(data, out=tmp_path / "lists.parquet", batch_size=128)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_batches_fit_into_memory() -> None:
+    assert ListOptions().size(3_000) == 1024
+    assert ListOptions().size(100_000) == 41
+    assert ListOptions().size(10**8) == 16
+    assert ListOptions(batch_size=5).size(10) == 5

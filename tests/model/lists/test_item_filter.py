@@ -1,0 +1,140 @@
+"""Which items a condition and the name of a boost mean."""
+
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pytest
+
+from teaser import Category, Dataset, ListOf, Tag, Teaser
+from teaser.errors import ParameterError, UnknownBoostError, UnknownTagError
+from teaser.model.lists.item_filter import find_items, pass_where
+
+ITEMS = pl.DataFrame(
+    {
+        "item_id": ["a", "b", "c", "d"],
+        "town": ["Ghent", "Bruges", "Ghent", None],
+        "players": [2, 3, 2, None],
+        "labels": ["free|late", "free", None, "late"],
+        "days": [[1, 2], [3], [], None],
+        "promoted": [True, False, None, True],
+        "new": [1, 0, 0, 1],
+        "opens": [date(2024, 1, 1), date(2024, 2, 1), None, None],
+    }
+)
+CHOICES = pl.DataFrame({"user_id": [1, 1, 2, 2, 3, 3], "item_id": ["a", "b", "b", "c", "c", "d"]})
+
+
+@pytest.fixture(scope="module")
+def model() -> Teaser:
+    rules = (Category("town", min_items=1), ListOf("labels", min_items=1))
+    data = Dataset.from_tables(CHOICES, ITEMS, rules=rules)
+    return Teaser(l2_weights=1.0, l2_encoder=1.0).fit(data)
+
+
+def passing(model: Teaser, where: object, *, tags: bool = True) -> str:
+    mask = pass_where(where, model.item_table_, model.tag_table_ if tags else None)
+    return "".join(np.array(model.items_[:])[mask])
+
+
+@pytest.mark.parametrize(
+    ("where", "wanted"),
+    [
+        ({"town": "Ghent"}, "ac"),
+        ({"town": ["Ghent", "Bruges"]}, "abc"),
+        ({"players": 2}, "ac"),
+        ({"players": "2"}, "ac"),
+        ({"players": {2, 3}, "town": "Bruges"}, "b"),
+        ({"labels": "free"}, "ab"),
+        ({"days": 3}, "b"),
+        ({"days": [1, 3]}, "ab"),
+        ({"promoted": True}, "ad"),
+        ({"promoted": "no"}, "b"),
+        ({"opens": date(2024, 2, 1)}, "b"),
+        ({"opens": "2024-02-01"}, "b"),
+        ({"town": None}, "d"),
+        ({"item_id": "c"}, "c"),
+        (pl.col("players") >= 3, "b"),
+        ((pl.col("town") == "Ghent") & pl.col("labels").is_null(), "c"),
+        ("players=2", "ac"),
+        ("players != 2", "bd"),
+        ("players > 2", "b"),
+        ("labels in free, late", "abd"),
+        (["players=2", {"labels": "late"}], "a"),
+        ([], "abcd"),
+    ],
+)
+def test_items_that_pass(model: Teaser, where: object, wanted: str) -> None:
+    assert passing(model, where) == wanted
+
+
+def test_without_tags_only_the_table_counts(model: Teaser) -> None:
+    assert passing(model, {"town": "Ghent"}, tags=False) == "ac"
+    assert passing(model, {"labels": "free"}, tags=False) == "b"
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        (pl.col("twon") == "x", "'twon'.*Closest: town.*item_id, town"),
+        ({"twon": 1}, "'twon'.*Closest: town"),
+        ({"town": "Gent"}, "'Gent'.*Ghent.*unknown='ignore'"),
+        ({"players": "two"}, "'two'"),
+        (pl.col("town"), "true or false for each of 4 items; found 4 rows of String"),
+        (pl.col("players").max() > 2, "found 1 rows"),
+        (pl.col("town") > 3, "cannot be computed"),
+        (7, "found 7"),
+        ("players", "column=value"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(model: Teaser, where: object, told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        passing(model, where)
+
+
+def test_values_that_no_item_has_can_be_collected(model: Teaser) -> None:
+    missing: list[object] = []
+    found = pass_where({"town": ["Gent", "Bruges"]}, model.item_table_, model.tag_table_, missing)
+    assert (missing, found.tolist()) == (["Gent"], [False, True, False, False])
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "wanted"),
+    [
+        ("b", "b", "b"),
+        ("town=Ghent", Tag("town", "Ghent"), "ac"),
+        (Tag("labels", "late"), Tag("labels", "late"), "ad"),
+        ("Bruges", Tag("town", "Bruges"), "b"),
+        ("promoted", "promoted", "ad"),
+        ("new", "new", "ad"),
+        ("players=3", Tag("players", "3"), "b"),
+    ],
+)
+def test_a_boost_is_named_by_id_tag_or_column(
+    model: Teaser, name: object, shown: object, wanted: str
+) -> None:
+    found, weights = find_items(name, model.item_table_, model.tag_table_)
+    assert found == shown
+    assert "".join(np.array(model.items_[:])[weights > 0]) == wanted
+    assert set(weights.tolist()) <= {0.0, 1.0}
+
+
+def test_popularity_is_boosted_by_the_popularity_of_each_item(model: Teaser) -> None:
+    _, weights = find_items("popularity", model.item_table_, model.tag_table_)
+    assert weights == pytest.approx(model.popularity_)
+
+
+def test_names_that_mean_nothing_or_too_much_are_refused(model: Teaser) -> None:
+    table = model.item_table_
+    with pytest.raises(UnknownBoostError, match=r"'promotd'.*promoted"):
+        find_items("promotd", table, model.tag_table_)
+    with pytest.raises(UnknownBoostError, match="town=Gent"):
+        find_items("town=Gent", table, model.tag_table_)
+    with pytest.raises(UnknownTagError, match="Closest: town=Ghent"):
+        find_items(Tag("town", "Gent"), table, model.tag_table_)
+    rules = (Category("town", min_items=1), Category("town", feature="place", min_items=1))
+    twice = Teaser(l2_weights=1.0, l2_encoder=1.0).fit(
+        Dataset.from_tables(CHOICES, ITEMS, rules=rules)
+    )
+    with pytest.raises(ParameterError, match="town=Ghent, place=Ghent"):
+        find_items("Ghent", table, twice.tag_table_)

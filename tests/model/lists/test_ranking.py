@@ -1,0 +1,35 @@
+"""The best items of many users are those of each."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teaser.model.lists.ranking import top_k, top_k_rows
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    n_items=st.integers(1, 400),
+    k=st.integers(1, 12),
+    levels=st.sampled_from([2, 7, 1000]),
+)
+def test_rows_are_ranked_as_one(seed: int, n_items: int, k: int, levels: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, levels, (5, n_items)) / levels - 0.5
+    tie = rng.integers(0, 3, n_items) / 3
+    exclude = sp.csr_array((rng.random((5, n_items)) < rng.random((5, 1))).astype(float))
+    allowed = rng.random(n_items) < 0.8
+    found = top_k_rows(scores, k, exclude=exclude, tie=tie, allowed=allowed)
+    assert found.shape == (5, k)
+    for row in range(5):
+        barred = np.concatenate([exclude[[row]].indices, np.flatnonzero(~allowed)])
+        wanted = top_k(scores[row], k, exclude=barred, tie=tie)
+        assert found[row].tolist() == [*wanted.tolist(), *[-1] * (k - len(wanted))]
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (3, 0)])
+def test_nothing_is_ranked_without_users_or_items(shape: tuple[int, int]) -> None:
+    found = top_k_rows(np.zeros(shape), 2, exclude=None, tie=np.zeros(shape[1]))
+    assert found.tolist() == [[-1, -1]] * shape[0]

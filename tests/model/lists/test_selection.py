@@ -1,0 +1,125 @@
+"""Filters and boosts of a request, placed on the items of a model."""
+
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from teaser import Tag, Teaser
+from teaser.errors import ParameterError, UnknownBoostError, UnknownItemError
+from teaser.model.lists.selection import NOTHING_ASKED, Selection, check_boost, known_history
+
+BOOSTS = st.dictionaries(
+    st.sampled_from(["i3", "i8", "town=Ghent", "labels=free", "concert", "popularity"]),
+    st.floats(-5, 5),
+    max_size=4,
+)
+
+
+def test_all_filters_must_hold(model: Teaser) -> None:
+    allowed = np.arange(40) < 20
+    placed = Selection(
+        items=[f"i{i}" for i in range(10, 30)],
+        exclude=["i12", "i13"],
+        where={"type": "concert"},
+        allowed=allowed,
+    ).place(model.item_table_, model.tag_table_)
+    assert placed.allowed is not None
+    assert np.flatnonzero(placed.allowed).tolist() == [10, 14, 16, 18]
+    assert placed.boosts is None
+
+
+def test_nothing_asked_changes_nothing(model: Teaser) -> None:
+    placed = Selection().place(model.item_table_)
+    scores = np.arange(40.0)
+    assert placed.allowed is None
+    assert placed.boosted(scores) is scores
+    assert NOTHING_ASKED.boosts_of(3) == ()
+
+
+def test_boosts_add_up_by_item(model: Teaser) -> None:
+    placed = Selection(boost={"i3": 1, "labels=late": -0.5, Tag("town", "Ghent"): 2.0}).place(
+        model.item_table_, model.tag_table_
+    )
+    assert placed.boosts is not None
+    late = np.array(["late" in (cell or "") for cell in model.table_["labels"]])
+    ghent = (model.table_["town"] == "Ghent").to_numpy()
+    wanted = -0.5 * late + 2.0 * ghent + (np.arange(40) == 3)
+    assert placed.boosted(np.zeros(40)) == pytest.approx(wanted)
+    assert dict(placed.boosts_of(3)) == {"i3": 1.0}
+    assert dict(placed.boosts_of(1)) == {Tag("labels", "late"): -0.5}
+
+
+@given(BOOSTS, st.integers(0, 39), st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=4))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_parts_of_a_boosted_score_sum_to_it(
+    model: Teaser, boost: dict[str, float], item: int, history: list[str]
+) -> None:
+    said, plain = (model.explain(f"i{item}", history, boost=b) for b in (boost, None))
+    assert said.score == pytest.approx(plain.score + said.boost, abs=1e-12)
+    assert said.tags == plain.tags
+    parts = said.general + sum(said.tags.values()) + sum(said.viewed.values()) + said.boost
+    assert parts == pytest.approx(said.score, abs=1e-12)
+    assert said.to_frame()["contribution"].sum() == pytest.approx(said.score, abs=1e-12)
+    assert sum(abs(s) for s in said.to_frame()["share"]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), True, "0.2", None])
+def test_boosts_are_finite_numbers(number: Any) -> None:
+    with pytest.raises(ParameterError, match="'i1' must be a finite number"):
+        check_boost("i1", number)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"items": "i1"}, "items is a list"),
+        ({"exclude": 5}, "exclude is a list"),
+        ({"boost": ["i1"]}, "boost maps"),
+        ({"unknown": "skip"}, "'raise' or 'ignore'"),
+        ({"allowed": np.ones(3, dtype=bool)}, "allowed"),
+    ],
+)
+def test_other_shapes_are_refused(model: Teaser, asked: Any, told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        model.recommend([], **asked)
+
+
+def test_unknown_names_raise_or_are_counted(model: Teaser) -> None:
+    refused: list[Any] = [{"items": ["i1", "x"]}, {"exclude": ["x"]}]
+    for asked in refused:
+        with pytest.raises(UnknownItemError, match="'x'"):
+            model.recommend([], **asked)
+    with pytest.raises(UnknownBoostError, match="'x'"):
+        model.recommend([], boost={"x": 1})
+    found = model.recommend(
+        ["i1", "x", "y"],
+        items=["i2", "i3", "z"],
+        exclude=["w"],
+        boost={"nothing": 1.0},
+        where={"town": ["Ghent", "Gent", "Liège", "Deinze"]},
+        unknown="ignore",
+    )
+    assert {r.item_id for r in found} == {"i2", "i3"}
+    assert found.ignored == 6
+    assert found == model.recommend(["i1"], items=["i2", "i3"])
+
+
+def test_ids_of_another_type_are_said(model: Teaser) -> None:
+    with pytest.raises(UnknownItemError, match=r"Item ids are texts, such as 'i0'; .* int"):
+        model.recommend([], items=[3])
+    with pytest.raises(UnknownItemError, match="float"):
+        model.recommend([cast(Any, 2.5)])
+
+
+def test_histories_keep_known_items_and_their_strengths(model: Teaser) -> None:
+    placed = Selection(unknown="ignore").place(model.item_table_)
+    table = model.item_table_
+    assert known_history(table, {"i2": 0.5, "x": 1}, placed) == ({2: 0.5}, 1)
+    assert known_history(table, ["x", "i4"], placed) == ({4: 1.0}, 1)
+    with pytest.raises(ParameterError, match="'i2'"):
+        known_history(table, "i2", placed)
+    with pytest.raises(UnknownItemError):
+        known_history(table, ["x"])
