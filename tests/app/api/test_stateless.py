@@ -88,6 +88,44 @@ class TestStateless:
         }
         assert {r["item_id"] for r in found} == expected - set(HISTORY)
 
+    def test_ids_and_tags_say_what_may_be_listed(self, client: TestClient, model: Teaser) -> None:
+        asked: dict[str, Any] = {"history": HISTORY, "items": ["i1", "i3", "i5", "i6"]}
+        asked |= {"exclude": ["i3"], "where": ["type=film"]}
+        found = client.post(f"{API}/recommend", json=asked).json()["recommendations"]
+        assert {r["item_id"] for r in found} == {"i1", "i5"}
+        unknown = {**asked, "history": [*HISTORY, "x"], "items": [*asked["items"], "y"]}
+        unknown |= {"where": ["type=film", "town=Gent"], "boost": {"town=Gent": 1, "nothing": 1}}
+        assert error_of(client.post(f"{API}/recommend", json=unknown), 404)
+        ignored = client.post(f"{API}/recommend", json={**unknown, "unknown": "ignore"})
+        assert ignored.json()["recommendations"] == found
+
+    @pytest.mark.parametrize("variety", [0.0, 0.5])
+    def test_a_boost_is_a_reason_of_its_own(
+        self, client: TestClient, model: Teaser, variety: float
+    ) -> None:
+        boost = {"i9": 40.0, "town=Ghent": 0.5}
+        asked = {"history": HISTORY, "boost": boost, "variety": variety}
+        first = client.post(f"{API}/recommend", json=asked).json()["recommendations"][0]
+        assert first["item_id"] == "i9"
+        assert first["reasons"][0]["kind"] == "boost"
+        assert first["reasons"][0]["name"] == "i9"
+        wanted = model.explain("i9", HISTORY, boost=boost)
+        said = client.post(
+            f"{API}/explain", json={"history": HISTORY, "boost": boost, "item_id": "i9"}
+        ).json()
+        assert said["boost"] == pytest.approx(wanted.boost)
+        parts = said["general"] + said["from_tags"] + said["from_viewed"] + said["boost"]
+        assert parts == pytest.approx(said["score"])
+
+    def test_a_boost_names_an_item_or_a_tag_and_no_column(self, client: TestClient) -> None:
+        for name in ("title", "title=Event 3", "concert"):
+            asked = {"boost": {name: 1.0}}
+            assert error_of(client.post(f"{API}/recommend", json=asked), 404)
+        for number in (2e6, None, "much", True):
+            asked = {"boost": {"i3": number}}
+            said = error_of(client.post(f"{API}/recommend", json=asked), 422)
+            assert "boost" in said["message"]
+
     def test_dates_that_the_data_do_not_have_are_refused(self, client: TestClient) -> None:
         asked = {"first_date": "2026-01-01"}
         said = error_of(client.post(f"{API}/recommend", json=asked), 422)
