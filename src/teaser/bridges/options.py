@@ -82,7 +82,9 @@ class GivenOptions(BaseModel):
         pairs, _ = take_pairs(rows, **columns, rule=positive, strength=strength, negative=negative)
         users, items = (pl.Series(range(n), dtype=pl.Int64) for n in shape)
         X = interaction_matrix(pairs, users, items)
-        disliked = disliked_matrix(rows, pairs, negative, **columns, users=users, items=items)
+        disliked = disliked_matrix(
+            rows, pairs, negative, **columns, users=users, items=items, strength=strength
+        )
         return X if disliked is None else sp.csr_array(X + disliked)
 
     def fit(self, dataset: Dataset, *, rng: int = 0) -> Teaser:
