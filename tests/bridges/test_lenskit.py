@@ -21,6 +21,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import teaser
 from teaser.bridges.lenskit import TeaserConfig, TeaserScorer, read_dataset
+from teaser.data.disliked import STRENGTH
 from teaser.errors import DataError, TableError
 
 PENALTIES: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
@@ -159,7 +160,7 @@ def test_histories_are_read_by_the_rules_of_the_training(ml_ds: Dataset) -> None
     assert liked.history(RecQuery(history_items=ItemList(history.ids()))).nnz == len(history)
     disliked = TeaserScorer(positive="rating >= 4", negative="rating <= 2", **PENALTIES)
     disliked.train(ml_ds)
-    assert set(disliked.history(RecQuery(history_items=history)).data) == {1.0, -0.25}
+    assert set(disliked.history(RecQuery(history_items=history)).data) == {1.0, STRENGTH}
     found = disliked(RecQuery(history_items=history), ItemList.from_vocabulary(ml_ds.items))
     assert np.isfinite(found.scores()).all()
     strong = TeaserScorer(strength="rating", **PENALTIES)

@@ -11,6 +11,7 @@ from pydantic import ValidationError, create_model
 import teaser
 from teaser import Dataset, Rules, Teaser
 from teaser.bridges.options import READING, GivenOptions, as_column, option_fields
+from teaser.data.disliked import STRENGTH
 
 Options: Any = create_model("Options", __base__=GivenOptions, **option_fields(strength="weight"))
 
@@ -105,7 +106,7 @@ def test_histories_are_read_as_tables_are() -> None:
 def test_disliked_items_count_below_zero() -> None:
     rows = pl.DataFrame({"user": [0, 0], "item": [2, 0], "rating": [5.0, 2.0]})
     how = Options(positive="rating >= 4", negative="rating <= 2", strength=None)
-    assert how.histories(rows, (1, 3)).toarray().tolist() == [[-0.25, 0, 1]]
+    assert how.histories(rows, (1, 3)).toarray().tolist() == [[STRENGTH, 0, 1]]
     assert how.columns() == ["rating"]
     assert how.histories(rows.drop("rating"), (1, 3)).toarray().tolist() == [[1, 0, 1]]
 

@@ -83,14 +83,7 @@ class GivenOptions(BaseModel):
         users, items = (pl.Series(range(n), dtype=pl.Int64) for n in shape)
         X = interaction_matrix(pairs, users, items)
         disliked = disliked_matrix(
-            rows,
-            pairs,
-            negative,
-            user="user",
-            item="item",
-            users=users,
-            items=items,
-            strength=strength,
+            rows, pairs, negative, **columns, users=users, items=items, strength=strength
         )
         return X if disliked is None else sp.csr_array(X + disliked)
 

@@ -11,22 +11,21 @@ from teaser import artifact
 from teaser.choose.record import Recipe
 from teaser.cli import output
 from teaser.cli.options import (
-    About,
     AsJson,
     Balance,
     Boost,
     Folder,
-    History,
     ModelFolder,
-    Press,
+    OptionsOf,
     Scale,
     Unknown,
+    expand_options,
     read_boosts,
-    read_history,
     read_presses,
     refuse_unused,
 )
 from teaser.cli.output import out, print_json
+from teaser.cli.person import Person
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
@@ -39,20 +38,19 @@ commands = typer.Typer()
 
 
 @commands.command()
+@expand_options
 def profile(
     model: ModelFolder,
     *,
-    history: History = None,
-    press: Press = None,
-    about: About = None,
+    person: Annotated[Person, OptionsOf()],
     top: Annotated[int, typer.Option(min=1, help="Number of tags of each feature.")] = 4,
     scale: Scale = "robust",
     as_json: AsJson = False,
 ) -> None:
     """Show the profile of a person: general appeal, impacts of features, affinities."""
     fitted = load(model, Teaser)
-    seen, presses = read_history(fitted.items_, history), read_presses(press)
-    found = fitted.profile(seen, presses, about=about, steering=Steering(scale=scale))
+    seen, presses = person.viewed(fitted, model), read_presses(person.press)
+    found = fitted.profile(seen, presses, about=person.about, steering=Steering(scale=scale))
     if as_json:
         print_json(output.as_profile(found))
         return
@@ -60,6 +58,7 @@ def profile(
 
 
 @commands.command()
+@expand_options
 def explain(
     model: ModelFolder,
     item: Annotated[str | None, typer.Argument(help="The item to explain.")] = None,
@@ -67,9 +66,7 @@ def explain(
     tag: Annotated[
         str | None, typer.Option(help="Explain the affinity with this tag (feature=value) instead.")
     ] = None,
-    history: History = None,
-    press: Press = None,
-    about: About = None,
+    person: Annotated[Person, OptionsOf()],
     boost: Boost = None,
     unknown: Unknown = "raise",
     scale: Scale = "robust",
@@ -80,9 +77,9 @@ def explain(
     if (item is None) == (tag is None):
         raise ParameterError("Give either an item or --tag, not both.")
     fitted = load(model, Teaser)
-    seen = read_history(fitted.items_, history)
+    seen, about = person.viewed(fitted, model), person.about
     if tag is not None:
-        refuse_unused("--tag: presses do not change the origins of an affinity", press=press)
+        refuse_unused("--tag: presses do not change the origins of an affinity", press=person.press)
         refuse_unused("--tag: boosts do not change the origins of an affinity", boost=boost)
         _explain_tag(fitted, tag, seen, about, as_json=as_json)
         return
@@ -90,7 +87,7 @@ def explain(
     found = fitted.explain(
         str(item),
         seen,
-        read_presses(press),
+        read_presses(person.press),
         about=about,
         steering=steering,
         boost=read_boosts(boost),

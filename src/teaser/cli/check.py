@@ -10,6 +10,7 @@ from teaser.choose.check import check_model
 from teaser.choose.record import percent
 from teaser.cli.options import AsJson, ModelFolder, Seed
 from teaser.cli.output import err, print_json, print_lines, print_next, progress_bar
+from teaser.cli.person import find_dataset
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model import load
@@ -37,7 +38,7 @@ def check(
 ) -> None:
     """Say what the reasons of a model are made of, with advice, before people see them."""
     fitted = load(model, Teaser)
-    data = Dataset.load(_find_dataset(model, fitted, dataset))
+    data = Dataset.load(find_dataset(model, fitted, dataset))
     with progress_bar(err, "reading the lists of people, and fitting two halves of them"):
         found = check_model(fitted, data, rng=seed, stability=stability)
     if as_json:
@@ -96,14 +97,3 @@ def _as_dict(group: Group) -> dict[str, object]:
         "label": None if group.label_tag is None else str(group.label_tag),
         "label_share": group.label_share,
     }
-
-
-def _find_dataset(folder: Path, model: Teaser, given: Path | None) -> Path:
-    """Return the folder of the data set: the one given, or that of the fit."""
-    if given is not None:
-        return given
-    kept = model.dataset_path_
-    if kept is None or not Path(kept).exists():
-        where = "does not say which" if kept is None else f"was fitted to {kept}, which is gone"
-        raise ParameterError(f"Name the data set: {folder} {where}. teaser check MODEL DATA.")
-    return Path(kept)

@@ -9,14 +9,11 @@ import typer
 
 from teaser.cli import output
 from teaser.cli.options import (
-    About,
     AsJson,
     Balance,
     Boost,
-    History,
     ModelFolder,
     OptionsOf,
-    Press,
     Scale,
     Unknown,
     expand_options,
@@ -26,13 +23,13 @@ from teaser.cli.options import (
     refuse_unused,
 )
 from teaser.cli.output import err, out, print_json, write_frame
+from teaser.cli.person import Person
 from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.errors import ParameterError, counted
 from teaser.guide.similarity import similar as similar_items
 from teaser.model import load
 from teaser.model.base import Model
-from teaser.model.item_table import History as Viewed
 from teaser.model.lists.selection import Filters
 from teaser.model.tagged import TaggedModel
 from teaser.profile import Steering
@@ -46,34 +43,6 @@ OutFile = Annotated[
         "--out", "-o", help="A file to write to: .parquet, .csv or .jsonl; --all takes .parquet."
     ),
 ]
-
-
-@dataclass(frozen=True)
-class Person:
-    """Who a list is for: a history that is given, a user of a data set, or all users of one."""
-
-    history: History = None
-    user: Annotated[
-        str | None, typer.Option(help="Take the history of this user of --data instead.")
-    ] = None
-    data: Annotated[
-        Path | None, typer.Option(help="The folder that prepare wrote, for --user.")
-    ] = None
-    every: Annotated[
-        Path | None,
-        typer.Option("--all", help="List all users of this folder that prepare wrote, to --out."),
-    ] = None
-    press: Press = None
-    about: About = None
-
-    def viewed(self, model: Model) -> Viewed:
-        """Return the history."""
-        if (self.user is None) != (self.data is None):
-            raise ParameterError("--user and --data belong together: the user, and the folder.")
-        if self.user is None or self.data is None:
-            return read_history(model.items_, self.history)
-        refuse_unused("--user, who has a history", history=self.history)
-        return Dataset.load(self.data).history(self.user)
 
 
 @dataclass(frozen=True)
@@ -119,6 +88,10 @@ def recommend(
     model: ModelFolder,
     *,
     person: Annotated[Person, OptionsOf()],
+    every: Annotated[
+        Path | None,
+        typer.Option("--all", help="List all users of this folder that prepare wrote, to --out."),
+    ] = None,
     k: K = 10,
     filters: Annotated[FilterOptions, OptionsOf()],
     exclude_history: Annotated[
@@ -145,10 +118,9 @@ def recommend(
     if isinstance(fitted, TaggedModel):
         steering = Steering(scale=scale, balance=balance)
         options |= {"negative_reasons": negative, "steering": steering}
-    if person.every is not None:
-        one = {name: x for name, x in vars(person).items() if name != "every"}
-        refuse_unused("--all: it takes the histories of a data set", **one)
-        _list_all(fitted, person.every, out_file, options | {"reasons": reasons}, device=device)
+    if every is not None:
+        refuse_unused("--all: it takes the histories of a data set", **vars(person))
+        _list_all(fitted, every, out_file, options | {"reasons": reasons}, device=device)
         return
     refuse_unused("one list, which has reasons", reasons=reasons or None)
     refuse_unused("one list, which is scored on the processor", device=device)
@@ -156,7 +128,7 @@ def recommend(
         options |= {"presses": read_presses(person.press), "about": person.about}
     else:
         refuse_unused("a model without tags", press=person.press, about=person.about)
-    found = fitted.recommend(person.viewed(fitted), **options)
+    found = fitted.recommend(person.viewed(fitted, model), **options)
     if found.ignored:
         err.print(f"{counted(found.ignored, 'unknown name')} ignored.", highlight=False)
     if out_file is not None:
