@@ -41,6 +41,9 @@ ONLY_PARSED = {
     "teaser fit films --out model --scheduler": "it needs a cluster; tests/clusters.py has one",
     "teaser evaluate experiments/events.toml": "a minute; test_experiment.py has a small study",
     "teaser tune experiments/events.toml": "minutes; tests/cli/test_experiment.py has a small one",
+    "teaser evaluate books": "minutes; the commands of studies.md are the same, and run",
+    "teaser tune books": "minutes; the commands of studies.md are the same, and run",
+    "teaser evaluate rated": "minutes; the commands of studies.md are the same, and run",
     "teaser evaluate experiments/ml-1m.toml": "it needs MovieLens 1M, and many minutes",
     "teaser simulate experiments/ml-1m.toml": "it needs MovieLens 1M, and many minutes",
 }
@@ -137,6 +140,22 @@ def books(folder: Path) -> None:
     facts.write_csv("facts.csv")
 
 
+def bookshop(folder: Path) -> None:
+    """The tables of the ten tasks, small, and a new book."""
+    rng = np.random.default_rng(0)
+    ids = range(140, 180)
+    rows = [f"{u}\t{i}\t1\n" for u in range(1, 61) for i in rng.permutation(ids)[:8]]
+    Path("book_history.dat").write_text("user\titem\taccessed\n" + "".join(rows))
+    columns = ("Book_ID", "Book-Title", "Book-Author", "Year-Of-Publication", "Publisher")
+    authors, publishers = ("Toni Morrison", "Carl Sagan"), ("Penguin Books", "Plume", "Smith")
+    books = [
+        (i, f"Book {i}", authors[i % 2], 1992 + i % 12, publishers[i % 3]) for i in (*ids, 200)
+    ]
+    head, *lines = ("\t".join(map(str, row)) + "\n" for row in (columns, *books))
+    Path("items_info.dat").write_text(head + "".join(lines[:-1]))
+    Path("new_books.tsv").write_text(head + lines[-1])
+
+
 def repository_files(folder: Path) -> None:
     shutil.copytree(ROOT / "experiments", "experiments")
 
@@ -170,6 +189,7 @@ BEFORE: dict[str, Any] = {
     "docs/users/rules.md": plain_names,
     "docs/users/histories.md": plain_names,
     "docs/users/tables.md": books,
+    "docs/users/tasks.md": bookshop,
     "docs/users/popularity.md": own_tables,
     "docs/users/studies.md": short_studies,
     "experiments/README.md": repository_files,

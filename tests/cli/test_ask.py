@@ -7,6 +7,7 @@ import pytest
 from commands import refused, said
 
 import teaser
+from teaser import Dataset
 
 
 def test_a_profile_is_drawn(shop: Path) -> None:
@@ -167,3 +168,15 @@ def test_json_adds_up_at_every_place_of_the_dial(both: Path) -> None:
         assert any(tags.values()) == (balance < 1)
     (first, *_) = json.loads(said("recommend", both, "-i", "i1", "--balance", 1, "--json"))
     assert all(reason["item_id"] == "i1" for reason in first["reasons"])
+
+
+def test_a_user_of_the_data_set_has_a_history(shop: Path) -> None:
+    history = Dataset.load(shop / "data").history("u7")
+    model = teaser.load(shop / "model")
+    told = json.loads(said("explain", shop / "model", "i4", "--user", "u7", "--json"))
+    assert told["score"] == pytest.approx(model.explain("i4", history).score)
+    given = ("--history", ",".join(map(str, history)))
+    for words in (("profile",), ("explain", "--tag", "type=film")):
+        command, *rest = words
+        found = said(command, shop / "model", *rest, "--user", "u7", "--json")
+        assert found == said(command, shop / "model", *rest, *given, "--json")

@@ -313,3 +313,17 @@ def names(folder: Path) -> set[str]:
     groups = teaser.load(folder, Teaser).groups_
     assert groups is not None
     return {group.tag.value for group in groups.groups}
+
+
+def test_new_items_are_added(shop: Path, tmp_path: Path) -> None:
+    new = teaser.load(shop / "model").table_.head(2)
+    name = new.columns[0]
+    new = new.with_columns(pl.Series(name, ["new1", "new2"]))
+    new.write_parquet(tmp_path / "new.parquet")
+    told = said("add", shop / "model", tmp_path / "new.parquet", "--out", tmp_path / "more")
+    assert "2 items added to 40 items" in told
+    assert "explain" in told
+    more = teaser.load(tmp_path / "more")
+    assert {"new1", "new2"} <= {r.item_id for r in more.recommend(["i2"], k=42)}
+    said_again = refused("add", tmp_path / "more", tmp_path / "new.parquet", "-o", tmp_path / "x")
+    assert "new1" in said_again

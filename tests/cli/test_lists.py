@@ -81,7 +81,7 @@ def test_a_boost_is_listed_as_one(shop: Path) -> None:
         (("--where", "twon=Ghent"), "Closest: town"),
         (("--where", "town"), "column=value"),
         (("--items", "nope"), "Unknown item 'nope'"),
-        (("--user", "u1"), "--data"),
+        (("--data", "nowhere"), "--data"),
         (("--reasons",), "--reasons"),
         (("--device", "cuda"), "--device"),
         (("--out", "list.txt"), ".parquet, .csv or .jsonl"),
@@ -101,6 +101,7 @@ def test_the_history_of_a_user_is_found(shop: Path) -> None:
     model = teaser.load(shop / "model")
     wanted = [r.item_id for r in model.recommend(data.history("u7"), k=10)]
     assert ids(shop / "model", "--user", "u7", "--data", shop / "data") == wanted
+    assert ids(shop / "model", "--user", "u7") == wanted  # the data set of the fit
     told = refused("recommend", shop / "model", "--user", "u7x", "--data", shop / "data")
     assert "u7" in told
     told = refused("recommend", shop / "model", "-i", "i2", "--user", "u7", "--data", shop / "data")

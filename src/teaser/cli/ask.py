@@ -17,6 +17,7 @@ from teaser.cli.options import (
     Folder,
     ModelFolder,
     OptionsOf,
+    Person,
     Scale,
     Unknown,
     expand_options,
@@ -25,7 +26,6 @@ from teaser.cli.options import (
     refuse_unused,
 )
 from teaser.cli.output import out, print_json
-from teaser.cli.person import Person
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError

@@ -8,9 +8,8 @@ import typer
 
 from teaser.choose.check import check_model
 from teaser.choose.record import percent
-from teaser.cli.options import AsJson, ModelFolder, Seed
+from teaser.cli.options import AsJson, ModelFolder, Seed, find_dataset
 from teaser.cli.output import err, print_json, print_lines, print_next, progress_bar
-from teaser.cli.person import find_dataset
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model import load
@@ -38,7 +37,7 @@ def check(
 ) -> None:
     """Say what the reasons of a model are made of, with advice, before people see them."""
     fitted = load(model, Teaser)
-    data = Dataset.load(find_dataset(model, fitted, dataset))
+    data = Dataset.load(find_dataset(model, fitted, dataset, "teaser check MODEL DATA"))
     with progress_bar(err, "reading the lists of people, and fitting two halves of them"):
         found = check_model(fitted, data, rng=seed, stability=stability)
     if as_json:

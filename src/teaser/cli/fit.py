@@ -1,4 +1,4 @@
-"""The commands that fit a model, and that estimate the memory and time of a fit."""
+"""The commands that make a model: fit it, estimate memory and time before, add items after."""
 
 import logging
 import shlex
@@ -18,6 +18,7 @@ from teaser.cli.options import (
     DataFolder,
     LocalCluster,
     MemoryLimit,
+    ModelFolder,
     ModelOptions,
     Out,
     Scheduler,
@@ -156,3 +157,22 @@ def estimate(dataset: DataFolder, *, model: ModelOptions, as_json: AsJson = Fals
         print_json({**asdict(expected), "total_memory": expected.total_memory})
         return
     print_lines(expected.lines())
+
+
+@commands.command()
+def add(
+    model: ModelFolder,
+    items: Annotated[
+        Path, typer.Argument(help="A table of new items, with the columns of the other items.")
+    ],
+    *,
+    folder: Out,
+) -> None:
+    """Make new items recommendable without fitting again."""
+    artifact.check_target(folder, "Teaser")
+    fitted = load(model, Teaser)
+    before = len(fitted.items_)
+    fitted.add_items(items).save(folder)
+    added = counted(len(fitted.items_) - before, "item")
+    print_lines([f"{added} added to {counted(before, 'item')}, in {folder}"])
+    print_next(f"teaser explain {shlex.quote(str(folder))} {fitted.items_[before]} --history ITEM")

@@ -14,6 +14,7 @@ from teaser.cli.options import (
     Boost,
     ModelFolder,
     OptionsOf,
+    Person,
     Scale,
     Unknown,
     expand_options,
@@ -23,7 +24,6 @@ from teaser.cli.options import (
     refuse_unused,
 )
 from teaser.cli.output import err, out, print_json, write_frame
-from teaser.cli.person import Person
 from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.errors import ParameterError, counted

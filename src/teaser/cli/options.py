@@ -12,8 +12,11 @@ import typer
 from rich.markup import escape
 from typer.models import OptionInfo
 
+from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
+from teaser.model.base import Model
 from teaser.model.extensions.options import OPTIONS, build_options
+from teaser.model.item_table import History as ItemHistory
 from teaser.model.teaser import Teaser
 
 Folder = Annotated[Path, typer.Argument(help="A folder that prepare or fit wrote.")]
@@ -335,3 +338,54 @@ def read_boosts(given: list[str] | None) -> dict[str, float] | None:
                 f"--boost is written as ID_OR_TAG:number, such as town=Ghent:0.2; found {text!r}."
             )
     return boosts or None
+
+
+@dataclass(frozen=True)
+class Person:
+    """A history that is given, or that of a user of a data set; and what the person said."""
+
+    history: History = None
+    user: Annotated[
+        str | None, typer.Option(help="Take the history of this user of the data set instead.")
+    ] = None
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The data set of --user; that of the fit if not given."),
+    ] = None
+    press: Press = None
+    about: About = None
+
+    def viewed(self, model: Model, folder: Path) -> ItemHistory:
+        """Return the history.
+
+        Parameters
+        ----------
+        model, folder
+            The model, and the folder that it was read from.
+        """
+        if self.user is None:
+            refuse_unused("a command without --user", data=self.data)
+            return read_history(model.items_, self.history)
+        refuse_unused("--user, who has a history", history=self.history)
+        return Dataset.load(find_dataset(folder, model, self.data, "--data DATA")).history(
+            self.user
+        )
+
+
+def find_dataset(folder: Path, model: Model, given: Path | None, how: str) -> Path:
+    """Return the folder of the data set: the one given, or that of the fit.
+
+    Parameters
+    ----------
+    folder, model
+        The model, and the folder that it was read from.
+    how
+        How to name a data set, for the error.
+    """
+    if given is not None:
+        return given
+    kept = getattr(model, "dataset_path_", None)
+    if kept is None or not Path(kept).exists():
+        where = "does not say which" if kept is None else f"was fitted to {kept}, which is gone"
+        raise ParameterError(f"Name the data set, as {how}: {folder} {where}.")
+    return Path(kept)
