@@ -12,7 +12,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import random_problem
 
 import teaser
-from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Teaser, Weights
+from teaser import (
+    Dataset,
+    DiscoveredTags,
+    LearnedDecoder,
+    Remainder,
+    SparseEncoder,
+    Teaser,
+    Weights,
+)
 from teaser.errors import ParameterError, ResourceError
 from teaser.model.extensions import remainder
 from teaser.model.extensions.neighbours import Neighbours, fit_neighbours
@@ -23,6 +31,7 @@ from teaser.model.gram.operator import DenseGram
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Limits
+from teaser.testing import assert_same_lists
 
 
 def is_available() -> bool:
@@ -328,3 +337,12 @@ def test_a_gram_on_the_gpu_multiplies_as_one_in_memory() -> None:
         there = kind.apply(sparse_like(few, kind.diagonal()))
         assert_allclose(device.to_host(there), plain.apply(few), rtol=1e-4, atol=1e-3)
         assert_allclose(device.to_host(kind.diagonal()), plain.diagonal())
+
+
+@needs_gpu
+@pytest.mark.parametrize("options", [{}, {"discovered": DiscoveredTags(grains=(10,), factors=16)}])
+def test_lists_of_all_users_are_those_of_the_processor(wide: Dataset, options: Any) -> None:
+    for remainder in (None, Remainder(neighbours=20)):
+        model = Teaser(remainder=remainder, **options).fit(wide)
+        found = model.recommend_all(wide, k=10, device="cuda")
+        assert_same_lists(found, model.recommend_all(wide, k=10), rtol=1e-3)
