@@ -342,7 +342,7 @@ def test_a_gram_on_the_gpu_multiplies_as_one_in_memory() -> None:
 @needs_gpu
 @pytest.mark.parametrize("options", [{}, {"discovered": DiscoveredTags(grains=(10,), factors=16)}])
 def test_lists_of_all_users_are_those_of_the_processor(wide: Dataset, options: Any) -> None:
-    for remainder in (None, Remainder(neighbours=20)):
-        model = Teaser(remainder=remainder, **options).fit(wide)
+    for extra in (None, Remainder(neighbours=20)):
+        model = Teaser(remainder=extra, **options).fit(wide)
         found = model.recommend_all(wide, k=10, device="cuda")
         assert_same_lists(found, model.recommend_all(wide, k=10), rtol=1e-3)
