@@ -38,7 +38,8 @@ Press = Annotated[
     typer.Option(
         "--press",
         "-p",
-        help="Presses on a tag, as feature=value:+3; feature=value alone is +1; repeat.",
+        help="Presses on a tag, as feature=value:+3; feature=value alone is +1; the feature may be "
+        "left out where one tag has the value, as in 'general appeal:-3'; repeat.",
     ),
 ]
 About = Annotated[
@@ -315,7 +316,7 @@ def _read_strength(items: Container[object], text: str) -> tuple[str, float | No
 
 
 def read_presses(given: list[str] | None) -> dict[str, int]:
-    """Return steps by tag, from feature=value:+3, or feature=value for one press of +."""
+    """Return steps by tag, from TAG:+3, or TAG for one press of +."""
     presses: dict[str, int] = {}
     for text in given or []:
         written = re.fullmatch(r"(.+):([+-]\d+)", text)
