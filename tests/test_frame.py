@@ -66,3 +66,8 @@ def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_result_must_say_how_it_becomes_a_frame() -> None:
     with pytest.raises(NotImplementedError):
         Framed().to_frame()
+
+
+def test_ids_of_both_types_become_texts() -> None:
+    frame = make_frame([(1, 0.5, "a"), ("b", 1.0, None), (None, 1.0, None)], COLUMNS)
+    assert frame["item_id"].to_list() == ["1", "b", None]

@@ -61,7 +61,8 @@ class FilterOptions:
         list[str] | None,
         typer.Option(
             help="Only items for which this holds: column=value, column>=value, "
-            "'column in a,b'; signs = != >= <= > <; repeat."
+            "'column in a,b'; signs = != >= <= > <; repeat: all must hold, values of one column "
+            "are alternatives."
         ),
     ] = None
     boost: Boost = None

@@ -13,7 +13,7 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
-from teaser.errors import ParameterError
+from teaser.errors import ParameterError, UnknownFeatureError, closest_names
 from teaser.guide.variety import varied
 from teaser.model.item_table import History
 from teaser.model.lists.selection import Unknown
@@ -120,12 +120,22 @@ class ModelInput:
     def _allowed(self, asked: requests.ListOptions) -> NDArray[np.bool_]:
         if self.catalogue.dates is None and (asked.first_date or asked.last_date):
             raise ParameterError("This catalogue has no dates. Leave first_date and last_date out.")
-        wanted = [*asked.where, *asked.only_tags]
-        if asked.unknown == "ignore":
-            wanted = [text for text in wanted if self._is_tag(text)]
-        tags = [self._tag(text) for text in wanted]
+        tags = [self._condition(text, asked.unknown) for text in (*asked.where, *asked.only_tags)]
         allowed = self.catalogue.allowed(tags, first=asked.first_date, last=asked.last_date)
         return self.personal.shown(allowed) if self.personal else allowed
+
+    def _condition(self, text: str, unknown: Unknown) -> Tag:
+        """Return the tag of a condition.
+
+        A value that the model does not have stays if unknown names are ignored: no item passes by
+        it, where a condition left out would let all items pass. Its feature must be known.
+        """
+        wanted, features = Tag.parse(text), self.catalogue.features
+        if unknown == "ignore" and wanted not in self.catalogue.tag_index:
+            if wanted.feature not in features:
+                raise UnknownFeatureError(wanted.feature, closest_names(wanted.feature, features))
+            return wanted
+        return self._tag(text)
 
     def _boosts(self, given: Mapping[str, float], unknown: Unknown) -> dict[Tag | str, float]:
         """Return boosts by item id and by tag, and by nothing else that the model would find."""

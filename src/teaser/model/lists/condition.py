@@ -19,6 +19,11 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
 }
 _WRITTEN = re.compile(r"\s*(.+?)\s*(>=|<=|!=|==|=|>|<|\sin\s)\s*(?!=)(.+?)\s*")
+_QUOTED = r"\"[^\"]*\"|'[^']*'"
+# Two conditions in one text; a sign tells them from a value such as "Tom and Jerry".
+_JOINED = re.compile(rf"((?:{_QUOTED}|[^\"'])*?)\s+(and|or|&+|\|+)\s+(\S.*?[=<>].*)", re.IGNORECASE)
+# Signs as they are also written, and how they are read.
+_TURNED = {"=>": ">=", "=<": "<=", "<>": "!="}
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,11 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `column=value`, with `!=`, `>=`, `<=`, `>` or `<`, or `column in value,value`."""
+        """Read `column=value`, with `!=`, `>=`, `<=`, `>` or `<`, or `column in value,value`.
+
+        Quotes around a value keep its signs and commas.
+        """
+        _check_single(text)
         found = _WRITTEN.fullmatch(text)
         if found is None:
             raise ParameterError(
@@ -45,8 +54,15 @@ class Condition:
                 "column in value,value; signs: = != >= <= > <."
             )
         name, sign, value = found.groups()
+        right = _TURNED.get(f"{sign}{value[0]}")
+        if right is not None:
+            raise ParameterError(
+                f"where cannot read {text!r}. Write {name}{right}{value[1:].strip()}, or quotes "
+                f"around a value that begins with {value[0]}: {name}{sign}{value!r}."
+            )
         if sign.strip() == "in":
-            return cls(name, "=", tuple(part.strip() for part in value.split(",") if part.strip()))
+            parts = re.findall(rf"\s*((?:{_QUOTED}|[^,])+)", value)
+            return cls(name, "=", tuple(_unquoted(part.strip()) for part in parts if part.strip()))
         return cls(name, "=" if sign == "==" else sign, (_unquoted(value),))
 
     @property
@@ -81,6 +97,22 @@ class Condition:
             ) from None
         passes: pl.Series = found.fill_null(False)
         return passes
+
+
+def _check_single(text: str) -> None:
+    """Raise for several conditions in one text."""
+    found = _JOINED.fullmatch(text)
+    if found is None:
+        return
+    first, word, second = (part.strip() for part in found.groups())
+    if word.lower() == "or" or "|" in word:
+        advice = "Alternatives of one column are written as 'column in value,value'."
+    else:
+        advice = f"Give a list, [{first!r}, {second!r}]; on the command line, repeat --where."
+    raise ParameterError(
+        f"where takes one condition in a text, found two in {text!r}. {advice} "
+        "Quotes keep a value that has signs in it."
+    )
 
 
 def _unquoted(text: str) -> str:
