@@ -374,7 +374,10 @@ class Dataset:
         """Read a data set that `save` wrote."""
         content = artifact.read(folder)
         if content.kind != "dataset":
-            raise ArtifactError(f"{folder} is a {content.kind}, not a data set.")
+            raise ArtifactError(
+                f"{folder} is a {content.kind}, not a data set. Name the folder that teaser "
+                "prepare or Dataset.save wrote."
+            )
         try:
             return cls(**attributes_of(content, str(folder)))
         except (LookupError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as e:

@@ -13,6 +13,9 @@ TABLE = pl.DataFrame(
         "year": [1990, 2001, None],
         "day": [date(2024, 1, 1), date(2024, 12, 31), None],
         "at": [datetime(2024, 1, 1, 8), datetime(2024, 1, 1, 20), None],
+        "zoned": pl.Series(
+            [datetime(2024, 1, 1, 8), datetime(2024, 1, 1, 20), None]
+        ).dt.replace_time_zone("Europe/Brussels"),
         "written": ["2024-01-01", "2024-12-31", None],
         "name": ["a", "b", "c"],
     }
@@ -54,6 +57,11 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
         ("day > 2024-01-01", [False, True, False]),
         ("at <= 2024-01-01T08:00", [True, False, False]),
         ("written < 2024-06-01", [True, False, False]),
+        ("at > 2024-01-01T08:00+00:00", [False, True, False]),
+        ("zoned >= 2024-01-01", [True, True, False]),
+        ("zoned >= 2024-01-01T20:00", [False, True, False]),
+        ("zoned > 2024-01-01T07:00+00:00", [False, True, False]),
+        ("zoned < 2024-01-01T07:30+00:00", [True, False, False]),
     ],
 )
 def test_numbers_and_dates_are_compared_by_order(text: str, wanted: list[bool]) -> None:

@@ -1,6 +1,6 @@
 """Which items a condition and the name of a boost mean."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,10 @@ ITEMS = pl.DataFrame(
         "new": [1, 0, 0, 1],
         "opens": [date(2024, 1, 1), date(2024, 2, 1), None, None],
         "pair": pl.Series([[1, 2], [3, 4], None, [1, 4]], dtype=pl.Array(pl.Int64, 2)),
+        "when": pl.Series([datetime(2024, 1, 1, 8), datetime(2024, 1, 1, 20), None, None]),
+        "zoned": pl.Series(
+            [datetime(2024, 1, 1, 8), datetime(2024, 2, 1, 20), None, None]
+        ).dt.replace_time_zone("Europe/Brussels"),
         "gaps": [1.0, None, float("nan"), 1.0],
         "said": ["yes", "No", None, ""],
     }
@@ -71,6 +75,13 @@ def passing(model: Teaser, where: object, *, tags: bool = True) -> str:
         (["town in Ghent, Bruges", "town != Bruges"], "ac"),
         (["town=Ghent", "town=Bruges", pl.col("players") > 2], "b"),
         ({"pair": 1}, "ad"),
+        ("when=2024-01-01", "ab"),
+        ("when=2024-01-01 20:00", "b"),
+        ("when != 2024-01-01", "cd"),
+        ({"when": datetime(2024, 1, 1, 8)}, "a"),
+        ({"zoned": date(2024, 2, 1)}, "b"),
+        ("zoned=2024-01-01T07:00+00:00", "a"),
+        ({"zoned": datetime(2024, 2, 1, 19, tzinfo=UTC)}, "b"),
         ({"pair": [3, 2]}, "ab"),
         ([], "abcd"),
     ],
@@ -91,6 +102,7 @@ def test_without_tags_only_the_table_counts(model: Teaser) -> None:
         ({"twon": 1}, "'twon'.*Closest: town"),
         ({"town": "Gent"}, "'Gent'.*Ghent.*unknown='ignore'"),
         ({"players": "two"}, "'two'"),
+        ("when=soon", "when = 'soon'"),
         ({"pair": 9}, "pair = 9.*Such as: 1"),
         ([["players=2"]], r"found \['players=2'\]"),
         (pl.col("town"), "true or false for each of 4 items; found 4 rows of String"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
+from zoneinfo import ZoneInfo
 
 import polars as pl
 
@@ -79,13 +80,13 @@ class Condition:
                 f"Its columns: {', '.join(metadata.columns)}."
             )
         cells, (value,) = metadata[self.name], self.values
-        is_day = cells.dtype == pl.Date
         try:
             if cells.dtype.is_numeric():
                 found = _ORDER[self.sign](cells, float(value))
-            elif cells.dtype in (pl.Date, pl.Datetime):
-                moment = datetime.fromisoformat(value)
-                found = _ORDER[self.sign](cells, moment.date() if is_day else moment)
+            elif cells.dtype == pl.Date:
+                found = _ORDER[self.sign](cells, datetime.fromisoformat(value).date())
+            elif isinstance(cells.dtype, pl.Datetime):
+                found = _ORDER[self.sign](*on_one_clock(cells, datetime.fromisoformat(value)))
             elif cells.dtype == pl.String and re.match(r"\d{4}-\d\d-\d\d", value):
                 found = _ORDER[self.sign](cells, value)
             else:
@@ -97,6 +98,17 @@ class Condition:
             ) from None
         passes: pl.Series = found.fill_null(False)
         return passes
+
+
+def on_one_clock(cells: pl.Series, moment: datetime) -> tuple[pl.Series, datetime]:
+    """Return times and a moment without a zone, both as clocks show them in the zone of the times.
+
+    A moment without a zone is one of that zone already.
+    """
+    zone = getattr(cells.dtype, "time_zone", None)
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(ZoneInfo(zone or "UTC")).replace(tzinfo=None)
+    return cells.dt.replace_time_zone(None), moment
 
 
 def _check_single(text: str) -> None:

@@ -1,6 +1,7 @@
 """Items found by what their table or their tags say: conditions, and names of boosts."""
 
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from teaser.errors import (
     closest_names,
 )
 from teaser.model.item_table import ItemTable
-from teaser.model.lists.condition import Condition
+from teaser.model.lists.condition import Condition, on_one_clock
 from teaser.model.tag_table import TagTable
 from teaser.reason import BoostName
 
@@ -223,9 +224,21 @@ def _equals(cells: pl.Series, value: Any) -> pl.Series:
     if cells.dtype.is_numeric():
         number: pl.Series = cells == (float(value) if isinstance(value, str) else value)
         return number
+    if isinstance(cells.dtype, pl.Datetime):
+        return _equal_times(cells, value)
     if cells.dtype == pl.String or isinstance(value, str):
         return cells.cast(pl.String) == str(value)
     same: pl.Series = cells == value
+    return same
+
+
+def _equal_times(cells: pl.Series, value: Any) -> pl.Series:
+    """Return which times are a moment, or lie within a day."""
+    text = value.isoformat() if isinstance(value, date) else str(value).strip()
+    times, moment = on_one_clock(cells, datetime.fromisoformat(text))
+    if len(text) <= len("2024-12-31"):
+        return times.dt.date() == moment.date()
+    same: pl.Series = times == moment
     return same
 
 
