@@ -5,7 +5,8 @@ import sys
 import polars as pl
 import pytest
 
-from teaser.frame import Framed, FrameList, MissingPandasError, as_pandas, id_type, make_frame
+from teaser.errors import MissingPandasError
+from teaser.frame import Framed, FrameList, as_pandas, id_type, make_frame
 
 COLUMNS = {"item_id": None, "score": pl.Float64, "title": pl.String}
 
@@ -66,3 +67,8 @@ def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_result_must_say_how_it_becomes_a_frame() -> None:
     with pytest.raises(NotImplementedError):
         Framed().to_frame()
+
+
+def test_ids_of_both_types_become_texts() -> None:
+    frame = make_frame([(1, 0.5, "a"), ("b", 1.0, None), (None, 1.0, None)], COLUMNS)
+    assert frame["item_id"].to_list() == ["1", "b", None]

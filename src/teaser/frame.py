@@ -7,19 +7,10 @@ from typing import Any, Self, SupportsIndex, TypeVar, overload
 import polars as pl
 from polars.datatypes import DataTypeClass
 
-from teaser.errors import TeaserError
+from teaser.errors import MissingPandasError
 
 T = TypeVar("T")
 Type = pl.DataType | DataTypeClass
-
-
-class MissingPandasError(TeaserError, ImportError):
-    """pandas is not installed."""
-
-    message = (
-        "to_pandas needs pandas, which is not installed. "
-        "Install it: pip install pandas. Or take the polars frame: to_frame()."
-    )
 
 
 class Framed:
@@ -76,10 +67,11 @@ def make_frame(rows: Iterable[Sequence[Any]], columns: Mapping[str, Type | None]
         all texts.
     """
     table = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
-    types = {
-        name: id_type(values) if kind is None else kind
-        for (name, kind), values in zip(columns.items(), table, strict=True)
-    }
+    types: dict[str, Type] = {}
+    for place, (name, kind) in enumerate(columns.items()):
+        types[name] = id_type(table[place]) if kind is None else kind
+        if kind is None and types[name] == pl.String:
+            table[place] = [None if value is None else str(value) for value in table[place]]
     return pl.DataFrame(dict(zip(columns, table, strict=True)), schema=types)
 
 

@@ -70,7 +70,7 @@ def test_the_origin_of_an_affinity(shop: Path) -> None:
 
 
 def test_one_thing_is_explained_at_a_time(shop: Path) -> None:
-    assert "either an item or --tag" in refused("explain", shop / "model", "-i", "i2")
+    assert "Give the item to explain, or a tag" in refused("explain", shop / "model", "-i", "i2")
     assert "either" in refused("explain", shop / "model", "i4", "--tag", "town=Ghent")
     words = ("--tag", "town=Ghent", "--press", "town=Ghent")
     assert "--press has no meaning" in refused("explain", shop / "model", *words)
@@ -104,7 +104,8 @@ def test_bad_questions_are_one_sentence(shop: Path) -> None:
 def test_no_model_is_one_sentence(shop: Path, tmp_path: Path) -> None:
     assert "does not exist" in refused("recommend", tmp_path / "none")
     assert "not a model" in refused("recommend", shop / "data")
-    assert "not a data set" in refused("fit", shop / "model", "--out", tmp_path / "m")
+    told = refused("fit", shop / "model", "--out", tmp_path / "m")
+    assert "not a data set. Name the folder that teaser prepare" in told
 
 
 def test_a_profile_comes_from_features_alone(club: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from commands import refused, said
+from commands import refused, run, said
 
 import teaser
 from teaser import Dataset
@@ -111,7 +111,9 @@ def test_the_history_of_a_user_is_found(shop: Path) -> None:
 @pytest.mark.parametrize("name", ["list.parquet", "list.csv", "list.jsonl"])
 def test_a_list_is_written_as_a_table(shop: Path, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    assert said("recommend", shop / "model", "-i", "i2", "-k", 4, "--out", path) == ""
+    result = run("recommend", shop / "model", "-i", "i2", "-k", 4, "--out", path)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("4 rows in")
     reader: dict[str, Any] = {
         ".parquet": pl.read_parquet,
         ".csv": pl.read_csv,

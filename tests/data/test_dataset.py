@@ -414,6 +414,15 @@ class TestHistory:
             UnknownUserError, match=r"Unknown user 'annn'; the data set has 3 users. Closest: ann"
         ):
             found.history("annn")
+        with pytest.raises(
+            UnknownUserError, match=r"3 users\. User ids are texts, such as 'ann'\.$"
+        ):
+            found.history(17)
+        rows = pl.DataFrame({"user_id": [17, 18], "item_id": [1, 1]})
+        with pytest.raises(
+            UnknownUserError, match=r"2 users\. User ids are whole numbers, such as 17\.$"
+        ):
+            Dataset.from_tables(rows).history("nobody")
 
     def test_partitions_know_no_users(self, tmp_path: Path) -> None:
         TestTimes.ROWS.write_parquet(tmp_path / "a.parquet")

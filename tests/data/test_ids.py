@@ -50,6 +50,12 @@ class TestIds:
         ):
             Ids(["alpha", "zzz"]).index_of("alpa")
 
+    def test_another_type_is_said_but_not_of_digits(self) -> None:
+        with pytest.raises(UnknownItemError, match=r"whole numbers, such as 3; .* type str"):
+            Ids([3, 17]).index_of("abc")
+        with pytest.raises(UnknownItemError, match=r"Unknown item '99'; the model has 2 items\.$"):
+            Ids([3, 17]).index_of("99")
+
     def test_more_names_make_new_ids(self) -> None:
         ids = Ids(["a"])
         assert ids.extended(["b"]) == ["a", "b"]

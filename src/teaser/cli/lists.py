@@ -27,6 +27,7 @@ from teaser.cli.output import err, out, print_json, write_frame
 from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.errors import ParameterError, counted
+from teaser.frame import FrameList
 from teaser.guide.similarity import similar as similar_items
 from teaser.model import load
 from teaser.model.base import Model
@@ -61,7 +62,8 @@ class FilterOptions:
         list[str] | None,
         typer.Option(
             help="Only items for which this holds: column=value, column>=value, "
-            "'column in a,b'; signs = != >= <= > <; repeat."
+            "'column in a,b'; signs = != >= <= > <; repeat: all must hold, values of one column "
+            "are alternatives."
         ),
     ] = None
     boost: Boost = None
@@ -132,11 +134,18 @@ def recommend(
     if found.ignored:
         err.print(f"{counted(found.ignored, 'unknown name')} ignored.", highlight=False)
     if out_file is not None:
-        write_frame(found.to_frame(), out_file)
+        _write(found, out_file)
     if as_json:
         print_json([output.as_recommendation(r) for r in found])
     elif out_file is None:
         out.print(output.draw_recommendations(found))
+
+
+def _write(found: FrameList[Any], path: Path) -> None:
+    """Write a list to a file, and say so."""
+    frame = found.to_frame()
+    write_frame(frame, path)
+    err.print(f"{counted(frame.height, 'row')} in {path}", highlight=False)
 
 
 def _list_all(
@@ -172,7 +181,7 @@ def similar(
         )
     found = similar_items(fitted, item, k=k)
     if out_file is not None:
-        write_frame(found.to_frame(), out_file)
+        _write(found, out_file)
     if as_json:
         print_json([output.as_similar(each) for each in found])
     elif out_file is None:

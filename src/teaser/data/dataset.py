@@ -307,9 +307,8 @@ class Dataset:
                 "Use Dataset.from_tables to look up histories."
             )
         if row is None:
-            raise UnknownUserError(
-                user_id, closest_names(str(user_id), map(str, self.users)), self.n_users
-            )
+            near = closest_names(str(user_id), map(str, self.users))
+            raise UnknownUserError(user_id, near, self.n_users, next(iter(self.users), None))
         entries = np.arange(self.X.indptr[row], self.X.indptr[row + 1])
         if self.times is not None:
             entries = entries[np.argsort(self.times[entries], kind="stable")]
@@ -375,7 +374,10 @@ class Dataset:
         """Read a data set that `save` wrote."""
         content = artifact.read(folder)
         if content.kind != "dataset":
-            raise ArtifactError(f"{folder} is a {content.kind}, not a data set.")
+            raise ArtifactError(
+                f"{folder} is a {content.kind}, not a data set. Name the folder that teaser "
+                "prepare or Dataset.save wrote."
+            )
         try:
             return cls(**attributes_of(content, str(folder)))
         except (LookupError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as e:

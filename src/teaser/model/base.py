@@ -22,7 +22,13 @@ from teaser.model.item_table import History, ItemTable
 from teaser.model.lists.all_lists import AllLists, AllOptions, ListOptions, rank_block
 from teaser.model.lists.ranking import top_k
 from teaser.model.lists.reason_table import ReasonTable
-from teaser.model.lists.selection import Filters, Placed, Selection, known_history
+from teaser.model.lists.selection import (
+    Filters,
+    Placed,
+    Selection,
+    check_names,
+    known_history,
+)
 from teaser.model.packed import Packed
 from teaser.model.registry import register
 from teaser.model.user_state import Scored
@@ -240,6 +246,7 @@ class Model(Parametrised, ABC):
         """List all users; `more` are entries of `ListOptions`."""
         self.check_fitted()
         given: dict[str, Any] = dict(options)
+        check_names(given, [*AllOptions.__annotations__, *more])
         users = given.pop("users", None)
         filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
         placed = self.place_filters(cast(Filters, filters))
@@ -265,7 +272,7 @@ class Model(Parametrised, ABC):
 
     def place_filters(self, filters: Filters) -> Placed:
         """Return which items filters allow and what they add, by the positions of items."""
-        return Selection(**filters).place(self.item_table_)
+        return Selection.read(filters, self.recommend).place(self.item_table_)
 
     def rank_items(
         self,

@@ -349,7 +349,7 @@ class TagScores(Model, abstract=True):
 
     def place_filters(self, filters: Filters) -> Placed:
         """Return which items filters allow and what they add, by the positions of items."""
-        return Selection(**filters).place(self.item_table_, self.tag_table_)
+        return Selection.read(filters, self.recommend).place(self.item_table_, self.tag_table_)
 
     def _rows(self, histories: Sequence[History]) -> sp.csr_array:
         items = self.item_table_

@@ -39,6 +39,8 @@ class TestColumns:
             ("price", [n / 2 for n in range(13)], Number("price", prefix="price")),
             ("price", [str(n) + ".50" for n in range(13)], Number("price", prefix="price")),
             ("max_players", [3, 4], Category("max_players", prefix="max players")),
+            ("MaxPlayers", [3, 4], Category("MaxPlayers", prefix="Max players")),
+            ("GameWeight", [n / 2 for n in range(13)], Number("GameWeight", prefix="Game weight")),
             (
                 "average_rating",
                 [n / 9 for n in range(13)],

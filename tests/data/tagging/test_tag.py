@@ -10,6 +10,7 @@ from teaser.data.tagging.tag import (
     DISCOVERED,
     Tag,
     feature_label,
+    feature_words,
     find_bare,
     resolve_tag,
     tag_frame,
@@ -108,6 +109,11 @@ class TestLabel:
     )
     def test_names_of_columns_become_words(self, name: str, label: str) -> None:
         assert feature_label(name) == label
+
+    def test_before_a_value_the_first_letter_stays(self) -> None:
+        names = ["YearPublished", "max_players", "startYear", "_", "my column"]
+        wanted = ["Year published", "max players", "start year", "_", "my column"]
+        assert [feature_words(name) for name in names] == wanted
 
 
 class TestResolve:

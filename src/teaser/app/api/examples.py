@@ -14,6 +14,7 @@ _VALUES: dict[str, Any] = {
     "at": _TIME,
     "balance": 0.4,
     "boost: float": 0.0,
+    "ignored": 0,
     "boost": {"town=Ghent": 0.2},
     "can_redo": False,
     "can_undo": True,

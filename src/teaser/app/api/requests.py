@@ -229,7 +229,10 @@ Boosts = Annotated[
 ]
 Unknown = Annotated[
     Literal["raise", "ignore"],
-    Field(description="What happens to ids and tags that the model does not have."),
+    Field(
+        description="What happens to ids and tags that the model does not have; no item passes by "
+        "one that is ignored in `items` or `where`."
+    ),
 ]
 
 
@@ -249,7 +252,7 @@ class ListOptions(StrictSchema):
         list[TagText],
         Field(
             max_length=MAX_TAGS,
-            description="Only items with one of these tags, for each feature named.",
+            description="Only items with these tags; tags of one feature are alternatives.",
         ),
     ] = []
     only_tags: Annotated[

@@ -15,6 +15,7 @@ from teaser.data.tagging.attention import (
 from teaser.data.tagging.cells import as_numbers, as_years
 from teaser.data.tagging.roles import ADDRESS, infer_roles
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Rules, Text, Year
+from teaser.data.tagging.tag import feature_words
 from teaser.errors import RuleError
 
 _SEPARATORS = ("|", ";", ", ", ",")
@@ -135,7 +136,7 @@ def _plain(name: str) -> str:
 
 def _prefix(name: str) -> str:
     """Return the words before a value that says nothing by itself, such as 4 or yes."""
-    return _plain(name.replace("_", " "))
+    return _plain(feature_words(name).replace("_", " "))
 
 
 def _guess_number(name: str, filled: pl.Series, min_items: int) -> Rule | str:

@@ -96,9 +96,23 @@ def feature_label(name: str) -> str:
     >>> feature_label("Year-Of-Publication"), feature_label("startYear"), feature_label("sub_genre")
     ('Year of publication', 'Start year', 'Sub genre')
     """
+    words = feature_words(name)
+    return words[:1].upper() + words[1:]
+
+
+def feature_words(name: str) -> str:
+    """Return the name of a feature as words that stand before a value.
+
+    They are those of `feature_label`, but for the first letter, which stays as it is.
+
+    Examples
+    --------
+    >>> feature_words("YearPublished"), feature_words("max_players")
+    ('Year published', 'max players')
+    """
     name = name.strip()
     words = name if " " in name or _PREFIXED.fullmatch(name) else _column_words(name)
-    return words[:1].upper() + words[1:] if words else name
+    return name[:1] + words[1:] if words[:1].lower() == name[:1].lower() else words or name
 
 
 def _column_words(name: str) -> str:

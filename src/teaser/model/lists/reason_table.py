@@ -199,11 +199,15 @@ class ReasonTable:
         pair, name, part = (np.concatenate([f[n] for f in found]) for n in (1, 2, 3))
         share = np.divide(part, total[pair], out=np.zeros(len(part)), where=total[pair] > 0)
         size = np.abs(share)
-        kept = np.flatnonzero((size >= MIN_SHARE) & (self.negative | (share > 0)))
-        # By item, largest share first; equals stay in their order.
-        kept = kept[np.lexsort((kept, -size[kept], pair[kept]))]
+        is_boost = kind == KINDS.index("boost")
+        kept = np.flatnonzero(((size >= MIN_SHARE) | is_boost) & (self.negative | (share > 0)))
+        # By item, boosts first, which are all kept, then the largest share; equals in their order.
+        kept = kept[np.lexsort((kept, -size[kept], ~is_boost[kept], pair[kept]))]
         own = pair[kept]
-        kept = kept[np.arange(len(kept)) - np.searchsorted(own, own) < N_REASONS]
+        place = np.arange(len(kept)) - np.searchsorted(own, own)
+        kept = kept[(place < N_REASONS) | is_boost[kept]]
+        if is_boost.any():
+            kept = kept[np.lexsort((kept, -size[kept], pair[kept]))]
         reasons = self._reasons(kind[kept], name[kept], several).with_columns(
             pair=pair[kept], contribution=part[kept], share=share[kept]
         )

@@ -1,11 +1,12 @@
 """What a request asks of a list: which items may be in it, and what is added to their scores."""
 
+import inspect
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
-from teaser.errors import ParameterError, UnknownNameError
+from teaser.errors import ParameterError, UnknownNameError, closest
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.item_filter import find_items, pass_where
 from teaser.model.tag_table import TagTable
@@ -40,8 +41,9 @@ class Filters(TypedDict, total=False):
         A polars expression on the items' table, such as `pl.col("year") >= 1990`; a mapping such
         as `{"players": 2}`: a column, or a feature of tags, and the value that an item must have,
         a list of values standing for any of them; a text such as `"players=2"` or
-        `"year >= 1990"`; or a list of these. A cell or an item with several values must have the
-        value among them.
+        `"year >= 1990"`; or a list of these. All conditions must hold, but values of one column
+        or feature are alternatives, in one condition or in several. A cell or an item with
+        several values must have the value among them.
     allowed
         Which items may be recommended: true or false for each, in the order of `items_`.
     boost
@@ -51,7 +53,8 @@ class Filters(TypedDict, total=False):
         what it is.
     unknown
         `"raise"`, or `"ignore"` to leave out ids, tags and values that are not known, also of
-        histories; the result counts them as `ignored`.
+        histories; the result counts them as `ignored`. Of `items` and `where` nothing passes by
+        an unknown name.
     """
 
     items: Iterable[ItemId] | None
@@ -133,6 +136,19 @@ class Selection:
     boost: Mapping[Any, float] | None = None
     unknown: Unknown = "raise"
 
+    @classmethod
+    def read(cls, filters: Filters, method: Callable[..., Any]) -> Self:
+        """Return filters that were given by name to a method that takes them.
+
+        A name that is none of them, nor an option of the method itself, is refused with the
+        closest.
+        """
+        if not filters.keys() <= Filters.__annotations__.keys():
+            own = inspect.signature(method).parameters.values()
+            options = [p.name for p in own if p.kind is inspect.Parameter.KEYWORD_ONLY]
+            check_names(filters, [*options, *Filters.__annotations__])
+        return cls(**filters)
+
     def place(self, table: ItemTable, tags: TagTable | None = None) -> Placed:
         """Return what was asked, by the positions of items.
 
@@ -202,6 +218,16 @@ class Selection:
         if not names:
             return None
         return Boosts(tuple(names), sp.csr_array(np.column_stack(columns)))
+
+
+def check_names(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise `ParameterError` for an option of a list that there is not."""
+    names = list(known)
+    for name in given:
+        if name not in names:
+            raise ParameterError(
+                f"A list has no option {name!r}.{closest(name, names)} Known: {', '.join(names)}."
+            )
 
 
 def check_boost(name: object, number: Any) -> float:
