@@ -341,6 +341,22 @@ class TestTables:
         assert "line 33 has 1" in found.notes[0]
 
 
+class TestEach:
+    """What is wrong with several tables is said at once."""
+
+    def test_one_error_names_all(self, write: Write) -> None:
+        first, second = write("a.csv", b"town\nLi\xe8ge\n"), write("b.csv", "")
+        with pytest.raises(TableError, match=r"a\.csv is not encoded.*b\.csv is empty\."):
+            read_tables(first, second, None, encoding="utf-8")
+        with pytest.raises(TableError, match=r"^\S*b\.csv is empty\.$"):
+            read_tables(FRAME, second, None, encoding="utf-8")
+
+    def test_a_file_without_a_header_is_among_them(self, write: Write) -> None:
+        rows, items = write("r.csv", "1,1,5\n1,2,4\n"), write("i.csv", "1,Heat\n2,Big\n")
+        with pytest.raises(TableError, match=r"'1'\..* --columns .* --items-columns item_id,title"):
+            read_tables(rows, items, None, encoding="utf-8")
+
+
 class TestFrames:
     @pytest.mark.parametrize(
         "source",
