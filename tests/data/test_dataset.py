@@ -114,7 +114,7 @@ class TestFromTables:
             "items: 1 row refused, the item is described twice, the first row is kept: row 4 ('a')",
             "4 items: 1 without metadata, 1 not chosen",
             "5 tags: 2 genre, 3 year",
-            "1 items have no tag",
+            "1 item has no tag",
             "warning: 4 tags on one item alone, where nothing can be learned from other items: "
             "genre=rock, year=1990s, year=2000s, year=2010s. Raise min_items",
         ]

@@ -1,5 +1,6 @@
 """Columns of ids are taken as given, by name, or by the values that tables share."""
 
+import re
 from typing import Any
 
 import polars as pl
@@ -46,6 +47,10 @@ class TestNames:
             ("user_id", "item_id"), ("userId", "movieId"), ("User-ID", "ISBN"), ("uid", "iid"),
             ("customer_id", "product_id"), ("visitorid", "itemid"), ("reviewerID", "asin"),
             ("user", "beer_id"), ("session_id", "article"), ("UserName", "anime_id"),
+            ("Username", "BGGId"), ("username", "mal_ID"), ("userID", "artistID"),
+            ("user", "game"), ("member", "paper"), ("account", "doc"), ("visitor", "sku"),
+            ("customer_no", "track"), ("reviewerID", "parent_asin"), ("steamid", "appid"),
+            ("reviewer_name", "isbn13"), ("listener", "song"), ("critic", "movie_name"),
         ],
     )  # fmt: skip
     def test_usual_names_are_known(self, user: str, item: str) -> None:
@@ -103,6 +108,13 @@ class TestMissing:
         with pytest.raises(TableError, match=r"'usr'.*Likely: user. Give user='user' \(--user"):
             find_id_columns(CHOICES, user="usr")
 
+    def test_the_one_column_that_may_be_of_users_is_proposed(self) -> None:
+        choices = table("c.csv", nick=["a"], game_id=[2], stars=[3.0], date_of_it=["x"])
+        with pytest.raises(TableError, match=r"Likely: nick\. Give user='nick' \(--user nick\)"):
+            find_id_columns(choices)
+        with pytest.raises(TableError, match=r"Found: nick, mail, game_id\. Name it"):
+            find_id_columns(table(nick=["a"], mail=["b"], game_id=[2]))
+
     def test_a_column_of_items(self) -> None:
         with pytest.raises(TableError, match=r"'item_id'.*Found: user, x, y.*--item COLUMN"):
             find_id_columns(table(user=[1], x=[2], y=[3]))
@@ -128,6 +140,14 @@ class TestMissing:
         )
         with pytest.raises(TableError, match=r"Found: 1, 7\. Name its columns: --columns\."):
             find_id_columns(headless)
+
+    def test_two_files_without_a_header_say_so_together(self) -> None:
+        rows = pl.DataFrame({"1": [2], "7": [8]})
+        choices, items = Table(rows, headless="Give --columns."), Table(rows, headless="And --more.")
+        for tables in ((choices, items), (table(user=[1], item=[2]), items)):
+            wanted = " ".join(each.headless for each in tables if each.headless)
+            with pytest.raises(TableError, match=re.escape(f"Found: 1, 7. {wanted}") + "$"):
+                find_id_columns(*tables)
 
     def test_a_name_with_spaces_is_quoted(self) -> None:
         with pytest.raises(TableError, match=r"\(--user 'User ID'\)"):
