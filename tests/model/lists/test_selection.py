@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from teaser import Tag, Teaser
 from teaser.errors import ParameterError, UnknownBoostError, UnknownItemError
-from teaser.model.lists.selection import NOTHING_ASKED, Selection, check_boost, known_history
+from teaser.model.lists.selection import (
+    NOTHING_ASKED,
+    Selection,
+    check_boost,
+    known_history,
+    parse_boosts,
+)
 
 BOOSTS = st.dictionaries(
     st.sampled_from(["i3", "i8", "town=Ghent", "labels=free", "concert", "popularity"]),
@@ -123,3 +129,11 @@ def test_histories_keep_known_items_and_their_strengths(model: Teaser) -> None:
         known_history(table, "i2", placed)
     with pytest.raises(UnknownItemError):
         known_history(table, ["x"])
+
+
+def test_boosts_are_written_as_name_and_number() -> None:
+    assert parse_boosts(["a:1", "b=c:d:-.5", "a:2; e : +3e1"]) == {"a": 3, "b=c:d": -0.5, "e": 30}
+    assert parse_boosts([]) == {}
+    for wrong in ("", "a", "a:", ":1", "a:nan", "a:1;b", "a:inf"):
+        with pytest.raises(ParameterError, match="ID_OR_TAG:number"):
+            parse_boosts([wrong])
