@@ -162,7 +162,9 @@ class TestUnreadableText:
 
     def test_an_encoding_that_does_not_exist(self, write: Write) -> None:
         text = write("x.csv", "a\n1\n")
-        with pytest.raises(ParameterError, match=r"no encoding 'klingon' to read .*x\.csv in\. Usual"):
+        with pytest.raises(
+            ParameterError, match=r"no encoding 'klingon' to read .*x\.csv in\. Usual"
+        ):
             read_table(text, encoding="klingon")
         with pytest.raises(ParameterError, match=r"Closest: latin-1.*Without --encoding"):
             read_table(text, encoding="lat-1n")

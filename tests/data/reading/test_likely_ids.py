@@ -143,7 +143,10 @@ class TestMissing:
 
     def test_two_files_without_a_header_say_so_together(self) -> None:
         rows = pl.DataFrame({"1": [2], "7": [8]})
-        choices, items = Table(rows, headless="Give --columns."), Table(rows, headless="And --more.")
+        choices, items = (
+            Table(rows, headless="Give --columns."),
+            Table(rows, headless="And --more."),
+        )
         for tables in ((choices, items), (table(user=[1], item=[2]), items)):
             wanted = " ".join(each.headless for each in tables if each.headless)
             with pytest.raises(TableError, match=re.escape(f"Found: 1, 7. {wanted}") + "$"):
