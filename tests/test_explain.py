@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from IPython.lib.pretty import pretty
 
 from teaser import Explanation, Reason, Steering, Tag, Teaser
 from teaser.explain import (
@@ -273,13 +272,6 @@ def test_a_frame_of_an_explanation_sums_to_the_score(
     assert frame["share"].abs().sum() == pytest.approx(1.0)
     sizes = frame.filter(frame["part"] == "tags")["contribution"].abs()
     assert sizes.is_sorted(descending=True)
-
-
-def test_a_terminal_shows_every_part(model: Teaser) -> None:
-    said = model.explain("i6", ["i2", "i4"], boost={"i6": 0.5})
-    first, *parts = pretty(said).splitlines()
-    assert first == f"Event 6: score {said.score:.3g}, match {said.match:.0%}"
-    assert [part.strip() for part in parts] == said.sentences()
 
 
 def test_what_no_boost_adds_is_a_number_with_a_point(model: Teaser) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from IPython.lib.pretty import pretty
 from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Presses, Profile, Steering, Tag, Teaser
@@ -359,13 +358,3 @@ def test_a_profile_is_a_frame_of_one_row_a_tag(model: Teaser) -> None:
     }
     impacts = dict(frame.select("feature", "impact").unique().rows())
     assert impacts == {name: profile.impacts[name] for name in impacts}
-
-
-def test_a_terminal_shows_the_strongest_tags(model: Teaser) -> None:
-    profile = model.profile(["i1", "i5"], {"town=Ghent": 2})
-    first, general, *features = pretty(profile).splitlines()
-    assert first == f"Profile of a history of 2 items, certainty {profile.certainty:.1f}"
-    assert general == f"  General appeal: {profile.general:+.2f}"
-    town = next(line for line in features if line.startswith("  Town ("))
-    assert f"Ghent {profile.affinities[Tag('town', 'Ghent')]:+.2f}" in town
-    assert len(features) == len(profile.impacts)

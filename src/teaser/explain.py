@@ -137,12 +137,6 @@ class Explanation(Framed):
         """What the reasons cover, as a sentence, where it is not the whole score."""
         return ""
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Write the score and its parts as lines, for IPython in a terminal."""
-        name = self.item_id if self.title is None else self.title
-        lines = [f"{name}: score {self.score:.3g}, match {self.match:.0%}", self.note]
-        printer.text("\n  ".join([*filter(None, lines), *self.sentences()]))
-
     def _repr_html_(self) -> str:
         steps = [Step(GENERAL.value, "", self.general)] if self.general else []
         steps += [_step(reason) for reason in self.reasons if reason.contribution != 0]

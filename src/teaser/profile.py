@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.tagging.tag import Tag, feature_label, resolve_tag
-from teaser.errors import ParameterError, PressRangeError, counted
+from teaser.errors import ParameterError, PressRangeError
 from teaser.frame import Framed, make_frame
 from teaser.notebook.profile_view import FeatureBars, TagBar, draw_profile
 
@@ -234,18 +234,6 @@ class Profile(Framed):
         features = [self._bars(feature, impact) for feature, impact in ordered]
         seen = len(self.history)
         return draw_profile(features, general=general, certainty=self.certainty, seen=seen)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Write the strongest tags of each feature as lines, for IPython in a terminal."""
-        seen, named = counted(len(self.history), "item"), GENERAL.value
-        lines = [f"Profile of a history of {seen}, certainty {self.certainty:.1f}"]
-        if self.tags[-1:] == (GENERAL,):
-            lines.append(f"{named[:1].upper()}{named[1:]}: {self.general:+.2f}")
-        for feature, impact in sorted(self.impacts.items(), key=lambda pair: -pair[1]):
-            shown = self._bars(feature, impact)
-            tags = ", ".join(f"{bar.name} {bar.affinity:+.2f}" for bar in shown.tags)
-            lines.append(f"{shown.name} ({impact:.0%} of scores): {tags}")
-        printer.text("\n  ".join(lines))
 
     def _bars(self, feature: str, impact: float, n: int = 4) -> FeatureBars:
         """Return the strongest tags of a feature to be drawn."""

@@ -2,8 +2,6 @@
 
 import json
 
-from IPython.lib.pretty import pretty
-
 from teaser import Recipe, Trial
 from teaser.choose.record import best_trial, percent
 
@@ -35,13 +33,3 @@ def test_the_record_survives_json() -> None:
 
 def test_shares_are_told_in_percent() -> None:
     assert [percent(share) for share in (0.0, 0.484, 1.03)] == ["0 %", "48 %", "103 %"]
-
-
-def test_a_terminal_shows_the_best_of_each() -> None:
-    record = Recipe(TRIED, "discovered", "Because.", n_users=50)
-    first, *lines = pretty(record).splitlines()
-    assert first == "Because."
-    assert len(lines) == len(record.table())
-    marked = [line for line in lines if "(chosen)" in line]
-    assert len(marked) == 1
-    assert marked[0].startswith("  discovered (chosen): nDCG")

@@ -88,15 +88,6 @@ class Recipe:
             left_out={t.name: t.reason for t in best if t.ndcg is None and t.reason},
         )
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Write the trials as lines, for IPython in a terminal."""
-        lines = [self.why]
-        for trial in self.table():
-            found = trial.reason if trial.ndcg is None else f"nDCG@100 {trial.ndcg:.3f}"
-            chosen = " (chosen)" if trial.name == self.chosen else ""
-            lines.append(f"{trial.name}{chosen}: {found}")
-        printer.text("\n  ".join(lines))
-
     def _repr_html_(self) -> str:
         return draw_recipe(self.draw())
 

@@ -22,7 +22,6 @@ _COLUMNS = (
     Column("feature and tag"), Column("drawn", for_wide=True), Column("affinity", is_number=True),
     Column("presses", is_number=True),
 )  # fmt: skip
-_CAPTION = "Affinities, drawn from −1 to 1, and the share of each feature in the scores"
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def draw_profile(
     groups += [_feature_rows(feature) for feature in features]
     body = element(
         "table",
-        element("caption", _CAPTION),
+        element("caption", "Affinities from −1 to 1, and each feature's share in the scores"),
         head(_COLUMNS),
         *(element("tbody", *rows, class_="group") for rows in groups),
     )

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from IPython.lib.pretty import pretty
 
 from teaser.data.tagging.rule_kinds import Category, ListOf, Number, Rule, Text, Year
 from teaser.data.tagging.rule_set import Rules, as_rules
@@ -276,8 +275,3 @@ class TestAsRules:
     def test_other_things_are_refused(self, thing: Any) -> None:
         with pytest.raises(RuleError, match="Rules must be a path, a list of rules or Rules"):
             as_rules(thing)
-
-
-def test_a_terminal_shows_the_rules_as_their_file() -> None:
-    rules = Rules((Category("town", min_items=2),))
-    assert pretty(rules) == rules.to_toml().rstrip()

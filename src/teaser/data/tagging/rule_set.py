@@ -105,10 +105,6 @@ class Rules:
         )
         return "\n".join(part for part in (header, tomlkit.dumps(known), skipped) if part)
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Write the rules as a rule file has them, for IPython in a terminal."""
-        printer.text(self.to_toml().rstrip())
-
     def _repr_html_(self) -> str:
         return draw_rules([rule.as_dict() for rule in self.tags], self.roles, self.skipped)
 
