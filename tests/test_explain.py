@@ -272,3 +272,8 @@ def test_a_frame_of_an_explanation_sums_to_the_score(
     assert frame["share"].abs().sum() == pytest.approx(1.0)
     sizes = frame.filter(frame["part"] == "tags")["contribution"].abs()
     assert sizes.is_sorted(descending=True)
+
+
+def test_what_no_boost_adds_is_a_number_with_a_point(model: Teaser) -> None:
+    for found in (model.explain("i6", ["i2"]), model.recommend(["i2"], k=1)[0]):
+        assert isinstance(found.boost, float)

@@ -5,8 +5,7 @@ import sys
 import polars as pl
 import pytest
 
-from teaser.errors import MissingPandasError
-from teaser.frame import Framed, FrameList, as_pandas, id_type, make_frame
+from teaser.frame import Framed, FrameList, MissingPandasError, as_pandas, id_type, make_frame
 
 COLUMNS = {"item_id": None, "score": pl.Float64, "title": pl.String}
 

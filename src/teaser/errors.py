@@ -5,7 +5,6 @@ TeaserError
 │   ├── TableError        a file or frame cannot be read, or lacks a column
 │   └── RuleError         a tag rule is not valid, or leaves no tag
 ├── MissingPackageError   an optional package is needed and is not installed
-│   └── MissingPandasError
 ├── ParameterError        a hyper-parameter or an argument is out of its range
 │   ├── PressRangeError   the net presses on a tag are out of range
 │   └── ActionError       an action is not possible in the person's present state
@@ -366,19 +365,6 @@ class MissingPackageError(TeaserError, ImportError):
         return (
             f"{self.what} needs {self.package}, which is not installed. "
             f"Install it: {install_command(self.extra)}"
-        )
-
-
-class MissingPandasError(MissingPackageError):
-    """pandas is not installed, which none of the extras installs."""
-
-    def __init__(self) -> None:
-        super().__init__("to_pandas", "pandas", "")
-
-    def __str__(self) -> str:
-        return (
-            "to_pandas needs pandas, which is not installed. "
-            "Install it: pip install pandas. Or take the polars frame: to_frame()."
         )
 
 

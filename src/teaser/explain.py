@@ -203,7 +203,7 @@ class Contributions:
     @property
     def boost(self) -> float:
         """What all boosts add."""
-        return sum(part for _, part in self.boosts)
+        return sum((part for _, part in self.boosts), 0.0)
 
     @property
     def general_share(self) -> float:

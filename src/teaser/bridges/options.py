@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, mo
 
 from teaser.choose.choose import fit
 from teaser.data.dataset import Dataset
-from teaser.data.disliked import disliked_matrix, with_disliked
+from teaser.data.disliked import disliked_matrix
 from teaser.data.reading.interactions import take_pairs
 from teaser.data.reading.part import interaction_matrix
 from teaser.data.reading.positive import Positive
@@ -85,7 +85,7 @@ class GivenOptions(BaseModel):
         disliked = disliked_matrix(
             rows, pairs, negative, **columns, users=users, items=items, strength=strength
         )
-        return with_disliked(X, disliked)
+        return X if disliked is None else sp.csr_array(X + disliked)
 
     def fit(self, dataset: Dataset, *, rng: int = 0) -> Teaser:
         """Return a fitted model, as `teaser.fit` with the options that were given.

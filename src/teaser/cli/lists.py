@@ -72,12 +72,18 @@ class FilterOptions:
     def read(self, model: Model) -> Filters:
         """Return the filters as the library takes them."""
 
-        def ids(given: list[str] | None) -> list[ItemId] | None:
-            return None if given is None else [*read_history(model.items_, given)]
+        def ids(option: str, given: list[str] | None) -> list[ItemId] | None:
+            found = None if given is None else read_history(model.items_, given)
+            if isinstance(found, dict):
+                raise ParameterError(
+                    f"--{option} takes ids alone, found {' '.join(given or [])!r}. "
+                    "Strengths belong to --history."
+                )
+            return None if found is None else [*found]
 
         return {
-            "items": ids(self.items),
-            "exclude": ids(self.exclude),
+            "items": ids("items", self.items),
+            "exclude": ids("exclude", self.exclude),
             "where": self.where,
             "boost": read_boosts(self.boost),
             "unknown": self.unknown,
@@ -122,6 +128,7 @@ def recommend(
         options |= {"negative_reasons": negative, "steering": steering}
     if every is not None:
         refuse_unused("--all: it takes the histories of a data set", **vars(person))
+        refuse_unused("--all: it writes a table", json=as_json or None)
         _list_all(fitted, every, out_file, options | {"reasons": reasons}, device=device)
         return
     refuse_unused("one list, which has reasons", reasons=reasons or None)

@@ -224,6 +224,8 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
     """Write a frame to .parquet, .csv or .jsonl; a csv has nested columns as JSON texts."""
+    if not path.parent.is_dir():
+        raise ParameterError(f"There is no folder {path.parent} for {path.name}. Make it first.")
     if path.suffix == ".parquet":
         frame.write_parquet(path)
     elif path.suffix == ".csv":

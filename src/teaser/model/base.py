@@ -294,7 +294,7 @@ class Model(Parametrised, ABC):
         """Return an entry of a list without reasons but boosts."""
         item_id, title = self.item_table_.name(item_index)
         score, boosts = float(scored.scores[item_index]), placed.boosts_of(item_index)
-        boost = sum(part for _, part in boosts)
+        boost = sum((part for _, part in boosts), 0.0)
         total = abs(score - boost) + sum(abs(part) for _, part in boosts)
         reasons = tuple(
             BoostReason(name, part, part / total if total > 0 else 0.0) for name, part in boosts

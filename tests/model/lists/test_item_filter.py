@@ -185,3 +185,17 @@ def test_a_name_that_cannot_be_boosted_is_never_proposed(
     assert name not in (*raised.value.closest, *raised.value.examples)
     for example in raised.value.examples:
         find_items(example, model.item_table_, model.tag_table_)
+
+
+def test_signs_of_order_compare_the_numbers_of_a_feature_too() -> None:
+    rules = (
+        Category("players", feature="size", min_items=1),
+        Category("town", feature="place", min_items=1),
+    )
+    data = Dataset.from_tables(CHOICES, ITEMS, rules=rules)
+    model = Teaser(l2_weights=1.0, l2_encoder=1.0).fit(data)
+    assert passing(model, "size >= 3") == "b"
+    assert passing(model, "size < 3") == "ac"
+    assert passing(model, "size > 9") == ""
+    with pytest.raises(ParameterError, match=r"no numbers, such as \w+.*Write place=VALUE"):
+        passing(model, "place > 3")

@@ -116,8 +116,26 @@ def _pass_condition(
 ) -> Array:
     """Return which items pass a condition by order, or `!=` (items)."""
     if condition.by_order:
+        own = [] if tags is None else [t for t in tags.tags if t.feature == condition.name]
+        if tags is not None and own and condition.name not in table.metadata.columns:
+            return _pass_tags(condition, own, tags)
         return np.asarray(condition.compare(table.metadata).to_numpy())
     return ~_pass_values(condition.name, list(condition.values), table, tags, unmatched)
+
+
+def _pass_tags(condition: Condition, own: list[Tag], tags: TagTable) -> Array:
+    """Return which items have a tag whose number passes a condition by order (items)."""
+    values = pl.Series("value", [tag.value for tag in own]).cast(pl.Float64, strict=False)
+    if values.null_count() == len(own):
+        some = ", ".join(tag.value for tag in own[:3])
+        raise ParameterError(
+            f"where cannot compare {condition.name!r} by order: it is a feature of tags that are "
+            f"no numbers, such as {some}. Write {condition.name}=VALUE, or "
+            f"{condition.name} in VALUE,VALUE."
+        )
+    passes = condition.compare(pl.DataFrame({condition.name: values})).to_numpy()
+    columns = [tags.index[tag] for tag, passed in zip(own, passes, strict=True) if passed]
+    return np.asarray(np.diff(tags.decoder[:, columns].indptr) > 0)
 
 
 def _pass_expression(where: pl.Expr, metadata: pl.DataFrame) -> Array:
