@@ -28,13 +28,17 @@ class TestIds:
 
     def test_what_is_not_there_is_not_found(self) -> None:
         texts = ["x", "", "-", "--1", "1.0", "²", "9" * 5000]
-        for name in (None, True, 1.0, b"1", [1], float("nan"), *texts):
+        for name in (None, True, 1.5, b"1", [1], float("nan"), *texts):
             assert Ids([1, -1]).find(name) is None
             assert name not in Ids([1, -1])
 
     def test_they_cannot_be_keys(self) -> None:
         with pytest.raises(TypeError, match="unhashable"):
             hash(Ids([1]))
+
+    def test_whole_numbers_of_a_frame_with_gaps_are_found(self) -> None:
+        assert Ids([1, -1]).find(-1.0) == 1
+        assert Ids(["17"]).find(17.0) == 0
 
     def test_negative_numbers_are_found(self) -> None:
         assert Ids([1, -1]).find("-1") == 1

@@ -283,9 +283,11 @@ def _read_tables(
     rows, described, users = read_each(
         lambda: _read_file(interactions, "interactions", request, request.columns),
         lambda: _read_items(items, request),
-        lambda: _read_file(request.users, "users", request, request.users_columns)
-        if request.users is not None
-        else None,
+        lambda: (
+            _read_file(request.users, "users", request, request.users_columns)
+            if request.users is not None
+            else None
+        ),
     )
     if users is not None:
         options["users"] = users

@@ -132,8 +132,9 @@ def check_wide(table: Table, item: str) -> None:
         long = (item, (texts or several)[0])
     raise TableError(
         f"The {frame.height:,} rows of {table.name} describe {_ids(frame, item):,} items, and rows "
-        f"of one item differ in {', '.join(several)}. Items need one row each. If this is long form, a row for each "
-        f"value, name its columns: long={long!r} (--long {','.join(long)})."
+        f"of one item differ in {', '.join(several)}. Items need one row each. If this is "
+        f"long form, a row for each value, name its columns: long={long!r} "
+        f"(--long {','.join(long)})."
     )
 
 
