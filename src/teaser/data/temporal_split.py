@@ -166,8 +166,8 @@ class _Entries:
         if dataset.times is None:
             raise DataError(
                 "A split by time needs the time of each interaction, and this data set has none. "
-                "Name the column: teaser prepare --time COLUMN (time= of Dataset.from_tables). "
-                'Or split by users: kind = "users".'
+                "Name the column: teaser prepare --time COLUMN (time= of Dataset.from_tables), "
+                'or time = "COLUMN" in [data] of a study. Or split by users: kind = "users".'
             )
         row = np.repeat(np.arange(dataset.n_users), np.diff(dataset.X.indptr))
         entries = cls(dataset, row, dataset.times)

@@ -220,3 +220,10 @@ def test_a_missing_column_says_what_it_is_for() -> None:
     for rule, what in ((Strength(time="t"), "time"), (Strength("w"), "strength")):
         with pytest.raises(TableError, match=f"needed for the {what} of interactions, is missing"):
             check_interactions(frame, user="user", item="item", strength=rule)
+
+
+def test_words_for_nothing_among_numbers_are_missing_ids() -> None:
+    words = ["NULL", "nan", "N/A", "\\N", "None"]
+    assert as_ids(pl.Series(["1", *words, "7"])).to_list() == ["1", *[None] * 5, "7"]
+    # Elsewhere they may be names.
+    assert as_ids(pl.Series(["ann", "nan", "na"])).to_list() == ["ann", "nan", "na"]

@@ -173,6 +173,11 @@ class TestMissing:
             with pytest.raises(TableError, match=re.escape(f"Found: 1, 7. {wanted}") + "$"):
                 find_id_columns(*tables)
 
+    def test_a_column_for_each_item_is_no_table_of_rows(self) -> None:
+        wide = table("w.csv", user_id=[1, 2], i0=[1, 2], i1=[2, 3], i2=[3, 1])
+        with pytest.raises(TableError, match=r"3 columns of w\.csv .*i0, i1\. If each .* melt"):
+            find_id_columns(wide, table("m.csv", item_id=[1, 2, 3]))
+
     def test_a_name_with_spaces_is_quoted(self) -> None:
         with pytest.raises(TableError, match=r"\(--user 'User ID'\)"):
             find_id_columns(table(**{"User ID": [1], "item": [1]}), user="usr")

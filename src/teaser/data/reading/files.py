@@ -23,7 +23,7 @@ from teaser.data.reading.text_file import (
 )
 from teaser.errors import ParameterError, TableError
 
-Read = TypeVar("Read", Table, Table | None)
+Read = TypeVar("Read", bound=Table | None)
 
 LOG = logging.getLogger("teaser")
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")

@@ -11,6 +11,7 @@ from teaser.data.reading.strength import WRITE_TIMES, Problems, Strength
 from teaser.data.reading.table import EXAMPLES, Refusal, need_columns, shown
 from teaser.errors import DataError, ParameterError, TableError, counted
 
+_NO_ID = r"(?i)^(nan|none|null|n/?a|\\N)$"
 _EXACT = 2**53  # float64 represents every smaller integer exactly
 
 
@@ -231,7 +232,12 @@ def as_ids(column: pl.Series) -> pl.Series:
     if column.dtype == pl.Binary and text.str.contains(r"[\x00-\x1f]").any():
         raise _no_ids(column)
     text = text.str.strip_chars()
-    return text.set((text == "").fill_null(False), None)
+    missing = (text == "").fill_null(False)
+    words = text.str.contains(_NO_ID).fill_null(False)
+    # Among numbers such a word is no name.
+    if words.any() and text.filter(~words & ~missing).str.contains(r"^\d+$").all():
+        missing |= words
+    return text.set(missing, None)
 
 
 def _decimal_ids(column: pl.Series) -> pl.Series:

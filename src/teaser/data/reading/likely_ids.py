@@ -35,6 +35,8 @@ _SAMPLE_ROWS = 100_000
 _DISTINCT = 0.95
 _MOST = 0.9
 _HALF = 0.5
+# More columns that all look like item ids are those of a table with a column for each item.
+_WIDE = 2
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,13 @@ def _find_item(
         raise _missing(table, given, "interactions", "item", likely)
     if given is None and not likely and items is not None and not table.headless:
         likely = _by_values(columns, table.frame, items.frame)
+        if len(likely) > _WIDE:
+            raise TableError(
+                f"{len(likely)} columns of {table.name} have values that are ids of "
+                f"{items.name}, such as {', '.join(likely[:_WIDE])}. If each item has a column, "
+                "write a row for each user and item instead, in pandas with melt. Else name the "
+                f"column: {_option('item', 'COLUMN')}."
+            )
     tried = [given] if given is not None else likely
     if not tried:
         raise _missing(table, "item_id", "interactions", "item", likely)
