@@ -336,6 +336,16 @@ class TestTimes:
         assert "1 row refused, when is not a time: row 6 ('soon')" in found.lines()
         assert "times from 2024-01-01 to 2024-02-01" in found.lines()
 
+    def test_a_choice_without_a_time_is_kept(self, tmp_path: Path) -> None:
+        rows = {"user_id": ["ann"] * 3, "item_id": ["a", "b", "c"]}
+        found = Dataset.from_tables(rows | {"when": ["2024-01-02", "", "2024-01-01"]}, time="when")
+        assert found.history("ann") == ["b", "c", "a"]
+        assert any("1 interaction has no time" in line for line in found.lines())
+        found.save(tmp_path / "d")
+        again = Dataset.load(tmp_path / "d")
+        assert again.history("ann") == ["b", "c", "a"]
+        assert again.lines() == found.lines()
+
     def test_a_row_of_strength_zero_gives_no_time(self) -> None:
         found = self.dataset(strength="plays", half_life=9)
         assert self.days(found)["ann", "b"] == 2

@@ -93,6 +93,17 @@ class TestValues:
     def test_texts_and_numbers_may_be_the_same_ids(self) -> None:
         assert found(CHOICES, table(book=["10", "11"]))[2] == "book"
 
+    def test_numbers_with_a_missing_one_are_the_same_ids(self) -> None:
+        # pandas has 10.0 where a cell of the column is empty.
+        assert (
+            found(table(user=[1, 2], item=[10.0, None]), table(sku=[10.0, 11.0, None]))[2] == "sku"
+        )
+        assert found(table(user=[1], item=[" a"]), table(code_of_it=["a ", "b"]))[2] == "code_of_it"
+
+    def test_fractions_are_no_ids(self) -> None:
+        with pytest.raises(TableError, match="'item', needed for the items"):
+            find_id_columns(table(user=[1, 2], item=[1.5, 2.5]), table(height=[1.5, 2.5]))
+
     def test_ids_that_are_elsewhere_are_pointed_out(self) -> None:
         choices = table(user_id=[1, 2], book_id=[10, 11])
         items = table("b.csv", book_id=[901, 902], id=[10, 11])
@@ -114,6 +125,16 @@ class TestMissing:
             find_id_columns(choices)
         with pytest.raises(TableError, match=r"Found: nick, mail, game_id\. Name it"):
             find_id_columns(table(nick=["a"], mail=["b"], game_id=[2]))
+
+    def test_tables_in_the_wrong_order(self) -> None:
+        items = table("i.csv", item=[10, 11], title=["a", "b"])
+        with pytest.raises(
+            TableError, match=r"i\.csv has no column of users, and column 'user' of "
+        ):
+            find_id_columns(items, CHOICES)
+        with pytest.raises(TableError, match=r"^The table of x has .*Interactions come first"):
+            find_id_columns(Table(items.frame, "the x"), CHOICES)
+        assert found(items, CHOICES, user="title", item="item")[:2] == ("title", "item")
 
     def test_a_column_of_items(self) -> None:
         with pytest.raises(TableError, match=r"'item_id'.*Found: user, x, y.*--item COLUMN"):
@@ -151,6 +172,11 @@ class TestMissing:
             wanted = " ".join(each.headless for each in tables if each.headless)
             with pytest.raises(TableError, match=re.escape(f"Found: 1, 7. {wanted}") + "$"):
                 find_id_columns(*tables)
+
+    def test_a_column_for_each_item_is_no_table_of_rows(self) -> None:
+        wide = table("w.csv", user_id=[1, 2], i0=[1, 2], i1=[2, 3], i2=[3, 1])
+        with pytest.raises(TableError, match=r"3 columns of w\.csv .*i0, i1\. If each .* melt"):
+            find_id_columns(wide, table("m.csv", item_id=[1, 2, 3]))
 
     def test_a_name_with_spaces_is_quoted(self) -> None:
         with pytest.raises(TableError, match=r"\(--user 'User ID'\)"):

@@ -23,7 +23,7 @@ from teaser.data.reading.text_file import (
 )
 from teaser.errors import ParameterError, TableError
 
-Read = TypeVar("Read", Table, Table | None)
+Read = TypeVar("Read", bound=Table | None)
 
 LOG = logging.getLogger("teaser")
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -202,6 +202,7 @@ def _collect(source: pl.LazyFrame, what: str) -> pl.DataFrame:
 
 
 def _from_frame(source: Any, what: str) -> pl.DataFrame:
+    source = _with_index(source)
     try:
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
     except Exception as error:
@@ -219,6 +220,16 @@ def _from_frame(source: Any, what: str) -> pl.DataFrame:
                 f"{shown(column[0])}. Convert them to strings or numbers."
             )
     return frame
+
+
+def _with_index(source: Any) -> Any:
+    """Return a pandas frame with its index as columns, where that has names."""
+    if not type(source).__module__.startswith("pandas") or not hasattr(source, "columns"):
+        return source
+    names = list(source.index.names)
+    if None in names or set(names) & set(source.columns):
+        return source
+    return source.reset_index()
 
 
 def _read_file(

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from teaser.data.reading.interactions import as_ids
 from teaser.data.reading.table import Table
 from teaser.errors import TableError, closest
 
@@ -34,6 +35,8 @@ _SAMPLE_ROWS = 100_000
 _DISTINCT = 0.95
 _MOST = 0.9
 _HALF = 0.5
+# More columns that all look like item ids are those of a table with a column for each item.
+_WIDE = 2
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ def find_id_columns(
         If a column is missing; the message names the likely one, and the option to give.
     """
     interactions, items, users = _told_together(interactions, items, users)
+    if user is None and item is None:
+        _check_order(interactions, items)
     found_user = _find_user(interactions, user)
     found_item, found_items_id = _find_item(interactions, items, item, items_id, found_user)
     ids = interactions.frame[found_user]
@@ -108,6 +113,25 @@ def _told_together(
         return replace(table, headless=advice) if table is not None and table.headless else table
 
     return told(interactions) or interactions, told(items), told(users)
+
+
+def _check_order(interactions: Table, items: Table | None) -> None:
+    """Raise `TableError` if the second table has users and the first has none."""
+    users = _names(_USERS)
+    if items is None or _by_name(interactions.frame.columns, users):
+        return
+    found = _by_name(items.frame.columns, users)
+    if found and _by_name(items.frame.columns, _names(_ITEMS, *_CODES)) and not items.headless:
+        raise TableError(
+            f"{_begin(interactions.name)} has no column of users, and column {found[0]!r} of "
+            f"{items.name} looks like one. Interactions come first, then items: name them in this "
+            "order, or give the columns: --user COLUMN --item COLUMN."
+        )
+
+
+def _begin(name: str) -> str:
+    """Return the name of a table at the start of a sentence."""
+    return f"The table of {name.removeprefix('the ')}" if name.startswith("the ") else name
 
 
 def _noted(taken: Mapping[str, str]) -> tuple[str, ...]:
@@ -172,6 +196,13 @@ def _find_item(
         raise _missing(table, given, "interactions", "item", likely)
     if given is None and not likely and items is not None and not table.headless:
         likely = _by_values(columns, table.frame, items.frame)
+        if len(likely) > _WIDE:
+            raise TableError(
+                f"{len(likely)} columns of {table.name} have values that are ids of "
+                f"{items.name}, such as {', '.join(likely[:_WIDE])}. If each item has a column, "
+                "write a row for each user and item instead, in pandas with melt. Else name the "
+                f"column: {_option('item', 'COLUMN')}."
+            )
     tried = [given] if given is not None else likely
     if not tried:
         raise _missing(table, "item_id", "interactions", "item", likely)
@@ -242,23 +273,29 @@ def _shared(frame: pl.DataFrame, ids: pl.Series) -> list[str]:
     """Return the columns with distinct values that have these ids, that of most ids first."""
     overlaps = {}
     for column in frame:
-        if column.dtype.is_nested() or column.dtype.is_float():
-            continue
-        filled = column.drop_nulls()
+        filled = _as_texts(column)
         if len(filled) and filled.n_unique() >= _DISTINCT * len(filled):
-            overlaps[column.name] = _overlap(ids, filled)
+            overlaps[column.name] = _overlap(ids, column)
     good = [name for name, share in overlaps.items() if share > 0.1]
     return sorted(good, key=lambda name: -overlaps[name])
 
 
 def _overlap(ids: pl.Series, column: pl.Series) -> float:
     """Return the share of these ids that a column has."""
-    if ids.dtype.is_nested() or column.dtype.is_nested():
-        return 0.0
-    wanted = ids.head(_SAMPLE_ROWS).drop_nulls().cast(pl.String).unique()
-    known = column.drop_nulls().cast(pl.String).unique()
+    wanted, known = _as_texts(ids.head(_SAMPLE_ROWS)).unique(), _as_texts(column).unique()
     share: Any = wanted.is_in(known.implode()).mean() if len(wanted) else 0.0
     return float(share)
+
+
+def _as_texts(column: pl.Series) -> pl.Series:
+    """Return the ids of a column as texts; none if it can have no ids, as fractions."""
+    try:
+        ids = as_ids(column).drop_nulls()
+    except TableError:
+        ids = pl.Series([], dtype=pl.String)
+    if column.dtype.is_float() and ids.dtype == pl.String:
+        ids = ids.clear()
+    return ids.cast(pl.String)
 
 
 def _missing(table: Table, name: str, what: str, option: str, likely: list[str]) -> TableError:

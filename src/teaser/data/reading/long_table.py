@@ -6,7 +6,7 @@ import polars as pl
 
 from teaser.data.reading.delimited import typed
 from teaser.data.reading.likely_ids import snake_case
-from teaser.data.reading.table import Table, need_columns, shown
+from teaser.data.reading.table import Table, named_errors, need_columns, shown
 from teaser.errors import ParameterError, TableError, counted
 
 _MOST_PROPERTIES = 200
@@ -50,7 +50,8 @@ def widen(table: Table, long: str | Sequence[str]) -> Table:
         one property.
     """
     names = as_long(long)
-    need_columns(table.frame, names, "the long form")
+    with named_errors(table.name):
+        need_columns(table.frame, names, "the long form")
     rows = table.frame.select(
         pl.col(names[0]).alias("id"),
         (
@@ -132,8 +133,9 @@ def check_wide(table: Table, item: str) -> None:
         long = (item, (texts or several)[0])
     raise TableError(
         f"The {frame.height:,} rows of {table.name} describe {_ids(frame, item):,} items, and rows "
-        f"of one item differ in {', '.join(several)}. Items need one row each. If this is long form, a row for each "
-        f"value, name its columns: long={long!r} (--long {','.join(long)})."
+        f"of one item differ in {', '.join(several)}. Items need one row each. If this is "
+        f"long form, a row for each value, name its columns: long={long!r} "
+        f"(--long {','.join(long)})."
     )
 
 

@@ -173,7 +173,8 @@ def decode_entities(
             continue
         rows = column.str.contains(_ENTITY).fill_null(False)
         if rows.any():
-            plain = [html.unescape(cell) for cell in column.filter(rows).to_list()]
+            # Twice: some exports escape what is escaped already, as &amp;amp;
+            plain = [html.unescape(html.unescape(c)) for c in column.filter(rows).to_list()]
             decoded[column.name] = column.scatter(rows.arg_true(), plain)
     if not decoded:
         return frame, ()
