@@ -116,3 +116,10 @@ def test_the_liked_part_of_histories(dataset: Dataset) -> None:
     assert rows.nnz == 4  # the input is untouched
     plain = table.rows([{3: 1.0}])
     assert liked_part(plain) is plain
+
+
+def test_a_title_of_spaces_is_none(dataset: Dataset) -> None:
+    table = ItemTable.from_dataset(dataset)
+    column = str(table.title_column)
+    blank = table.metadata.with_columns(pl.lit("  ").alias(column))
+    assert ItemTable(table.ids, blank, table.popularity, column).title(3) is None

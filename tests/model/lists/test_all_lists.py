@@ -220,3 +220,12 @@ def test_a_model_of_ones_own_is_listed_in_one_thread(data: Dataset) -> None:
             return super().score_batch(X)
 
     Own().fit(data).recommend_all(data, k=2, batch_size=20)
+
+
+def test_users_of_another_data_set_are_refused(model: Teaser) -> None:
+    interactions, items = example_tables()
+    other = interactions.with_columns(pl.col("item_id") + "x")
+    data = Dataset.from_tables(other, items.with_columns(pl.col("item_id") + "x"), rules=RULES)
+    for unknown in ("raise", "ignore"):
+        with pytest.raises(ParameterError, match="does not know 40 of the 40 items"):
+            model.recommend_all(data, unknown=cast(Any, unknown))

@@ -378,8 +378,16 @@ def _place_columns(given: Ids, known: Ids, placed: Placed) -> Array:
     """Return the position in the model of each item of a data set; -1 for unknown ones."""
     if given is known or given == known:
         return np.arange(len(given))
-    find = known.find if placed.ignores else known.index_of
-    found = (find(name) for name in given)
+    found = [known.find(name) for name in given]
+    unknown = [name for name, place in zip(given, found, strict=True) if place is None]
+    if len(unknown) > len(given) / 2:
+        raise ParameterError(
+            f"The model does not know {len(unknown):,} of the {len(given):,} items of the data "
+            f"set, such as {unknown[0]!r}. List the users of the data set that the model was "
+            "fitted to, or fit a model to this one."
+        )
+    if unknown and not placed.ignores:
+        known.index_of(unknown[0])  # it raises the error with the closest ids
     return np.array([-1 if place is None else place for place in found], dtype=np.int64)
 
 
