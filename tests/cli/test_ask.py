@@ -93,12 +93,20 @@ def test_bad_questions_are_one_sentence(shop: Path) -> None:
         (("-i", "i2,zz"), "'zz'"),
         (("-i", "i2", "-p", "town=Gent:+1"), "Closest: town=Ghent"),
         (("-i", "i2", "-p", "town=Ghent:+7"), "7"),
-        (("-i", "i2", "-p", "Ghent"), "feature=value"),
+        (("-i", "i2", "-p", "Gent"), "feature=value"),
         (("-i", "i2", "-k", "0"), "k must be"),
         (("-i", "i2", "--scale", "big"), "scale must be"),
         (("-i", "i2", "--balance", "2"), "balance must be"),
     ):
         assert part in refused("recommend", shop / "model", *words)
+
+
+def test_a_press_may_leave_out_the_feature(shop: Path) -> None:
+    ask = ("recommend", shop / "model", "-i", "i2", "--json")
+    bare = said(*ask, "-p", "Ghent:+2", "-p", "general appeal:-3")
+    whole = said(*ask, "-p", "town=Ghent:+2", "-p", "general appeal=general appeal:-3")
+    assert bare == whole
+    assert bare != said(*ask)
 
 
 def test_no_model_is_one_sentence(shop: Path, tmp_path: Path) -> None:

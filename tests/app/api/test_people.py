@@ -408,6 +408,7 @@ def test_a_boost_in_the_query_is_that_of_the_stateless_call(client: TestClient) 
     [
         ("i9 much", 422, "ID_OR_TAG:number"),
         ("i9:2e6", 422, "from -1,000,000 to 1,000,000"),
+        ("i9:nan", 422, "finite"),
         ("title:1", 404, "title"),
         ("concert:1", 404, "feature=value"),
         ("i9:1;" * 200, 422, "boost"),

@@ -26,7 +26,8 @@ Array = NDArray[Any]
 Unknown = Literal["raise", "ignore"]
 # One boost as text; a name may have colons and semicolons itself.
 _BOOST = re.compile(
-    r"\s*(\S.*?)\s*:\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*(?:;|$)", re.DOTALL | re.I
+    r"\s*(\S.*?)\s*:\s*([+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|nan))\s*(?:;|$)",
+    re.DOTALL | re.IGNORECASE,
 )
 Where = pl.Expr | Mapping[str, Any] | str | Sequence[pl.Expr | Mapping[str, Any] | str]
 
