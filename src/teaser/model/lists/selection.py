@@ -155,9 +155,8 @@ class Selection:
         unknown = self._asked.get("unknown", "raise")
         if unknown not in ("raise", "ignore"):
             raise ParameterError(f"unknown must be 'raise' or 'ignore', found {unknown!r}.")
-        items, exclude, where, allowed = (
-            self._asked.get(name) for name in ("items", "exclude", "where", "allowed")
-        )
+        items, exclude = self._asked.get("items"), self._asked.get("exclude")
+        where, allowed = self._asked.get("where"), self._asked.get("allowed")
         missing: list[object] = []
         mask = np.ones(len(table), dtype=bool)
         mask[table.barred(allowed)] = False
