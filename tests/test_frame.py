@@ -5,7 +5,8 @@ import sys
 import polars as pl
 import pytest
 
-from teaser.frame import Framed, FrameList, MissingPandasError, as_pandas, id_type, make_frame
+from teaser.errors import MissingPackageError
+from teaser.frame import Framed, FrameList, as_pandas, id_type, make_frame
 
 COLUMNS = {"item_id": None, "score": pl.Float64, "title": pl.String}
 
@@ -59,7 +60,7 @@ def test_pandas_frames_hold_the_same() -> None:
 
 def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingPandasError, match=r"pip install pandas.*to_frame"):
+    with pytest.raises(MissingPackageError, match=r"^to_pandas needs pandas.*pip install pandas$"):
         Numbers([1]).to_pandas()
 
 

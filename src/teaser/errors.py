@@ -352,20 +352,18 @@ class MissingPackageError(TeaserError, ImportError):
     package
         Its name.
     extra
-        The extra of this distribution that installs it.
+        The extra of this distribution that installs it, if there is one.
     """
 
-    def __init__(self, what: str, package: str, extra: str) -> None:
+    def __init__(self, what: str, package: str, extra: str | None = None) -> None:
         super().__init__(what, package, extra)
         self.what = what
         self.package = package
         self.extra = extra
 
     def __str__(self) -> str:
-        return (
-            f"{self.what} needs {self.package}, which is not installed. "
-            f"Install it: {install_command(self.extra)}"
-        )
+        command = install_command(self.extra) if self.extra else f"pip install {self.package}"
+        return f"{self.what} needs {self.package}, which is not installed. Install it: {command}"
 
 
 def install_command(extra: str) -> str:

@@ -7,19 +7,10 @@ from typing import Any, Self, SupportsIndex, TypeVar, overload
 import polars as pl
 from polars.datatypes import DataTypeClass
 
-from teaser.errors import TeaserError
+from teaser.errors import MissingPackageError
 
 T = TypeVar("T")
 Type = pl.DataType | DataTypeClass
-
-
-class MissingPandasError(TeaserError, ImportError):
-    """pandas is not installed."""
-
-    message = (
-        "to_pandas needs pandas, which is not installed. "
-        "Install it: pip install pandas. Or take the polars frame: to_frame()."
-    )
 
 
 class Framed:
@@ -61,7 +52,7 @@ def as_pandas(frame: pl.DataFrame) -> Any:
     try:
         pandas = importlib.import_module("pandas")
     except ImportError:
-        raise MissingPandasError from None
+        raise MissingPackageError("to_pandas", "pandas") from None
     # Column by column: polars' own conversion needs pyarrow for texts.
     return pandas.DataFrame({column.name: _column(column) for column in frame})
 

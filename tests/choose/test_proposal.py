@@ -12,6 +12,7 @@ from teaser import Dataset
 from teaser.choose import proposal
 from teaser.choose.proposal import open_study, propose_study, study_path
 from teaser.data.ids import Ids
+from teaser.data.temporal_split import split_time
 from teaser.errors import ArtifactError, DataError, ParameterError
 from teaser.evaluate.study.grid_search import cells, check_models
 from teaser.evaluate.study.plan import Study
@@ -24,7 +25,7 @@ def read(folder: Path, dataset: Dataset, kind: str = "users") -> tuple[Study, st
 
 
 def timed(dataset: Dataset) -> Dataset:
-    return replace(dataset, times=1e9 + np.arange(dataset.X.nnz, dtype=np.float64))
+    return replace(dataset, times=1e9 + np.random.default_rng(0).permutation(dataset.X.nnz))
 
 
 def with_items(dataset: Dataset, n_items: int) -> Dataset:
@@ -75,6 +76,15 @@ def test_splits_by_time_need_times(dataset: Dataset, tmp_path: Path) -> None:
         assert read(tmp_path, timed(dataset), kind)[0].split.kind == kind
         with pytest.raises(DataError, match="Prepare it with --time COLUMN, or split by users"):
             read(tmp_path, dataset, kind)
+
+
+def test_a_split_by_time_needs_enough_users(dataset: Dataset, tmp_path: Path) -> None:
+    split = read(tmp_path, timed(dataset), "time")[0].split
+    parts = split_time(timed(dataset), rng=0)
+    assert (split.validation, split.test) == (parts.validation.n_users, parts.test.n_users)
+    few = timed(dataset).at(np.arange(15))
+    with pytest.raises(DataError, match=r"users? with choices before .* too few .*--split last"):
+        read(tmp_path, few, "time")
 
 
 def test_models_that_do_not_fit_are_left_out_with_a_comment(

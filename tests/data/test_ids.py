@@ -36,6 +36,10 @@ class TestIds:
         with pytest.raises(TypeError, match="unhashable"):
             hash(Ids([1]))
 
+    def test_whole_numbers_of_a_frame_with_gaps_are_found(self) -> None:
+        assert Ids([1, -1]).find(-1.0) == 1
+        assert Ids(["17"]).find(17.0) == 0
+
     def test_negative_numbers_are_found(self) -> None:
         assert Ids([1, -1]).find("-1") == 1
 

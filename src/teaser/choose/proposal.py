@@ -12,7 +12,8 @@ import numpy as np
 
 from teaser.choose.recipe import candidates
 from teaser.data.dataset import Dataset
-from teaser.errors import DataError, ParameterError, closest
+from teaser.data.temporal_split import TEST_FROM, VALIDATION_FROM, split_time
+from teaser.errors import DataError, ParameterError, closest, counted
 from teaser.evaluate.study.json_file import write_whole
 from teaser.evaluate.study.plan import SPLITS, Study
 from teaser.model.gram.cost import memory_of_machine, say_bytes
@@ -99,13 +100,7 @@ def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
             "none. Prepare it with --time COLUMN, or split by users."
         )
     if kind == "time":
-        return {
-            "kind": kind,
-            "test_from": 0.9,
-            "validation_from": 0.8,
-            "validation": validation,
-            "test": test,
-        }
+        return _split_by_time(dataset)
     if not hasattr(dataset.X, "indptr"):
         raise DataError(
             "The interactions are in partitions, and a study cannot split those. Prepare a table "
@@ -132,6 +127,25 @@ def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
         "test": min(test, able),
         "min_interactions": least,
     }
+
+
+def _split_by_time(dataset: Dataset) -> dict[str, Any]:
+    """Return the entries of a split by time; raise `DataError` if it leaves too few users."""
+    parts = split_time(dataset, rng=0)
+    for fold, start in ((parts.test, TEST_FROM), (parts.validation, VALIDATION_FROM)):
+        if fold.n_users < LEAST_USERS:
+            raise DataError(
+                f"{counted(fold.n_users, 'user')} with choices before and after the first "
+                f"{start:.0%} of all interactions are too few for a study; at least {LEAST_USERS} "
+                "are needed. Take --split last or --split users, or write a study with another "
+                "test_from and validation_from."
+            )
+    validation, test = (
+        min(most, fold.n_users)
+        for most, fold in zip(_MOST_BY_TIME, (parts.validation, parts.test), strict=True)
+    )
+    points = {"test_from": TEST_FROM, "validation_from": VALIDATION_FROM}
+    return {"kind": "time", **points, "validation": validation, "test": test}
 
 
 def _quick(split: Mapping[str, Any]) -> dict[str, int]:

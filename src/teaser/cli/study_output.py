@@ -114,10 +114,7 @@ def show_dial(dial: "DialResults") -> None:
             style="bold" if each == dial.recommended else None,
         )
     out.print(table)
-    say(
-        f"Recommended: {_setting(dial.recommended)}, "
-        f"the most of all within {100 * dial.within:g} % of the best."
-    )
+    say(f"Recommended: {_setting(dial.recommended)}, the most of all {dial.near}.")
     if dial.ease is not None:
         most = dial.at_ease
         told_most = "no setting with tags reaches it" if most is None else _setting(most)

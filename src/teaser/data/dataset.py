@@ -72,7 +72,8 @@ class Dataset:
         from it; `history` and the histories of a split have it.
     times
         The time of each interaction in unix seconds, in the order of `X.data`; the latest one of
-        merged rows. None if no column of times was named, or if X is in partitions.
+        merged rows; NaN where an interaction has none. None if no column of times was named, or
+        if X is in partitions.
     notes
         What was noticed while the tables were read, as sentences.
     """
@@ -163,7 +164,8 @@ class Dataset:
             that is log(1 + number of rows).
         time
             The column of the time of each row: dates, datetimes, ISO texts, or unix seconds or
-            milliseconds. It gives `Dataset.times`, for splits by time, and ages for a half-life.
+            milliseconds. It gives `Dataset.times`, for splits by time, and ages for a half-life,
+            which refuses rows without a time.
         half_life
             After how many days a row counts half: its strength is multiplied by
             2^(-age / half_life), age counted from the newest row that counts.
@@ -311,7 +313,9 @@ class Dataset:
             raise UnknownUserError(user_id, near, self.n_users, next(iter(self.users), None))
         entries = np.arange(self.X.indptr[row], self.X.indptr[row + 1])
         if self.times is not None:
-            entries = entries[np.argsort(self.times[entries], kind="stable")]
+            # Those without a time come first, as if they were the oldest.
+            order = np.argsort(np.nan_to_num(self.times[entries], nan=-np.inf), kind="stable")
+            entries = entries[order]
         items = [self.items[i] for i in self.X.indices[entries].tolist()]
         strengths = self.X.data[entries].tolist()
         if self.disliked is not None:

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self, Unpack, cast
+from typing import Any, ClassVar, Self, Unpack, cast, overload
 
 import numpy as np
 import polars as pl
@@ -76,6 +76,9 @@ class Model(Parametrised, ABC):
 
     # Learned arrays to be saved; as attributes their names end in an underscore.
     learned_arrays: ClassVar[tuple[str, ...]] = ()
+
+    # Whether `recommend_all` may score several batches at a time, in threads.
+    lists_in_threads: ClassVar[bool] = False
 
     _item_table: ItemTable | None = None
 
@@ -200,7 +203,19 @@ class Model(Parametrised, ABC):
             lists.ignored += n
         return lists
 
-    def recommend_all(self, dataset: Dataset, **options: Unpack[AllOptions]) -> Any:
+    @overload
+    def recommend_all(
+        self, dataset: Dataset, *, out: None = None, **options: Unpack[AllOptions]
+    ) -> pl.DataFrame: ...
+
+    @overload
+    def recommend_all(
+        self, dataset: Dataset, *, out: str | Path, **options: Unpack[AllOptions]
+    ) -> pl.LazyFrame: ...
+
+    def recommend_all(
+        self, dataset: Dataset, *, out: str | Path | None = None, **options: Unpack[AllOptions]
+    ) -> pl.DataFrame | pl.LazyFrame:
         """Return the lists of all users of a data set, as one frame or one parquet file.
 
         The columns are `user_id`, `rank` (from 1), `item_id`, `score` and `match`; with reasons
@@ -212,23 +227,27 @@ class Model(Parametrised, ABC):
         dataset
             Whose users are listed, also one in partitions. Its items are found in the model by
             their ids.
+        out
+            A parquet file to write to, batch by batch.
         options
-            `k`, `exclude_history`, `users`, `reasons`, `batch_size`, `out`, `device`, `progress`,
-            and the filters of `recommend`; see `teaser.AllOptions`.
+            `k`, `exclude_history`, `users`, `reasons`, `batch_size`, `device`, `progress`, and the
+            filters of `recommend`; see `teaser.AllOptions`.
 
         Returns
         -------
         lists
             A frame, or with `out` a lazy frame of the file that was written.
         """
-        return self._list_all(dataset, options)
+        return self._list_all(dataset, out, options)
 
-    def _list_all(self, dataset: Dataset, options: AllOptions, **more: Any) -> Any:
+    def _list_all(
+        self, dataset: Dataset, out: str | Path | None, options: AllOptions, **more: Any
+    ) -> pl.DataFrame | pl.LazyFrame:
         """List all users; `more` are entries of `ListOptions`."""
         self.check_fitted()
         given: dict[str, Any] = dict(options)
-        check_names(given, [*AllOptions.__annotations__, *more])
-        users, out = given.pop("users", None), given.pop("out", None)
+        check_names(given, [*AllOptions.__annotations__, "out", *more])
+        users = given.pop("users", None)
         filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
         placed = self.place_filters(cast(Filters, filters))
         lists = AllLists(self, dataset, ListOptions(**given, **more), placed, users=users)

@@ -5,10 +5,10 @@ import pytest
 
 from teaser.data.reading.table import (
     Refusal,
-    Table,
     check_names,
     few,
     first_line,
+    named_errors,
     need_columns,
     shown,
 )
@@ -17,10 +17,13 @@ from teaser.errors import TableError
 FRAME = pl.DataFrame({"user_id": [1, 2], "item_id": ["a", "b"]})
 
 
-def test_refused_rows_are_counted() -> None:
-    table = Table(FRAME, refused=(Refusal("a", 2, ()), Refusal("b", 3, ())))
-    assert table.n_refused == 5
-    assert Table(FRAME).n_refused == 0
+def test_errors_name_the_file() -> None:
+    for name, start in (("x.csv", "x.csv: "), ("the items", "")):
+        with pytest.raises(TableError) as caught, named_errors(name):
+            raise TableError("Row 3 is bad.")
+        assert str(caught.value) == f"{start}Row 3 is bad."
+    with pytest.raises(KeyError), named_errors("x.csv"):
+        raise KeyError(1)
 
 
 def test_a_refusal_reads_as_a_sentence_and_lasts() -> None:

@@ -11,11 +11,12 @@ from teaser.data.tagging.tag import (
     Tag,
     feature_label,
     feature_words,
+    find_bare,
     resolve_tag,
     tag_frame,
     tags_from,
 )
-from teaser.errors import UnknownTagError
+from teaser.errors import ParameterError, UnknownTagError
 
 
 class TestTag:
@@ -125,6 +126,24 @@ class TestResolve:
     def test_an_unknown_tag_is_named_with_the_closest(self) -> None:
         with pytest.raises(UnknownTagError, match=r"Unknown tag genre=jaz\. Closest: genre=jazz"):
             resolve_tag("genre=jaz", self.INDEX)
+
+    def test_a_bare_name_is_found_where_one_tag_has_it(self) -> None:
+        appeal = Tag("general appeal", "general appeal")
+        index = {
+            Tag("style", "swing"): 0,
+            Tag("genre", "jazz"): 0,
+            appeal: 1,
+            Tag("town", "jazz"): 2,
+        }
+        assert resolve_tag("general appeal", index) == 1
+        assert resolve_tag(" town ", index) == 2
+        with pytest.raises(ParameterError, match="several tags: genre=jazz, town=jazz"):
+            resolve_tag("jazz", index)
+        with pytest.raises(UnknownTagError, match=r"'jaz' is not a tag.*Closest: genre=jazz"):
+            resolve_tag("jaz", self.INDEX)
+        assert find_bare("jazz", self.INDEX) == Tag("genre", "jazz")
+        assert find_bare("folk", self.INDEX) is None
+        assert find_bare("genre", self.INDEX) is None
 
     @pytest.mark.parametrize("thing", [5, None, ["genre", "jazz"]])
     def test_what_is_no_tag_is_unknown(self, thing: Any) -> None:

@@ -11,7 +11,13 @@ from teaser import Tag, Teaser
 from teaser.errors import ParameterError, UnknownBoostError, UnknownItemError
 from teaser.guide.variety import varied
 from teaser.model.baselines.ease import EASE
-from teaser.model.lists.selection import NOTHING_ASKED, Selection, check_boost, known_history
+from teaser.model.lists.selection import (
+    NOTHING_ASKED,
+    Selection,
+    check_boost,
+    known_history,
+    parse_boosts,
+)
 from teaser.testing import example_dataset
 
 BOOSTS = st.dictionaries(
@@ -147,3 +153,11 @@ def test_a_misspelt_option_is_refused_with_the_closest(model: Teaser) -> None:
         ease.recommend([], **wrong)
     with pytest.raises(ParameterError, match="Closest: exclude"):
         varied(model, [], variety=0.5, **wrong)
+
+
+def test_boosts_are_written_as_name_and_number() -> None:
+    assert parse_boosts(["a:1", "b=c:d:-.5", "a:2; e : +3e1"]) == {"a": 3, "b=c:d": -0.5, "e": 30}
+    assert parse_boosts([]) == {}
+    for wrong in ("", "a", "a:", ":1", "a:nan", "a:1;b", "a:inf"):
+        with pytest.raises(ParameterError, match="ID_OR_TAG:number"):
+            parse_boosts([wrong])

@@ -174,4 +174,5 @@ class ModelInput:
         return "=" in text and Tag.parse(text) in self.catalogue.tag_index
 
     def _tag(self, text: str) -> Tag:
-        return self.catalogue.model.tags_[resolve_tag(text, self.catalogue.tag_index)]
+        # Parsed first: a program names a tag by its feature too, so that it stays the same tag.
+        return self.catalogue.model.tags_[resolve_tag(Tag.parse(text), self.catalogue.tag_index)]

@@ -347,7 +347,8 @@ class DialResults(Results):
     within
         How near to the best value the recommended setting must be.
     recommended
-        The setting with most from tags within that of the best.
+        The setting with most from tags within that of the best, or of the best with tags where
+        that is farther from the best.
     at_ease
         The setting with most from tags that is at least as accurate as EASE, if there is one.
     fixed
@@ -367,6 +368,16 @@ class DialResults(Results):
     def ease(self) -> float | None:
         """The accuracy of EASE with its best ridge, if it was measured."""
         return max((s.value for s in self.settings if s.kind == "EASE"), default=None)
+
+    @property
+    def near(self) -> str:
+        """How near the recommended setting is to the best, in words."""
+        best = max(setting.value for setting in self.settings)
+        said = f"within {100 * self.within:g} % of the best"
+        if self.recommended.value >= (1 - self.within) * best:
+            return said
+        tagged = max(setting.value for setting in self.settings if setting.has_tags)
+        return f"{said} with tags, which is {100 * (1 - tagged / best):.1f} % below the best of all"
 
     def __post_init__(self) -> None:
         if not self.settings:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, find_bare
 from teaser.errors import (
     ParameterError,
     UnknownBoostError,
@@ -268,20 +268,7 @@ def _find_tag(name: Any, tags: TagTable | None) -> Tag | None:
         wanted = name if isinstance(name, Tag) else Tag.parse(name)
         place = tags.index.get(wanted)
         return None if place is None else tags.tags[place]
-    if not isinstance(name, str):
-        return None
-    for found in (
-        [tag for tag in tags.tags if tag.feature == name],
-        [tag for tag in tags.tags if tag.value == name],
-    ):
-        if len(found) == 1:
-            return found[0]
-    if len(found) > 1:
-        raise ParameterError(
-            f"boost names {name!r}, which is the value of several tags: "
-            f"{', '.join(map(str, found))}. Write one of them."
-        )
-    return None
+    return find_bare(name, tags.tags) if isinstance(name, str) else None
 
 
 def _tag_weights(tag: Tag, tags: TagTable) -> Array:

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,10 @@ from teaser.reason import BoostName
 
 Array = NDArray[Any]
 Unknown = Literal["raise", "ignore"]
+# One boost as text; a name may have colons and semicolons itself.
+_BOOST = re.compile(
+    r"\s*(\S.*?)\s*:\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*(?:;|$)", re.DOTALL | re.I
+)
 Where = pl.Expr | Mapping[str, Any] | str | Sequence[pl.Expr | Mapping[str, Any] | str]
 
 
@@ -232,6 +237,26 @@ def check_boost(name: object, number: Any) -> float:
         shown = str(name) if isinstance(name, Tag) else repr(name)
         raise ParameterError(f"The boost of {shown} must be a finite number, found {number!r}.")
     return float(number)
+
+
+def parse_boosts(texts: Iterable[str]) -> dict[str, float]:
+    """Return what is added by id or tag, from texts such as `town=Ghent:0.2`.
+
+    A text may hold several, separated by semicolons. What is added to one name twice is summed.
+    """
+    boosts: dict[str, float] = {}
+    for text in texts:
+        at, whole = 0, text.strip().rstrip(";")
+        while at < len(whole) or not whole:
+            found = _BOOST.match(whole, at)
+            if found is None:
+                raise ParameterError(
+                    "A boost is written as ID_OR_TAG:number, such as town=Ghent:0.2; "
+                    f"found {text!r}."
+                )
+            name, at = found[1].strip(), found.end()
+            boosts[name] = boosts.get(name, 0.0) + float(found[2])
+    return boosts
 
 
 def known_history(
