@@ -189,8 +189,3 @@ def test_a_user_of_the_data_set_has_a_history(shop: Path) -> None:
         command, *rest = words
         found = said(command, shop / "model", *rest, "--user", "u7", "--json")
         assert found == said(command, shop / "model", *rest, *given, "--json")
-
-
-def test_one_thing_is_explained(shop: Path) -> None:
-    assert "found neither" in refused("explain", shop / "model")
-    assert "found both" in refused("explain", shop / "model", "i4", "--tag", "type=film")

@@ -77,8 +77,7 @@ def explain(
     if item is None and tag is None:
         raise ParameterError("Give the item to explain, or a tag: --tag feature=value.")
     if item is not None and tag is not None:
-        found = "neither" if item is None else "both"
-        raise ParameterError(f"Give an item to explain, or --tag; found {found}.")
+        raise ParameterError("Give either an item or --tag, not both.")
     fitted = load(model, Teaser)
     seen, about = person.viewed(fitted, model), person.about
     if tag is not None:

@@ -246,7 +246,7 @@ class Model(Parametrised, ABC):
         """List all users; `more` are entries of `ListOptions`."""
         self.check_fitted()
         given: dict[str, Any] = dict(options)
-        check_names(given, [*AllOptions.__annotations__, *more])
+        check_names(given, [*AllOptions.__annotations__, "out", *more])
         users = given.pop("users", None)
         filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
         placed = self.place_filters(cast(Filters, filters))

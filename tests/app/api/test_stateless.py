@@ -122,8 +122,10 @@ class TestStateless:
 
     def test_a_boost_names_an_item_or_a_tag_and_no_column(self, client: TestClient) -> None:
         for name in ("title", "title=Event 3", "concert"):
-            asked: dict[str, Any] = {"boost": {name: 1.0}}
-            assert error_of(client.post(f"{API}/recommend", json=asked), 404)
+            asked = {"boost": {name: 1.0}}
+            said = error_of(client.post(f"{API}/recommend", json=asked), 404)
+            assert "title=" in name or "no item id and no tag" in said["message"]
+        assert "Closest: type=concert" in said["message"]
         for number in (2e6, None, "much", True):
             wrong = {"boost": {"i3": number}}
             said = error_of(client.post(f"{API}/recommend", json=wrong), 422)

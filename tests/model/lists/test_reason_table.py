@@ -1,8 +1,10 @@
 """The reasons of all lists are those of each."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from teaser import BoostReason, DiscoveredTags, Remainder, Teaser
@@ -85,3 +87,13 @@ def test_an_item_that_is_promoted_always_says_so(model: Any) -> None:
     for entry in model.recommend(["i2", "i4"], k=20, boost=TINY):
         boosts = [r for r in entry.reasons if isinstance(r, BoostReason)]
         assert sum(r.contribution for r in boosts) == pytest.approx(entry.boost)
+
+
+def test_a_viewed_item_with_a_blank_title_is_named_by_its_id() -> None:
+    data = example_dataset()
+    data = replace(data, table=data.table.with_columns(title=pl.lit("  ")))
+    model = Teaser(**PENALTIES, remainder=Remainder(neighbours=10)).fit(data)
+    found = model.recommend_all(data, k=5, reasons=True)
+    told = [r for reasons in found["reasons"].to_list() for r in reasons if r["kind"] == "viewed"]
+    assert told
+    assert all(r["value"] == r["item_id"] for r in told)

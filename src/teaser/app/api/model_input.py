@@ -13,7 +13,13 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
-from teaser.errors import ParameterError, UnknownFeatureError, closest_names
+from teaser.errors import (
+    ParameterError,
+    UnknownFeatureError,
+    UnknownNameError,
+    closest,
+    closest_names,
+)
 from teaser.guide.variety import varied
 from teaser.model.item_table import History
 from teaser.model.lists.selection import Unknown
@@ -144,13 +150,25 @@ class ModelInput:
 
     def _boosts(self, given: Mapping[str, float], unknown: Unknown) -> dict[Tag | str, float]:
         """Return boosts by item id and by tag, and by nothing else that the model would find."""
-        is_item = self.catalogue.model.items_.__contains__
-        named = {
+        is_item = self._ids.__contains__
+        known = {
             name: x
             for name, x in given.items()
             if unknown == "raise" or is_item(name) or self._is_tag(name)
         }
-        return {name if is_item(name) else self._tag(name): x for name, x in named.items()}
+        return {name if is_item(name) else self._boosted(name): x for name, x in known.items()}
+
+    def _boosted(self, name: str) -> Tag:
+        if "=" in name:
+            return self._tag(name)
+        near = closest(name, [*map(str, self.catalogue.tag_index), *map(str, self._ids)])
+        raise UnknownNameError(
+            f"boost names {name!r}, which is no item id and no tag as feature=value.{near}"
+        )
+
+    @property
+    def _ids(self) -> Sequence[ItemId]:
+        return self.catalogue.model.items_
 
     def _is_tag(self, text: str) -> bool:
         return "=" in text and Tag.parse(text) in self.catalogue.tag_index

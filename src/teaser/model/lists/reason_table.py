@@ -278,7 +278,7 @@ class ReasonTable:
         shown = self._ids.cast(pl.String)
         if self.items.title_column is not None:
             title = self.items.metadata[self.items.title_column].cast(pl.String)
-            shown = title.zip_with(title.is_not_null(), shown)
+            shown = title.zip_with((title.str.strip_chars() != "").fill_null(False), shown)
         return shown, pl.Series([value for _, value in self._named], dtype=pl.String)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 import polars as pl
@@ -131,16 +131,11 @@ class Placed:
 NOTHING_ASKED = Placed()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Selection:
     """The filters of one request; see `Filters`."""
 
-    items: Iterable[ItemId] | None = None
-    exclude: Iterable[ItemId] | None = None
-    where: Where | None = None
-    allowed: Array | None = None
-    boost: Mapping[Any, float] | None = None
-    unknown: Unknown = "raise"
+    def __init__(self, **filters: Unpack[Filters]) -> None:
+        self._asked = filters
 
     @classmethod
     def read(cls, filters: Filters, method: Callable[..., Any]) -> Self:
@@ -163,29 +158,29 @@ class Selection:
         table, tags
             The items of the model, and their tags where it has tags.
         """
-        if self.unknown not in ("raise", "ignore"):
-            raise ParameterError(f"unknown must be 'raise' or 'ignore', found {self.unknown!r}.")
+        unknown = self._asked.get("unknown", "raise")
+        if unknown not in ("raise", "ignore"):
+            raise ParameterError(f"unknown must be 'raise' or 'ignore', found {unknown!r}.")
+        items, exclude = self._asked.get("items"), self._asked.get("exclude")
+        where, allowed = self._asked.get("where"), self._asked.get("allowed")
         missing: list[object] = []
         mask = np.ones(len(table), dtype=bool)
-        mask[table.barred(self.allowed)] = False
-        if self.items is not None:
-            mask &= self._are_named("items", self.items, table, missing)
-        if self.exclude is not None:
-            mask &= ~self._are_named("exclude", self.exclude, table, missing)
-        if self.where is not None:
-            unmatched = missing if self._ignores else None
-            mask &= pass_where(self.where, table, tags, unmatched)
+        mask[table.barred(allowed)] = False
+        if items is not None:
+            mask &= self._are_named("items", items, table, missing)
+        if exclude is not None:
+            mask &= ~self._are_named("exclude", exclude, table, missing)
+        if where is not None:
+            mask &= pass_where(where, table, tags, missing if self._ignores else None)
         boosts = self._place_boosts(table, tags, missing)
-        limited = any(x is not None for x in (self.items, self.exclude, self.where, self.allowed))
+        limited = any(each is not None for each in (items, exclude, where, allowed))
         return Placed(mask if limited else None, boosts, len(missing), self._ignores)
 
     @property
     def _ignores(self) -> bool:
-        return self.unknown == "ignore"
+        return self._asked.get("unknown") == "ignore"
 
-    def _are_named(
-        self, option: str, ids: Iterable[ItemId], table: ItemTable, missing: list[object]
-    ) -> Array:
+    def _are_named(self, option: str, ids: Any, table: ItemTable, missing: list[object]) -> Array:
         """Return which items are named (items)."""
         if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
             raise ParameterError(f"{option} is a list of item ids, found {ids!r}.")
@@ -201,16 +196,16 @@ class Selection:
     def _place_boosts(
         self, table: ItemTable, tags: TagTable | None, missing: list[object]
     ) -> Boosts | None:
-        if self.boost is None:
+        boost = self._asked.get("boost")
+        if boost is None:
             return None
-        if not isinstance(self.boost, Mapping):
+        if not isinstance(boost, Mapping):
             raise ParameterError(
-                f"boost maps ids or tags to numbers, such as {{'promoted': 0.2}}; "
-                f"found {self.boost!r}."
+                f"boost maps ids or tags to numbers, such as {{'promoted': 0.2}}; found {boost!r}."
             )
         names: list[BoostName] = []
         columns: list[Array] = []
-        for name, number in self.boost.items():
+        for name, number in boost.items():
             amount = check_boost(name, number)
             try:
                 named, weights = find_items(name, table, tags)
