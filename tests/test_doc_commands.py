@@ -33,6 +33,7 @@ from teaser.app.settings import Settings
 from teaser.choose.proposal import open_study
 from teaser.cli.main import app
 from teaser.data import events
+from teaser.testing import example_dataset
 
 # Commands of blocks that are parsed and not run, by how they begin, and why.
 ONLY_PARSED = {
@@ -156,6 +157,13 @@ def bookshop(folder: Path) -> None:
     Path("new_books.tsv").write_text(head + lines[-1])
 
 
+def example(folder: Path) -> None:
+    """The data set that the page's Python begins with, and a model of it."""
+    data = example_dataset()
+    data.save("data")
+    Teaser().fit(data).save("model")
+
+
 def repository_files(folder: Path) -> None:
     shutil.copytree(ROOT / "experiments", "experiments")
 
@@ -191,6 +199,7 @@ BEFORE: dict[str, Any] = {
     "docs/users/tables.md": books,
     "docs/users/tasks.md": bookshop,
     "docs/users/popularity.md": own_tables,
+    "docs/users/lists.md": example,
     "docs/users/studies.md": short_studies,
     "experiments/README.md": repository_files,
 }

@@ -26,8 +26,9 @@ def installed(*words: Any, **env: str) -> subprocess.CompletedProcess[bytes]:
 def test_the_help_lists_every_command() -> None:
     text = said("--help")
     names = (
-        *("prepare", "partition", "fit", "estimate", "profile", "recommend", "explain", "info"),
-        *("demo", "serve", "keys", "evaluate", "tune", "simulate", "report"),
+        *("prepare", "partition", "fit", "estimate", "add", "check", "groups", "card"),
+        *("recommend", "similar", "profile", "explain", "info", "demo", "serve", "keys"),
+        *("evaluate", "tune", "simulate", "report"),
     )
     listed = [line.split()[1] for line in text.splitlines() if line.startswith("│")]
     assert [name for name in listed if name in names] == list(names)

@@ -35,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="A recommender that people can read and steer.",
 )
-for module in (prepare, fit, check, card, ask, lists, demo, serve, experiment):
+for module in (prepare, fit, check, card, lists, ask, demo, serve, experiment):
     app.add_typer(module.commands)
 
 
