@@ -82,6 +82,11 @@ def test_forgotten_times_are_told() -> None:
     assert Dataset.from_tables(rows, time="date").notes == ()
 
 
+def test_words_that_may_be_no_ids_are_told() -> None:
+    found = Dataset.from_tables({"user_id": ["ann", "nan"], "item_id": [1, 2]})
+    assert any("with 'nan' in column 'user_id', taken as an id" in note for note in found.notes)
+
+
 def test_errors_about_rows_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text("user,item,day\n1,a,01/02/2024\n2,a,02/02/2024\n")

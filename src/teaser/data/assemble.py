@@ -7,7 +7,7 @@ import polars as pl
 from teaser.data.disliked import disliked_matrix
 from teaser.data.ids import Ids
 from teaser.data.reading.files import Tables
-from teaser.data.reading.interactions import check_interactions
+from teaser.data.reading.interactions import check_interactions, doubtful_ids
 from teaser.data.reading.part import interaction_matrix, interaction_times
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.strength import Strength
@@ -79,6 +79,7 @@ def assemble(
     disliked, missed = disliked_matrix(
         rows.frame, pairs, negative, **columns, users=names, items=ids, strength=strength
     )
+    doubtful = (doubtful_ids(rows.frame[column], rows.name) for column in columns.values())
     unused = unused_notes(rows, found, positive=positive, negative=negative, strength=strength)
     return described | {
         "X": interaction_matrix(pairs, names, ids),
@@ -88,5 +89,5 @@ def assemble(
         "report": report.with_refused(rows.refused),
         "user_features": user_features,
         "disliked": disliked,
-        "notes": told(*tables.notes, *unused, missed, *described["notes"]),
+        "notes": told(*tables.notes, *doubtful, *unused, missed, *described["notes"]),
     }

@@ -351,6 +351,12 @@ class TestEach:
         with pytest.raises(TableError, match=r"^\S*b\.csv is empty\.$"):
             read_tables(FRAME, second, None, encoding="utf-8")
 
+    def test_blank_texts_are_missing(self) -> None:
+        items = pl.DataFrame({"item_id": ["a", "b", "c"], "title": ["  ", "", "Heat"]})
+        found = read_tables(FRAME, items, None, encoding="utf-8").items
+        assert found is not None
+        assert found.frame["title"].to_list() == [None, None, "Heat"]
+
     def test_a_file_without_a_header_is_among_them(self, write: Write) -> None:
         rows, items = write("r.csv", "1,1,5\n1,2,4\n"), write("i.csv", "1,Heat\n2,Big\n")
         with pytest.raises(TableError, match=r"'1'\..* --columns .* --items-columns item_id,title"):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal, assert_series_equal
 
-from teaser.data.reading.interactions import as_ids, check_interactions, check_items
+from teaser.data.reading.interactions import as_ids, check_interactions, check_items, doubtful_ids
 from teaser.data.reading.strength import Strength
 from teaser.errors import DataError, ParameterError, TableError
 
@@ -226,4 +226,10 @@ def test_words_for_nothing_among_numbers_are_missing_ids() -> None:
     words = ["NULL", "nan", "N/A", "\\N", "None"]
     assert as_ids(pl.Series(["1", *words, "7"])).to_list() == ["1", *[None] * 5, "7"]
     # Elsewhere they may be names.
-    assert as_ids(pl.Series(["ann", "nan", "na"])).to_list() == ["ann", "nan", "na"]
+    names = pl.Series("who", ["ann", "nan", "na", "nan"])
+    assert as_ids(names).to_list() == names.to_list()
+    said = doubtful_ids(names, "x.csv")
+    assert said is not None
+    assert said.startswith("warning: 3 rows of x.csv with 'nan', 'na' in column 'who', taken as an")
+    for column in (pl.Series(["ann", "bob"]), pl.Series([1, 2]), pl.Series(["1", "NULL"])):
+        assert doubtful_ids(column, "x.csv") is None

@@ -150,6 +150,10 @@ class TestMissing:
         with pytest.raises(TableError, match=r"'user', needed for the users.*--users-id COLUMN"):
             find_id_columns(CHOICES, None, table(age=[30, 31]))
 
+    def test_a_usual_name_is_proposed_where_no_values_are_shared(self) -> None:
+        with pytest.raises(TableError, match=r"Likely: id\. Give items_id='id' \(--items-id id\)"):
+            find_id_columns(CHOICES, table(id=["010", "011"], genre=["a", "b"]))
+
     def test_of_two_equal_columns_one_must_be_named(self) -> None:
         items = table("i.csv", p=[10, 11, 12], q=[10, 11, 12])
         with pytest.raises(TableError, match=r"Likely: p. Give items_id='p' \(--items-id p\)"):

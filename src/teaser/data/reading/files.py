@@ -167,7 +167,7 @@ def read_tables(
 
 
 def tidy(table: Table, key: str, name: str, *, long: bool = True) -> Table:
-    """Return a table with HTML entities decoded and, of items, one row each.
+    """Return a table with HTML entities decoded, blank texts missing and, of items, one row each.
 
     A table in long form whose columns are called property and value, or similarly, is made wide;
     another one is refused with the option to give.
@@ -178,6 +178,11 @@ def tidy(table: Table, key: str, name: str, *, long: bool = True) -> Table:
     elif long:
         check_wide(table, key)
     frame, notes = decode_entities(table.frame, name=name, but=key)
+    frame = frame.with_columns(
+        column.set((column.str.strip_chars() == "").fill_null(False), None)
+        for column in frame
+        if column.dtype == pl.String and column.name != key
+    )
     return replace(table, frame=frame, notes=(*table.notes, *notes))
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.strength import WRITE_TIMES, Problems, Strength
-from teaser.data.reading.table import EXAMPLES, Refusal, need_columns, shown
+from teaser.data.reading.table import EXAMPLES, Refusal, few, need_columns, shown
 from teaser.errors import DataError, ParameterError, TableError, counted
 
 _NO_ID = r"(?i)^(nan|none|null|n/?a|\\N)$"
@@ -238,6 +238,29 @@ def as_ids(column: pl.Series) -> pl.Series:
     if words.any() and text.filter(~words & ~missing).str.contains(r"^\d+$").all():
         missing |= words
     return text.set(missing, None)
+
+
+def doubtful_ids(column: pl.Series, name: str) -> str | None:
+    """Return a warning if words such as NULL are taken as ids, as they may be names.
+
+    Parameters
+    ----------
+    column
+        The ids.
+    name
+        The table, for the message.
+    """
+    if column.dtype != pl.String:
+        return None
+    ids = as_ids(column).drop_nulls()
+    words = ids.filter(ids.str.contains(_NO_ID))
+    if not len(words):
+        return None
+    return (
+        f"warning: {counted(len(words), 'row')} of {name} with {few(words)} in column "
+        f"{column.name!r}, taken as an id like others. If it means that there is none, empty these "
+        "cells"
+    )
 
 
 def _decimal_ids(column: pl.Series) -> pl.Series:

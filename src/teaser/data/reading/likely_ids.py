@@ -237,13 +237,13 @@ def _find_key(table: Table, ids: pl.Series, name: str, given: str | None, what: 
         return name
     subjects = _ITEMS if what == "items" else _USERS
     named = _by_name(frame.columns, (*_names(subjects, *_CODES), "id", "key", "code"))
-    named = [c for c in named if _overlap(ids, frame[c]) >= _HALF]
-    if named:
-        return max(named, key=lambda column: _overlap(ids, frame[column]))
+    known = [c for c in named if _overlap(ids, frame[c]) >= _HALF]
+    if known:
+        return max(known, key=lambda column: _overlap(ids, frame[column]))
     sure = [column for column in shared if _overlap(ids, frame[column]) >= _MOST]
     if len(sure) == 1 and not table.headless:
         return sure[0]
-    raise _missing(table, name, what, option, shared)
+    raise _missing(table, name, what, option, shared or named)
 
 
 def _names(subjects: Iterable[str], *others: str) -> tuple[str, ...]:
