@@ -78,7 +78,7 @@ def test_a_boost_is_listed_as_one(shop: Path) -> None:
     [
         (("--boost", "i9"), "ID_OR_TAG:number"),
         (("--boost", ":3"), "ID_OR_TAG:number"),
-        (("--boost", "i9:inf"), "ID_OR_TAG:number"),
+        (("--boost", "i9:inf"), "finite"),
         (("--boost", "nothing:1"), "'nothing'"),
         (("--where", "twon=Ghent"), "Closest: town"),
         (("--where", "town"), "column=value"),

@@ -303,7 +303,8 @@ class AllLists:
         missing = [name for name, place in found if place is None]
         if missing and not self.placed.ignores:
             near = closest_names(str(missing[0]), map(str, self.dataset.users))
-            raise UnknownUserError(missing[0], near, self.dataset.n_users)
+            first = next(iter(self.dataset.users), None)
+            raise UnknownUserError(missing[0], near, self.dataset.n_users, first)
         self.ignored += len(missing)
         return np.array([place for _, place in found if place is not None], dtype=np.int64)
 
