@@ -11,6 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from teaser import Category, Dataset, Remainder, Teaser
+from teaser.data.reading.partition_writer import write_partitions
 from teaser.errors import ParameterError, ResourceError, UnknownItemError, UnknownUserError
 from teaser.model import tag_scores
 from teaser.model.baselines.popularity import Popularity
@@ -229,3 +230,49 @@ def test_users_of_another_data_set_are_refused(model: Teaser) -> None:
     for unknown in ("raise", "ignore"):
         with pytest.raises(ParameterError, match="does not know 40 of the 40 items"):
             model.recommend_all(data, unknown=cast(Any, unknown))
+
+
+def test_users_of_partitions_are_found_or_said(model: Teaser, tmp_path: Path) -> None:
+    interactions, items = example_tables()
+    write_partitions(interactions, tmp_path / "p", user="user_id", item="item_id", parts=3)
+    parts = Dataset.from_partitions(tmp_path / "p", items, rules=RULES)
+    some = ["u7", "u2", "u31"]
+    found = model.recommend_all(parts, k=3, users=some)
+    assert set(found["user_id"]) == set(some)
+    whole = model.recommend_all(parts, k=3)
+    assert_frame_equal(
+        found.sort("user_id", "rank"),
+        whole.filter(pl.col("user_id").is_in(some)).sort("user_id", "rank"),
+        rel_tol=1e-9,
+    )
+    for wrong in ("nobody", 7):
+        with pytest.raises(UnknownUserError, match=str(wrong)):
+            model.recommend_all(parts, users=["u7", wrong])
+    left = model.recommend_all(parts, k=3, users=["u7", "nobody"], unknown="ignore")
+    assert set(left["user_id"]) == {"u7"}
+
+
+def test_user_features_are_placed_by_their_tags(caplog: pytest.LogCaptureFixture) -> None:
+    interactions, items = example_tables()
+    names = interactions["user_id"].unique(maintain_order=True)
+
+    def data(camps: list[str]) -> Dataset:
+        users = pl.DataFrame({"user_id": names, "camp": [camps[n % 2] for n in range(len(names))]})
+        return Dataset.from_tables(
+            interactions, items, rules=RULES, users=users, user_rules=[Category("camp")]
+        )
+
+    fitted = Teaser().fit(data(["a", "b"]))
+    wanted = fitted.recommend_all(data(["a", "b"]), k=5)
+    # The same facts, their columns in another order and one of them unknown.
+    assert_same_lists(
+        fitted.recommend_all(data(["b", "a"]), k=5, users=names[:1].to_list()),
+        fitted.recommend_all(data(["b", "b"]), k=5, users=names[:1].to_list()),
+    )
+    with caplog.at_level(logging.WARNING, logger="teaser"):
+        other = fitted.recommend_all(data(["a", "c"]), k=5)
+    assert "1 unknown name ignored" in caplog.text
+    first = pl.col("user_id") == names[0]
+    assert_same_lists(other.filter(first), wanted.filter(first))
+    plain = Dataset.from_tables(interactions, items, rules=RULES)
+    assert not other.equals(fitted.recommend_all(plain, k=5))

@@ -283,12 +283,7 @@ class AllLists:
         """Yield users, histories and facts: all at once, or partition by partition."""
         X, Q = self.dataset.X, self._facts()
         if isinstance(X, Interactions):
-            for k in range(len(X.parts)):
-                users, matrix = X.users_and_matrix(k)
-                if self.users is not None:
-                    places = np.flatnonzero(users.is_in(pl.Series(self.users)).to_numpy())
-                    users, matrix = users.gather(pl.Series(places)), matrix[places]
-                yield users, matrix, None
+            yield from self._partitions(X)
             return
         X = with_disliked(X, self.dataset.disliked)
         names = pl.Series(self.dataset.users[:])
@@ -298,20 +293,40 @@ class AllLists:
         places = self._places(self.users)
         yield names.gather(pl.Series(places)), X[places], None if Q is None else Q[places]
 
+    def _partitions(self, X: Interactions) -> Iterator[tuple[pl.Series, sp.csr_array, None]]:
+        """Yield users and histories partition by partition; wanted users in the order of both."""
+        unseen, seen = list(self.users or ()), Ids(())
+        for k in range(len(X.parts)):
+            users, matrix = X.users_and_matrix(k)
+            if self.users is not None:
+                seen = Ids(users.to_list())
+                found = [place for name in unseen if (place := seen.find(name)) is not None]
+                unseen = [name for name in unseen if seen.find(name) is None]
+                users, matrix = users.gather(pl.Series(found, dtype=pl.Int64)), matrix[found]
+            yield users, matrix, None
+        self._leave_out(unseen, seen)
+
     def _places(self, users: Sequence[int | str]) -> Array:
         found = [(name, self.dataset.users.find(name)) for name in users]
-        missing = [name for name, place in found if place is None]
-        if missing and not self.placed.ignores:
-            near = closest_names(str(missing[0]), map(str, self.dataset.users))
-            first = next(iter(self.dataset.users), None)
-            raise UnknownUserError(missing[0], near, self.dataset.n_users, first)
-        self.ignored += len(missing)
+        self._leave_out([name for name, place in found if place is None], self.dataset.users)
         return np.array([place for _, place in found if place is not None], dtype=np.int64)
 
+    def _leave_out(self, missing: Sequence[int | str], users: Ids) -> None:
+        """Count users that the data set does not have, or raise `UnknownUserError`."""
+        if missing and not self.placed.ignores:
+            near = closest_names(str(missing[0]), map(str, users))
+            raise UnknownUserError(missing[0], near, self.dataset.n_users, next(iter(users), None))
+        self.ignored += len(missing)
+
     def _facts(self) -> sp.csr_array | None:
-        """Return the user features where the model has learned from the same."""
-        Q, known = self.dataset.Q, getattr(self.model, "user_tags_", ())
-        return Q if Q is not None and tuple(known) == self.dataset.user_tags else None
+        """Return the user features by the model's user tags; tags that it lacks are counted."""
+        Q, known = self.dataset.Q, Ids(map(str, getattr(self.model, "user_tags_", ())))
+        if Q is None or not len(known):
+            return None
+        places = [known.find(str(tag)) for tag in self.dataset.user_tags]
+        self.ignored += places.count(None)
+        columns = np.array([-1 if place is None else place for place in places], dtype=np.int64)
+        return _with_columns(Q, columns, len(known))
 
     def _empty(self) -> pl.DataFrame:
         ids = self.items.metadata.to_series(0).dtype
