@@ -63,6 +63,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/large.py --quick
 	$(BIN)/python benchmarks/growth.py --quick
 	$(BIN)/python benchmarks/refit.py --quick
+	$(BIN)/python benchmarks/lists.py --quick
+	$(BIN)/python benchmarks/dislikes.py --quick
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/site.py
 

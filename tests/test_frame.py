@@ -5,7 +5,8 @@ import sys
 import polars as pl
 import pytest
 
-from teaser.frame import Framed, FrameList, MissingPandasError, as_pandas, id_type, make_frame
+from teaser.errors import MissingPackageError, MissingPandasError
+from teaser.frame import Framed, FrameList, as_pandas, id_type, make_frame
 
 COLUMNS = {"item_id": None, "score": pl.Float64, "title": pl.String}
 
@@ -61,6 +62,8 @@ def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingPandasError, match=r"pip install pandas.*to_frame"):
         Numbers([1]).to_pandas()
+    with pytest.raises(MissingPackageError):
+        as_pandas(make_frame([], COLUMNS))
 
 
 def test_a_result_must_say_how_it_becomes_a_frame() -> None:

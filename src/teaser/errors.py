@@ -5,6 +5,7 @@ TeaserError
 │   ├── TableError        a file or frame cannot be read, or lacks a column
 │   └── RuleError         a tag rule is not valid, or leaves no tag
 ├── MissingPackageError   an optional package is needed and is not installed
+│   └── MissingPandasError
 ├── ParameterError        a hyper-parameter or an argument is out of its range
 │   ├── PressRangeError   the net presses on a tag are out of range
 │   └── ActionError       an action is not possible in the person's present state
@@ -310,20 +311,29 @@ class MissingPackageError(TeaserError, ImportError):
     package
         Its name.
     extra
-        The extra of this distribution that installs it.
+        The extra of this distribution that installs it; empty where it is installed by its name.
     """
 
-    def __init__(self, what: str, package: str, extra: str) -> None:
+    def __init__(self, what: str, package: str, extra: str = "") -> None:
         super().__init__(what, package, extra)
         self.what = what
         self.package = package
         self.extra = extra
 
     def __str__(self) -> str:
-        return (
-            f"{self.what} needs {self.package}, which is not installed. "
-            f"Install it: {install_command(self.extra)}"
-        )
+        command = install_command(self.extra) if self.extra else f"pip install {self.package}"
+        return f"{self.what} needs {self.package}, which is not installed. Install it: {command}"
+
+
+class MissingPandasError(MissingPackageError):
+    """A result should become a pandas frame, and pandas is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("to_pandas", "pandas")
+        self.args = ()
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}. Or take the polars frame: to_frame()."
 
 
 def install_command(extra: str) -> str:

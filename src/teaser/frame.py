@@ -7,19 +7,10 @@ from typing import Any, Self, SupportsIndex, TypeVar, overload
 import polars as pl
 from polars.datatypes import DataTypeClass
 
-from teaser.errors import TeaserError
+from teaser.errors import MissingPandasError
 
 T = TypeVar("T")
 Type = pl.DataType | DataTypeClass
-
-
-class MissingPandasError(TeaserError, ImportError):
-    """pandas is not installed."""
-
-    message = (
-        "to_pandas needs pandas, which is not installed. "
-        "Install it: pip install pandas. Or take the polars frame: to_frame()."
-    )
 
 
 class Framed:

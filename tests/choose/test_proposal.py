@@ -24,7 +24,9 @@ def read(folder: Path, dataset: Dataset, kind: str = "users") -> tuple[Study, st
 
 
 def timed(dataset: Dataset) -> Dataset:
-    return replace(dataset, times=1e9 + np.arange(dataset.X.nnz, dtype=np.float64))
+    """The interactions of all users, mixed in time."""
+    order = np.random.default_rng(0).permutation(dataset.X.nnz)
+    return replace(dataset, times=1e9 + order.astype(np.float64))
 
 
 def with_items(dataset: Dataset, n_items: int) -> Dataset:
@@ -75,6 +77,17 @@ def test_splits_by_time_need_times(dataset: Dataset, tmp_path: Path) -> None:
         assert read(tmp_path, timed(dataset), kind)[0].split.kind == kind
         with pytest.raises(DataError, match="Prepare it with --time COLUMN, or split by users"):
             read(tmp_path, dataset, kind)
+
+
+def test_a_split_by_time_needs_users_before_and_after(dataset: Dataset, tmp_path: Path) -> None:
+    """As many as a split by users; few of them are pointed out."""
+    # All interactions of a user lie next to each other: few users cross a point in time.
+    apart = replace(dataset, times=1e9 + np.arange(dataset.X.nnz, dtype=np.float64))
+    with pytest.raises(DataError, match=r"leaves 1 user for validation.*at least 20.*--split last"):
+        read(tmp_path, apart, "time")
+    study, text = read(tmp_path, timed(dataset), "time")
+    assert 20 <= study.split.test < 4000
+    assert (" users are few: intervals are wide." in text) == (study.split.test < 100)
 
 
 def test_models_that_do_not_fit_are_left_out_with_a_comment(

@@ -77,10 +77,13 @@ def _name(folder: str | Path | None) -> str:
 
 def _what(model: Teaser, folder: str | Path | None) -> Iterator[str]:
     """Yield what kind of model it is."""
+    is_many = model.remainder_ is not None
     yield (
         f"A linear recommender of {counted(len(model.items_), 'item')}. The score of an item is "
-        "the sum of its general appeal, of the user's affinities with its tags"
-        + (", and of what viewed items add." if model.remainder_ is not None else ".")
+        "the sum of "
+        + ("its general appeal, " if is_many else "its general appeal and ")
+        + "the user's affinities with its tags"
+        + (", and what viewed items add." if is_many else ".")
         + " So every recommendation has its reasons, and users can change their affinities."
     )
     written = f"this is version {__version__}"
@@ -245,11 +248,12 @@ def _limits(model: Teaser, found: Check | None) -> Iterator[str]:
     table = model.tag_table_
     bare = np.diff(sp.csr_array(table.learned_decoder[:, : table.n_personal]).indptr) == 0
     unused = model.popularity_ == 0
+    n_unused, lost = int(unused.sum()), int((bare & unused).sum())
     said = [
-        f"Items that nobody chose: {int(unused.sum()):,} of {len(unused):,}. Only their tags can "
-        "recommend them.",
-        f"Items without a tag: {int(bare.sum()):,}. Nobody chose {int((bare & unused).sum()):,} of "
-        "them, which are hardly ever recommended.",
+        f"Items that nobody chose: {n_unused:,} of {len(unused):,}."
+        + (" Only their tags can recommend them." if n_unused else ""),
+        f"Items without a tag: {int(bare.sum()):,}."
+        + (f" Nobody chose {lost:,} of them, which are hardly ever recommended." if lost else ""),
         "Users without history get general appeal: much the same list for everybody.",
         "Items that came after the fit are known by their tags alone, from `add_items` on.",
     ]

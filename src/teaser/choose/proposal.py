@@ -12,7 +12,8 @@ import numpy as np
 
 from teaser.choose.recipe import candidates
 from teaser.data.dataset import Dataset
-from teaser.errors import DataError, ParameterError, closest
+from teaser.data.temporal_split import TEST_FROM, VALIDATION_FROM, split_time
+from teaser.errors import DataError, ParameterError, closest, counted
 from teaser.evaluate.study.json_file import write_whole
 from teaser.evaluate.study.plan import SPLITS, Study
 from teaser.model.gram.cost import memory_of_machine, say_bytes
@@ -22,7 +23,8 @@ from teaser.model.teaser import Teaser
 FEW_EASE_ITEMS, MOST_EASE_ITEMS = 5_000, 25_000
 # A fit that is expected to take longer gets one encoder instead of a grid.
 SLOW_SECONDS = 120.0
-LEAST_USERS = 20
+# A study needs so many users; of fewer than the second, it says so.
+LEAST_USERS, FEW_USERS = 20, 100
 _MIN_INTERACTIONS = (5, 4, 3)
 # Shares of the users that can be evaluated, and the most of them.
 _VALIDATION, _TEST = (0.1, 1000), (0.15, 2000)
@@ -82,7 +84,7 @@ def propose_study(dataset: Dataset, prepared: Path, folder: Path, *, kind: str =
         "# experiments/README.md in the source of TEASER describes every entry.",
         f"title = {_value(prepared.resolve().name)}\nsolvers = []",
         _table("data", {"prepared": where}),
-        _table("split", split),
+        _remark(split) + _table("split", split),
         *_models(dataset),
         _table("dial", _dial(dataset)),
         _table("quick", _quick(split)),
@@ -93,24 +95,18 @@ def propose_study(dataset: Dataset, prepared: Path, folder: Path, *, kind: str =
 def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
     """Return the entries of [split]; raise `DataError` where the data cannot be split so."""
     validation, test = _MOST_BY_TIME
+    if not hasattr(dataset.X, "indptr"):
+        raise DataError(
+            "The interactions are in partitions, and a study cannot split those. Prepare a table "
+            "of some of the users."
+        )
     if kind != "users" and dataset.times is None:
         raise DataError(
             f"A split of kind {kind} needs the time of each interaction, and this data set has "
             "none. Prepare it with --time COLUMN, or split by users."
         )
     if kind == "time":
-        return {
-            "kind": kind,
-            "test_from": 0.9,
-            "validation_from": 0.8,
-            "validation": validation,
-            "test": test,
-        }
-    if not hasattr(dataset.X, "indptr"):
-        raise DataError(
-            "The interactions are in partitions, and a study cannot split those. Prepare a table "
-            "of some of the users."
-        )
+        return _split_by_time(dataset)
     lengths = np.diff(dataset.X.indptr)
     for least in _MIN_INTERACTIONS:
         able = int((lengths >= least).sum())
@@ -132,6 +128,27 @@ def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
         "test": min(test, able),
         "min_interactions": least,
     }
+
+
+def _split_by_time(dataset: Dataset) -> dict[str, Any]:
+    """Return the entries of a split by time; raise `DataError` where too few users are tested."""
+    points = {"test_from": TEST_FROM, "validation_from": VALIDATION_FROM}
+    found = split_time(dataset, **points, rng=0)
+    able = {"validation": found.validation.n_users, "test": found.test.n_users}
+    for name, n_users in able.items():
+        if n_users < LEAST_USERS:
+            raise DataError(
+                f"A split by time leaves {counted(n_users, 'user')} for {name}, who chose items "
+                f"before it and after; at least {LEAST_USERS} are needed. Split by users (--split "
+                "users), or leave the last interaction of each user out (--split last)."
+            )
+    most = dict(zip(able, _MOST_BY_TIME, strict=True))
+    return {"kind": "time", **points} | {name: min(most[name], n) for name, n in able.items()}
+
+
+def _remark(split: Mapping[str, Any]) -> str:
+    few = min(split["validation"], split["test"])
+    return f"# {few:,} users are few: intervals are wide.\n" if few < FEW_USERS else ""
 
 
 def _quick(split: Mapping[str, Any]) -> dict[str, int]:

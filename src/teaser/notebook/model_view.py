@@ -65,8 +65,7 @@ def draw_model(
         (name, element("code", value), "" if name in changed else "default")
         for name, value in parameters.items()
     ]
-    columns = tuple(map(Column, ("parameter", "value", "")))
-    columns = (*columns[:2], Column("is"))
+    columns = (Column("parameter"), Column("value"), Column("is"))
     return panel(
         title(kind, said or "not fitted yet"),
         element("p", element("code", text)),

@@ -5,7 +5,6 @@ import pytest
 
 from teaser.data.reading.table import (
     Refusal,
-    Table,
     check_names,
     few,
     first_line,
@@ -15,12 +14,6 @@ from teaser.data.reading.table import (
 from teaser.errors import TableError
 
 FRAME = pl.DataFrame({"user_id": [1, 2], "item_id": ["a", "b"]})
-
-
-def test_refused_rows_are_counted() -> None:
-    table = Table(FRAME, refused=(Refusal("a", 2, ()), Refusal("b", 3, ())))
-    assert table.n_refused == 5
-    assert Table(FRAME).n_refused == 0
 
 
 def test_a_refusal_reads_as_a_sentence_and_lasts() -> None:

@@ -54,11 +54,6 @@ class Table:
     refused: tuple[Refusal, ...] = field(default=())
     headless: str = ""
 
-    @property
-    def n_refused(self) -> int:
-        """The number of rows that could not be read."""
-        return sum(refusal.count for refusal in self.refused)
-
 
 def check_names(names: Iterable[str]) -> None:
     """Raise `TableError` for a name of a column that polars would read as a pattern."""

@@ -90,10 +90,8 @@ def _dial(study: ReportedStudy) -> str:
     dial = study.dial
     if dial is None or dial.ease is None:
         return ""
-    near = (
-        f"within {100 * dial.within:g} % of the best, {format_percent(dial.recommended.tag_share)} "
-        "of the scores come from tags"
-    )
+    share = format_percent(dial.recommended.tag_share)
+    near = f"{dial.nearness}, {share} of the scores come from tags"
     if dial.at_ease is None:
         return f"No setting with tags reaches EASE's accuracy on validation users; {near}."
     return (

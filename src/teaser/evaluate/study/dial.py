@@ -104,15 +104,16 @@ def _measure(setting: Setting, fits: SharedFits, fold: Fold, metric: str) -> Dia
 def choose_setting(settings: Sequence[DialSetting], *, within: float = WITHIN) -> DialSetting:
     """Return the setting with the largest tag share whose value is near the best of all.
 
-    Of equal shares the more accurate one is taken; one without tags never is.
+    Where no setting with tags is near the best of all, those near the best with tags count. Of
+    equal shares the more accurate one is taken; one without tags never is.
     """
     _check_within(within)
-    best = max(setting.value for setting in settings)
     tagged = [setting for setting in settings if setting.has_tags]
     if not tagged:
         raise ParameterError("No setting has tags: fit a TEASER as well as EASE.")
-    near = [setting for setting in tagged if setting.value >= (1 - within) * best]
-    return _most_tags(near or [max(tagged, key=lambda setting: setting.value)])
+    best = [max(setting.value for setting in some) for some in (settings, tagged)]
+    near, near_tagged = ([s for s in tagged if s.value >= (1 - within) * value] for value in best)
+    return _most_tags(near or near_tagged)
 
 
 def match_ease(settings: Sequence[DialSetting]) -> DialSetting | None:
