@@ -87,7 +87,7 @@ def show_parts(results: "StudyResults") -> None:
     parts = [
         part
         for part in PARTS
-        if out.width >= WIDE or any(model.shares.get(part, 0.0) >= 0.005 for model in models)
+        if out.width >= WIDE or any(model.shares.get(part, 0.0) >= 0.05 for model in models)
     ]
     for name in ("model", *parts, "from tags"):
         table.add_column(name, justify="left" if name == "model" else "right", overflow="fold")
@@ -101,7 +101,7 @@ def _table(title: str) -> Table:
     """Return an empty table, without lines between columns in a narrow terminal."""
     table = Table(title=title, title_justify="left")
     if out.width < WIDE:
-        table.box, table.padding, table.pad_edge = SIMPLE_HEAD, (0, 2, 0, 0), False
+        table.box, table.padding, table.show_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
     return table
 
 
