@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from IPython.lib.pretty import pretty
+from terminal import pretty
 
 from teaser import Explanation, Reason, Steering, Tag, Teaser
 from teaser.explain import (

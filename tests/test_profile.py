@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from IPython.lib.pretty import pretty
 from numpy.testing import assert_allclose, assert_array_equal
+from terminal import pretty
 
 from teaser import Presses, Profile, Steering, Tag, Teaser
 from teaser.errors import ParameterError, UnknownTagError

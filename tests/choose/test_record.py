@@ -2,7 +2,7 @@
 
 import json
 
-from IPython.lib.pretty import pretty
+from terminal import pretty
 
 from teaser import Recipe, Trial
 from teaser.choose.record import best_trial, percent

@@ -133,7 +133,7 @@ def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
 def _split_by_time(dataset: Dataset) -> dict[str, Any]:
     """Return the entries of a split by time; raise `DataError` where too few users are tested."""
     points = {"test_from": TEST_FROM, "validation_from": VALIDATION_FROM}
-    found = split_time(dataset, **points, rng=0)
+    found = split_time(dataset, test_from=TEST_FROM, validation_from=VALIDATION_FROM, rng=0)
     able = {"validation": found.validation.n_users, "test": found.test.n_users}
     for name, n_users in able.items():
         if n_users < LEAST_USERS:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from IPython.lib.pretty import pretty
+from terminal import pretty
 
 from teaser.data.tagging.rule_kinds import Category, ListOf, Number, Rule, Text, Year
 from teaser.data.tagging.rule_set import Rules, as_rules
