@@ -147,6 +147,12 @@ PARTS = {
 }
 
 
+def keep_to_cores(n: int) -> None:
+    """Let this process use n cores: `recommend_all` takes as many threads as it may use cores."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-n:])
+
+
 def prepare(dataset: Dataset, folder: Path) -> None:
     """Save the data and the models that are not there yet."""
     options: Any = RECIPES["neighbours"]
@@ -168,6 +174,7 @@ def main() -> None:
     parser.add_argument("--models", type=Path, help="a folder that keeps the models for later runs")
     chosen = parser.parse_args()
     if chosen.part is not None:
+        keep_to_cores(int(os.environ.get("OMP_NUM_THREADS", "1")))
         run_part(chosen, PARTS)
         return
     dataset, said, quick = read_films(chosen)

@@ -292,3 +292,8 @@ def test_many_reasons_are_told_together() -> None:
     assert lines[0] == "Why 1: score 2.000, 50% match"
     assert len(lines) == 14
     assert lines[-1] == "   +0.800  8 further reasons"
+
+
+def test_what_no_boost_adds_is_a_number_with_a_point(model: Teaser) -> None:
+    for found in (model.explain("i6", ["i2"]), model.recommend(["i2"], k=1)[0]):
+        assert isinstance(found.boost, float)

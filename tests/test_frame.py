@@ -5,7 +5,7 @@ import sys
 import polars as pl
 import pytest
 
-from teaser.errors import MissingPackageError, MissingPandasError
+from teaser.errors import MissingPackageError
 from teaser.frame import Framed, FrameList, as_pandas, id_type, make_frame
 
 COLUMNS = {"item_id": None, "score": pl.Float64, "title": pl.String}
@@ -60,7 +60,7 @@ def test_pandas_frames_hold_the_same() -> None:
 
 def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingPandasError, match=r"pip install pandas.*to_frame"):
+    with pytest.raises(MissingPackageError, match=r"^to_pandas needs pandas.*pip install pandas$"):
         Numbers([1]).to_pandas()
     with pytest.raises(MissingPackageError):
         as_pandas(make_frame([], COLUMNS))
@@ -69,3 +69,8 @@ def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_result_must_say_how_it_becomes_a_frame() -> None:
     with pytest.raises(NotImplementedError):
         Framed().to_frame()
+
+
+def test_ids_of_both_types_become_texts() -> None:
+    frame = make_frame([(1, 0.5, "a"), ("b", 1.0, None), (None, 1.0, None)], COLUMNS)
+    assert frame["item_id"].to_list() == ["1", "b", None]

@@ -15,8 +15,9 @@ FILES = sorted(p for p in SOURCE.rglob("*.py") if "migrations" not in p.parts)
 ORDER = [
     "errors", "artifact", "notebook", "parameters", "frame",
     "data.ids", "data.sparse_matrix", "data.reading", "data.times", "data.disliked",
-    "data.decay", "data.tagging", "data.assemble", "data.saved_dataset", "data.dataset",
-    "data.split", "data.temporal_split", "data.sources", "data.events",
+    "data.decay", "data.tagging", "data.unused_columns", "data.assemble",
+    "data.saved_dataset", "data.dataset", "data.split", "data.temporal_split",
+    "data.sources", "data.events",
     "profile", "reason", "explain", "recommendation", "choose.record",
     "model.checks", "model.gram", "model.solver", "model.packed", "model.basis",
     "model.item_table", "model.tag_table", "model.extensions", "model.registry",

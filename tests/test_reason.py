@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from teaser import BoostReason, Reason, Tag
-from teaser.reason import ViewedReason, affinity_text, join_values
+from teaser.reason import (
+    ViewedReason,
+    affinity_text,
+    join_values,
+    main_reasons,
+    named_reason,
+    short_reason,
+)
 
 
 def test_a_reason_is_said_in_a_sentence() -> None:
@@ -52,7 +59,9 @@ def test_a_small_share_of_a_viewed_item_is_said_so() -> None:
 @pytest.mark.parametrize(
     ("name", "part", "wanted"),
     [
-        (Tag("promoted", "yes"), 0.12, "12 % because the site promotes it (yes)"),
+        (Tag("promoted", "yes"), 0.12, "12 % because the site promotes it (Promoted: yes)"),
+        (Tag("MaxPlayers", "6"), 0.07, "7 % because the site promotes it (Max players: 6)"),
+        (Tag("town", "Ghent"), 0.07, "7 % because the site promotes it (Ghent)"),
         ("e5", -0.12, "-12 % because the site plays it down (e5)"),
         (17, 0.001, "under 1 % because the site promotes it (17)"),
     ],
@@ -66,3 +75,29 @@ def test_a_boost_is_said_to_be_the_sites_own(
 def test_a_boost_is_named_by_its_tag_or_its_id() -> None:
     assert BoostReason(Tag("a", "b"), 1, 1).named == ("a", "b")
     assert BoostReason(17, 1, 1).named == (None, "17")
+
+
+def test_a_reason_has_a_name_and_a_kind() -> None:
+    cases: list[Any] = [
+        (Reason(Tag("genre", "jazz"), 0.4, 0.4, 0.4), ("jazz", "Genre"), "jazz"),
+        (ViewedReason("i", 0.1, 0.1, "A"), ("A", "viewed"), "viewed A"),
+        (ViewedReason(5, -0.1, -0.1, disliked=True), ("5", "disliked"), "disliked 5"),
+        (BoostReason(Tag("MaxPlayers", "6"), 1, 1), ("Max players: 6", "boost"), None),
+        (BoostReason("promoted", 1, 1), ("promoted", "boost"), "boost promoted"),
+    ]
+    for reason, named, short in cases:
+        assert named_reason(reason) == named
+        assert short is None or short_reason(reason) == short
+
+
+def test_boosts_are_always_among_the_main_reasons() -> None:
+    tags: list[Any] = [Reason(Tag("a", str(n)), 1.0, 0.5 - n / 50, 1.0) for n in range(7)]
+    small = BoostReason("promoted", 0.001, 0.001)
+    against = BoostReason("old", -0.001, -0.001)
+    every = [*tags, small, against]
+    assert main_reasons(every) == (*tags[:3], small, against)
+    assert main_reasons(every, negative=False) == (*tags[:4], small)
+    assert main_reasons([*tags, small], n=1) == (small,)
+    many = [BoostReason(n, 0.1, 0.01) for n in range(7)]
+    assert main_reasons([*tags, *many]) == tuple(many)
+    assert main_reasons(tags) == tuple(tags[:5])

@@ -106,6 +106,21 @@ def test_several_lists_are_one_frame_with_their_users() -> None:
     assert batch[2:].to_frame()["item_id"].to_list() == ["c"]
 
 
+def test_users_may_have_ids_of_both_types() -> None:
+    batch = RecommendationBatch([Recommendations([Recommendation("i", 1.0, 1.0, ())])] * 2)
+    assert batch.to_frame([1, "b"])["user_id"].to_list() == ["1", "b"]
+
+
+def test_a_line_says_of_what_kind_a_reason_is() -> None:
+    reasons = (
+        Reason(Tag("genre", "jazz"), 0.5, 0.5, 0.5),
+        ViewedReason("j", -0.3, -0.3, "A film", disliked=True),
+        BoostReason("promoted", 0.002, 0.002),
+    )
+    line = Recommendation("i", 1.0, 1.0, reasons).line()
+    assert line == "100%  i: +50% jazz, -30% disliked A film, +0% boost promoted"
+
+
 def test_there_is_an_id_for_each_list() -> None:
     with pytest.raises(ParameterError, match="1 lists and 2 user ids"):
         RecommendationBatch([Recommendations()]).to_frame(["u", "v"])

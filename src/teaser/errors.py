@@ -5,7 +5,6 @@ TeaserError
 │   ├── TableError        a file or frame cannot be read, or lacks a column
 │   └── RuleError         a tag rule is not valid, or leaves no tag
 ├── MissingPackageError   an optional package is needed and is not installed
-│   └── MissingPandasError
 ├── ParameterError        a hyper-parameter or an argument is out of its range
 │   ├── PressRangeError   the net presses on a tag are out of range
 │   └── ActionError       an action is not possible in the person's present state
@@ -190,16 +189,39 @@ class UnknownItemError(UnknownNameError):
 
 
 class UnknownUserError(UnknownNameError):
-    """A user id that the data set does not have: `user_id`, `closest` ids, and `n_users`."""
+    """A user id that the data set does not have.
+
+    Attributes
+    ----------
+    user_id
+        The id that was given.
+    closest
+        The ids that resemble it most.
+    n_users
+        How many users there are.
+    example
+        An id that there is.
+    """
 
     message = "Unknown user {user_id!r}; the data set has {n_users:,} users."
 
-    def __init__(self, user_id: object, closest: Iterable[str] = (), n_users: int = 0) -> None:
+    def __init__(
+        self,
+        user_id: object,
+        closest: Iterable[str] = (),
+        n_users: int = 0,
+        example: int | str | None = None,
+    ) -> None:
         self.user_id, self.closest, self.n_users = user_id, tuple(closest), n_users
-        super().__init__(user_id, self.closest, n_users)
+        self.example = example
+        super().__init__(user_id, self.closest, n_users, example)
 
     def __str__(self) -> str:
-        return super().__str__() + _sentence(self.closest)
+        told = super().__str__() + _sentence(self.closest)
+        if self.example is None or self.closest:
+            return told
+        kind = "texts" if isinstance(self.example, str) else "whole numbers"
+        return f"{told} User ids are {kind}, such as {self.example!r}."
 
 
 class UnknownTagError(UnknownNameError):
@@ -243,16 +265,35 @@ class UnknownFeatureError(UnknownNameError):
 
 
 class UnknownBoostError(UnknownNameError):
-    """A boost of what is no item, no tag and no column of true or false: `name`, `closest`."""
+    """A boost of what is no item, no tag and no column of true or false.
+
+    Attributes
+    ----------
+    name
+        What the boost was named by.
+    closest
+        The names that resemble it most.
+    examples
+        Names that can be boosted: values of the column or feature that was named, if it was one,
+        else an item and a tag.
+    """
 
     message = "boost names {name!r}, which is no item id, no tag and no column of true or false."
 
-    def __init__(self, name: object, closest: Iterable[str] = ()) -> None:
-        self.name, self.closest = name, tuple(closest)
-        super().__init__(name, self.closest)
+    def __init__(
+        self, name: object, closest: Iterable[str] = (), examples: Iterable[str] = ()
+    ) -> None:
+        self.name, self.closest, self.examples = name, tuple(closest), tuple(examples)
+        super().__init__(name, self.closest, self.examples)
 
     def __str__(self) -> str:
-        return super().__str__() + _sentence(self.closest)
+        told = super().__str__() + _sentence(self.closest)
+        if not self.examples:
+            return told
+        shown = " or ".join(repr(example) for example in self.examples)
+        if all(example.startswith(f"{self.name}=") for example in self.examples):
+            return f"{told} Name one of its values, such as {shown}."
+        return f"{told} Name an item or a tag, such as {shown}."
 
 
 class UnknownPersonError(UnknownNameError):
@@ -311,10 +352,10 @@ class MissingPackageError(TeaserError, ImportError):
     package
         Its name.
     extra
-        The extra of this distribution that installs it; empty where it is installed by its name.
+        The extra of this distribution that installs it, if there is one.
     """
 
-    def __init__(self, what: str, package: str, extra: str = "") -> None:
+    def __init__(self, what: str, package: str, extra: str | None = None) -> None:
         super().__init__(what, package, extra)
         self.what = what
         self.package = package
@@ -323,17 +364,6 @@ class MissingPackageError(TeaserError, ImportError):
     def __str__(self) -> str:
         command = install_command(self.extra) if self.extra else f"pip install {self.package}"
         return f"{self.what} needs {self.package}, which is not installed. Install it: {command}"
-
-
-class MissingPandasError(MissingPackageError):
-    """A result should become a pandas frame, and pandas is not installed."""
-
-    def __init__(self) -> None:
-        super().__init__("to_pandas", "pandas")
-        self.args = ()
-
-    def __str__(self) -> str:
-        return f"{super().__str__()}. Or take the polars frame: to_frame()."
 
 
 def install_command(extra: str) -> str:

@@ -221,7 +221,7 @@ class Contributions:
     @property
     def boost(self) -> float:
         """What all boosts add."""
-        return sum(part for _, part in self.boosts)
+        return sum((part for _, part in self.boosts), 0.0)
 
     @property
     def general_share(self) -> float:
@@ -248,7 +248,7 @@ class Contributions:
         Parameters
         ----------
         min_share
-            Reasons of a smaller absolute share are left out.
+            Reasons of a smaller absolute share are left out, but for boosts.
         """
         groups = self._groups()
         sums = np.array([self.parts[group].sum() for group in groups])
@@ -261,8 +261,10 @@ class Contributions:
         size[len(sums) : len(sums) + len(viewed)][viewed == 0] = -1.0
         # Stable: equal shares stay in the order of the decoder's row.
         order = np.argsort(-size, kind="stable")
+        is_kept = size >= min_share
+        is_kept[len(sums) + len(viewed) :] = True
         found: list[AnyReason] = []
-        for k in order[size[order] >= min_share].tolist():
+        for k in order[is_kept[order]].tolist():
             part, share = float(added[k]), float(shares[k])
             if k < len(groups):
                 found.append(self._reason(groups[k], part, share))

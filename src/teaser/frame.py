@@ -7,7 +7,7 @@ from typing import Any, Self, SupportsIndex, TypeVar, overload
 import polars as pl
 from polars.datatypes import DataTypeClass
 
-from teaser.errors import MissingPandasError
+from teaser.errors import MissingPackageError
 
 T = TypeVar("T")
 Type = pl.DataType | DataTypeClass
@@ -52,7 +52,7 @@ def as_pandas(frame: pl.DataFrame) -> Any:
     try:
         pandas = importlib.import_module("pandas")
     except ImportError:
-        raise MissingPandasError from None
+        raise MissingPackageError("to_pandas", "pandas") from None
     # Column by column: polars' own conversion needs pyarrow for texts.
     return pandas.DataFrame({column.name: _column(column) for column in frame})
 
@@ -67,10 +67,11 @@ def make_frame(rows: Iterable[Sequence[Any]], columns: Mapping[str, Type | None]
         all texts.
     """
     table = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
-    types = {
-        name: id_type(values) if kind is None else kind
-        for (name, kind), values in zip(columns.items(), table, strict=True)
-    }
+    types: dict[str, Type] = {}
+    for place, (name, kind) in enumerate(columns.items()):
+        types[name] = id_type(table[place]) if kind is None else kind
+        if kind is None and types[name] == pl.String:
+            table[place] = [None if value is None else str(value) for value in table[place]]
     return pl.DataFrame(dict(zip(columns, table, strict=True)), schema=types)
 
 

@@ -30,8 +30,10 @@ MAX_PRESSES = 5
 _SHOWN = 8
 
 Array = NDArray[Any]
-PressesLike = Mapping[Any, int]  # by Tag or "feature=value"
+PressesLike = Mapping[Any, int]  # by Tag, "feature=value" or a bare name
 SCALES = ("robust", "paper")
+# Columns of which the largest value stands for all, to find the largest faster.
+_GROUP = 8
 
 
 def default_certainty(length: int) -> float:
@@ -354,7 +356,8 @@ def scaled(
             scale = float(np.abs(raw[row]).max())
         if scale > 0:
             # a = c v / s
-            out[row] = values[row] / scale * certainty
+            np.divide(values[row], scale, out=out[row])
+            out[row] *= certainty
             factors[row] = certainty / scale
         if n_liked is not None and n_liked[row] == 0:
             # Dislikes say nothing of general appeal: it is that of a user without history.
@@ -382,6 +385,33 @@ def robust_scales(values: Array, n_personal: int) -> Array:
     largest = size.max(axis=1, initial=0.0)
     if not n_personal:
         return np.asarray(largest)
-    scale = np.percentile(size[:, :n_personal], 99, axis=1)
+    scale = _percentile_99(size[:, :n_personal])
     # If only popularity has a score, the percentile of the others is about zero.
     return np.asarray(np.where(scale > 1e-9 * largest, scale, largest))
+
+
+def _percentile_99(size: Array) -> Array:
+    """Return the 99th percentile of each row, to the bit that of numpy, and faster for many tags.
+
+    The few largest of each row are found among those that reach a bound: of the maxima of groups
+    of columns, the n-th largest is at most the n-th largest of the row.
+    """
+    n_rows, n = size.shape
+    at = (n - 1) * 0.99
+    low = int(at)
+    wanted, n_groups = n - low, n // _GROUP
+    if n_groups < 4 * wanted:
+        return np.asarray(np.percentile(size, 99, axis=1))
+    groups = size[:, : n_groups * _GROUP].reshape(n_rows, _GROUP, n_groups).max(axis=1)
+    last = n_groups - wanted
+    row, column = np.nonzero(size >= np.partition(groups, last, axis=1)[:, last : last + 1])
+    counts = np.bincount(row, minlength=n_rows)
+    # Equal values, such as zeros, may all reach the bound.
+    if counts.sum() > size.size // 4 or (counts < wanted).any():
+        return np.asarray(np.percentile(size, 99, axis=1))
+    values = size[row, column]
+    values = values[np.lexsort((values, row))]
+    below = values[np.cumsum(counts) - wanted]
+    above = values[np.cumsum(counts) - max(1, wanted - 1)]
+    part, step = at - low, above - below
+    return np.asarray(below + step * part if part < 0.5 else above - step * (1 - part))

@@ -119,10 +119,15 @@ class BoostReason:
             return self.name.feature, self.name.value
         return None, str(self.name)
 
+    @property
+    def label(self) -> str:
+        """What was boosted, for a reader; a number stands after its feature."""
+        return self.name.label if isinstance(self.name, Tag) else str(self.name)
+
     def sentence(self) -> str:
         """Return the reason as a sentence."""
         how = "promotes it" if self.contribution >= 0 else "plays it down"
-        return f"{share_text(self.share)} because the site {how} ({self.named[1]})"
+        return f"{share_text(self.share)} because the site {how} ({self.label})"
 
 
 AnyReason = Reason | ViewedReason | BoostReason
@@ -135,18 +140,40 @@ def main_reasons(
     min_share: float = MIN_SHARE,
     negative: bool = True,
 ) -> tuple[AnyReason, ...]:
-    """Return the `n` main reasons of a list in order of absolute share."""
-    kept = [r for r in reasons if abs(r.share) >= min_share and (negative or r.share > 0)]
-    return tuple(kept[:n])
+    """Return the `n` main reasons of a list in order of absolute share.
+
+    Boosts are always among them, so that no item is promoted without saying so.
+    """
+    boosts = sum(isinstance(r, BoostReason) and (negative or r.share > 0) for r in reasons)
+    left = n - boosts
+    found: list[AnyReason] = []
+    for reason in reasons:
+        is_boost = isinstance(reason, BoostReason)
+        if not negative and reason.share <= 0:
+            continue
+        if is_boost or (left > 0 and abs(reason.share) >= min_share):
+            found.append(reason)
+            left -= not is_boost
+    return tuple(found)
 
 
 def named_reason(reason: AnyReason) -> tuple[str, str]:
-    """Return what a reason is about, and what that is: the feature of a tag, viewed, or boost."""
+    """Return what a reason is about, and what that is.
+
+    That is the feature of a tag, or viewed, disliked or boost.
+    """
     if isinstance(reason, Reason):
         return join_values(reason.tags), feature_label(reason.tag.feature)
     if isinstance(reason, BoostReason):
-        return reason.named[1], "boost"
-    return str(reason.item_id) if reason.title is None else reason.title, "viewed"
+        return reason.label, "boost"
+    kind = "disliked" if reason.disliked else "viewed"
+    return str(reason.item_id) if reason.title is None else reason.title, kind
+
+
+def short_reason(reason: AnyReason) -> str:
+    """Return a reason in a few words: the values of tags, or the kind and the name of another."""
+    name, kind = named_reason(reason)
+    return name if isinstance(reason, Reason) else f"{kind} {name}"
 
 
 def general_sentence(share: float) -> str:

@@ -195,3 +195,18 @@ def test_limits_below_their_least_value_are_refused(
         with pytest.raises(ParameterError, match=f"{name.lower()}.*{value}|{name}.*{value}"):
             Settings.from_environment(model=tmp_path)
         monkeypatch.delenv(f"TEASER_{name}")
+
+
+def test_boosts_are_read_and_come_back_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "promoted:0.2; title=a;b: c:-1e-1;"
+    settings = Settings(model="m", boost=text)
+    assert settings.boosts == {"promoted": 0.2, "title=a;b: c": -0.1}
+    for name, value in settings.as_environment().items():
+        monkeypatch.setenv(name, value)
+    assert Settings.from_environment().boosts == settings.boosts
+    assert Settings(model="m").boosts == {}
+    for wrong in ("promoted", "promoted:much", ":1", "a:1;b"):
+        with pytest.raises(ParameterError, match=r"TEASER_BOOST.*ID_OR_TAG:number"):
+            Settings(model="m", boost=wrong)

@@ -146,6 +146,9 @@ def test_nothing_is_said_of_items_that_there_are_not(chosen: Teaser, dataset: Da
 
 def test_items_that_nobody_chose_are_counted() -> None:
     interactions, items = small_tables()
+    every = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(Dataset.from_tables(interactions, items))
+    limits = section(teaser.card(every), "Limits")
+    assert "- Items that nobody chose: 0 of 40.\n- Items without a tag: 0.\n" in limits
     new = pl.DataFrame({"item_id": ["n1", "n2"], "title": ["New", "Bare"], "type": ["film", None]})
     data = Dataset.from_tables(interactions, pl.concat([items, new], how="diagonal"))
     found = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(data)

@@ -12,6 +12,7 @@ from teaser import Dataset
 from teaser.choose import proposal
 from teaser.choose.proposal import open_study, propose_study, study_path
 from teaser.data.ids import Ids
+from teaser.data.temporal_split import split_time
 from teaser.errors import ArtifactError, DataError, ParameterError
 from teaser.evaluate.study.grid_search import cells, check_models
 from teaser.evaluate.study.plan import Study
@@ -24,9 +25,7 @@ def read(folder: Path, dataset: Dataset, kind: str = "users") -> tuple[Study, st
 
 
 def timed(dataset: Dataset) -> Dataset:
-    """The interactions of all users, mixed in time."""
-    order = np.random.default_rng(0).permutation(dataset.X.nnz)
-    return replace(dataset, times=1e9 + order.astype(np.float64))
+    return replace(dataset, times=1e9 + np.random.default_rng(0).permutation(dataset.X.nnz))
 
 
 def with_items(dataset: Dataset, n_items: int) -> Dataset:
@@ -79,16 +78,15 @@ def test_splits_by_time_need_times(dataset: Dataset, tmp_path: Path) -> None:
             read(tmp_path, dataset, kind)
 
 
-def test_a_split_by_time_needs_users_before_and_after(dataset: Dataset, tmp_path: Path) -> None:
-    """As many as a split by users; few of them are pointed out."""
-    # All interactions of a user lie next to each other: few users cross a point in time.
-    apart = replace(dataset, times=1e9 + np.arange(dataset.X.nnz, dtype=np.float64))
-    with pytest.raises(DataError, match=r"leaves 1 user for validation.*at least 20.*--split last"):
-        read(tmp_path, apart, "time")
+def test_a_split_by_time_needs_enough_users(dataset: Dataset, tmp_path: Path) -> None:
     study, text = read(tmp_path, timed(dataset), "time")
-    tested = study.split.test or 0
-    assert 20 <= tested < 4000
-    assert (" users are few: intervals are wide." in text) == (tested < 100)
+    split = study.split
+    assert (" users are few: intervals are wide." in text) == ((split.validation or 0) < 100)
+    parts = split_time(timed(dataset), rng=0)
+    assert (split.validation, split.test) == (parts.validation.n_users, parts.test.n_users)
+    few = timed(dataset).at(np.arange(15))
+    with pytest.raises(DataError, match=r"users? with choices before .* too few .*--split last"):
+        read(tmp_path, few, "time")
 
 
 def test_models_that_do_not_fit_are_left_out_with_a_comment(

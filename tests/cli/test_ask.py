@@ -70,7 +70,7 @@ def test_the_origin_of_an_affinity(shop: Path) -> None:
 
 
 def test_one_thing_is_explained_at_a_time(shop: Path) -> None:
-    assert "either an item or --tag" in refused("explain", shop / "model", "-i", "i2")
+    assert "Give the item to explain, or a tag" in refused("explain", shop / "model", "-i", "i2")
     assert "either" in refused("explain", shop / "model", "i4", "--tag", "town=Ghent")
     words = ("--tag", "town=Ghent", "--press", "town=Ghent")
     assert "--press has no meaning" in refused("explain", shop / "model", *words)
@@ -93,7 +93,7 @@ def test_bad_questions_are_one_sentence(shop: Path) -> None:
         (("-i", "i2,zz"), "'zz'"),
         (("-i", "i2", "-p", "town=Gent:+1"), "Closest: town=Ghent"),
         (("-i", "i2", "-p", "town=Ghent:+7"), "7"),
-        (("-i", "i2", "-p", "Ghent"), "feature=value"),
+        (("-i", "i2", "-p", "Gent"), "feature=value"),
         (("-i", "i2", "-k", "0"), "k must be"),
         (("-i", "i2", "--scale", "big"), "scale must be"),
         (("-i", "i2", "--balance", "2"), "balance must be"),
@@ -101,10 +101,19 @@ def test_bad_questions_are_one_sentence(shop: Path) -> None:
         assert part in refused("recommend", shop / "model", *words)
 
 
+def test_a_press_may_leave_out_the_feature(shop: Path) -> None:
+    ask = ("recommend", shop / "model", "-i", "i2", "--json")
+    bare = said(*ask, "-p", "Ghent:+2", "-p", "general appeal:-3")
+    whole = said(*ask, "-p", "town=Ghent:+2", "-p", "general appeal=general appeal:-3")
+    assert bare == whole
+    assert bare != said(*ask)
+
+
 def test_no_model_is_one_sentence(shop: Path, tmp_path: Path) -> None:
     assert "does not exist" in refused("recommend", tmp_path / "none")
     assert "not a model" in refused("recommend", shop / "data")
-    assert "not a data set" in refused("fit", shop / "model", "--out", tmp_path / "m")
+    told = refused("fit", shop / "model", "--out", tmp_path / "m")
+    assert "not a data set. Name the folder that teaser prepare" in told
 
 
 def test_a_profile_comes_from_features_alone(club: Path) -> None:

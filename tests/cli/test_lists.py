@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from commands import refused, said
+from commands import refused, run, said
 
 import teaser
 from teaser import Dataset
@@ -54,6 +54,8 @@ def test_filters_are_those_of_the_library(shop: Path) -> None:
     ghent = [r.item_id for r in model.recommend(["i2"], k=40, where={"town": "Ghent"})]
     assert ids(*words, "--where", "town=Ghent") == ghent
     assert ids(*words, "--where", "town in Ghent,Liège", "--where", "town != Liège") == ghent
+    both = [r.item_id for r in model.recommend(["i2"], k=40, where={"town": ["Ghent", "Liège"]})]
+    assert ids(*words, "--where", "town=Ghent", "--where", "town=Liège") == both
 
 
 def test_a_boost_is_listed_as_one(shop: Path) -> None:
@@ -85,6 +87,10 @@ def test_a_boost_is_listed_as_one(shop: Path) -> None:
         (("--reasons",), "--reasons"),
         (("--device", "cuda"), "--device"),
         (("--out", "list.txt"), ".parquet, .csv or .jsonl"),
+        (("--out", "nodir/list.csv"), "There is no folder nodir"),
+        (("--items", "i3:0.5"), "--items takes ids alone"),
+        (("--exclude", "i3:0.5,i4"), "Strengths belong to --history"),
+        (("--where", "town=Ghent and type=film"), "repeat --where"),
     ],
 )
 def test_what_cannot_be_asked_is_said(shop: Path, words: tuple[str, ...], told: str) -> None:
@@ -111,7 +117,9 @@ def test_the_history_of_a_user_is_found(shop: Path) -> None:
 @pytest.mark.parametrize("name", ["list.parquet", "list.csv", "list.jsonl"])
 def test_a_list_is_written_as_a_table(shop: Path, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    assert said("recommend", shop / "model", "-i", "i2", "-k", 4, "--out", path) == ""
+    result = run("recommend", shop / "model", "-i", "i2", "-k", 4, "--out", path)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("4 rows in")
     reader: dict[str, Any] = {
         ".parquet": pl.read_parquet,
         ".csv": pl.read_csv,
@@ -142,6 +150,8 @@ def test_all_users_are_written_to_one_file(shop: Path, tmp_path: Path) -> None:
     assert "--out" in refused("recommend", shop / "model", "--all", shop / "data")
     told = refused("recommend", shop / "model", "--all", shop / "data", "-i", "i2", "--out", path)
     assert "--history" in told
+    told = refused("recommend", shop / "model", "--all", shop / "data", "--out", path, "--json")
+    assert "--json has no meaning for --all" in told
 
 
 def test_a_model_without_tags_lists_too(shop: Path, tmp_path: Path) -> None:

@@ -330,19 +330,24 @@ class TestStrangersTables:
         (tmp_path / "u.dat").write_text("1::F\n2::M\n")
         return [tmp_path / name for name in ("r.dat", "m.dat", "u.dat")]
 
-    def test_names_are_asked_for_one_table_after_the_other(
+    def test_names_are_asked_for_all_tables_at_once(
         self, movies: list[Path], tmp_path: Path
     ) -> None:
-        words: list[Any] = ["prepare", movies[0], movies[1], "-o", tmp_path / "d"]
-        text = " ".join(refused(*words).split())
-        assert "looks like data, not names" in text
-        assert "--columns user_id,item_id,rating " in text
-        words += ["--columns", "user_id,item_id,rating"]
-        text = " ".join(refused(*words).split())
-        assert "--items-columns item_id,title,column_3 " in text
-        words += ["--items-columns", "item_id,title,genres", "--users", movies[2]]
-        assert "--users-columns user_id,column_2 " in " ".join(refused(*words).split())
-        words += ["--users-columns", "user_id,gender"]
+        words: list[Any] = ["prepare", *movies[:2], "--users", movies[2], "-o", tmp_path / "d"]
+        options = {
+            "--columns": ("user_id,item_id,rating", "user_id,item_id,rating"),
+            "--items-columns": ("item_id,title,column_3", "item_id,title,genres"),
+            "--users-columns": ("user_id,column_2", "user_id,gender"),
+        }
+        for first in (self.ROWS, f"1::1::5\n{self.ROWS}"):
+            # Names that are data may be the same twice.
+            movies[0].write_text(first)
+            text = " ".join(refused(*words).split())
+            assert "looks like data, not names" in text
+            for option, (proposed, _) in options.items():
+                assert f"{option} {proposed} " in text
+        for option, (_, named) in options.items():
+            words += [option, named]
         text = " ".join(said(*words).split())
         assert "--positive" in text
         found = Dataset.load(tmp_path / "d")

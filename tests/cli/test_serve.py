@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+import uvicorn
 from typer.testing import CliRunner
 
+from teaser import Teaser
 from teaser.app.people.store import Store
 from teaser.cli.main import app
+from teaser.testing import example_dataset
 
 
 def run(*words: object) -> tuple[int, str, str]:
@@ -58,6 +61,7 @@ def test_serving_no_model_is_one_sentence(tmp_path: Path) -> None:
     [
         ("--accent", "teal", "must be a colour such as #0b6f66"),
         ("--name", "x" * 41, "1 to 40 characters"),
+        ("--boost", "promoted", "ID_OR_TAG:number, several separated by semicolons"),
         ("--logo", "none.png", "The logo none.png cannot be read"),
     ],
 )
@@ -73,3 +77,21 @@ def test_a_brand_that_cannot_be_used_is_one_sentence(
 def test_a_colour_that_is_changed_is_said_before_the_start(tmp_path: Path) -> None:
     _, out, _ = run("serve", tmp_path, "--port", 0, "--accent", "#ffe000")
     assert "accent #ffe000 cannot be read on #f5f4ef" in out
+
+
+def test_boosts_are_checked_with_the_model_and_said_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "model"
+    Teaser(l2_weights=5.0, l2_encoder=5.0).fit(example_dataset()).save(folder)
+    for workers in (1, 2):
+        code, _, error = run(
+            "serve", folder, "--port", 0, "--workers", workers, "--boost", "promotd:1"
+        )
+        assert code == 2
+        assert "boost names 'promotd', which is no item id, no tag" in " ".join(error.split())
+    monkeypatch.setattr(uvicorn, "run", lambda app, **options: None)
+    options = ("--boost", "town=Ghent:0.3", "--boost", "i9:-1")
+    code, out, _ = run("serve", folder, "--port", 0, *options)
+    assert code == 0
+    assert "says so among the reasons: town=Ghent +0.3, i9 -1." in " ".join(out.split())

@@ -11,7 +11,7 @@ from teaser import Dataset
 from teaser.data.assemble import assemble, describe
 from teaser.data.reading.files import read_tables
 from teaser.data.reading.table import Refusal, Table
-from teaser.errors import TableError
+from teaser.errors import DataError, TableError
 
 # A header of three columns over rows that end with a tab; an entity cut at its semicolon; ids
 # that are named otherwise; http pictures.
@@ -46,7 +46,7 @@ def test_tables_are_taken_as_they_lie(books: dict[str, Path], tmp_path: Path) ->
         "joined where the semicolon of an HTML entity (&amp;) had cut them: line 32",
         "1 cell of the items had HTML entities",
         "--user user --item item --items-id Book_ID --users-id User-ID",
-        "has a column 'rating' from 1 to 10",
+        "column 'rating' of ",
         "31 of 31 pictures in column 'Image-URL-L' are not shown by the site",
         "items: 1 row refused, more fields than the header, which has 5: line 33 has 7",
     ):
@@ -80,6 +80,26 @@ def test_forgotten_times_are_told() -> None:
     rows = {"user_id": [1, 2], "item_id": [1, 1], "date": ["2024-01-01", "2024-01-02"]}
     assert any("--time date" in note for note in Dataset.from_tables(rows).notes)
     assert Dataset.from_tables(rows, time="date").notes == ()
+
+
+def test_words_that_may_be_no_ids_are_told() -> None:
+    found = Dataset.from_tables({"user_id": ["ann", "nan"], "item_id": [1, 2]})
+    assert any("with 'nan' in column 'user_id', taken as an id" in note for note in found.notes)
+
+
+def test_errors_about_rows_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,day\n1,a,01/02/2024\n2,a,02/02/2024\n")
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"time": "day"}, r"r\.csv: Column 'day' has dates .* row 1 \('01/02/2024'\)"),
+        ({"positive": "day = x"}, r"r\.csv: No positive interaction is left"),
+        ({"strength": "plays"}, r"r\.csv: Column 'plays', needed"),
+    ]
+    for options, said in cases:
+        with pytest.raises(DataError, match=said):
+            Dataset.from_tables(path, **options)
+    with pytest.raises(DataError, match=r"^Column 'day' has dates"):
+        Dataset.from_tables(pl.read_csv(path), time="day")
 
 
 def test_warnings_are_logged(books: dict[str, Path], caplog: pytest.LogCaptureFixture) -> None:

@@ -114,7 +114,7 @@ class TestFromTables:
             "items: 1 row refused, the item is described twice, the first row is kept: row 4 ('a')",
             "4 items: 1 without metadata, 1 not chosen",
             "5 tags: 2 genre, 3 year",
-            "1 items have no tag",
+            "1 item has no tag",
             "warning: 4 tags on one item alone, where nothing can be learned from other items: "
             "genre=rock, year=1990s, year=2000s, year=2010s. Raise min_items",
         ]
@@ -336,6 +336,16 @@ class TestTimes:
         assert "1 row refused, when is not a time: row 6 ('soon')" in found.lines()
         assert "times from 2024-01-01 to 2024-02-01" in found.lines()
 
+    def test_a_choice_without_a_time_is_kept(self, tmp_path: Path) -> None:
+        rows = {"user_id": ["ann"] * 3, "item_id": ["a", "b", "c"]}
+        found = Dataset.from_tables(rows | {"when": ["2024-01-02", "", "2024-01-01"]}, time="when")
+        assert found.history("ann") == ["b", "c", "a"]
+        assert any("1 interaction has no time" in line for line in found.lines())
+        found.save(tmp_path / "d")
+        again = Dataset.load(tmp_path / "d")
+        assert again.history("ann") == ["b", "c", "a"]
+        assert again.lines() == found.lines()
+
     def test_a_row_of_strength_zero_gives_no_time(self) -> None:
         found = self.dataset(strength="plays", half_life=9)
         assert self.days(found)["ann", "b"] == 2
@@ -414,6 +424,15 @@ class TestHistory:
             UnknownUserError, match=r"Unknown user 'annn'; the data set has 3 users. Closest: ann"
         ):
             found.history("annn")
+        with pytest.raises(
+            UnknownUserError, match=r"3 users\. User ids are texts, such as 'ann'\.$"
+        ):
+            found.history(17)
+        rows = pl.DataFrame({"user_id": [17, 18], "item_id": [1, 1]})
+        with pytest.raises(
+            UnknownUserError, match=r"2 users\. User ids are whole numbers, such as 17\.$"
+        ):
+            Dataset.from_tables(rows).history("nobody")
 
     def test_partitions_know_no_users(self, tmp_path: Path) -> None:
         TestTimes.ROWS.write_parquet(tmp_path / "a.parquet")

@@ -11,7 +11,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser
-from teaser.data.disliked import STRENGTH
+from teaser.data.disliked import STRENGTH, disliked_matrix
+from teaser.data.reading.positive import Positive
+from teaser.data.reading.strength import Strength
 from teaser.errors import DataError, ParameterError, TableError
 
 RATINGS = pl.DataFrame(
@@ -154,3 +156,38 @@ def test_a_dislike_without_a_time_is_left_out() -> None:
     )  # fmt: skip
     found = Dataset.from_tables(rows, ITEMS, negative="rating <= 2", time="day", half_life=30)
     assert found.history("a") == {"x": 1.0, "z": STRENGTH}
+
+
+def test_one_that_is_newer_than_every_choice_counts_as_the_newest() -> None:
+    rows = pl.DataFrame(
+        {"user_id": ["a"] * 2, "item_id": ["x", "y"], "rating": [5, 1],
+         "day": ["2020-01-01", "2022-01-01"]}
+    )  # fmt: skip
+    for half_life in (30, 0.01):
+        found = Dataset.from_tables(
+            rows, ITEMS, negative="rating <= 2", time="day", half_life=half_life
+        )
+        assert found.history("a") == {"x": 1.0, "y": STRENGTH}
+
+
+def test_histories_without_a_choice_have_dislikes_too() -> None:
+    rows = pl.DataFrame({"u": [0], "i": [1], "rating": [1], "day": ["2022-01-01"]})
+    pairs = pl.DataFrame(schema={"user": pl.Int64, "item": pl.Int64, "strength": pl.Float32,
+                                 "time": pl.Float64})  # fmt: skip
+    ids = pl.Series([0, 1])
+    found, note = disliked_matrix(
+        rows, pairs, Positive.parse("rating <= 2"), user="u", item="i", users=ids, items=ids,
+        strength=Strength(time="day", half_life=30.0),
+    )  # fmt: skip
+    assert found is not None
+    assert found.toarray().tolist() == [[0, STRENGTH], [0, 0]]
+    assert note is None
+
+
+def test_those_of_users_without_a_choice_are_told(rated: Dataset) -> None:
+    assert (
+        "1 disliked item left out, of 1 user who chose nothing, or of items that nobody chose and "
+        "no table describes"
+    ) in rated.lines()
+    known = Dataset.from_tables(RATINGS.filter(pl.col("user_id") != "c"), negative="rating <= 2")
+    assert not any("left out, of" in line for line in known.lines())

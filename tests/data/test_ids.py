@@ -36,6 +36,10 @@ class TestIds:
         with pytest.raises(TypeError, match="unhashable"):
             hash(Ids([1]))
 
+    def test_whole_numbers_of_a_frame_with_gaps_are_found(self) -> None:
+        assert Ids([1, -1]).find(-1.0) == 1
+        assert Ids(["17"]).find(17.0) == 0
+
     def test_negative_numbers_are_found(self) -> None:
         assert Ids([1, -1]).find("-1") == 1
 
@@ -49,6 +53,12 @@ class TestIds:
             UnknownItemError, match=r"Unknown item 'alpa'; .*2 items\. Closest: alpha"
         ):
             Ids(["alpha", "zzz"]).index_of("alpa")
+
+    def test_another_type_is_said_but_not_of_digits(self) -> None:
+        with pytest.raises(UnknownItemError, match=r"whole numbers, such as 3; .* type str"):
+            Ids([3, 17]).index_of("abc")
+        with pytest.raises(UnknownItemError, match=r"Unknown item '99'; the model has 2 items\.$"):
+            Ids([3, 17]).index_of("99")
 
     def test_more_names_make_new_ids(self) -> None:
         ids = Ids(["a"])

@@ -246,6 +246,31 @@ def test_dislikes_whose_time_is_not_known_are_not_learned_from() -> None:
     assert parts.test.history.indices.tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("how", [split_last, split_time])
+def test_interactions_without_a_time_are_left_out(how: Any) -> None:
+    known = of_rows(HAND)
+    options = (
+        {"min_interactions": 4}
+        if how is split_last
+        else {"test_from": START + 60 * DAY, "validation_from": START + 30 * DAY}
+    )
+    wanted, unknown = how(known, rng=0, **options), [("ann", 9, np.nan), ("eve", 9, np.nan)]
+    found = how(of_rows([*HAND, *unknown]), rng=0, **options)
+    for part in ("test", "validation"):
+        assert of_fold(getattr(found, part)) == of_fold(getattr(wanted, part))
+    for part in ("training", "earlier"):
+        assert shown(getattr(found, part).X, getattr(found, part).users) == shown(
+            getattr(wanted, part).X, getattr(wanted, part).users
+        )
+    assert found.notes == (*wanted.notes, "2 interactions without a time left out.")
+
+
+def test_a_split_by_time_without_a_single_time_is_refused() -> None:
+    dataset = of_rows([("ann", 1, np.nan), ("bob", 1, 3)])
+    with pytest.raises(DataError, match="No interaction has a time"):
+        split_last(dataset.at(np.array([0])), rng=0)
+
+
 def test_a_split_by_time_without_time_is_refused_in_a_sentence() -> None:
     timeless = of_rows(HAND, time=None)
     for splitting in (split_last, split_time):

@@ -37,4 +37,12 @@ def test_entries_are_those_of_the_rows(rows: list[int]) -> None:
 def test_the_span_is_told_in_days() -> None:
     moments = [datetime(2001, 2, 3, 23, tzinfo=UTC), datetime(1999, 1, 1, tzinfo=UTC)]
     times = np.array([moment.timestamp() for moment in moments])
-    assert time_span(times) == "times from 1999-01-01 to 2001-02-03"
+    said = "times from 1999-01-01 to 2001-02-03"
+    assert time_span(times) == said
+    assert time_span(np.array([np.nan, *times])) == (
+        f"{said}; 1 interaction has no time, and splits by time leave it out"
+    )
+    assert time_span(np.array([np.nan, *times, np.nan])) == (
+        f"{said}; 2 interactions have no time, and splits by time leave them out"
+    )
+    assert time_span(np.full(2, np.nan)) == "no interaction has a time"

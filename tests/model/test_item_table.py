@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser, artifact
+from teaser.data.ids import Ids
 from teaser.errors import ArtifactError, ParameterError
 from teaser.model import load
 from teaser.model.item_table import ItemTable, liked_part, popularity
@@ -116,3 +117,9 @@ def test_the_liked_part_of_histories(dataset: Dataset) -> None:
     assert rows.nnz == 4  # the input is untouched
     plain = table.rows([{3: 1.0}])
     assert liked_part(plain) is plain
+
+
+def test_a_title_of_spaces_is_none() -> None:
+    titles = pl.DataFrame({"item_id": ["a", "b", "c", "d"], "title": [" A ", "  ", "", None]})
+    table = ItemTable(Ids(["a", "b", "c", "d"]), titles, np.ones(4), "title")
+    assert [table.title(i) for i in range(4)] == [" A ", None, None, None]

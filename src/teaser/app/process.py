@@ -17,6 +17,7 @@ from teaser._version import __version__
 from teaser.app.brand.brand import read_brand
 from teaser.app.people.store import Store
 from teaser.app.server import create_app
+from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.private_copy import load_private, make_shared_folder
 from teaser.app.settings import Settings
 from teaser.artifact import read_manifest
@@ -87,8 +88,8 @@ class _Workers(Multiprocess):
 
 
 def _prepare(settings: Settings, shared_folder: Path) -> None:
-    """Copy the model and migrate the database once, before the workers start."""
-    load_private(settings.model, shared_folder=shared_folder)
+    """Copy the model, check the boosts and migrate the database once, before the workers start."""
+    Catalogue(load_private(settings.model, shared_folder=shared_folder), settings.boosts)
     store = Store(settings.database)
     store.migrate()
     store.close()

@@ -39,7 +39,7 @@ def create_app(settings: Settings) -> FastAPI:
     """Return the application: the model loaded, the database brought up to date."""
     shared = Path(settings.shared_folder) if settings.shared_folder else None
     copies = Path(settings.copies) if settings.copies else None
-    holder = ModelHolder(settings.model, shared_folder=shared, base=copies)
+    holder = ModelHolder(settings.model, shared_folder=shared, base=copies, boost=settings.boosts)
     store = Store(settings.database, max_events=settings.max_events)
     if shared is None:  # else the process that made it has migrated for all workers
         store.migrate()

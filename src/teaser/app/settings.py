@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from teaser.errors import ParameterError
+from teaser.model.lists.selection import parse_boosts
 
 PREFIX = "TEASER_"
 NAME = "TEASER"
@@ -56,6 +57,9 @@ class Settings(BaseModel):
         itself cannot.
     logo
         A picture beside the name: a file in SVG, PNG, WebP or JPEG.
+    boost
+        What the site adds to scores, by item id, tag or column of true or false, as
+        `promoted:0.2; town=Ghent:0.3`. The model must have them. People see it among the reasons.
 
     Raises
     ------
@@ -82,6 +86,7 @@ class Settings(BaseModel):
     accent: str = ""
     accent_dark: str = ""
     logo: str = ""
+    boost: str = ""
 
     def __init__(self, **given: Any) -> None:
         try:
@@ -111,6 +116,19 @@ class Settings(BaseModel):
             raise ValueError("it must be a colour such as #0b6f66")
         return colour.strip()
 
+    @field_validator("boost")
+    @classmethod
+    def _check_boost(cls, boost: str) -> str:
+        try:
+            if boost.strip():
+                parse_boosts([boost])
+        except ParameterError:
+            raise ValueError(
+                "it must be written as ID_OR_TAG:number, several separated by semicolons, such as "
+                "promoted:0.2; town=Ghent:0.3"
+            ) from None
+        return boost.strip()
+
     @classmethod
     def from_environment(cls, **given: Any) -> "Settings":
         """Return the settings in the environment; arguments take precedence."""
@@ -126,6 +144,11 @@ class Settings(BaseModel):
         if self.database_url:
             return self.database_url
         return f"sqlite:///{self.model.absolute().with_name(self.model.name + '.people.db')}"
+
+    @property
+    def boosts(self) -> dict[str, float]:
+        """What the site adds to scores, by id, tag or column."""
+        return parse_boosts([self.boost]) if self.boost else {}
 
     @property
     def needs_keys(self) -> bool:

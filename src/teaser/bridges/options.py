@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, mo
 
 from teaser.choose.choose import fit
 from teaser.data.dataset import Dataset
-from teaser.data.disliked import disliked_matrix
+from teaser.data.disliked import disliked_matrix, with_disliked
 from teaser.data.reading.interactions import take_pairs
 from teaser.data.reading.part import interaction_matrix
 from teaser.data.reading.positive import Positive
@@ -82,10 +82,10 @@ class GivenOptions(BaseModel):
         pairs, _ = take_pairs(rows, **columns, rule=positive, strength=strength, negative=negative)
         users, items = (pl.Series(range(n), dtype=pl.Int64) for n in shape)
         X = interaction_matrix(pairs, users, items)
-        disliked = disliked_matrix(
+        disliked, _ = disliked_matrix(
             rows, pairs, negative, **columns, users=users, items=items, strength=strength
         )
-        return X if disliked is None else sp.csr_array(X + disliked)
+        return with_disliked(X, disliked)
 
     def fit(self, dataset: Dataset, *, rng: int = 0) -> Teaser:
         """Return a fitted model, as `teaser.fit` with the options that were given.

@@ -248,12 +248,12 @@ def _limits(model: Teaser, found: Check | None) -> Iterator[str]:
     table = model.tag_table_
     bare = np.diff(sp.csr_array(table.learned_decoder[:, : table.n_personal]).indptr) == 0
     unused = model.popularity_ == 0
-    n_unused, lost = int(unused.sum()), int((bare & unused).sum())
+    n_unused, n_bare, n_both = (int(which.sum()) for which in (unused, bare, bare & unused))
+    only_tags = " Only their tags can recommend them." if n_unused else ""
+    hardly = f" Nobody chose {n_both:,} of them, which are hardly ever recommended."
     said = [
-        f"Items that nobody chose: {n_unused:,} of {len(unused):,}."
-        + (" Only their tags can recommend them." if n_unused else ""),
-        f"Items without a tag: {int(bare.sum()):,}."
-        + (f" Nobody chose {lost:,} of them, which are hardly ever recommended." if lost else ""),
+        f"Items that nobody chose: {n_unused:,} of {len(unused):,}.{only_tags}",
+        f"Items without a tag: {n_bare:,}.{hardly if n_both else ''}",
         "Users without history get general appeal: much the same list for everybody.",
         "Items that came after the fit are known by their tags alone, from `add_items` on.",
     ]

@@ -131,19 +131,22 @@ def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
 
 
 def _split_by_time(dataset: Dataset) -> dict[str, Any]:
-    """Return the entries of a split by time; raise `DataError` where too few users are tested."""
-    points = {"test_from": TEST_FROM, "validation_from": VALIDATION_FROM}
-    found = split_time(dataset, test_from=TEST_FROM, validation_from=VALIDATION_FROM, rng=0)
-    able = {"validation": found.validation.n_users, "test": found.test.n_users}
-    for name, n_users in able.items():
-        if n_users < LEAST_USERS:
+    """Return the entries of a split by time; raise `DataError` if it leaves too few users."""
+    parts = split_time(dataset, rng=0)
+    for fold, start in ((parts.test, TEST_FROM), (parts.validation, VALIDATION_FROM)):
+        if fold.n_users < LEAST_USERS:
             raise DataError(
-                f"A split by time leaves {counted(n_users, 'user')} for {name}, who chose items "
-                f"before it and after; at least {LEAST_USERS} are needed. Split by users (--split "
-                "users), or leave the last interaction of each user out (--split last)."
+                f"{counted(fold.n_users, 'user')} with choices before and after the first "
+                f"{start:.0%} of all interactions are too few for a study; at least {LEAST_USERS} "
+                "are needed. Take --split last or --split users, or write a study with another "
+                "test_from and validation_from."
             )
-    most = dict(zip(able, _MOST_BY_TIME, strict=True))
-    return {"kind": "time", **points} | {name: min(most[name], n) for name, n in able.items()}
+    validation, test = (
+        min(most, fold.n_users)
+        for most, fold in zip(_MOST_BY_TIME, (parts.validation, parts.test), strict=True)
+    )
+    points = {"test_from": TEST_FROM, "validation_from": VALIDATION_FROM}
+    return {"kind": "time", **points, "validation": validation, "test": test}
 
 
 def _remark(split: Mapping[str, Any]) -> str:

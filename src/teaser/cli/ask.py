@@ -74,7 +74,9 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show every part of an item's score, or with --tag the origins of an affinity."""
-    if (item is None) == (tag is None):
+    if item is None and tag is None:
+        raise ParameterError("Give the item to explain, or a tag: --tag feature=value.")
+    if item is not None and tag is not None:
         raise ParameterError("Give either an item or --tag, not both.")
     fitted = load(model, Teaser)
     seen, about = person.viewed(fitted, model), person.about

@@ -27,6 +27,7 @@ from teaser.cli.output import err, out, print_json, write_frame
 from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.errors import ParameterError, counted
+from teaser.frame import FrameList
 from teaser.guide.similarity import similar as similar_items
 from teaser.model import load
 from teaser.model.base import Model
@@ -61,7 +62,8 @@ class FilterOptions:
         list[str] | None,
         typer.Option(
             help="Only items for which this holds: column=value, column>=value, "
-            "'column in a,b'; signs = != >= <= > <; repeat."
+            "'column in a,b'; signs = != >= <= > <; repeat: all must hold, values of one column "
+            "are alternatives."
         ),
     ] = None
     boost: Boost = None
@@ -70,12 +72,18 @@ class FilterOptions:
     def read(self, model: Model) -> Filters:
         """Return the filters as the library takes them."""
 
-        def ids(given: list[str] | None) -> list[ItemId] | None:
-            return None if given is None else [*read_history(model.items_, given)]
+        def ids(option: str, given: list[str] | None) -> list[ItemId] | None:
+            found = None if given is None else read_history(model.items_, given)
+            if isinstance(found, dict):
+                raise ParameterError(
+                    f"--{option} takes ids alone, found {' '.join(given or [])!r}. "
+                    "Strengths belong to --history."
+                )
+            return None if found is None else [*found]
 
         return {
-            "items": ids(self.items),
-            "exclude": ids(self.exclude),
+            "items": ids("items", self.items),
+            "exclude": ids("exclude", self.exclude),
             "where": self.where,
             "boost": read_boosts(self.boost),
             "unknown": self.unknown,
@@ -120,6 +128,7 @@ def recommend(
         options |= {"negative_reasons": negative, "steering": steering}
     if every is not None:
         refuse_unused("--all: it takes the histories of a data set", **vars(person))
+        refuse_unused("--all: it writes a table", json=as_json or None)
         _list_all(fitted, every, out_file, options | {"reasons": reasons}, device=device)
         return
     refuse_unused("one list, which has reasons", reasons=reasons or None)
@@ -132,11 +141,18 @@ def recommend(
     if found.ignored:
         err.print(f"{counted(found.ignored, 'unknown name')} ignored.", highlight=False)
     if out_file is not None:
-        write_frame(found.to_frame(), out_file)
+        _write(found, out_file)
     if as_json:
         print_json([output.as_recommendation(r) for r in found])
     elif out_file is None:
         out.print(output.draw_recommendations(found))
+
+
+def _write(found: FrameList[Any], path: Path) -> None:
+    """Write a list to a file, and say so."""
+    frame = found.to_frame()
+    write_frame(frame, path)
+    err.print(f"{counted(frame.height, 'row')} in {path}", highlight=False)
 
 
 def _list_all(
@@ -172,7 +188,7 @@ def similar(
         )
     found = similar_items(fitted, item, k=k)
     if out_file is not None:
-        write_frame(found.to_frame(), out_file)
+        _write(found, out_file)
     if as_json:
         print_json([output.as_similar(each) for each in found])
     elif out_file is None:

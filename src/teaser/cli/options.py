@@ -17,6 +17,7 @@ from teaser.errors import ParameterError
 from teaser.model.base import Model
 from teaser.model.extensions.options import OPTIONS, build_options
 from teaser.model.item_table import History as ItemHistory
+from teaser.model.lists.selection import parse_boosts
 from teaser.model.teaser import Teaser
 
 Folder = Annotated[Path, typer.Argument(help="A folder that prepare or fit wrote.")]
@@ -38,7 +39,8 @@ Press = Annotated[
     typer.Option(
         "--press",
         "-p",
-        help="Presses on a tag, as feature=value:+3; feature=value alone is +1; repeat.",
+        help="Presses on a tag, as feature=value:+3; feature=value alone is +1; the feature may be "
+        "left out where one tag has the value, as in 'general appeal:-3'; repeat.",
     ),
 ]
 About = Annotated[
@@ -315,7 +317,7 @@ def _read_strength(items: Container[object], text: str) -> tuple[str, float | No
 
 
 def read_presses(given: list[str] | None) -> dict[str, int]:
-    """Return steps by tag, from feature=value:+3, or feature=value for one press of +."""
+    """Return steps by tag, from TAG:+3, or TAG for one press of +."""
     presses: dict[str, int] = {}
     for text in given or []:
         written = re.fullmatch(r"(.+):([+-]\d+)", text)
@@ -326,18 +328,7 @@ def read_presses(given: list[str] | None) -> dict[str, int]:
 
 def read_boosts(given: list[str] | None) -> dict[str, float] | None:
     """Return what is added by id or tag, from ID_OR_TAG:0.2."""
-    boosts: dict[str, float] = {}
-    for text in given or []:
-        name, _, number = text.rpartition(":")
-        try:
-            boosts[name.strip()] = boosts.get(name.strip(), 0.0) + float(number)
-        except ValueError:
-            name = ""
-        if not name.strip():
-            raise ParameterError(
-                f"--boost is written as ID_OR_TAG:number, such as town=Ghent:0.2; found {text!r}."
-            )
-    return boosts or None
+    return parse_boosts(given) if given else None
 
 
 @dataclass(frozen=True)

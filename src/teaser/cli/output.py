@@ -27,7 +27,7 @@ from teaser.model.teaser import Teaser
 from teaser.notebook.progress import Update
 from teaser.notebook.progress import progress_bar as plain_bar
 from teaser.profile import GENERAL, Profile
-from teaser.reason import AnyReason, BoostReason, Reason, ViewedReason, join_names, join_values
+from teaser.reason import AnyReason, Reason, join_names, named_reason, short_reason
 from teaser.recommendation import Recommendation
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
@@ -203,10 +203,9 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
         if isinstance(r, Reason):
             values = join_names([tag.value for tag in r.tags])
             named = (feature_label(r.tag.feature), values, f"{r.affinity:+.3f}")
-        elif isinstance(r, BoostReason):
-            named = ("Boost", r.named[1], "")
         else:
-            named = ("Disliked" if r.disliked else "Viewed", _viewed(r), "")
+            name, kind = named_reason(r)
+            named = (kind.capitalize(), name, "")
         table.add_row(*map(Text, named), *_part_cells(r.contribution, r.share))
     parts = {
         "general": explanation.general,
@@ -225,6 +224,8 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
     """Write a frame to .parquet, .csv or .jsonl; a csv has nested columns as JSON texts."""
+    if not path.parent.is_dir():
+        raise ParameterError(f"There is no folder {path.parent} for {path.name}. Make it first.")
     if path.suffix == ".parquet":
         frame.write_parquet(path)
     elif path.suffix == ".csv":
@@ -372,17 +373,7 @@ def _shows(letter: str) -> bool:
 
 def _reason(reason: AnyReason) -> Text:
     share = f"{100 * reason.share:+.0f} %"
-    if isinstance(reason, Reason):
-        named = join_values(reason.tags)
-    elif isinstance(reason, BoostReason):
-        named = f"boost {reason.named[1]}"
-    else:
-        named = f"{'disliked' if reason.disliked else 'viewed'} {_viewed(reason)}"
-    return Text.assemble((share, _colour(reason.share)), f" {named}")
-
-
-def _viewed(reason: ViewedReason) -> str:
-    return str(reason.item_id) if reason.title is None else reason.title
+    return Text.assemble((share, _colour(reason.share)), f" {short_reason(reason)}")
 
 
 def _moved(before: int | None, now: int) -> Text:

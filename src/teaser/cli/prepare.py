@@ -25,7 +25,7 @@ from teaser.cli.options import (
 from teaser.cli.output import err, out, print_json, print_lines, print_next
 from teaser.data import events
 from teaser.data.dataset import Dataset
-from teaser.data.reading.files import read
+from teaser.data.reading.files import read, read_each
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.data.reading.table import Table
 from teaser.data.sources import source as sources
@@ -280,13 +280,18 @@ def _read_tables(
     of_files = ("columns", "users_columns", "delimiter", *_OF_ITEMS)
     request.allow_only("tables", *_OF_TABLES, "negative", *_OF_USERS, *of_files)
     options = request.given(*_OF_TABLES, "negative", *_OF_USERS)
-    if request.users is not None:
-        options["users"] = _read_file(request.users, "users", request, request.users_columns)
-    return Dataset.from_tables(
-        _read_file(interactions, "interactions", request, request.columns),
-        _read_items(items, request),
-        **options,
+    rows, described, users = read_each(
+        lambda: _read_file(interactions, "interactions", request, request.columns),
+        lambda: _read_items(items, request),
+        lambda: (
+            _read_file(request.users, "users", request, request.users_columns)
+            if request.users is not None
+            else None
+        ),
     )
+    if users is not None:
+        options["users"] = users
+    return Dataset.from_tables(rows, described, **options)
 
 
 def _read_items(items: str | Path | None, request: PrepareRequest) -> Table | None:

@@ -61,6 +61,13 @@ def serve(
         str,
         typer.Option(envvar="TEASER_LOGO", help="Logo of the site: an SVG, PNG, WebP or JPEG."),
     ] = "",
+    boost: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What the site adds to scores, as promoted:0.2 or town=Ghent:0.3, by item id, tag "
+            "or column of true or false; repeat. People see it among the reasons."
+        ),
+    ] = None,
 ) -> None:
     """Serve the site and the API on a fitted model."""
     _check_packages()
@@ -70,6 +77,7 @@ def serve(
 
     names = {"hosts": ",".join(host_name)} if host_name else {}
     names |= {"name": name} if name else {}
+    names |= {"boost": "; ".join(boost)} if boost else {}
     settings = Settings.from_environment(
         model=model,
         database_url=database,
@@ -83,7 +91,14 @@ def serve(
         **names,
     )
     print_lines(read_brand(settings).notes)
-    process.serve(settings, workers=workers, ready=_print_address)
+
+    def ready(host: str, port: int) -> None:
+        _print_address(host, port)
+        if settings.boosts:
+            said = ", ".join(f"{name} {number:+g}" for name, number in settings.boosts.items())
+            print_lines([f"The site adds to scores, and says so among the reasons: {said}."])
+
+    process.serve(settings, workers=workers, ready=ready)
 
 
 def serve_events(*, port: int, seed: int) -> None:

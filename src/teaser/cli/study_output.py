@@ -132,15 +132,7 @@ def show_dial(dial: "DialResults") -> None:
             style="bold" if each == dial.recommended else None,
         )
     out.print(table)
-    say(f"Recommended: {_setting(dial.recommended)}, the most of all {dial.nearness}.")
-    if not dial.is_near:
-        best = dial.best
-        name = "EASE on neighbours" if best.kind == "NeighbourEASE" else best.kind
-        below = 100 * (1 - dial.recommended.value / best.value)
-        say(
-            f"{name} without tags reaches {best.value:.4f}: no setting with tags is within "
-            f"{100 * dial.within:g} % of it, and the recommended one is {below:.1f} % below it."
-        )
+    say(f"Recommended: {_setting(dial.recommended)}, the most of all {dial.near}.")
     if dial.ease is not None:
         most = dial.at_ease
         told_most = "no setting with tags reaches it" if most is None else _setting(most)

@@ -7,14 +7,15 @@ import polars as pl
 from teaser.data.disliked import disliked_matrix
 from teaser.data.ids import Ids
 from teaser.data.reading.files import Tables
-from teaser.data.reading.interactions import check_interactions
+from teaser.data.reading.interactions import check_interactions, doubtful_ids
 from teaser.data.reading.part import interaction_matrix, interaction_times
-from teaser.data.reading.positive import Positive, forgotten_rule
-from teaser.data.reading.strength import Strength, forgotten_time
-from teaser.data.reading.table import Table
+from teaser.data.reading.positive import Positive
+from teaser.data.reading.strength import Strength
+from teaser.data.reading.table import Table, named_errors
 from teaser.data.tagging.item_metadata import describe_items, told
 from teaser.data.tagging.rule_set import RulesLike
 from teaser.data.tagging.user_features import describe_user_features
+from teaser.data.unused_columns import unused_notes
 
 
 def describe(
@@ -60,10 +61,11 @@ def assemble(
     """
     found, rows = tables.ids, tables.interactions
     columns: dict[str, str] = {"user": found.user, "item": found.item}
-    positive, negative = which[0], Positive.of(which[1])
-    pairs, report = check_interactions(
-        rows.frame, **columns, positive=positive, strength=strength, negative=negative
-    )
+    positive, negative = map(Positive.of, which)
+    with named_errors(rows.name):
+        pairs, report = check_interactions(
+            rows.frame, **columns, positive=positive, strength=strength, negative=negative
+        )
     item_counts = pairs.group_by("item", maintain_order=True).len("count")
     described = describe(tables.items, item_counts, found.items_id, rules)
     ids = described["table"].to_series(0)
@@ -74,15 +76,11 @@ def assemble(
         user_features = describe_user_features(
             tables.users.frame, names, found.users_id, user_rules
         ).with_refused(tables.users.refused)
-    disliked = disliked_matrix(
+    disliked, missed = disliked_matrix(
         rows.frame, pairs, negative, **columns, users=names, items=ids, strength=strength
     )
-    has_strength = strength is not None and strength.column is not None
-    is_used = positive is not None or negative is not None or has_strength
-    forgotten = (
-        None if is_used else forgotten_rule(rows, found),
-        None if strength is not None and strength.time is not None else forgotten_time(rows),
-    )
+    doubtful = (doubtful_ids(rows.frame[column], rows.name) for column in columns.values())
+    unused = unused_notes(rows, found, positive=positive, negative=negative, strength=strength)
     return described | {
         "X": interaction_matrix(pairs, names, ids),
         "times": interaction_times(pairs, names, ids),
@@ -91,5 +89,5 @@ def assemble(
         "report": report.with_refused(rows.refused),
         "user_features": user_features,
         "disliked": disliked,
-        "notes": told(*tables.notes, *forgotten, *described["notes"]),
+        "notes": told(*tables.notes, *doubtful, *unused, missed, *described["notes"]),
     }

@@ -72,7 +72,8 @@ class Dataset:
         from it; `history` and the histories of a split have it.
     times
         The time of each interaction in unix seconds, in the order of `X.data`; the latest one of
-        merged rows. None if no column of times was named, or if X is in partitions.
+        merged rows; NaN where an interaction has none. None if no column of times was named, or
+        if X is in partitions.
     notes
         What was noticed while the tables were read, as sentences.
     """
@@ -163,7 +164,8 @@ class Dataset:
             that is log(1 + number of rows).
         time
             The column of the time of each row: dates, datetimes, ISO texts, or unix seconds or
-            milliseconds. It gives `Dataset.times`, for splits by time, and ages for a half-life.
+            milliseconds. It gives `Dataset.times`, for splits by time, and ages for a half-life,
+            which refuses rows without a time.
         half_life
             After how many days a row counts half: its strength is multiplied by
             2^(-age / half_life), age counted from the newest row that counts.
@@ -307,12 +309,13 @@ class Dataset:
                 "Use Dataset.from_tables to look up histories."
             )
         if row is None:
-            raise UnknownUserError(
-                user_id, closest_names(str(user_id), map(str, self.users)), self.n_users
-            )
+            near = closest_names(str(user_id), map(str, self.users))
+            raise UnknownUserError(user_id, near, self.n_users, next(iter(self.users), None))
         entries = np.arange(self.X.indptr[row], self.X.indptr[row + 1])
         if self.times is not None:
-            entries = entries[np.argsort(self.times[entries], kind="stable")]
+            # Those without a time come first, as if they were the oldest.
+            order = np.argsort(np.nan_to_num(self.times[entries], nan=-np.inf), kind="stable")
+            entries = entries[order]
         items = [self.items[i] for i in self.X.indices[entries].tolist()]
         strengths = self.X.data[entries].tolist()
         if self.disliked is not None:
@@ -375,7 +378,10 @@ class Dataset:
         """Read a data set that `save` wrote."""
         content = artifact.read(folder)
         if content.kind != "dataset":
-            raise ArtifactError(f"{folder} is a {content.kind}, not a data set.")
+            raise ArtifactError(
+                f"{folder} is a {content.kind}, not a data set. Name the folder that teaser "
+                "prepare or Dataset.save wrote."
+            )
         try:
             return cls(**attributes_of(content, str(folder)))
         except (LookupError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as e:

@@ -31,8 +31,10 @@ def disliked_matrix(
     users: pl.Series,
     items: pl.Series,
     strength: Strength | None = None,
-) -> sp.csr_array | None:
+) -> tuple[sp.csr_array | None, str | None]:
     """Return what users disliked and did not choose (users x items), as strengths below 0.
+
+    The second value is a note on dislikes of users or items that have no place in the matrix.
 
     Parameters
     ----------
@@ -51,7 +53,7 @@ def disliked_matrix(
         and decays as they do.
     """
     if rule is None:
-        return None
+        return None, None
     is_disliked, _ = rule.split(frame, what="disliked")
     ids = pl.DataFrame({"user": as_ids(frame[user]), "item": as_ids(frame[item])})
     rows = ids.with_columns(_strengths(frame, pairs, strength)).filter(is_disliked).drop_nulls()
@@ -60,7 +62,15 @@ def disliked_matrix(
     merged = merged.filter(pl.col("strength") < 0)
     merged = merged.with_columns(pl.col("item").cast(items.dtype))
     only = merged.join(pairs.select("user", "item"), on=["user", "item"], how="anti")
-    return interaction_matrix(only, users, items)
+    found = interaction_matrix(only, users, items)
+    missed = only.height - found.nnz
+    if not missed:
+        return found, None
+    new = only["user"].n_unique() - int((np.diff(found.indptr) > 0).sum())
+    return found, (
+        f"{counted(missed, 'disliked item')} left out, of {counted(new, 'user')} who chose "
+        "nothing, or of items that nobody chose and no table describes"
+    )
 
 
 def _strengths(frame: pl.DataFrame, pairs: pl.DataFrame, rule: Strength | None) -> pl.Series:
@@ -71,11 +81,14 @@ def _strengths(frame: pl.DataFrame, pairs: pl.DataFrame, rule: Strength | None) 
     total = float(len(level))
     if rule.half_life is not None and rule.time is not None:
         times = pairs["time"].to_numpy()
-        total = float(_decay(times.max() - times, rule.half_life).sum())
+        newest = times.max(initial=-np.inf)
+        total = float(_decay(newest - times, rule.half_life).sum())
         seconds = as_seconds(frame[rule.time]).to_numpy()
-        decay = _decay(times.max() - seconds, rule.half_life)
-    # The mean strength of an interaction before it decays.
-    found = STRENGTH * level.sum() / total * decay
+        # A dislike that is newer than every choice counts as the newest of them.
+        decay = _decay(np.maximum(0.0, newest - seconds), rule.half_life)
+    # The mean strength of an interaction before it decays; 1 where there is none.
+    mean = level.sum() / total if len(level) else 1.0
+    found = STRENGTH * mean * decay
     return pl.Series("strength", found.astype(np.float32)).fill_nan(None)
 
 

@@ -58,6 +58,8 @@ class Ids(Sequence[ItemId]):
             near = closest_names(str(name), map(str, self._names))
             first = self._names[0] if self._names else None
             same = isinstance(name, str) == isinstance(first, str) and not isinstance(name, float)
+            # On the command line a whole number is a text too.
+            same = same or (isinstance(name, str) and _INTEGER.fullmatch(name.strip()) is not None)
             raise UnknownItemError(name, near, len(self), None if same else first)
         return place
 

@@ -12,7 +12,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.ids import Ids
 from teaser.data.sparse_matrix import value_matrix
 from teaser.data.split import Fold, Split, as_generator, chosen, is_whole, user_count
-from teaser.errors import DataError, ParameterError
+from teaser.errors import DataError, ParameterError, counted
 
 Array = NDArray[Any]
 TimePoint = str | float | date
@@ -32,7 +32,8 @@ def split_last(
     """Hold out the last interaction of each user for the test, the one before for validation.
 
     Models learn from all earlier interactions of the same users (weak generalisation), and from
-    users that are not evaluated. Of equal times, one is drawn at random.
+    users that are not evaluated. Of equal times, one is drawn at random. Interactions without a
+    time are left out.
 
     Parameters
     ----------
@@ -48,6 +49,7 @@ def split_last(
     generator = as_generator(rng)
     _at_least("min_interactions", min_interactions, 3)
     entries = _Entries.of(dataset)
+    dataset = entries.dataset
     able = np.flatnonzero(np.diff(dataset.X.indptr) >= min_interactions)
     tested = _number("n_test", n_test, len(able))
     validated = _number("n_validation", n_validation, len(able))
@@ -68,6 +70,7 @@ def split_last(
         notes=(
             f"The last interaction of {tested:,} of {dataset.n_users:,} users is held out; models "
             "learn from all that they did before, and from the others.",
+            *entries.notes,
         ),
     )
 
@@ -86,7 +89,7 @@ def split_time(
 
     Hyper-parameters are chosen in the same way at an earlier point: models learn from what lies
     before `validation_from`, and are validated on what lies between the two. An item that a user
-    chose several times counts at the latest of them.
+    chose several times counts at the latest of them. Interactions without a time are left out.
 
     Parameters
     ----------
@@ -121,7 +124,7 @@ def split_time(
         earlier=entries.kept(entries.time < before),
         test=test,
         validation=validation,
-        notes=told,
+        notes=(*told, *entries.notes),
     )
 
 
@@ -144,6 +147,14 @@ class _Entries:
     dataset: Dataset
     row: Array
     time: Array
+    untimed: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on interactions without a time."""
+        if not self.untimed:
+            return ()
+        return (f"{counted(self.untimed, 'interaction')} without a time left out.",)
 
     @classmethod
     def of(cls, dataset: Dataset) -> "_Entries":
@@ -155,11 +166,19 @@ class _Entries:
         if dataset.times is None:
             raise DataError(
                 "A split by time needs the time of each interaction, and this data set has none. "
-                "Name the column: teaser prepare --time COLUMN (time= of Dataset.from_tables). "
-                'Or split by users: kind = "users".'
+                "Name the column: teaser prepare --time COLUMN (time= of Dataset.from_tables), "
+                'or time = "COLUMN" in [data] of a study. Or split by users: kind = "users".'
             )
         row = np.repeat(np.arange(dataset.n_users), np.diff(dataset.X.indptr))
-        return cls(dataset, row, dataset.times)
+        entries = cls(dataset, row, dataset.times)
+        missing = np.isnan(dataset.times)
+        if not missing.any():
+            return entries
+        if missing.all():
+            raise DataError('No interaction has a time. Split by users: kind = "users".')
+        # What has no time may be later than what is held out: nothing may learn from it.
+        timed = entries.kept(~missing)
+        return replace(cls.of(timed), untimed=int(missing.sum()))
 
     def point(self, name: str, given: Any) -> float:
         """Return a point in time as unix seconds, with interactions before it and after."""

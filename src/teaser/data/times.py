@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.reading.strength import as_date
-from teaser.errors import DataError
+from teaser.errors import DataError, counted
 
 
 def fixed_times(times: NDArray[Any], n_interactions: int) -> NDArray[np.float64]:
@@ -33,6 +33,16 @@ def entries_of(X: sp.csr_array, rows: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def time_span(times: NDArray[np.float64]) -> str:
-    """Return a sentence on the first and the last day of the times."""
-    oldest, newest = (as_date(float(end)) for end in (times.min(), times.max()))
-    return f"times from {oldest} to {newest}"
+    """Return a sentence on the first and the last day of the times, and on missing ones."""
+    known = times[~np.isnan(times)]
+    missing = len(times) - len(known)
+    if not len(known):
+        return "no interaction has a time"
+    said = f"times from {as_date(float(known.min()))} to {as_date(float(known.max()))}"
+    if not missing:
+        return said
+    verb = "has" if missing == 1 else "have"
+    return (
+        f"{said}; {counted(missing, 'interaction')} {verb} no time, and splits by time leave "
+        f"{'it' if missing == 1 else 'them'} out"
+    )

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self, Unpack, cast
+from typing import Any, ClassVar, Self, Unpack, cast, overload
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,13 @@ from teaser.model.item_table import History, ItemTable
 from teaser.model.lists.all_lists import AllLists, AllOptions, ListOptions, rank_block
 from teaser.model.lists.ranking import top_k
 from teaser.model.lists.reason_table import ReasonTable
-from teaser.model.lists.selection import Filters, Placed, Selection, known_history
+from teaser.model.lists.selection import (
+    Filters,
+    Placed,
+    Selection,
+    check_names,
+    known_history,
+)
 from teaser.model.packed import Packed
 from teaser.model.registry import register
 from teaser.model.user_state import Scored
@@ -70,6 +76,9 @@ class Model(Parametrised, ABC):
 
     # Learned arrays to be saved; as attributes their names end in an underscore.
     learned_arrays: ClassVar[tuple[str, ...]] = ()
+
+    # Whether `recommend_all` may score several batches at a time, in threads.
+    lists_in_threads: ClassVar[bool] = False
 
     _item_table: ItemTable | None = None
 
@@ -194,7 +203,19 @@ class Model(Parametrised, ABC):
             lists.ignored += n
         return lists
 
-    def recommend_all(self, dataset: Dataset, **options: Unpack[AllOptions]) -> Any:
+    @overload
+    def recommend_all(
+        self, dataset: Dataset, *, out: None = None, **options: Unpack[AllOptions]
+    ) -> pl.DataFrame: ...
+
+    @overload
+    def recommend_all(
+        self, dataset: Dataset, *, out: str | Path, **options: Unpack[AllOptions]
+    ) -> pl.LazyFrame: ...
+
+    def recommend_all(
+        self, dataset: Dataset, *, out: str | Path | None = None, **options: Unpack[AllOptions]
+    ) -> pl.DataFrame | pl.LazyFrame:
         """Return the lists of all users of a data set, as one frame or one parquet file.
 
         The columns are `user_id`, `rank` (from 1), `item_id`, `score` and `match`; with reasons
@@ -206,22 +227,27 @@ class Model(Parametrised, ABC):
         dataset
             Whose users are listed, also one in partitions. Its items are found in the model by
             their ids.
+        out
+            A parquet file to write to, batch by batch.
         options
-            `k`, `exclude_history`, `users`, `reasons`, `batch_size`, `out`, `device`, `progress`,
-            and the filters of `recommend`; see `teaser.AllOptions`.
+            `k`, `exclude_history`, `users`, `reasons`, `batch_size`, `device`, `progress`, and the
+            filters of `recommend`; see `teaser.AllOptions`.
 
         Returns
         -------
         lists
             A frame, or with `out` a lazy frame of the file that was written.
         """
-        return self._list_all(dataset, options)
+        return self._list_all(dataset, out, options)
 
-    def _list_all(self, dataset: Dataset, options: AllOptions, **more: Any) -> Any:
+    def _list_all(
+        self, dataset: Dataset, out: str | Path | None, options: AllOptions, **more: Any
+    ) -> pl.DataFrame | pl.LazyFrame:
         """List all users; `more` are entries of `ListOptions`."""
         self.check_fitted()
         given: dict[str, Any] = dict(options)
-        users, out = given.pop("users", None), given.pop("out", None)
+        check_names(given, [*AllOptions.__annotations__, "out", *more])
+        users = given.pop("users", None)
         filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
         placed = self.place_filters(cast(Filters, filters))
         lists = AllLists(self, dataset, ListOptions(**given, **more), placed, users=users)
@@ -246,7 +272,7 @@ class Model(Parametrised, ABC):
 
     def place_filters(self, filters: Filters) -> Placed:
         """Return which items filters allow and what they add, by the positions of items."""
-        return Selection(**filters).place(self.item_table_)
+        return Selection.read(filters, self.recommend).place(self.item_table_)
 
     def rank_items(
         self,
@@ -268,7 +294,7 @@ class Model(Parametrised, ABC):
         """Return an entry of a list without reasons but boosts."""
         item_id, title = self.item_table_.name(item_index)
         score, boosts = float(scored.scores[item_index]), placed.boosts_of(item_index)
-        boost = sum(part for _, part in boosts)
+        boost = sum((part for _, part in boosts), 0.0)
         total = abs(score - boost) + sum(abs(part) for _, part in boosts)
         reasons = tuple(
             BoostReason(name, part, part / total if total > 0 else 0.0) for name, part in boosts

@@ -15,6 +15,7 @@ none: (p1 - (p1.q) q) D1' + omega (p1.q) (D1 q / omega)' = p1 D1'.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -65,10 +66,12 @@ class Basis:
     def apply(self, raw: Array) -> Array:
         """Return v for rows of raw scores p (rows x learned tags), rows x columns."""
         out = np.zeros((len(raw), len(self.q) + 1))
+        out[:, : self.n_learned] = raw
+        places, group = self._centred
         # One row at a time: the same bits alone and in a batch.
         for v, p in zip(out, raw, strict=True):
-            v[: self.n_learned] = p
-            v[:-1] -= self._means(p)[self.group]
+            if len(places):
+                v[places] -= self._means(p)[group]
             along = v[:-1] @ self.q
             v[:-1] -= along * self.q
             v[-1] = self.omega * along
@@ -127,16 +130,27 @@ class Basis:
             raise ValueError("its basis is not whole")
         return cls(group, share, q, omega)
 
-    @property
+    @cached_property
     def _n_groups(self) -> int:
         return int(self.group.max(initial=-1)) + 1
 
+    @cached_property
+    def _centred(self) -> tuple[Array, Array]:
+        """The columns of centred features, and the number of the feature of each."""
+        places = np.flatnonzero(self.group >= 0)
+        return places, self.group[places]
+
+    @cached_property
+    def _centred_learned(self) -> tuple[Array, Array]:
+        """The same of the columns that the encoder has."""
+        places, group = self._centred
+        known = places < self.n_learned
+        return places[known], group[known]
+
     def _means(self, p: Array) -> Array:
-        """Return m_f of each centred feature, and a zero that the group -1 picks."""
-        known = self.group[: self.n_learned]
-        sums = np.bincount(known + 1, self.share * p, minlength=self._n_groups + 1)
-        sums[0] = 0.0
-        return np.roll(sums, -1)
+        """Return m_f of each centred feature."""
+        places, group = self._centred_learned
+        return np.bincount(group, self.share[places] * p[places], minlength=self._n_groups)
 
 
 def find_basis(tags: Sequence[Tag], D: sp.csr_array, mean: Array, sample: Array) -> Basis:

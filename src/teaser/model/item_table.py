@@ -76,7 +76,7 @@ class ItemTable:
     def title(self, item_index: int) -> str | None:
         """Return the title of the item at a position, where the metadata have one."""
         found = self.metadata[self.title_column][item_index] if self.title_column else None
-        return None if found is None else str(found)
+        return None if found is None or not str(found).strip() else str(found)
 
     def name(self, item_index: int) -> tuple[ItemId, str | None]:
         """Return the id and the title of the item at a position."""

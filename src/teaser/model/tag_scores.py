@@ -18,6 +18,7 @@ from teaser.model.base import Model
 from teaser.model.basis import sample_users
 from teaser.model.extensions.remainder import RemainderMatrix, viewed_sum
 from teaser.model.extensions.user_features import ManyAbout, UserRows, place_many_about
+from teaser.model.gram.operator import kernels_for
 from teaser.model.item_table import History, liked_part
 from teaser.model.lists.selection import Filters, Placed, Selection
 from teaser.model.packed import Packed
@@ -43,6 +44,7 @@ class TagScores(Model, abstract=True):
     # Whether what centring takes from all scores of a user is added again: scores then keep their
     # sign.
     keeps_offset: ClassVar[bool] = False
+    lists_in_threads: ClassVar[bool] = True
 
     _tag_table: TagTable | None = None
     _user_rows: UserRows | None = None
@@ -185,8 +187,10 @@ class TagScores(Model, abstract=True):
         """Return the score of every item for several users (users x items)."""
         scores = self.decode(states.values)
         if self.has_remainder:
-            viewed = states.viewed_weight[:, None] * self.decode_viewed(states.rows)
-            scores = np.ascontiguousarray(scores) * states.tags_weight[:, None] + viewed
+            viewed = self.decode_viewed(states.rows)
+            viewed *= states.viewed_weight[:, None]
+            scores = np.ascontiguousarray(scores) * states.tags_weight[:, None]
+            scores += viewed
         return np.asarray(scores + states.offset[:, None] if self.keeps_offset else scores)
 
     def score_parts(
@@ -252,7 +256,13 @@ class TagScores(Model, abstract=True):
 
     def decode(self, affinities: Array) -> Array:
         """Return the score of every item for affinities with tags (users x items)."""
-        return np.asarray((self.decoder_ @ affinities.T).T)  # a D', D being the sparse factor
+        D = self.decoder_
+        fast = kernels_for(len(affinities) * D.nnz)
+        if fast is None:
+            return np.asarray((D @ affinities.T).T)  # a D', D being the sparse factor
+        scores = np.empty((len(affinities), D.shape[0]))
+        fast.dot_rows(D.indptr, D.indices, D.data, affinities, scores)
+        return scores
 
     def decode_viewed(self, rows: sp.csr_array) -> Array:
         """Return what histories add to every item by the remainder (users x items), unweighted."""
@@ -261,6 +271,11 @@ class TagScores(Model, abstract=True):
         if sp.issparse(R) and rows.shape[0] >= _MANY_USERS:
             n_learned = R.shape[0]
             known = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
+            fast = kernels_for(known.nnz * R.nnz // max(1, n_learned))
+            if fast is not None:
+                of_X, of_R = ((M.indptr, M.indices, M.data) for M in (known, R))
+                fast.add_sparse_rows(*of_X, *of_R, out)
+                return out
             out[:, :n_learned] = (known @ sp.csr_array(R, dtype=np.float64)).toarray()
             return out
         for user in range(rows.shape[0]):
@@ -334,7 +349,7 @@ class TagScores(Model, abstract=True):
 
     def place_filters(self, filters: Filters) -> Placed:
         """Return which items filters allow and what they add, by the positions of items."""
-        return Selection(**filters).place(self.item_table_, self.tag_table_)
+        return Selection.read(filters, self.recommend).place(self.item_table_, self.tag_table_)
 
     def _rows(self, histories: Sequence[History]) -> sp.csr_array:
         items = self.item_table_

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Self, Unpack
+from pathlib import Path
+from typing import Any, Self, Unpack, overload
 
 import numpy as np
 import polars as pl
@@ -73,7 +74,8 @@ class TaggedModel(TagScores, abstract=True):
             disliked item has one below 0: it counts against its tags, says nothing of general
             appeal, and counts for the certainty. An item of strength 0 is not in the history.
         presses
-            Net presses by `Tag` or `"feature=value"`, whole numbers from -5 to 5.
+            Net presses by `Tag` or `"feature=value"`, whole numbers from -5 to 5. A name without
+            `=` is that of a feature with one tag, such as `"general appeal"`, or the value of one.
         about
             What is known of the user, as `Tag` or `"feature=value"` of `user_tags_`. It counts
             as one more item of the history for the certainty.
@@ -162,25 +164,50 @@ class TaggedModel(TagScores, abstract=True):
             lists.append(self._entries(best, state, scored, negative_reasons, placed))
         return lists
 
+    @overload
     def recommend_all(
         self,
         dataset: Dataset,
         *,
+        out: None = None,
         negative_reasons: bool = True,
         steering: Steering = DEFAULT_STEERING,
         **options: Unpack[AllOptions],
-    ) -> Any:
+    ) -> pl.DataFrame: ...
+
+    @overload
+    def recommend_all(
+        self,
+        dataset: Dataset,
+        *,
+        out: str | Path,
+        negative_reasons: bool = True,
+        steering: Steering = DEFAULT_STEERING,
+        **options: Unpack[AllOptions],
+    ) -> pl.LazyFrame: ...
+
+    def recommend_all(
+        self,
+        dataset: Dataset,
+        *,
+        out: str | Path | None = None,
+        negative_reasons: bool = True,
+        steering: Steering = DEFAULT_STEERING,
+        **options: Unpack[AllOptions],
+    ) -> pl.DataFrame | pl.LazyFrame:
         """Return the lists of all users of a data set; see `Model.recommend_all`.
 
         User features of the data set count where the model has learned from them.
 
         Parameters
         ----------
+        out, options
+            See `Model.recommend_all`.
         negative_reasons, steering
             As in `recommend`.
         """
         return self._list_all(
-            dataset, options, negative_reasons=negative_reasons, steering=steering
+            dataset, out, options, negative_reasons=negative_reasons, steering=steering
         )
 
     def list_block(

@@ -65,7 +65,7 @@ def draw_model(
         (name, element("code", value), "" if name in changed else "default")
         for name, value in parameters.items()
     ]
-    columns = (Column("parameter"), Column("value"), Column("is"))
+    columns = tuple(map(Column, ("parameter", "value", "is")))
     return panel(
         title(kind, said or "not fitted yet"),
         element("p", element("code", text)),

@@ -1,5 +1,7 @@
 """The input of the model: from a request and from a person, which give the same answers."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,12 @@ from teaser.app.api.model_input import ModelInput
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.errors import ParameterError, UnknownTagError
+from teaser.errors import (
+    MalformedTagError,
+    ParameterError,
+    UnknownFeatureError,
+    UnknownTagError,
+)
 
 HISTORY: list[int | str] = ["i0", "i2", "i4"]
 PRESSES = [requests.Press(tag="town=Ghent", steps=3)]
@@ -58,3 +65,40 @@ def test_unknown_tags_and_dates_that_the_data_lack_are_refused(catalogue: Catalo
     dated = requests.ListOptions.model_validate({"first_date": "2026-01-01"})
     with pytest.raises(ParameterError, match="first_date"):
         given.recommend(dated, 0.0)
+
+
+def listed(catalogue: Catalogue, **asked: Any) -> set[Any]:
+    given = ModelInput.of_request(catalogue, requests.Taste())
+    found = given.recommend(requests.ListOptions(k=40, **asked), 0.0)
+    return {r.item_id for r in found.recommendations}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        ["town=Ghent"],
+        ["town=Ghent", "town=Deinze"],
+        ["town=Ghent", "town=Deinze", "labels=free"],
+        ["labels=free", "labels=late", "type=film"],
+        ["town=Nowhere"],
+        ["town=Nowhere", "town=Ghent"],
+        ["town=Nowhere", "type=film"],
+    ],
+)
+def test_where_means_the_same_as_in_the_library(
+    catalogue: Catalogue, model: Teaser, where: list[str]
+) -> None:
+    found = model.recommend([], k=40, where=where, unknown="ignore")
+    wanted = {r.item_id for r in found}
+    assert listed(catalogue, where=where, unknown="ignore") == wanted
+    assert listed(catalogue, only_tags=where, unknown="ignore") == wanted
+    assert bool(wanted) == any("Nowhere" not in text for text in where if "town" in text) or (
+        where[0].startswith("labels")
+    )
+
+
+def test_an_unknown_feature_or_a_text_that_is_no_tag_is_never_ignored(catalogue: Catalogue) -> None:
+    with pytest.raises(UnknownFeatureError, match=r"'twon'.*town"):
+        listed(catalogue, where=["twon=Ghent"], unknown="ignore")
+    with pytest.raises(MalformedTagError, match="feature=value"):
+        listed(catalogue, where=["Ghent"], unknown="ignore")

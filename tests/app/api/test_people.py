@@ -385,3 +385,39 @@ class TestNewModel:
         shutil.copytree(model_folder, folder)
         client.post(f"{API}/admin/reload")
         assert client.get(f"{person}/recommendations").json() == list_before
+
+
+def test_a_boost_in_the_query_is_that_of_the_stateless_call(client: TestClient) -> None:
+    person = new_person(client)
+    for item_id in HISTORY:
+        client.post(f"{person}/views", json={"item_id": item_id})
+    asked: dict[str, Any] = {"k": 5, "boost": ["i9:40", "town=Ghent:-0.5"]}
+    found = client.get(f"{person}/recommendations", params=asked).json()
+    body = {"history": HISTORY, "k": 5, "boost": {"i9": 40, "town=Ghent": -0.5}}
+    assert found == client.post(f"{API}/recommend", json=body).json()
+    assert found["recommendations"][0]["item_id"] == "i9"
+    options = {"item_id": "i9", "boost": ["i9:40"]}
+    said = client.get(f"{person}/explanation", params=options).json()
+    assert said["boost"] == pytest.approx(40)
+    parts = said["general"] + said["from_tags"] + said["from_viewed"] + said["boost"]
+    assert parts == pytest.approx(said["score"])
+
+
+@pytest.mark.parametrize(
+    ("boost", "status", "said"),
+    [
+        ("i9 much", 422, "ID_OR_TAG:number"),
+        ("i9:2e6", 422, "from -1,000,000 to 1,000,000"),
+        ("i9:nan", 422, "finite"),
+        ("title:1", 404, "title"),
+        ("concert:1", 404, "feature=value"),
+        ("i9:1;" * 200, 422, "boost"),
+    ],
+)
+def test_a_boost_that_cannot_be_used_is_said(
+    client: TestClient, boost: str, status: int, said: str
+) -> None:
+    person = new_person(client)
+    for page, more in (("recommendations", {}), ("explanation", {"item_id": "i1"})):
+        answer = client.get(f"{person}/{page}", params={"boost": boost, **more})
+        assert said in error_of(answer, status)["message"]

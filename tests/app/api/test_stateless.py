@@ -94,10 +94,13 @@ class TestStateless:
         found = client.post(f"{API}/recommend", json=asked).json()["recommendations"]
         assert {r["item_id"] for r in found} == {"i1", "i5"}
         unknown = {**asked, "history": [*HISTORY, "x"], "items": [*asked["items"], "y"]}
-        unknown |= {"where": ["type=film", "town=Gent"], "boost": {"town=Gent": 1, "nothing": 1}}
+        unknown |= {"where": ["type=film", "type=flim"], "boost": {"town=Gent": 1, "nothing": 1}}
         assert error_of(client.post(f"{API}/recommend", json=unknown), 404)
         ignored = client.post(f"{API}/recommend", json={**unknown, "unknown": "ignore"})
-        assert ignored.json()["recommendations"] == found
+        assert ignored.json() == {"recommendations": found, "ignored": 5}
+        nowhere = {"where": ["type=film", "town=Gent"], "unknown": "ignore"}
+        none = client.post(f"{API}/recommend", json=nowhere)
+        assert none.json() == {"recommendations": [], "ignored": 1}
 
     @pytest.mark.parametrize("variety", [0.0, 0.5])
     def test_a_boost_is_a_reason_of_its_own(
@@ -120,10 +123,12 @@ class TestStateless:
     def test_a_boost_names_an_item_or_a_tag_and_no_column(self, client: TestClient) -> None:
         for name in ("title", "title=Event 3", "concert"):
             asked = {"boost": {name: 1.0}}
-            assert error_of(client.post(f"{API}/recommend", json=asked), 404)
+            said = error_of(client.post(f"{API}/recommend", json=asked), 404)
+            assert "title=" in name or "no item id and no tag" in said["message"]
+        assert "Closest: type=concert" in said["message"]
         for number in (2e6, None, "much", True):
-            asked = {"boost": {"i3": number}}
-            said = error_of(client.post(f"{API}/recommend", json=asked), 422)
+            wrong = {"boost": {"i3": number}}
+            said = error_of(client.post(f"{API}/recommend", json=wrong), 422)
             assert "boost" in said["message"]
 
     def test_dates_that_the_data_do_not_have_are_refused(self, client: TestClient) -> None:

@@ -15,6 +15,12 @@ SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
     [
         (SVG, "image/svg+xml"),
         (b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- a --> <!DOCTYPE svg>\n" + SVG, "image/svg+xml"),
+        (
+            b'<?xml version="1.0"?>\n<!-- Generator -->\n<!DOCTYPE svg PUBLIC "-//W3C" "x.dtd" [\n'
+            b'  <!ENTITY ns_svg "http://www.w3.org/2000/svg">\n]>\n' + SVG,
+            "image/svg+xml",
+        ),
+        (b"<?xml version='1.0'?><?xml-stylesheet href='a.css'?><svg/>", "image/svg+xml"),
         (b"\x89PNG\r\n\x1a\nrest", "image/png"),
         (b"RIFF\x10\x00\x0a\x00WEBPVP8 ", "image/webp"),
         (b"\xff\xd8\xff\xe0rest", "image/jpeg"),
@@ -28,7 +34,16 @@ def test_pictures_are_known_by_their_bytes(tmp_path: Path, content: bytes, media
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"<html><svg></svg></html>", b"<svgx>", b"GIF89a", b"#!/bin/sh", b"RIFF"]
+    "content",
+    [
+        b"",
+        b"<html><svg></svg></html>",
+        b"<svgx>",
+        b"GIF89a",
+        b"#!/bin/sh",
+        b"RIFF",
+        b"<!-- a -->" * 300,
+    ],
 )
 def test_anything_else_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "logo.svg"

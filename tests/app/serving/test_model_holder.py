@@ -12,7 +12,7 @@ from app.conftest import TestClient, services_of
 
 from teaser import Teaser
 from teaser.app.serving.model_holder import ModelHolder
-from teaser.errors import ArtifactError
+from teaser.errors import ArtifactError, UnknownBoostError
 
 
 @pytest.fixture
@@ -124,3 +124,17 @@ def test_a_model_that_was_replaced_is_freed_after_pages_were_shown_from_it(
     assert old() is None
     for path in pages:
         assert client.get(path).status_code == 200
+
+
+def test_a_model_without_what_is_boosted_is_not_served(folder: Path, model: Teaser) -> None:
+    with pytest.raises(UnknownBoostError, match="'promoted'"):
+        ModelHolder(folder, boost={"promoted": 0.2})
+    holder = ModelHolder(folder, boost={"i3": 0.2})
+    old = holder.current
+    assert old.placed.boosts_of(model.items_.index_of("i3")) == (("i3", 0.2),)
+    holder.boost = {"nothing": 1.0}  # as if the next model had no such item
+    model.save(folder)
+    (folder / "manifest.json").touch()
+    assert not holder.refresh()
+    assert "'nothing'" in str(holder.load_error)
+    assert holder.current is old

@@ -88,7 +88,8 @@ def test_a_new_model_takes_the_place_of_the_old_copy(
 
 def test_what_cannot_be_steered_is_refused(dataset: Dataset, tmp_path: Path) -> None:
     dataset.save(tmp_path / "data")
-    with pytest.raises(ArtifactError, match=r"data holds a \w+, and the site needs a Teaser"):
+    told = r"data holds a \w+, and the site needs a Teaser.*teaser fit .*data --out MODEL"
+    with pytest.raises(ArtifactError, match=told):
         load_private(tmp_path / "data", base=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 

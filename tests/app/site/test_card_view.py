@@ -16,6 +16,7 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.card_view import (
+    BoostRow,
     ReasonRow,
     ViewedRow,
     cached_card,
@@ -25,7 +26,7 @@ from teaser.app.site.card_view import (
     plain_card,
     telling_tags,
 )
-from teaser.reason import Reason
+from teaser.reason import BoostReason, Reason
 
 EN = texts_in("en")
 
@@ -143,3 +144,32 @@ def test_a_disliked_item_is_a_reason_of_its_own_kind(remainder_model: Teaser) ->
     rows = [r.row for card in cards for r in card.reasons if isinstance(r.row, ViewedRow)]
     assert {row.item_id for row in rows if row.disliked} == {"i4"}
     assert {row.item_id for row in rows if not row.disliked} == {"i1"}
+
+
+def test_what_the_site_adds_is_told_on_a_card_however_small(model: Teaser) -> None:
+    boost = {"i9": 0.02, "town=Ghent": 0.01}
+    catalogue = Catalogue(model, boost)
+    for history in (("i1", "i5"), ()):
+        seen = PersonalModel(catalogue, State(history=history))
+        found = seen.recommend(k=40)
+        cards = {c.card.item_id: c for c in card_views(seen, found, EN)}
+        assert any(entry.boost for entry in found)
+        for entry in found:
+            card = cards[entry.item_id]
+            told = [r for r in card.reasons if r.is_boost]
+            wanted = model.explain(entry.item_id, history, boost=boost)
+            boosts = [r for r in wanted.reasons if isinstance(r, BoostReason)]
+            assert sorted(r.share for r in told) == pytest.approx(sorted(r.share for r in boosts))
+            assert entry.score == pytest.approx(wanted.score)
+            if not history:
+                assert card.reasons == told  # nothing else is known of the person
+        assert sum(r.is_boost for c in cards.values() for r in c.reasons) > 1
+
+
+def test_an_item_played_down_is_told_so(model: Teaser) -> None:
+    seen = PersonalModel(Catalogue(model, {"town=Ghent": -0.5}), State(history=("i1",)))
+    cards = card_views(seen, seen.recommend(k=40), EN)
+    rows = [r for card in cards for r in card.reasons if isinstance(r.row, BoostRow)]
+    assert rows
+    assert {r.row for r in rows} == {BoostRow("Ghent", promotes=False)}
+    assert {r.side for r in rows} == {"down"}

@@ -253,3 +253,26 @@ class TestPictures:
         filtered = pictured.get(f"/item/?id={dots}&only=type%3Dfilm").text
         assert f'data-load="/lift/?id={dots}&amp;only=type%3Dfilm"' in filtered
         assert "Remove" in pictured.post("/act", data={"hide": dots, "back": link[1]}).text
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "promoted by this site"),
+        ("nl", "gepromoot door deze site"),
+        ("fr", "mis en avant par ce site"),
+    ],
+)
+def test_what_the_site_promotes_is_said_on_both_pages(
+    serve: Callable[..., TestClient], language: str, said: str
+) -> None:
+    client = serve(boost="i9:40; town=Ghent:0.25")
+    client.headers["Accept-Language"] = language
+    home, item = client.get("/").text, client.get("/item/i9").text
+    assert home.index('data-card="i9"') < home.index(said)
+    assert home.count(said) > 1  # also the items of the tag
+    assert said in item
+    assert 'class="boost"' in item
+    plain = serve()
+    plain.headers["Accept-Language"] = language
+    assert said not in plain.get("/").text + plain.get("/item/i9").text

@@ -9,7 +9,7 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.card_view import ViewedRow
+from teaser.app.site.card_view import BoostRow, ViewedRow
 from teaser.app.site.profile_view import TagRow
 from teaser.app.site.score_steps import waterfall
 
@@ -77,3 +77,24 @@ def test_small_steps_are_folded_behind_the_large_ones(
     edges = [edge for step in fall.fold.steps for edge in step.edges]
     assert fall.fold.start == min(edges[0], edges[-1])
     assert fall.fold.start + fall.fold.length == pytest.approx(max(edges[0], edges[-1]), abs=0.01)
+
+
+@pytest.mark.parametrize("boost", [{"town=Ghent": 0.4, "i9": 0.004}, {"town=Ghent": -3.0}])
+def test_what_the_site_adds_is_a_step_of_its_own(model: Teaser, boost: dict[str, float]) -> None:
+    catalogue = Catalogue(model, boost)
+    seen = PersonalModel(catalogue, State(history=("i1", "i5")))
+    for item in ("i9", "i3", "i12"):
+        fall = waterfall(seen, item, texts_in("en"))
+        plain = waterfall(PersonalModel(Catalogue(model), seen.state), item, texts_in("en"))
+        boosts = [s for s in fall.steps if isinstance(s.row, BoostRow)]
+        assert fall.has_boost is bool(boosts)
+        added = sum(s.contribution for s in boosts)
+        assert added == pytest.approx(fall.explanation.score - plain.explanation.score)
+        assert sum(s.contribution for s in fall.steps) == pytest.approx(fall.explanation.score)
+        parts = fall.from_general + fall.from_tags + fall.from_viewed + fall.from_boost
+        assert parts == pytest.approx(round(fall.explanation.score, 2), abs=1e-9)
+        assert [s for s in fall.large if s.is_boost] == boosts  # never folded
+        for step in boosts:
+            assert isinstance(step.row, BoostRow)
+            assert step.row.promotes is (step.contribution > 0)
+            assert step.row.name in ("Ghent", "")

@@ -187,3 +187,24 @@ def test_what_a_program_wrote_is_read_back(rows: list[list[str]], mark: str) -> 
     found = read_delimited(text.encode(), PATH, delimiter=mark)
     assert [list(row) for row in found.frame.rows()] == rows
     assert not found.refused
+
+
+class TestPreamble:
+    """Lines above the header."""
+
+    def test_comments_are_passed_over(self) -> None:
+        found = read("# exported\n# by a shop\n\nuser::item\n1::2\n3::4\n")
+        assert found.frame.rows() == [(1, 2), (3, 4)]
+        assert found.notes == ("2 lines of x.dat that begin with # passed over",)
+        bad = read("# exported\na,b\n" + "1,2\n" * 30 + "1,2,3,4\n")
+        assert "line 33 has 4" in str(bad.refused[0])
+
+    @pytest.mark.parametrize("text", ["#user,item\n1,2\n", "#a\n1\n", "# a,b\n# c,d\n1,2\n2,3\n"])
+    def test_a_header_that_begins_so_is_a_header(self, text: str) -> None:
+        assert read(text).frame.columns[0].startswith("#")
+
+    def test_excel_names_the_delimiter(self) -> None:
+        for mark in (";", "|"):
+            found = read(f"sep={mark}\r\na{mark}b\r\n1,5{mark}2\r\n")
+            assert (found.frame.rows(), found.notes) == ([("1,5", 2)], ())
+        assert read("sep=;\na,b\n1,2\n", delimiter=",").frame.rows() == [(1, 2)]

@@ -162,8 +162,11 @@ class TestUnreadableText:
             assert read_table(path).rows() == [("Liège", 1)]
 
     def test_an_encoding_that_does_not_exist(self, write: Write) -> None:
-        with pytest.raises(TableError, match="unknown encoding: klingon"):
-            read_table(write("x.csv", "a\n1\n"), encoding="klingon")
+        text = write("x.csv", "a\n1\n")
+        with pytest.raises(ParameterError, match=r"encoding 'klingon' to read .*x\.csv in\. Usual"):
+            read_table(text, encoding="klingon")
+        with pytest.raises(ParameterError, match=r"Closest: latin-1.*Without --encoding"):
+            read_table(text, encoding="lat-1n")
 
     def test_two_columns_of_one_name(self, write: Write) -> None:
         with pytest.raises(TableError, match="more than one column 'a'"):
@@ -323,7 +326,7 @@ class TestTables:
         items = {"item_id": [1, 1], "property": ["a", "b"], "value": ["x", "y"]}
         found = self.read({"user_id": [1], "item_id": [1]}, items)
         assert found.items.frame.rows() == [(1, "x", "y")]
-        assert "is in long form" in found.notes[0]
+        assert "long form of" in found.notes[0]
 
     def test_other_rows_of_one_item_ask_for_an_option(self) -> None:
         items = {"item_id": [1, 1], "genre": ["a", "b"]}
@@ -339,7 +342,36 @@ class TestTables:
         assert "line 33 has 1" in found.notes[0]
 
 
+class TestEach:
+    """What is wrong with several tables is said at once."""
+
+    def test_one_error_names_all(self, write: Write) -> None:
+        first, second = write("a.csv", b"town\nLi\xe8ge\n"), write("b.csv", "")
+        with pytest.raises(TableError, match=r"a\.csv is not encoded.*b\.csv is empty\."):
+            read_tables(first, second, None, encoding="utf-8")
+        with pytest.raises(TableError, match=r"^\S*b\.csv is empty\.$"):
+            read_tables(FRAME, second, None, encoding="utf-8")
+
+    def test_blank_texts_are_missing(self) -> None:
+        items = pl.DataFrame({"item_id": ["a", "b", "c"], "title": ["  ", "", "Heat"]})
+        found = read_tables(FRAME, items, None, encoding="utf-8").items
+        assert found is not None
+        assert found.frame["title"].to_list() == [None, None, "Heat"]
+
+    def test_a_file_without_a_header_is_among_them(self, write: Write) -> None:
+        rows, items = write("r.csv", "1,1,5\n1,2,4\n"), write("i.csv", "1,Heat\n2,Big\n")
+        with pytest.raises(TableError, match=r"'1'\..* --columns .* --items-columns item_id,title"):
+            read_tables(rows, items, None, encoding="utf-8")
+
+
 class TestFrames:
+    def test_a_named_index_of_pandas_is_a_column(self) -> None:
+        frame = pd.DataFrame({"item": [1, 2], "w": [3, 4]})
+        assert read_table(frame.set_index("item")).columns == ["item", "w"]
+        assert read_table(frame.set_index(["item", "w"])).rows() == [(1, 3), (2, 4)]
+        assert read_table(frame.set_index("item", drop=False)).columns == ["item", "w"]
+        assert read_table(frame).columns == ["item", "w"]
+
     @pytest.mark.parametrize(
         "source",
         [

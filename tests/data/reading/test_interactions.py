@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal, assert_series_equal
 
-from teaser.data.reading.interactions import as_ids, check_interactions, check_items
+from teaser.data.reading.interactions import as_ids, check_interactions, check_items, doubtful_ids
+from teaser.data.reading.strength import Strength
 from teaser.errors import DataError, ParameterError, TableError
 
 FRAME = pl.DataFrame({"user_id": [1, 2], "item_id": ["a", "b"]})
@@ -197,3 +198,38 @@ class TestItems:
         frame = pl.DataFrame({"i": [" a", "b"]})
         check_items(frame, item="i")
         assert_series_equal(frame["i"], pl.Series("i", [" a", "b"]))
+
+
+def test_bytes_are_no_ids() -> None:
+    # Those of a UUID may be read as text, and two of them as the same.
+    for cells in ([UUID(int=65).bytes, UUID(int=32).bytes], [b"\xff"]):
+        with pytest.raises(TableError, match=r"Binary, which cannot be an id.*\.astype\(str\)"):
+            as_ids(pl.Series("u", cells))
+
+
+def test_decimals_with_a_comma_are_told() -> None:
+    frame = pl.DataFrame({"user": [1, 2], "item": [1, 2], "rating": ["4,5", "5"]})
+    _, report = check_interactions(frame, user="user", item="item", positive="rating >= 4")
+    assert str(report.refused[0]) == (
+        "1 row refused, rating is not a number (write 4.5, not 4,5): row 1 ('4,5')"
+    )
+
+
+def test_a_missing_column_says_what_it_is_for() -> None:
+    frame = pl.DataFrame({"user": [1], "item": [1]})
+    for rule, what in ((Strength(time="t"), "time"), (Strength("w"), "strength")):
+        with pytest.raises(TableError, match=f"needed for the {what} of interactions, is missing"):
+            check_interactions(frame, user="user", item="item", strength=rule)
+
+
+def test_words_for_nothing_among_numbers_are_missing_ids() -> None:
+    words = ["NULL", "nan", "N/A", "\\N", "None"]
+    assert as_ids(pl.Series(["1", *words, "7"])).to_list() == ["1", *[None] * 5, "7"]
+    # Elsewhere they may be names.
+    names = pl.Series("who", ["ann", "nan", "na", "nan"])
+    assert as_ids(names).to_list() == names.to_list()
+    said = doubtful_ids(names, "x.csv")
+    assert said is not None
+    assert said.startswith("warning: 3 rows of x.csv with 'nan', 'na' in column 'who', taken as an")
+    for column in (pl.Series(["ann", "bob"]), pl.Series([1, 2]), pl.Series(["1", "NULL"])):
+        assert doubtful_ids(column, "x.csv") is None

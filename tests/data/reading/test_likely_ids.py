@@ -1,5 +1,6 @@
 """Columns of ids are taken as given, by name, or by the values that tables share."""
 
+import re
 from typing import Any
 
 import polars as pl
@@ -46,6 +47,10 @@ class TestNames:
             ("user_id", "item_id"), ("userId", "movieId"), ("User-ID", "ISBN"), ("uid", "iid"),
             ("customer_id", "product_id"), ("visitorid", "itemid"), ("reviewerID", "asin"),
             ("user", "beer_id"), ("session_id", "article"), ("UserName", "anime_id"),
+            ("Username", "BGGId"), ("username", "mal_ID"), ("userID", "artistID"),
+            ("user", "game"), ("member", "paper"), ("account", "doc"), ("visitor", "sku"),
+            ("customer_no", "track"), ("reviewerID", "parent_asin"), ("steamid", "appid"),
+            ("reviewer_name", "isbn13"), ("listener", "song"), ("critic", "movie_name"),
         ],
     )  # fmt: skip
     def test_usual_names_are_known(self, user: str, item: str) -> None:
@@ -88,6 +93,17 @@ class TestValues:
     def test_texts_and_numbers_may_be_the_same_ids(self) -> None:
         assert found(CHOICES, table(book=["10", "11"]))[2] == "book"
 
+    def test_numbers_with_a_missing_one_are_the_same_ids(self) -> None:
+        # pandas has 10.0 where a cell of the column is empty.
+        assert (
+            found(table(user=[1, 2], item=[10.0, None]), table(sku=[10.0, 11.0, None]))[2] == "sku"
+        )
+        assert found(table(user=[1], item=[" a"]), table(code_of_it=["a ", "b"]))[2] == "code_of_it"
+
+    def test_fractions_are_no_ids(self) -> None:
+        with pytest.raises(TableError, match="'item', needed for the items"):
+            find_id_columns(table(user=[1, 2], item=[1.5, 2.5]), table(height=[1.5, 2.5]))
+
     def test_ids_that_are_elsewhere_are_pointed_out(self) -> None:
         choices = table(user_id=[1, 2], book_id=[10, 11])
         items = table("b.csv", book_id=[901, 902], id=[10, 11])
@@ -103,6 +119,23 @@ class TestMissing:
         with pytest.raises(TableError, match=r"'usr'.*Likely: user. Give user='user' \(--user"):
             find_id_columns(CHOICES, user="usr")
 
+    def test_the_one_column_that_may_be_of_users_is_proposed(self) -> None:
+        choices = table("c.csv", nick=["a"], game_id=[2], stars=[3.0], date_of_it=["x"])
+        with pytest.raises(TableError, match=r"Likely: nick\. Give user='nick' \(--user nick\)"):
+            find_id_columns(choices)
+        with pytest.raises(TableError, match=r"Found: nick, mail, game_id\. Name it"):
+            find_id_columns(table(nick=["a"], mail=["b"], game_id=[2]))
+
+    def test_tables_in_the_wrong_order(self) -> None:
+        items = table("i.csv", item=[10, 11], title=["a", "b"])
+        with pytest.raises(
+            TableError, match=r"i\.csv has no column of users, and column 'user' of "
+        ):
+            find_id_columns(items, CHOICES)
+        with pytest.raises(TableError, match=r"^The table of x has .*Interactions come first"):
+            find_id_columns(Table(items.frame, "the x"), CHOICES)
+        assert found(items, CHOICES, user="title", item="item")[:2] == ("title", "item")
+
     def test_a_column_of_items(self) -> None:
         with pytest.raises(TableError, match=r"'item_id'.*Found: user, x, y.*--item COLUMN"):
             find_id_columns(table(user=[1], x=[2], y=[3]))
@@ -117,6 +150,10 @@ class TestMissing:
         with pytest.raises(TableError, match=r"'user', needed for the users.*--users-id COLUMN"):
             find_id_columns(CHOICES, None, table(age=[30, 31]))
 
+    def test_a_usual_name_is_proposed_where_no_values_are_shared(self) -> None:
+        with pytest.raises(TableError, match=r"Likely: id\. Give items_id='id' \(--items-id id\)"):
+            find_id_columns(CHOICES, table(id=["010", "011"], genre=["a", "b"]))
+
     def test_of_two_equal_columns_one_must_be_named(self) -> None:
         items = table("i.csv", p=[10, 11, 12], q=[10, 11, 12])
         with pytest.raises(TableError, match=r"Likely: p. Give items_id='p' \(--items-id p\)"):
@@ -128,6 +165,22 @@ class TestMissing:
         )
         with pytest.raises(TableError, match=r"Found: 1, 7\. Name its columns: --columns\."):
             find_id_columns(headless)
+
+    def test_two_files_without_a_header_say_so_together(self) -> None:
+        rows = pl.DataFrame({"1": [2], "7": [8]})
+        choices, items = (
+            Table(rows, headless="Give --columns."),
+            Table(rows, headless="And --more."),
+        )
+        for tables in ((choices, items), (table(user=[1], item=[2]), items)):
+            wanted = " ".join(each.headless for each in tables if each.headless)
+            with pytest.raises(TableError, match=re.escape(f"Found: 1, 7. {wanted}") + "$"):
+                find_id_columns(*tables)
+
+    def test_a_column_for_each_item_is_no_table_of_rows(self) -> None:
+        wide = table("w.csv", user_id=[1, 2], i0=[1, 2], i1=[2, 3], i2=[3, 1])
+        with pytest.raises(TableError, match=r"3 columns of w\.csv .*i0, i1\. If each .* melt"):
+            find_id_columns(wide, table("m.csv", item_id=[1, 2, 3]))
 
     def test_a_name_with_spaces_is_quoted(self) -> None:
         with pytest.raises(TableError, match=r"\(--user 'User ID'\)"):

@@ -39,7 +39,7 @@ class TestWide:
             (3, ["jazz"], None, None),
         ]
         assert found.notes == (
-            "x.csv is in long form: 6 rows of 3 items became the columns genre, year, title",
+            "long form of x.csv: 6 rows of 3 items became the columns genre, year, title",
         )
 
     def test_a_value_is_listed_once(self) -> None:
@@ -92,7 +92,7 @@ class TestRecognised:
         rows = pl.concat([ROWS.rename({"property": "sort", "value": "what"})] * 5)
         rows = rows.with_columns(what=pl.col("what") + pl.int_range(pl.len()).cast(pl.String))
         with pytest.raises(
-            TableError, match=r"x.csv has 30 rows of 3 items.*\(--long id,sort,what\)"
+            TableError, match=r"The 30 rows of x.csv describe 3 items.*\(--long id,sort,what\)"
         ):
             check_wide(Table(rows, "x.csv"), "id")
         tags = pl.DataFrame({"user": [1, 2, 3], "movie": [7, 7, 7], "tag": ["a", "b", "c"]})

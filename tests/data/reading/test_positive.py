@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.reading.likely_ids import IdColumns
-from teaser.data.reading.positive import Positive, forgotten_rule
-from teaser.data.reading.table import Table
+from teaser.data.reading.positive import Positive
 from teaser.errors import ParameterError, TableError
 
 
@@ -148,53 +146,3 @@ class TestPositiveRule:
         self, terms: tuple[tuple[str, str, float | str], ...]
     ) -> None:
         assert Positive.parse(str(Positive(terms))) == Positive(terms)
-
-
-class TestForgotten:
-    """Ratings that nobody asked about are pointed out, with a rule."""
-
-    IDS = IdColumns("user", "item", "item", "user")
-
-    def said(self, name: str, cells: Any) -> str | None:
-        frame = pl.DataFrame({"user": range(len(cells)), "item": 1, name: cells})
-        return forgotten_rule(Table(frame, "r.csv"), self.IDS)
-
-    @pytest.mark.parametrize(
-        ("cells", "rule"),
-        [
-            ([1, 2, 3, 4, 5], "rating >= 4"),
-            ([0.5, 3.5, 5.0], "rating >= 4"),
-            (list(range(1, 11)), "rating >= 7"),
-            (list(range(11)), "rating >= 7"),
-            ([-1, 5, 10, None], "rating >= 7"),
-            ([-1, 0, 1], "rating >= 1"),
-            ([0.0, 0.3, 1.0], "rating >= 0.67"),
-            ([1.0, 2.0, 3.0, float("nan")], "rating >= 3"),
-        ],
-    )
-    def test_the_upper_third_is_proposed(self, cells: Any, rule: str) -> None:
-        said = self.said("rating", cells)
-        assert said is not None
-        assert said.endswith(f'give --positive "{rule}" (positive={rule!r})')
-        assert Positive.of(rule) is not None
-
-    def test_the_share_of_rows_is_told(self) -> None:
-        said = self.said("Book-Rating", [1, 2, 10, 10])
-        assert said is not None
-        assert said.startswith("warning: r.csv has a column 'Book-Rating' from 1 to 10, and every")
-        assert "here 50% of the rows" in said
-
-    @pytest.mark.parametrize(
-        ("name", "cells"),
-        [
-            ("plays", [1, 2, 3]), ("rating", ["a", "b", "c"]), ("rating", [1, 1, 1]),
-            ("rating", [0, 1, 1]), ("score", list(range(500))), ("accessed", [1, 1, 1]),
-        ],
-    )  # fmt: skip
-    def test_other_columns_are_no_ratings(self, name: str, cells: Any) -> None:
-        assert self.said(name, cells) is None
-
-    def test_ids_are_no_ratings(self) -> None:
-        frame = pl.DataFrame({"user": [1, 2, 3], "stars": [1, 2, 3]})
-        ids = IdColumns("user", "stars", "stars", "user")
-        assert forgotten_rule(Table(frame), ids) is None

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser.data.reading.interactions import ReadReport, check_interactions
-from teaser.data.reading.strength import Strength, as_seconds, forgotten_time
-from teaser.data.reading.table import Table
+from teaser.data.reading.strength import Strength, as_seconds
 from teaser.errors import DataError, ParameterError, TableError
 
 NOON = datetime(2024, 1, 31, 12, tzinfo=UTC).timestamp()
@@ -41,6 +40,11 @@ class TestTimes:
             ["2024-01-31T14:00:00+02:00"],
             [" 2024-01-31T06:30:00-0530 "],
             ["2024-01-31 12:00:00 UTC"],
+            ["31/01/2024 12:00"],
+            ["31.1.2024 12:00:00"],
+            ["1/31/2024 12:00 PM"],
+            ["01-31-2024 14:00+02:00"],
+            ["2024-01-31 12:00 pm UTC"],
             [str(int(NOON))],
             [f"{NOON * 1e3:.0f}"],
             pl.Series(["2024-01-31T12:00:00"], dtype=pl.Categorical),
@@ -63,6 +67,32 @@ class TestTimes:
         assert as_seconds(texts).to_list() == [None] * 7
         numbers = pl.Series([math.nan, math.inf, None, 1e30])
         assert as_seconds(numbers).to_list() == [None] * 4
+
+    def test_days_or_months_come_first_in_the_whole_column(self) -> None:
+        for cells in (["03/02/2024", "31/12/2023"], ["2/3/2024", "12/31/2023"]):
+            found = as_seconds(pl.Series([*cells, "2024-02-03", None, "soon"]))
+            assert found[0] == found[2] == datetime(2024, 2, 3, tzinfo=UTC).timestamp()
+            assert found[1] == datetime(2023, 12, 31, tzinfo=UTC).timestamp()
+            assert found.null_count() == 2
+
+    def test_the_clock_may_have_two_halves(self) -> None:
+        cells = pl.Series([f"2024-01-31 {clock}" for clock in ("12:00 AM", "1:05 am", "11:59 PM")])
+        midnight = NOON - 43_200
+        assert as_seconds(cells).to_list() == [
+            midnight + 60 * minutes for minutes in (0, 65, 23 * 60 + 59)
+        ]
+
+    @pytest.mark.parametrize(
+        ("cells", "found"),
+        [
+            (["soon", "01/02/2024"], r"cannot be told apart, such as row 2 \('01/02/2024'\)"),
+            (["31/12/2024", "12/31/2024"], r"first in row 1 .* months first in row 2 \('12/31"),
+            (["31/31/2024"], r"days first in row 1 .*months first in row 1"),
+        ],
+    )
+    def test_dates_that_may_be_two_days_are_refused(self, cells: Any, found: str) -> None:
+        with pytest.raises(TableError, match=rf"Column 'when' has .*{found}.*year first, such as"):
+            as_seconds(pl.Series("when", cells))
 
     def test_other_types_are_refused(self) -> None:
         for cells in ([[1]], [True], [timedelta(1)]):
@@ -127,6 +157,35 @@ class TestRows:
             "w is not a finite number": 4, "w is negative": 1, "t is not a time": 1,
         }  # fmt: skip
         assert report.rows == report.interactions + sum(found.values())
+
+    @pytest.mark.parametrize(
+        "cells", [["2024-01-31", None, " ", "NaN", "soon"], [NOON, None, math.nan, math.nan, 1e30]]
+    )
+    def test_a_missing_time_is_refused_only_where_ages_count(self, cells: Any) -> None:
+        frame = pl.DataFrame({"u": range(5), "i": [1] * 5, "t": cells})
+        pairs, report = take(frame, Strength(time="t"))
+        assert pairs["time"].is_null().to_list() == [False, True, True, True]
+        assert [(r.reason, r.count) for r in report.refused] == [("t is not a time", 1)]
+        pairs, report = take(frame, Strength(time="t", half_life=3.0))
+        assert pairs.height == 1
+        assert report.refused[0].count == 4
+
+    def test_the_latest_time_of_merged_rows_counts_where_one_is_missing(self) -> None:
+        frame = pl.DataFrame({"u": [1, 1, 1], "i": [1] * 3, "t": [NOON - 9, None, NOON]})
+        assert take(frame, Strength(time="t"))[0]["time"].to_list() == [NOON]
+
+    def test_without_a_single_time_it_says_how_to_write_them(self) -> None:
+        frame = pl.DataFrame({"u": [1, 2], "i": [1, 2], "t": ["31 Dec", "1 Jan"], "n": [None, ""]})
+        advice = "Write times as dates, year first"
+        for rule in (Strength(time="t"), Strength(time="n", half_life=9.0)):
+            with pytest.raises(
+                DataError, match=rf"2 rows refused, . is not a time: row 1.*{advice}"
+            ):
+                take(frame, rule)
+        with pytest.raises(
+            DataError, match=f"No row that counts has a time in column 'n'. {advice}"
+        ):
+            take(frame, Strength(time="n"))
 
     def test_booleans_and_decimals_are_numbers(self) -> None:
         frame = pl.DataFrame({"u": [1, 2], "i": [1, 1], "w": [True, False]})
@@ -215,35 +274,3 @@ def test_pairs_are_those_of_a_loop_over_rows(
     refused = sum(refusal.count for refusal in report.refused)
     assert report.rows == (report.interactions + report.duplicates + report.zero_strength + refused)
     assert ReadReport.from_dict(report.as_dict()) == report
-
-
-class TestForgotten:
-    """Times that nobody asked for are pointed out."""
-
-    def said(self, name: str, cells: Any) -> str | None:
-        return forgotten_time(Table(pl.DataFrame({"user_id": range(len(cells)), name: cells})))
-
-    @pytest.mark.parametrize(
-        ("name", "cells"),
-        [
-            ("timestamp", [NOON, NOON + 1]),
-            ("unixReviewTime", [NOON * 1000, None]),
-            ("date", ["2024-01-31", "2024-01-31T08:00:00"]),
-            ("created-time", [date(2024, 1, 31)] * 2),
-        ],
-    )
-    def test_the_option_is_named(self, name: str, cells: Any) -> None:
-        said = self.said(name, cells)
-        assert said is not None
-        assert "has times, such as 2024-01-31." in said
-        assert said.endswith(f"give --time {name} (time={name!r})")
-
-    @pytest.mark.parametrize(
-        ("name", "cells"),
-        [
-            ("time", [30, 45]), ("day", ["Monday", "Sunday"]), ("rating", [NOON, NOON]),
-            ("when", [[1], [2]]), ("time", [timedelta(1), timedelta(2)]), ("ts", [None, None]),
-        ],
-    )  # fmt: skip
-    def test_other_columns_have_no_times(self, name: str, cells: Any) -> None:
-        assert self.said(name, cells) is None

@@ -8,12 +8,22 @@ from teaser.data.reading.table import (
     check_names,
     few,
     first_line,
+    named_errors,
     need_columns,
     shown,
 )
 from teaser.errors import TableError
 
 FRAME = pl.DataFrame({"user_id": [1, 2], "item_id": ["a", "b"]})
+
+
+def test_errors_name_the_file() -> None:
+    for name, start in (("x.csv", "x.csv: "), ("the items", "")):
+        with pytest.raises(TableError) as caught, named_errors(name):
+            raise TableError("Row 3 is bad.")
+        assert str(caught.value) == f"{start}Row 3 is bad."
+    with pytest.raises(KeyError), named_errors("x.csv"):
+        raise KeyError(1)
 
 
 def test_a_refusal_reads_as_a_sentence_and_lasts() -> None:

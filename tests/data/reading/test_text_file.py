@@ -86,6 +86,8 @@ class TestEntities:
         found, notes = decode_entities(frame, name="the items", but="id")
         assert found.row(0) == ("&amp;", "W. W. Norton & Company", "café 'x'", "AT&T; R&D", 1)
         assert notes == ("2 cells of the items had HTML entities such as &amp;, now decoded: a, b",)
+        again = pl.DataFrame({"id": [1], "a": ["R &amp;amp; B"]})
+        assert decode_entities(again, name="the items", but="id")[0]["a"].item() == "R & B"
 
     def test_nothing_is_told_where_nothing_was_decoded(self) -> None:
         frame = pl.DataFrame({"id": [1, 2], "a": ["x & y", None]})

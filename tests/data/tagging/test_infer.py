@@ -15,6 +15,7 @@ from teaser.data.tagging.one_hot import build_tags
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Rules, Text, Year
 
 ATTENTION = "it counts attention, and the model learns popularity by itself"
+PARTS = "each value has parts (from, to): make a column of each that is to become tags"
 SENTENCE = "a long story about two friends who travel to the sea"
 
 
@@ -39,6 +40,8 @@ class TestColumns:
             ("price", [n / 2 for n in range(13)], Number("price", prefix="price")),
             ("price", [str(n) + ".50" for n in range(13)], Number("price", prefix="price")),
             ("max_players", [3, 4], Category("max_players", prefix="max players")),
+            ("MaxPlayers", [3, 4], Category("MaxPlayers", prefix="Max players")),
+            ("GameWeight", [n / 2 for n in range(13)], Number("GameWeight", prefix="Game weight")),
             (
                 "average_rating",
                 [n / 9 for n in range(13)],
@@ -77,12 +80,12 @@ class TestColumns:
             ("page", ["https://a.b/c", "https://a.b/d"], "it is shown as the link"),
             ("page", ["https://a.b/c"] * 9 + ["Ballantine"], "it is shown as the link"),
             ("page", ["data:text/plain,a", "data:text/plain,b"], "it has links or pictures"),
-            ("x", [{"a": 1}, {"a": 2}], "its type is Struct({'a': Int64})"),
+            ("x", [{"from": 1, "to": 3}, {"from": 2, "to": None}], PARTS),
             ("x", [[{"a": 1}], []], "it has nested values"),
             ("x", [[[1]], []], "it has nested values"),
-            ("x", [b"\xff", b"a"], "its type is Binary"),
-            ("x", [time(8), time(9)], "its type is Time"),
-            ("x", [timedelta(1), timedelta(2)], "its type is Duration(time_unit='us')"),
+            ("x", [b"\xff", b"a"], "its values are bytes"),
+            ("x", [time(8), time(9)], "its values are times of day"),
+            ("x", [timedelta(1), timedelta(2)], "its values are durations"),
         ]
         for name, cells, why in cases:
             assert guess(name, cells) == why

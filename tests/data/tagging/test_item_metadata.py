@@ -151,3 +151,10 @@ def test_warnings_are_logged_and_reported(caplog: pytest.LogCaptureFixture) -> N
     assert len(caplog.messages) == 2
     assert "a=x and b=u (100 %)" in caplog.messages[0]
     assert "a=y, b=v" in caplog.messages[1]
+
+
+def test_ids_that_differ_by_leading_zeros_are_told() -> None:
+    for ids, said in ((["001", "020"], "differ by leading zeros"), (["x", "y"], "belong together")):
+        items = pl.DataFrame({"item_id": ids, "genre": ["a", "b"]})
+        with pytest.raises(DataError, match=said):
+            describe_items(items, chosen([1, 20]), "item_id", None)

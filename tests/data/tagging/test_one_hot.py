@@ -144,7 +144,7 @@ class TestReport:
             "1 tags left out, with too few items: 1 genre",
             "1 tags left out, with too many items: 1 text",
             "2 cells of the items' year could not be read, such as soon, 19950101",
-            "1 items have no tag",
+            "1 item has no tag",
         ]
 
     def test_numbers_that_are_not_finite_are_counted(self) -> None:

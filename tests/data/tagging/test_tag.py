@@ -10,11 +10,13 @@ from teaser.data.tagging.tag import (
     DISCOVERED,
     Tag,
     feature_label,
+    feature_words,
+    find_bare,
     resolve_tag,
     tag_frame,
     tags_from,
 )
-from teaser.errors import UnknownTagError
+from teaser.errors import ParameterError, UnknownTagError
 
 
 class TestTag:
@@ -108,6 +110,11 @@ class TestLabel:
     def test_names_of_columns_become_words(self, name: str, label: str) -> None:
         assert feature_label(name) == label
 
+    def test_before_a_value_the_first_letter_stays(self) -> None:
+        names = ["YearPublished", "max_players", "startYear", "_", "my column"]
+        wanted = ["Year published", "max players", "start year", "_", "my column"]
+        assert [feature_words(name) for name in names] == wanted
+
 
 class TestResolve:
     INDEX = {Tag("genre", "jazz"): 0, Tag("genre", "rock"): 1}  # noqa: RUF012
@@ -119,6 +126,24 @@ class TestResolve:
     def test_an_unknown_tag_is_named_with_the_closest(self) -> None:
         with pytest.raises(UnknownTagError, match=r"Unknown tag genre=jaz\. Closest: genre=jazz"):
             resolve_tag("genre=jaz", self.INDEX)
+
+    def test_a_bare_name_is_found_where_one_tag_has_it(self) -> None:
+        appeal = Tag("general appeal", "general appeal")
+        index = {
+            Tag("style", "swing"): 0,
+            Tag("genre", "jazz"): 0,
+            appeal: 1,
+            Tag("town", "jazz"): 2,
+        }
+        assert resolve_tag("general appeal", index) == 1
+        assert resolve_tag(" town ", index) == 2
+        with pytest.raises(ParameterError, match="several tags: genre=jazz, town=jazz"):
+            resolve_tag("jazz", index)
+        with pytest.raises(UnknownTagError, match=r"'jaz' is not a tag.*Closest: genre=jazz"):
+            resolve_tag("jaz", self.INDEX)
+        assert find_bare("jazz", self.INDEX) == Tag("genre", "jazz")
+        assert find_bare("folk", self.INDEX) is None
+        assert find_bare("genre", self.INDEX) is None
 
     @pytest.mark.parametrize("thing", [5, None, ["genre", "jazz"]])
     def test_what_is_no_tag_is_unknown(self, thing: Any) -> None:

@@ -50,7 +50,7 @@ class TestUserTags:
         assert "4 rows of users: 3 with interactions, 1 without, such as x" in said
         assert "1 users have interactions but no row" in said
         assert "4 user tags: 2 age, 2 hobbies" in said
-        assert "1 users have no tag" in said
+        assert "1 user has no tag" in said
 
     def test_a_second_row_of_one_user_is_refused_and_named(self) -> None:
         twice = pl.concat(

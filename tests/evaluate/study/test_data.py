@@ -130,3 +130,9 @@ def test_the_properties_are_those_of_the_data(dataset: Dataset) -> None:
     assert about.interaction_density == pytest.approx(dataset.X.toarray().mean())
     assert about.tag_density == pytest.approx(dataset.S.toarray().mean())
     assert sum(about.features.values()) == dataset.n_tags
+
+
+def test_tables_that_need_an_option_of_prepare_say_so(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("1,10,5\n1,11,4\n")
+    with pytest.raises(TableError, match=r"--columns user_id.*in \[data\]: prepared = .FOLDER"):
+        read_data(written(tmp_path, "interactions = 'r.csv'"), tmp_path)

@@ -28,6 +28,7 @@ def test_a_public_data_set_may_say_how_its_interactions_count() -> None:
         ({"prepard": "shop"}, "no entry 'prepard'.*Closest: prepared"),
         ({"interactions": "a", "strenght": "b"}, "no entry 'strenght'.*Closest: strength"),
         ({"tables": {}}, "no entry 'tables'"),
+        ({"interactions": "a", "items_columns": []}, r"\(--items-columns\).*prepared = .FOLDER"),
         ({}, "needs one of source.*found none"),
         ({"items": "a.csv"}, "found none"),
         ({"source": "events", "prepared": "shop"}, "found source and prepared"),

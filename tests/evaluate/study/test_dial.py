@@ -221,6 +221,7 @@ def test_the_most_tags_near_the_best_are_recommended() -> None:
     assert choose_setting(every, within=0.02) is far
     assert choose_setting(every, within=0.3) is teaser
     assert choose_setting(every, within=0.0) is near
+    assert choose_setting([*every, a_setting("EASE", 0.6, 0.0)]) is far
     better = a_setting("remainder", 0.499, 0.6)
     assert choose_setting([*every, better]) is better
     # Out of reach of the best, near the best with tags.

@@ -198,3 +198,13 @@ def test_circumstances_name_versions_and_machine() -> None:
     found = circumstances()
     assert found["versions"]["numpy"] == np.__version__
     assert set(found) == {"versions", "commit", "machine"}
+
+
+def test_a_dial_says_how_near_its_recommendation_is() -> None:
+    dial = a_dial()
+    best = max(setting.value for setting in dial.settings)
+    assert dial.near == "within 1 % of the best"
+    far = replace(dial.settings[0], kind="EASE", value=2 * best, tag_share=0.0)
+    assert replace(dial, settings=(*dial.settings, far)).near == (
+        "within 1 % of the best with tags, which is 50.0 % below the best of all"
+    )

@@ -213,3 +213,40 @@ assert (gram.apply(np.ones((3, 2), np.float32)) == 1).all()
 def test_where_nothing_can_be_written_the_loops_are_compiled_anew() -> None:
     """As in an installation that is read-only, of a user without a home."""
     subprocess.run([sys.executable, "-c", NOWHERE], check=True)
+
+
+@pytest.mark.parametrize("kind", ["plain", "empty rows", "one user", "nobody", "weights"])
+def test_products_of_lists_are_those_of_scipy(kind: str) -> None:
+    X, rng = interactions(kind), np.random.default_rng(1)
+    E = rng.standard_normal((37, 21)).astype(np.float32)
+    raw = np.zeros((X.shape[0], 21))
+    kernels.add_rows(X.indptr, X.indices, X.data, E, raw)
+    assert_allclose(raw, X @ E.astype(np.float64), rtol=1e-12, atol=1e-12)
+
+    D = sp.csr_array(rng.random((50, 21)) * (rng.random((50, 21)) < 0.3))
+    scores = np.empty((X.shape[0], 50))
+    kernels.dot_rows(D.indptr, D.indices, D.data, raw, scores)
+    assert_allclose(scores, (D @ raw.T).T, rtol=1e-12, atol=1e-12)
+
+    R = sp.csr_array((rng.random((37, 40)) * (rng.random((37, 40)) < 0.3)).astype(np.float32))
+    viewed = np.zeros((X.shape[0], 40))
+    parts = (X.indptr, X.indices, X.data, R.indptr, R.indices, R.data)
+    kernels.add_sparse_rows(*parts, viewed)
+    assert_allclose(viewed, (X @ R.astype(np.float64)).toarray(), rtol=1e-12, atol=1e-12)
+
+
+def test_entries_are_picked_at_wanted_columns() -> None:
+    X, rng = interactions("empty rows"), np.random.default_rng(2)
+    R = sp.csr_array(rng.random((37, 30)) * (rng.random((37, 30)) < 0.4))
+    # Each user wants other columns; some want none, and some one that the matrix has not.
+    wanted = np.array([rng.permutation(33)[:4] for _ in range(X.shape[0])])
+    wanted[::5, 2:] = -1
+    found = np.empty((3, 4 * X.nnz), dtype=np.int64)
+    n = kernels.pick_entries(X.indptr, X.indices, R.indptr, R.indices, wanted, 30, found)
+    dense, rows = R.toarray(), X.toarray()
+    sums = np.zeros(wanted.shape)
+    np.add.at(sums.ravel(), found[1, :n], X.data[found[0, :n]] * R.data[found[2, :n]])
+    for u, k in np.ndindex(*wanted.shape):
+        column = wanted[u, k]
+        expected = rows[u] @ dense[:, column] if 0 <= column < 30 else 0.0
+        assert sums[u, k] == pytest.approx(expected)

@@ -1,6 +1,7 @@
 """The lists of all users: batches, users, files, partitions, refusals."""
 
 import logging
+import threading
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,10 +10,13 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from teaser import Category, Dataset, Teaser
+from teaser import Category, Dataset, Remainder, Teaser
 from teaser.errors import ParameterError, ResourceError, UnknownItemError, UnknownUserError
+from teaser.model import tag_scores
 from teaser.model.baselines.popularity import Popularity
-from teaser.model.gram import gpu
+from teaser.model.extensions import sparse_encoder
+from teaser.model.gram import gpu, operator
+from teaser.model.lists import all_lists, reason_table
 from teaser.model.lists.all_lists import ListOptions
 from teaser.testing import RULES, assert_same_lists, example_dataset, example_tables, user_histories
 
@@ -48,7 +52,7 @@ def test_some_users_in_the_order_asked(model: Teaser, data: Dataset) -> None:
     some = model.recommend_all(data, k=3, users=["u9", "u2"])
     assert some["user_id"].to_list() == ["u9"] * 3 + ["u2"] * 3
     assert_frame_equal(some[:3], whole.filter(whole["user_id"] == "u9"), rel_tol=1e-9)
-    with pytest.raises(UnknownUserError, match="'nobody'"):
+    with pytest.raises(UnknownUserError, match=r"'nobody'.*User ids are texts, such as 'u\d+'"):
         model.recommend_all(data, users=["u9", "nobody"])
     found = model.recommend_all(data, k=3, users=["nobody", "u9"], unknown="ignore")
     assert found["user_id"].unique().to_list() == ["u9"]
@@ -170,7 +174,60 @@ def test_an_error_while_writing_leaves_no_file(data: Dataset, tmp_path: Path) ->
 
 
 def test_batches_fit_into_memory() -> None:
-    assert ListOptions().size(3_000) == 1024
-    assert ListOptions().size(100_000) == 41
-    assert ListOptions().size(10**8) == 16
+    assert ListOptions().size(1_000) == 1024
+    assert ListOptions().size(10_000) == 104
+    assert ListOptions(device="cuda").size(10_000) == 419
+    assert ListOptions().size(10**8) == 32
     assert ListOptions(batch_size=5).size(10) == 5
+
+
+def test_threads_and_compiled_loops_change_nothing(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: Any = {"remainder": Remainder(l2=20.0, neighbours=8)}
+    model = Teaser(l2_weights=1.0, l2_encoder=1.0, **options).fit(data)
+    assert model.lists_in_threads
+    plain = model.recommend_all(data, k=6, reasons=True, batch_size=300)
+    used: list[str] = []
+
+    def loud(n_terms: int) -> Any:
+        used.append("loops")
+        return operator.kernels()
+
+    for module in (sparse_encoder, tag_scores, reason_table):
+        monkeypatch.setattr(module, "kernels_for", loud)
+    monkeypatch.setattr(all_lists, "n_cores", lambda: 3)
+    found = model.recommend_all(data, k=6, reasons=True, batch_size=40)
+    assert used
+    assert_same_lists(found, plain)
+    assert found["user_id"].to_list() == plain["user_id"].to_list()
+
+
+def test_an_error_in_a_thread_is_raised(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(Popularity, abstract=True):
+        lists_in_threads = True
+
+        def score_batch(self, X: Any) -> Any:
+            raise ParameterError("this batch")
+
+    monkeypatch.setattr(all_lists, "n_cores", lambda: 2)
+    with pytest.raises(ParameterError, match="this batch"):
+        Broken().fit(data).recommend_all(data, batch_size=20)
+
+
+def test_a_model_of_ones_own_is_listed_in_one_thread(data: Dataset) -> None:
+    class Own(Popularity, abstract=True):
+        def score_batch(self, X: Any) -> Any:
+            assert threading.current_thread() is threading.main_thread()
+            return super().score_batch(X)
+
+    Own().fit(data).recommend_all(data, k=2, batch_size=20)
+
+
+def test_users_of_another_data_set_are_refused(model: Teaser) -> None:
+    interactions, items = example_tables()
+    other = interactions.with_columns(pl.col("item_id") + "x")
+    data = Dataset.from_tables(other, items.with_columns(pl.col("item_id") + "x"), rules=RULES)
+    for unknown in ("raise", "ignore"):
+        with pytest.raises(ParameterError, match="does not know 40 of the 40 items"):
+            model.recommend_all(data, unknown=cast(Any, unknown))

@@ -1,6 +1,6 @@
 """Which items a condition and the name of a boost mean."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,13 @@ ITEMS = pl.DataFrame(
         "promoted": [True, False, None, True],
         "new": [1, 0, 0, 1],
         "opens": [date(2024, 1, 1), date(2024, 2, 1), None, None],
+        "pair": pl.Series([[1, 2], [3, 4], None, [1, 4]], dtype=pl.Array(pl.Int64, 2)),
+        "when": pl.Series([datetime(2024, 1, 1, 8), datetime(2024, 1, 1, 20), None, None]),
+        "zoned": pl.Series(
+            [datetime(2024, 1, 1, 8), datetime(2024, 2, 1, 20), None, None]
+        ).dt.replace_time_zone("Europe/Brussels"),
+        "gaps": [1.0, None, float("nan"), 1.0],
+        "said": ["yes", "No", None, ""],
     }
 )
 CHOICES = pl.DataFrame({"user_id": [1, 1, 2, 2, 3, 3], "item_id": ["a", "b", "b", "c", "c", "d"]})
@@ -61,6 +68,21 @@ def passing(model: Teaser, where: object, *, tags: bool = True) -> str:
         ("players > 2", "b"),
         ("labels in free, late", "abd"),
         (["players=2", {"labels": "late"}], "a"),
+        (["town=Ghent", "town=Bruges"], "abc"),
+        (["town=Ghent", {"town": "Bruges"}, "players=2"], "ac"),
+        (["labels=free", "labels=late"], "abd"),
+        (["town != Ghent", "town != Bruges"], "d"),
+        (["town in Ghent, Bruges", "town != Bruges"], "ac"),
+        (["town=Ghent", "town=Bruges", pl.col("players") > 2], "b"),
+        ({"pair": 1}, "ad"),
+        ("when=2024-01-01", "ab"),
+        ("when=2024-01-01 20:00", "b"),
+        ("when != 2024-01-01", "cd"),
+        ({"when": datetime(2024, 1, 1, 8)}, "a"),
+        ({"zoned": date(2024, 2, 1)}, "b"),
+        ("zoned=2024-01-01T07:00+00:00", "a"),
+        ({"zoned": datetime(2024, 2, 1, 19, tzinfo=UTC)}, "b"),
+        ({"pair": [3, 2]}, "ab"),
         ([], "abcd"),
     ],
 )
@@ -80,6 +102,9 @@ def test_without_tags_only_the_table_counts(model: Teaser) -> None:
         ({"twon": 1}, "'twon'.*Closest: town"),
         ({"town": "Gent"}, "'Gent'.*Ghent.*unknown='ignore'"),
         ({"players": "two"}, "'two'"),
+        ("when=soon", "when = 'soon'"),
+        ({"pair": 9}, "pair = 9.*Such as: 1"),
+        ([["players=2"]], r"found \['players=2'\]"),
         (pl.col("town"), "true or false for each of 4 items; found 4 rows of String"),
         (pl.col("players").max() > 2, "found 1 rows"),
         (pl.col("town") > 3, "cannot be computed"),
@@ -107,6 +132,8 @@ def test_values_that_no_item_has_can_be_collected(model: Teaser) -> None:
         ("Bruges", Tag("town", "Bruges"), "b"),
         ("promoted", "promoted", "ad"),
         ("new", "new", "ad"),
+        ("gaps", "gaps", "ad"),
+        ("said", "said", "a"),
         ("players=3", Tag("players", "3"), "b"),
     ],
 )
@@ -138,3 +165,37 @@ def test_names_that_mean_nothing_or_too_much_are_refused(model: Teaser) -> None:
     )
     with pytest.raises(ParameterError, match="town=Ghent, place=Ghent"):
         find_items("Ghent", table, twice.tag_table_)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("players", r"false\. Name one of its values, such as 'players=2' or 'players=3'\.$"),
+        ("labels", r"such as 'labels=free' or 'labels=late'\.$"),
+        ("days", r"such as 'days=1' or 'days=2' or 'days=3'\.$"),
+        ("xyzzy", r"false\. Name an item or a tag, such as 'a' or 'town=\w+'\.$"),
+        ("promotd", r"false\. Closest: promoted\.$"),
+    ],
+)
+def test_a_name_that_cannot_be_boosted_is_never_proposed(
+    model: Teaser, name: str, told: str
+) -> None:
+    with pytest.raises(UnknownBoostError, match=told) as raised:
+        find_items(name, model.item_table_, model.tag_table_)
+    assert name not in (*raised.value.closest, *raised.value.examples)
+    for example in raised.value.examples:
+        find_items(example, model.item_table_, model.tag_table_)
+
+
+def test_signs_of_order_compare_the_numbers_of_a_feature_too() -> None:
+    rules = (
+        Category("players", feature="size", min_items=1),
+        Category("town", feature="place", min_items=1),
+    )
+    data = Dataset.from_tables(CHOICES, ITEMS, rules=rules)
+    model = Teaser(l2_weights=1.0, l2_encoder=1.0).fit(data)
+    assert passing(model, "size >= 3") == "b"
+    assert passing(model, "size < 3") == "ac"
+    assert passing(model, "size > 9") == ""
+    with pytest.raises(ParameterError, match=r"no numbers, such as \w+.*Write place=VALUE"):
+        passing(model, "place > 3")

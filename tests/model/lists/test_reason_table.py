@@ -1,17 +1,26 @@
 """The reasons of all lists are those of each."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-from teaser import DiscoveredTags, Remainder, Teaser
+from teaser import BoostReason, DiscoveredTags, Remainder, Teaser
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
 from teaser.testing import assert_same_lists, example_dataset, user_histories
 
 PENALTIES: dict[str, Any] = {"l2_weights": 1.0, "l2_encoder": 1.0}
 BOOST = {"i3": 0.5, "labels=free": 0.2, "film": -0.1}
+TINY = {
+    "labels=free": 1e-6,
+    "labels=late": 1e-7,
+    "film": -1e-6,
+    "concert": 1e-5,
+    "popularity": 1e-6,
+}
 
 
 def teaser_with(**options: Any) -> Teaser:
@@ -33,7 +42,7 @@ def model(request: pytest.FixtureRequest) -> Any:
     return made[request.param]()
 
 
-@pytest.mark.parametrize("boost", [None, BOOST])
+@pytest.mark.parametrize("boost", [None, BOOST, TINY])
 @pytest.mark.parametrize("negative", [True, False])
 def test_reasons_equal_those_of_single_lists(model: Any, boost: Any, negative: bool) -> None:
     data = example_dataset().at(np.arange(60))
@@ -63,3 +72,28 @@ def test_a_model_without_tags_has_boosts_alone() -> None:
     found = model.recommend_all(example_dataset(), k=5, reasons=True, boost={"i3": 9.0})
     assert found.filter(found["item_id"] == "i3")["reasons"].to_list()[0][0]["kind"] == "boost"
     assert found.filter(found["item_id"] != "i3")["reasons"].list.len().sum() == 0
+
+
+def test_an_item_that_is_promoted_always_says_so(model: Any) -> None:
+    data = example_dataset().at(np.arange(20))
+    found = model.recommend_all(data, k=10, reasons=True, boost=TINY)
+    promoted = found.filter(found["boost"] != 0)
+    assert promoted.height > 50
+    for reasons in promoted["reasons"].to_list():
+        assert "boost" in {reason["kind"] for reason in reasons}
+        sizes = [abs(reason["share"]) for reason in reasons]
+        assert sizes == sorted(sizes, reverse=True)
+        assert len(sizes) <= 5
+    for entry in model.recommend(["i2", "i4"], k=20, boost=TINY):
+        boosts = [r for r in entry.reasons if isinstance(r, BoostReason)]
+        assert sum(r.contribution for r in boosts) == pytest.approx(entry.boost)
+
+
+def test_a_viewed_item_with_a_blank_title_is_named_by_its_id() -> None:
+    data = example_dataset()
+    data = replace(data, table=data.table.with_columns(title=pl.lit("  ")))
+    model = Teaser(**PENALTIES, remainder=Remainder(neighbours=10)).fit(data)
+    found = model.recommend_all(data, k=5, reasons=True)
+    told = [r for reasons in found["reasons"].to_list() for r in reasons if r["kind"] == "viewed"]
+    assert told
+    assert all(r["value"] == r["item_id"] for r in told)

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from teaser import Tag, Teaser
 from teaser.errors import ParameterError, UnknownBoostError, UnknownItemError
-from teaser.model.lists.selection import NOTHING_ASKED, Selection, check_boost, known_history
+from teaser.guide.variety import varied
+from teaser.model.baselines.ease import EASE
+from teaser.model.lists.selection import (
+    NOTHING_ASKED,
+    Selection,
+    check_boost,
+    known_history,
+    parse_boosts,
+)
+from teaser.testing import example_dataset
 
 BOOSTS = st.dictionaries(
     st.sampled_from(["i3", "i8", "town=Ghent", "labels=free", "concert", "popularity"]),
@@ -123,3 +132,33 @@ def test_histories_keep_known_items_and_their_strengths(model: Teaser) -> None:
         known_history(table, "i2", placed)
     with pytest.raises(UnknownItemError):
         known_history(table, ["x"])
+
+
+def test_a_misspelt_option_is_refused_with_the_closest(model: Teaser) -> None:
+    data, ease = example_dataset(), EASE(l2_weights=3.0).fit(example_dataset())
+    asked: list[tuple[Any, str]] = [
+        ({"exlude": ["i1"]}, r"A list has no option 'exlude'\. Closest: exclude"),
+        ({"negativ_reasons": False}, "Closest: negative_reasons"),
+        ({"sortby": "title"}, "Known: k, exclude_history, .*where"),
+    ]
+    for options, told in asked:
+        for call in (model.recommend, lambda h, **o: model.recommend_batch([h], **o)):
+            with pytest.raises(ParameterError, match=told):
+                call([], **options)
+    wrong: dict[str, Any] = {"exlude": ["i1"]}
+    for each in (model, ease):
+        with pytest.raises(ParameterError, match="Closest: exclude"):
+            each.recommend_all(data, **wrong)
+    with pytest.raises(ParameterError, match="Closest: exclude"):
+        ease.recommend([], **wrong)
+    with pytest.raises(ParameterError, match="Closest: exclude"):
+        varied(model, [], variety=0.5, **wrong)
+
+
+def test_boosts_are_written_as_name_and_number() -> None:
+    assert parse_boosts(["a:1", "b=c:d:-.5", "a:2; e : +3e1"]) == {"a": 3, "b=c:d": -0.5, "e": 30}
+    assert parse_boosts([]) == {}
+    assert parse_boosts(["a:-inf"]) == {"a": float("-inf")}  # refused where it is placed
+    for wrong in ("", "a", "a:", ":1", "a:much", "a:1;b", "a:1e"):
+        with pytest.raises(ParameterError, match="ID_OR_TAG:number"):
+            parse_boosts([wrong])

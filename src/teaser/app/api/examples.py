@@ -14,6 +14,8 @@ _VALUES: dict[str, Any] = {
     "at": _TIME,
     "balance": 0.4,
     "boost: float": 0.0,
+    "ignored": 0,
+    "boost: list": ["town=Ghent:0.2"],
     "boost": {"town=Ghent": 0.2},
     "can_redo": False,
     "can_undo": True,
@@ -129,6 +131,8 @@ def _value(name: str, annotation: Any) -> Any:
         return get_args(annotation)[0]
     # A name that stands for two things has a value for each type.
     kind = annotation.__name__ if annotation in (int, float) else str(annotation)
+    if get_origin(annotation) is list and f"{name}: list" in _VALUES:
+        kind = "list"
     return _VALUES.get(f"{name}: {kind}", _VALUES.get(name, _LEFT_OUT))
 
 

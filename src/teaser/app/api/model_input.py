@@ -13,7 +13,13 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
-from teaser.errors import ParameterError
+from teaser.errors import (
+    ParameterError,
+    UnknownFeatureError,
+    UnknownNameError,
+    closest,
+    closest_names,
+)
 from teaser.guide.variety import varied
 from teaser.model.item_table import History
 from teaser.model.lists.selection import Unknown
@@ -60,6 +66,8 @@ class ModelInput:
         boost: Mapping[str, float] | None = None,
     ) -> responses.Recommendations:
         """Return a list; items that a person hid are left out."""
+        tags = self._conditions(asked)
+        boosts = self._boosts(boost or {}, asked.unknown)
         found = varied(
             self.catalogue.model,
             self.history,
@@ -68,16 +76,18 @@ class ModelInput:
             k=asked.k,
             exclude_history=asked.exclude_history,
             negative_reasons=asked.negative_reasons,
-            allowed=self._allowed(asked),
+            allowed=self._allowed(asked, tags),
             items=asked.items,
             exclude=asked.exclude,
-            boost=self._boosts(boost or {}, asked.unknown),
+            boost=boosts,
             unknown=asked.unknown,
             about=self.about,
             steering=self.steering,
         )
         made = [responses.Recommendation.of(entry) for entry in found]
-        return responses.Recommendations(recommendations=made)
+        ignored = sum(tag not in self.catalogue.tag_index for tag in tags)
+        ignored += found.ignored + len(boost or {}) - len(boosts)
+        return responses.Recommendations(recommendations=made, ignored=ignored)
 
     def explain(
         self, item_id: ItemId, boost: Mapping[str, float] | None = None
@@ -117,28 +127,52 @@ class ModelInput:
             ],
         )
 
-    def _allowed(self, asked: requests.ListOptions) -> NDArray[np.bool_]:
+    def _allowed(self, asked: requests.ListOptions, tags: Sequence[Tag]) -> NDArray[np.bool_]:
         if self.catalogue.dates is None and (asked.first_date or asked.last_date):
             raise ParameterError("This catalogue has no dates. Leave first_date and last_date out.")
-        wanted = [*asked.where, *asked.only_tags]
-        if asked.unknown == "ignore":
-            wanted = [text for text in wanted if self._is_tag(text)]
-        tags = [self._tag(text) for text in wanted]
         allowed = self.catalogue.allowed(tags, first=asked.first_date, last=asked.last_date)
         return self.personal.shown(allowed) if self.personal else allowed
 
+    def _conditions(self, asked: requests.ListOptions) -> list[Tag]:
+        """Return the tags of `where`.
+
+        A value that the model does not have stays if unknown names are ignored: no item passes by
+        it, where a condition left out would let all items pass. Its feature must be known.
+        """
+        index, features = self.catalogue.tag_index, self.catalogue.features
+        tags = [Tag.parse(text) for text in (*asked.where, *asked.only_tags)]
+        for tag in tags:
+            if asked.unknown == "raise":
+                resolve_tag(tag, index)
+            elif tag not in index and tag.feature not in features:
+                raise UnknownFeatureError(tag.feature, closest_names(tag.feature, features))
+        return tags
+
     def _boosts(self, given: Mapping[str, float], unknown: Unknown) -> dict[Tag | str, float]:
         """Return boosts by item id and by tag, and by nothing else that the model would find."""
-        is_item = self.catalogue.model.items_.__contains__
-        named = {
+        is_item = self._ids.__contains__
+        known = {
             name: x
             for name, x in given.items()
             if unknown == "raise" or is_item(name) or self._is_tag(name)
         }
-        return {name if is_item(name) else self._tag(name): x for name, x in named.items()}
+        return {name if is_item(name) else self._boosted(name): x for name, x in known.items()}
+
+    def _boosted(self, name: str) -> Tag:
+        if "=" in name:
+            return self._tag(name)
+        near = closest(name, [*map(str, self.catalogue.tag_index), *map(str, self._ids)])
+        raise UnknownNameError(
+            f"boost names {name!r}, which is no item id and no tag as feature=value.{near}"
+        )
+
+    @property
+    def _ids(self) -> Sequence[ItemId]:
+        return self.catalogue.model.items_
 
     def _is_tag(self, text: str) -> bool:
         return "=" in text and Tag.parse(text) in self.catalogue.tag_index
 
     def _tag(self, text: str) -> Tag:
-        return self.catalogue.model.tags_[resolve_tag(text, self.catalogue.tag_index)]
+        # Parsed first: a program names a tag by its feature too, so that it stays the same tag.
+        return self.catalogue.model.tags_[resolve_tag(Tag.parse(text), self.catalogue.tag_index)]

@@ -57,7 +57,9 @@ def recommend_to_person(
     """Return the best items for a person; hidden ones are left out."""
     personal = _personal_model(request, person_id)
     variety = personal.state.variety if asked.variety is None else asked.variety
-    return ModelInput.of_person(personal, asked.scale, asked.balance).recommend(asked, variety)
+    boost = requests.read_boosts(asked.boost)
+    given = ModelInput.of_person(personal, asked.scale, asked.balance)
+    return given.recommend(asked, variety, boost)
 
 
 @router.get("/{person_id}/profile")
@@ -76,7 +78,9 @@ def explain_to_person(
 ) -> responses.Explanation:
     """Return the whole score of one item for a person, also if it is hidden or viewed."""
     personal = _personal_model(request, person_id)
-    return ModelInput.of_person(personal, asked.scale, asked.balance).explain(asked.item_id)
+    boost = requests.read_boosts(asked.boost)
+    given = ModelInput.of_person(personal, asked.scale, asked.balance)
+    return given.explain(asked.item_id, boost)
 
 
 @router.get("/{person_id}/origins")

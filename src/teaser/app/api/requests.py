@@ -11,6 +11,8 @@ from teaser.app.api.examples import add_example
 from teaser.app.api.validation_messages import IDS, STRENGTHS
 from teaser.app.people.events import AS_FITTED, MAX_STRENGTH
 from teaser.data.tagging.tag import Tag
+from teaser.errors import ParameterError
+from teaser.model.lists.selection import parse_boosts
 from teaser.profile import MAX_PRESSES, check_press
 
 MAX_K = 500
@@ -227,10 +229,36 @@ Boosts = Annotated[
         examples=[{"town=Ghent": 0.2}],
     ),
 ]
+BoostTexts = Annotated[
+    list[Annotated[str, Field(min_length=3, max_length=MAX_TAG + 30)]],
+    Field(
+        max_length=MAX_TAGS,
+        description="What is added to scores, as id:0.2 or feature=value:0.2; repeat it for "
+        "several. It is shown as `boost`, and among the reasons.",
+        examples=[["town=Ghent:0.2"]],
+    ),
+]
 Unknown = Annotated[
     Literal["raise", "ignore"],
-    Field(description="What happens to ids and tags that the model does not have."),
+    Field(
+        description="What happens to ids and tags that the model does not have; no item passes by "
+        "one that is ignored in `items` or `where`."
+    ),
 ]
+
+
+def read_boosts(texts: list[str]) -> dict[str, float]:
+    """Return boosts by id or tag, or raise `ParameterError` for one that is out of bounds."""
+    boosts = parse_boosts(texts)
+    if len(boosts) > MAX_TAGS:
+        raise ParameterError(f"There are at most {MAX_TAGS} boosts, found {len(boosts)}.")
+    for name, number in boosts.items():
+        if abs(number) > MAX_BOOST:
+            raise ParameterError(
+                f"The boost of {name!r} must be from {-MAX_BOOST:,.0f} to {MAX_BOOST:,.0f}, "
+                f"found {number:g}."
+            )
+    return boosts
 
 
 class ListOptions(StrictSchema):
@@ -249,7 +277,7 @@ class ListOptions(StrictSchema):
         list[TagText],
         Field(
             max_length=MAX_TAGS,
-            description="Only items with one of these tags, for each feature named.",
+            description="Only items with these tags; tags of one feature are alternatives.",
         ),
     ] = []
     only_tags: Annotated[
@@ -274,6 +302,7 @@ class PersonListOptions(ListOptions):
     variety: Annotated[Share | None, Field(description="Instead of the person's own.")] = None
     scale: Scale = "robust"
     balance: OwnBalance = None
+    boost: BoostTexts = []
 
 
 class ProfileOptions(StrictSchema):
@@ -316,6 +345,7 @@ class PersonExplainOptions(ItemOptions):
 
     scale: Scale = "robust"
     balance: OwnBalance = None
+    boost: BoostTexts = []
 
 
 class PersonOriginsOptions(StrictSchema):

@@ -58,9 +58,10 @@ class Recommendation(Schema):
 
 
 class Recommendations(Schema):
-    """A list, the best first."""
+    """A list, the best first; `ignored` counts unknown names, with `unknown="ignore"`."""
 
     recommendations: list[Recommendation]
+    ignored: int
 
 
 class Explanation(Recommendation):

@@ -12,9 +12,15 @@ _BEGINNINGS = {
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
     "image/webp": re.compile(rb"RIFF.{4}WEBP", re.S),
+    # Declarations and comments come first. Possessive, so that no file takes long.
     "image/svg+xml": re.compile(
-        rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*|<!DOCTYPE[^>\[]*>\s*)*<svg[\s>]",
-        re.S,
+        rb"""(?:\xef\xbb\xbf)?\s*+
+        (?: <\?[^>]*+> \s*+
+          | <!--(?:(?!-->).)*+--> \s*+
+          | <!DOCTYPE[^>\[]*+ (?: \[[^\]]*+\] \s*+ )? > \s*+
+        )*+
+        <(?:\w+:)?svg[\s/>]""",
+        re.S | re.X,
     ),
 }
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from teaser.data.ids import ItemId
 from teaser.data.tagging.rule_kinds import Category, ListOf
 from teaser.data.tagging.tag import Tag
+from teaser.model.lists.selection import NOTHING_ASKED
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
@@ -51,10 +52,25 @@ class Card:
 
 
 class Catalogue:
-    """The items and tags of one model, as the application shows and filters them."""
+    """The items and tags of one model, as the application shows and filters them.
 
-    def __init__(self, model: Teaser) -> None:
+    Parameters
+    ----------
+    model
+        The fitted model.
+    boost
+        What the site adds to scores, by id, tag or column; see `teaser.Filters`.
+
+    Attributes
+    ----------
+    placed
+        The boosts, by the positions of items.
+    """
+
+    def __init__(self, model: Teaser, boost: Mapping[str, float] | None = None) -> None:
         self.model = model
+        self.boost = dict(boost or {})
+        self.placed = model.place_filters({"boost": self.boost}) if self.boost else NOTHING_ASKED
         self._roles = model.rules_.roles
 
     def card(self, item_id: ItemId) -> Card:

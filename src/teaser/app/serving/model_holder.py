@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 from teaser import artifact
@@ -24,6 +25,8 @@ class ModelHolder:
         The model's folder.
     shared_folder, base
         Where the copy is kept, see `load_private`.
+    boost
+        What the site adds to scores. A model that does not have all of it is not served.
 
     Attributes
     ----------
@@ -34,9 +37,15 @@ class ModelHolder:
     """
 
     def __init__(
-        self, folder: Path, *, shared_folder: Path | None = None, base: Path | None = None
+        self,
+        folder: Path,
+        *,
+        shared_folder: Path | None = None,
+        base: Path | None = None,
+        boost: Mapping[str, float] | None = None,
     ) -> None:
         self.folder = folder
+        self.boost = dict(boost or {})
         self.load_error: str | None = None
         self._shared = shared_folder
         self._base = base
@@ -50,7 +59,7 @@ class ModelHolder:
             if kept is None:
                 raise
             self._record(error)
-            self.current = Catalogue(kept)
+            self.current = Catalogue(kept, self.boost)
 
     def refresh(self, *, force: bool = False) -> bool:
         """Load the folder again if it changed, and return whether a new model is served.
@@ -76,7 +85,8 @@ class ModelHolder:
         if self._shared is not None:
             # The shared copy may be older than damage to the folder.
             artifact.verify(self.folder)
-        return Catalogue(load_private(self.folder, shared_folder=self._shared, base=self._base))
+        model = load_private(self.folder, shared_folder=self._shared, base=self._base)
+        return Catalogue(model, self.boost)
 
     def _record(self, error: TeaserError) -> None:
         self.load_error = str(error)

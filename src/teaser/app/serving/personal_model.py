@@ -86,8 +86,8 @@ class PersonalModel:
 
     @cached_property
     def scores(self) -> NDArray[np.float64]:
-        """The score of every item."""
-        return self.catalogue.model.scores(self.profile)
+        """The score of every item, the boosts of the site included."""
+        return self.catalogue.placed.boosted(self.catalogue.model.scores(self.profile))
 
     def shown(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Return a mask of the items that may be recommended: allowed and not hidden."""
@@ -113,7 +113,9 @@ class PersonalModel:
     ) -> Recommendations:
         """Return the list, with the variety of the state, among the items that may be shown."""
         places = self.rank(k=k, allowed=allowed)
-        return self.catalogue.model.entries(places, self.profile, self.scores)
+        return self.catalogue.model.entries(
+            places, self.profile, self.scores, placed=self.catalogue.placed
+        )
 
 
 def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:

@@ -110,9 +110,12 @@ def _need_teaser(folder: Path) -> None:
     """Refuse models that cannot be steered, before they are copied."""
     kind = artifact.read_manifest(folder)["kind"]
     if not issubclass(KINDS.get(kind, object), Teaser):
-        raise ArtifactError(
-            f"{folder} holds a {kind}, and the site needs a Teaser. Name the folder of one."
-        )
+        advice = "Name the folder of one."
+        if kind == "dataset":
+            advice = (
+                f"Fit one to it first: teaser fit {folder} --out MODEL, then teaser serve MODEL."
+            )
+        raise ArtifactError(f"{folder} holds a {kind}, and the site needs a Teaser. {advice}")
 
 
 @contextmanager

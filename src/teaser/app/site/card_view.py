@@ -10,7 +10,7 @@ from teaser.app.site.profile_view import TagRow, joint_features, joint_names, ta
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
 from teaser.profile import GENERAL
-from teaser.reason import Reason, ViewedReason
+from teaser.reason import BoostName, Reason, ViewedReason
 from teaser.recommendation import Recommendation
 
 N_FACTS = 4
@@ -36,10 +36,21 @@ class ViewedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ReasonRow:
-    """A reason of a card: its tag or viewed item, its share, and its start in the strip."""
+class BoostRow:
+    """What the site adds to an item, or takes from it: `name` is the tag or column, or empty."""
 
-    row: TagRow | ViewedRow
+    name: str
+    promotes: bool
+
+
+AnyRow = TagRow | ViewedRow | BoostRow
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRow:
+    """A reason of a card: a tag, viewed item or boost, its share, and its start in the strip."""
+
+    row: AnyRow
     share: float
     start: float
     matters_more: bool = False
@@ -58,6 +69,11 @@ class ReasonRow:
     def is_viewed(self) -> bool:
         """Whether the reason is a viewed item, not a tag."""
         return isinstance(self.row, ViewedRow)
+
+    @property
+    def is_boost(self) -> bool:
+        """Whether the site promotes the item, or plays it down."""
+        return isinstance(self.row, BoostRow)
 
     @property
     def is_general(self) -> bool:
@@ -97,7 +113,7 @@ def card_views(
             card=cached_card(personal.catalogue, entry.item_id),
             facts=cached_facts(personal.catalogue, entry.item_id, texts),
             match=None if personal.is_new else entry.match,
-            reasons=[] if personal.is_new else _reasons(entry, personal, texts),
+            reasons=_reasons(entry, personal, texts),
             moved=(moves or {}).get(entry.item_id),
             general=None if personal.is_new else _general(entry, personal, texts),
         )
@@ -168,10 +184,14 @@ def _general(entry: Recommendation, personal: PersonalModel, texts: Texts) -> Re
 
 
 def _reasons(entry: Recommendation, personal: PersonalModel, texts: Texts) -> list[ReasonRow]:
+    """Return the main reasons, then what the site adds, however small.
+
+    Of a person about whom nothing is known it is all there is.
+    """
     rows = []
-    start = 100 * abs(entry.general_share)
-    for reason in entry.reasons:
-        row: TagRow | ViewedRow
+    start = 0.0 if personal.is_new else 100 * abs(entry.general_share)
+    for reason in () if personal.is_new else entry.reasons:
+        row: AnyRow
         matters_more = False
         if isinstance(reason, Reason):
             matters_more = reason.matters_more
@@ -180,10 +200,32 @@ def _reasons(entry: Recommendation, personal: PersonalModel, texts: Texts) -> li
             title = reason.title or str(reason.item_id)
             row = ViewedRow(reason.item_id, title, reason.disliked)
         else:
-            continue  # the site sets no boosts
+            continue
         rows.append(ReasonRow(row, reason.share, round(start, 1), matters_more))
         start += 100 * abs(reason.share)
+    place = personal.catalogue.model.items_.index_of(entry.item_id)
+    boosts = personal.catalogue.placed.boosts_of(place)
+    total = _sum_of_parts(entry) or sum(abs(part) for _, part in boosts)
+    for name, part in boosts:
+        share = part / total
+        row = boost_row(name, part, entry.item_id, texts)
+        rows.append(ReasonRow(row, share, round(start, 1)))
+        start += 100 * abs(share)
     return rows
+
+
+def _sum_of_parts(entry: Recommendation) -> float | None:
+    """Return the sum of all absolute contributions to an entry; None if none has a share."""
+    parts = [(entry.general, entry.general_share)]
+    parts += [(reason.contribution, reason.share) for reason in entry.reasons]
+    return next((part / share for part, share in parts if share), None)
+
+
+def boost_row(name: BoostName, part: float, item_id: ItemId, texts: Texts) -> BoostRow:
+    """Return the row of a boost that an item has; one by the item's id needs no name."""
+    if isinstance(name, Tag):
+        return BoostRow(texts.full_tag(name), part >= 0)
+    return BoostRow("" if name == item_id else texts.feature(str(name)), part >= 0)
 
 
 def reason_row(

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from teaser._version import __version__
 from teaser.app.dependencies import brand_of
 from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
-from teaser.app.site.card_view import ReasonRow, ViewedRow
+from teaser.app.site.card_view import BoostRow, ReasonRow, ViewedRow
 from teaser.app.site.profile_view import TagRow
 from teaser.app.site.visitor import THEMES, Visitor
 
@@ -78,6 +78,9 @@ def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, stee
         if isinstance(row, ViewedRow):
             viewed = *share, row.item_id, row.title, row.disliked, where, steer
             lines.append(part("viewed_line", texts.language, *viewed))
+            continue
+        if isinstance(row, BoostRow):
+            lines.append(part("boost_line", texts.language, *share, row.name, row.promotes))
             continue
         steps = row.presses, row.can_fall, row.can_rise
         name = row.text, row.label, row.others, row.is_found

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from teaser.app.i18n.texts import Texts
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.card_view import ViewedRow, reason_row
+from teaser.app.site.card_view import AnyRow, BoostRow, ViewedRow, boost_row, reason_row
 from teaser.app.site.profile_view import TagRow, tag_row
 from teaser.data.ids import ItemId
 from teaser.explain import Explanation
 from teaser.notebook.waterfall import SMALL_SHARE
 from teaser.profile import GENERAL
-from teaser.reason import Reason, ViewedReason
+from teaser.reason import BoostReason, Reason, ViewedReason
 
 MAX_VIEWED = 8
 # Small steps are folded, if there are at least so many.
@@ -21,7 +21,7 @@ _DIGITS, _MAX_DIGITS = 2, 6
 
 
 class _Part(NamedTuple):
-    row: TagRow | ViewedRow
+    row: AnyRow
     weight: float | None
     contribution: float
 
@@ -33,10 +33,10 @@ class Step:
     Attributes
     ----------
     row
-        General appeal, a tag, near-equal tags together, or a viewed item.
+        General appeal, a tag, near-equal tags together, a viewed item, or a boost of the site.
     weight
         The factor of the affinity: contribution = affinity * weight * tags_weight. None for a
-        viewed item.
+        viewed item and a boost.
     contribution, shown
         What the step adds to the score, exact and rounded as on the page.
     running
@@ -47,7 +47,7 @@ class Step:
         The bar, on a scale of 100 that all steps share.
     """
 
-    row: TagRow | ViewedRow
+    row: AnyRow
     weight: float | None
     contribution: float
     shown: float
@@ -66,6 +66,11 @@ class Step:
     def is_viewed(self) -> bool:
         """Whether the step is a viewed item, not a tag."""
         return isinstance(self.row, ViewedRow)
+
+    @property
+    def is_boost(self) -> bool:
+        """Whether the site promotes the item, or plays it down."""
+        return isinstance(self.row, BoostRow)
 
     @property
     def is_general(self) -> bool:
@@ -115,8 +120,8 @@ class Waterfall:
         The bar of the total.
     tags_weight
         The factor of every tag, set by the balance.
-    from_general, from_tags, from_viewed
-        The three parts of the score, rounded as on the page so that they add up.
+    from_general, from_tags, from_viewed, from_boost
+        The parts of the score, rounded as on the page so that they add up.
     """
 
     explanation: Explanation
@@ -129,6 +134,7 @@ class Waterfall:
     from_general: float
     from_tags: float
     from_viewed: float
+    from_boost: float = 0.0
     fold: Folded | None = None
 
     @property
@@ -140,6 +146,11 @@ class Waterfall:
     def has_general(self) -> bool:
         """Whether the model tells general appeal apart."""
         return any(step.is_general for step in self.steps)
+
+    @property
+    def has_boost(self) -> bool:
+        """Whether the site promotes the item, or plays it down."""
+        return any(step.is_boost for step in self.steps)
 
     @property
     def has_viewed(self) -> bool:
@@ -155,6 +166,7 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
         personal.presses,
         about=personal.about,
         steering=personal.steering,
+        boost=personal.catalogue.boost,
     )
     parts = _parts(explanation, personal, texts)
     sums = list(accumulate((part.contribution for part in parts), initial=0.0))
@@ -182,6 +194,7 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
     total = explanation.score
     general = round(explanation.general, _DIGITS)
     viewed = round(sum(explanation.viewed.values()), _DIGITS)
+    boost = round(explanation.boost, _DIGITS)
     return Waterfall(
         explanation=explanation,
         steps=steps,
@@ -191,8 +204,9 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
         length=round(100 * abs(total) / width, 2),
         tags_weight=personal.profile.tags_weight,
         from_general=general,
-        from_tags=round(round(total, _DIGITS) - general - viewed, _DIGITS),
+        from_tags=round(round(total, _DIGITS) - general - viewed - boost, _DIGITS),
         from_viewed=viewed,
+        from_boost=boost,
         fold=_fold(steps, explanation.total),
     )
 
@@ -216,15 +230,15 @@ def _fold(steps: list[Step], total: float) -> Folded | None:
 
 
 def _is_large(part: _Part | Step, least: float) -> bool:
-    """Return whether a part is general appeal, which comes first, or not small."""
+    """Return whether a part is general appeal, which comes first, a boost, or not small."""
     is_general = isinstance(part.row, TagRow) and part.row.tag == GENERAL
-    return is_general or abs(part.contribution) >= least
+    return is_general or isinstance(part.row, BoostRow) or abs(part.contribution) >= least
 
 
 def _digits(part: _Part, tags_weight: float) -> int:
     """Return how many digits to show, so that the factors visibly give the rounded contribution."""
     row, weight, contribution = part
-    if weight is None or isinstance(row, ViewedRow):
+    if weight is None or not isinstance(row, TagRow):
         return _DIGITS
     shown, share = round(contribution, _DIGITS), round(tags_weight, _DIGITS)
     for digits in range(_DIGITS, _MAX_DIGITS):
@@ -235,7 +249,7 @@ def _digits(part: _Part, tags_weight: float) -> int:
 
 
 def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> list[_Part]:
-    """Return the contributions: general appeal, then tags and viewed items.
+    """Return the contributions: general appeal, then tags, viewed items and boosts.
 
     The smallest viewed items are one. Small parts come last.
     """
@@ -245,12 +259,15 @@ def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> l
     parts = _general(explanation, personal, texts)
     for reason in explanation.reasons:
         if isinstance(reason, Reason):
-            row = reason_row(reason, personal, texts, full=False)
+            row: AnyRow = reason_row(reason, personal, texts, full=False)
             parts.append(_Part(row, reason.weight, reason.contribution))
         elif isinstance(reason, ViewedReason) and reason.item_id not in merged:
             title = reason.title or str(reason.item_id)
             seen = ViewedRow(reason.item_id, title, reason.disliked)
             parts.append(_Part(seen, None, reason.contribution))
+        elif isinstance(reason, BoostReason):
+            row = boost_row(reason.name, reason.contribution, explanation.item_id, texts)
+            parts.append(_Part(row, None, reason.contribution))
     if rest:
         title = texts.count("{n} more that you viewed", "{n} more that you viewed", len(rest))
         parts.append(_Part(ViewedRow(None, title), None, sum(r.contribution for r in rest)))

@@ -17,7 +17,7 @@ from teaser.data.reading.ragged import (
 )
 from teaser.data.reading.strength import EARLIEST
 from teaser.data.reading.table import Table, check_names, shown
-from teaser.errors import ParameterError, TableError
+from teaser.errors import ParameterError, TableError, counted
 
 _DELIMITERS = ("\t", "::", ";", ",", "|")
 _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
@@ -54,19 +54,21 @@ def read_delimited(
     whole, text = text, text.lstrip(b"\r\n")
     if not text.strip():
         raise TableError(f"{path} is empty.")
+    text, named, notes = _without_preamble(text, path)
+    first_line = whole[: len(whole) - len(text)].count(b"\n") + 1
     lines = _sample(text)
-    found = as_delimiter(delimiter) or guess_delimiter(lines)
+    found = as_delimiter(delimiter) or named or guess_delimiter(lines)
     separator = found if len(found.encode()) == 1 else _unused(text, path)
     text = text if separator == found else text.replace(found.encode(), separator.encode())
     fields = [split_fields(line.replace(found, separator), separator) for line in lines]
-    first_line = whole[: len(whole) - len(whole.lstrip(b"\r\n"))].count(b"\n") + 1
     names = tuple(_named(fields[0]) if columns is None else columns)
     layout = Layout(path, separator, found, names, columns is None, first_line)
-    headless, notes = "", list[str]()
+    headless = ""
     if columns is None:
         headless = _headless(fields, path, what)
     else:
-        layout, notes = _with_columns(layout, fields)
+        layout, more = _with_columns(layout, fields)
+        notes += more
     _check_header(layout, headless)
     read = _read(text, layout)
     frame = read.frame.select(typed(column) for column in read.frame)
@@ -76,6 +78,25 @@ def read_delimited(
             break
         frame = frame[:, :-1]
     return Table(frame, str(path), (*notes, *read.notes), read.refused, headless)
+
+
+def _without_preamble(text: bytes, path: Path) -> tuple[bytes, str | None, list[str]]:
+    """Return the text from its first row on, the delimiter that Excel names above it, and a note.
+
+    Lines before it begin with `#`, and have no delimiter as often as the rows; or say `sep=;`.
+    """
+    first, _, rest = text.partition(b"\n")
+    if named := re.fullmatch(rb"sep=(.)\r?", first):
+        return rest, named[1].decode("utf-8", "replace"), []
+    lines = _sample(text)
+    comments = next((i for i, line in enumerate(lines) if not line.startswith("#")), 0)
+    rows = lines[comments:]
+    delimiter = guess_delimiter(rows)
+    if not comments or len(rows) < 2 or any(delimiter in line for line in lines[:comments]):
+        return text, None, []
+    for _ in range(comments):
+        text = text.partition(b"\n")[2].lstrip(b"\r\n")
+    return text, None, [f"{counted(comments, 'line')} of {path} that begin with # passed over"]
 
 
 def as_delimiter(given: str | None) -> str | None:

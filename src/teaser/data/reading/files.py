@@ -2,11 +2,12 @@
 
 import logging
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -21,6 +22,8 @@ from teaser.data.reading.text_file import (
     wrong_encoding,
 )
 from teaser.errors import ParameterError, TableError
+
+Read = TypeVar("Read", bound=Table | None)
 
 LOG = logging.getLogger("teaser")
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -95,6 +98,29 @@ def read(
     return table if long is None else widen(table, long)
 
 
+def read_each(*readers: Callable[[], Read]) -> list[Read]:
+    """Read tables; one error says what is wrong with all that cannot be read.
+
+    Parameters
+    ----------
+    *readers
+        Functions that read a table each, or return None for one that is not given.
+    """
+    found: list[Read] = []
+    errors: list[TableError] = []
+    for reader in readers:
+        try:
+            found.append(reader())
+        except TableError as error:
+            errors.append(error)
+    if not errors:
+        return found
+    headless = [table.headless for table in found if table is not None and table.headless]
+    if len(errors) == 1 and not headless:
+        raise errors[0]
+    raise TableError(" ".join([*map(str, errors), *headless])) from errors[0]
+
+
 @dataclass(frozen=True, eq=False)
 class Tables:
     """The tables of a data set as they were read, and the columns of their ids.
@@ -123,9 +149,13 @@ def read_tables(
     **ids
         `user`, `item`, `items_id` and `users_id`, each the name of a column or None.
     """
-    known = read(interactions, what="interactions", encoding=encoding)
-    described = None if items is None else read(items, what="items", encoding=encoding)
-    about = None if users is None else read(users, what="users", encoding=encoding)
+    others = {"items": items, "users": users}
+    sources = {"interactions": interactions} | {w: s for w, s in others.items() if s is not None}
+    tables = read_each(
+        *(partial(read, each, what=what, encoding=encoding) for what, each in sources.items())
+    )
+    named = dict(zip(sources, tables, strict=True))
+    known, described, about = named["interactions"], named.get("items"), named.get("users")
     found = find_id_columns(known, described, about, **ids)
     if described is not None:
         described = tidy(described, found.items_id, "the items")
@@ -137,7 +167,7 @@ def read_tables(
 
 
 def tidy(table: Table, key: str, name: str, *, long: bool = True) -> Table:
-    """Return a table with HTML entities decoded and, of items, one row each.
+    """Return a table with HTML entities decoded, blank texts missing and, of items, one row each.
 
     A table in long form whose columns are called property and value, or similarly, is made wide;
     another one is refused with the option to give.
@@ -148,6 +178,11 @@ def tidy(table: Table, key: str, name: str, *, long: bool = True) -> Table:
     elif long:
         check_wide(table, key)
     frame, notes = decode_entities(table.frame, name=name, but=key)
+    frame = frame.with_columns(
+        column.set((column.str.strip_chars() == "").fill_null(False), None)
+        for column in frame
+        if column.dtype == pl.String and column.name != key
+    )
     return replace(table, frame=frame, notes=(*table.notes, *notes))
 
 
@@ -172,6 +207,7 @@ def _collect(source: pl.LazyFrame, what: str) -> pl.DataFrame:
 
 
 def _from_frame(source: Any, what: str) -> pl.DataFrame:
+    source = _with_index(source)
     try:
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
     except Exception as error:
@@ -189,6 +225,16 @@ def _from_frame(source: Any, what: str) -> pl.DataFrame:
                 f"{shown(column[0])}. Convert them to strings or numbers."
             )
     return frame
+
+
+def _with_index(source: Any) -> Any:
+    """Return a pandas frame with its index as columns, where that has names."""
+    if not type(source).__module__.startswith("pandas") or not hasattr(source, "columns"):
+        return source
+    names = list(source.index.names)
+    if None in names or set(names) & set(source.columns):
+        return source
+    return source.reset_index()
 
 
 def _read_file(

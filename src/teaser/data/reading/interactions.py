@@ -7,10 +7,11 @@ from typing import Any, Self
 import polars as pl
 
 from teaser.data.reading.positive import Positive
-from teaser.data.reading.strength import Problems, Strength
-from teaser.data.reading.table import EXAMPLES, Refusal, need_columns, shown
+from teaser.data.reading.strength import WRITE_TIMES, Problems, Strength
+from teaser.data.reading.table import EXAMPLES, Refusal, few, need_columns, shown
 from teaser.errors import DataError, ParameterError, TableError, counted
 
+_NO_ID = r"(?i)^(nan|none|null|n/?a|\\N)$"
 _EXACT = 2**53  # float64 represents every smaller integer exactly
 
 
@@ -83,9 +84,13 @@ def check_interactions(
     )
     if unique.height == 0:
         asked = f" by the rule {rule}" if rule else ""
+        untimed = any(refusal.reason.endswith("is not a time") for refusal in report.refused)
         raise DataError(
-            f"No positive interaction is left{asked}. " + "; ".join(report.lines()) + "."
+            f"No positive interaction is left{asked}. {'; '.join(report.lines())}."
+            f"{f' {WRITE_TIMES}' if untimed else ''}"
         )
+    if strength is not None and strength.time is not None and unique["time"].is_null().all():
+        raise DataError(f"No row that counts has a time in column {strength.time!r}. {WRITE_TIMES}")
     return unique, report
 
 
@@ -148,7 +153,8 @@ def take_rows(
     taken = open_rows if is_positive is None else open_rows & is_positive
     not_positive = int(open_rows.sum()) - int(taken.sum())
     if strength is not None:
-        need_columns(frame, strength.columns, "the strength of interactions")
+        need_columns(frame, [strength.column or user], "the strength of interactions")
+        need_columns(frame, [strength.time or user], "the time of interactions")
         read, problems = strength.read(frame)
         taken, more = _refuse(frame, taken, problems)
         ids, refused = ids.hstack(read), [*refused, *more]
@@ -219,10 +225,42 @@ def as_ids(column: pl.Series) -> pl.Series:
     if column.dtype.is_nested():
         raise _no_ids(column)
     try:
-        text = column.cast(pl.String).str.strip_chars()
+        text = column.cast(pl.String)
     except pl.exceptions.PolarsError as error:
         raise _no_ids(column) from error
-    return text.set((text == "").fill_null(False), None)
+    # Bytes such as of a UUID are no text, though some of them can be read as one.
+    if column.dtype == pl.Binary and text.str.contains(r"[\x00-\x1f]").any():
+        raise _no_ids(column)
+    text = text.str.strip_chars()
+    missing = (text == "").fill_null(False)
+    words = text.str.contains(_NO_ID).fill_null(False)
+    # Among numbers such a word is no name.
+    if words.any() and text.filter(~words & ~missing).str.contains(r"^\d+$").all():
+        missing |= words
+    return text.set(missing, None)
+
+
+def doubtful_ids(column: pl.Series, name: str) -> str | None:
+    """Return a warning if words such as NULL are taken as ids, as they may be names.
+
+    Parameters
+    ----------
+    column
+        The ids.
+    name
+        The table, for the message.
+    """
+    if column.dtype != pl.String:
+        return None
+    ids = as_ids(column).drop_nulls()
+    words = ids.filter(ids.str.contains(_NO_ID))
+    if not len(words):
+        return None
+    return (
+        f"warning: {counted(len(words), 'row')} of {name} with {few(words)} in column "
+        f"{column.name!r}, taken as an id like others. If it means that there is none, empty these "
+        "cells"
+    )
 
 
 def _decimal_ids(column: pl.Series) -> pl.Series:
@@ -241,7 +279,7 @@ def _decimal_ids(column: pl.Series) -> pl.Series:
 def _no_ids(column: pl.Series) -> TableError:
     return TableError(
         f"Column {column.name!r} has type {column.dtype}, which cannot be an id. "
-        "Ids are integers or texts."
+        "Ids are integers or texts: convert them, in pandas with .astype(str)."
     )
 
 

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
+from teaser.data.reading.interactions import as_ids
 from teaser.data.reading.table import Table
 from teaser.errors import TableError, closest
 
@@ -14,20 +15,28 @@ from teaser.errors import TableError, closest
 _BETWEEN = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
 _USERS = (
     "user", "customer", "visitor", "person", "member", "reader", "reviewer", "listener", "player",
-    "viewer", "account", "client", "profile", "patron", "steam", "session",
+    "viewer", "account", "client", "profile", "patron", "steam", "session", "buyer",
+    "shopper", "subscriber", "guest", "critic", "consumer", "student", "learner", "borrower",
 )  # fmt: skip
 _ITEMS = (
     "item", "product", "movie", "film", "book", "track", "song", "game", "anime", "manga",
     "article", "news", "event", "recipe", "video", "course", "paper", "app", "show", "series",
     "podcast", "business", "restaurant", "place", "poi", "job", "post", "document", "doc",
-    "content", "beer", "wine", "artist", "album",
+    "content", "beer", "wine", "artist", "album", "comic", "playlist", "story",
+    "hotel", "venue", "dish", "question", "problem", "repo",
 )  # fmt: skip
-_CODES = ("isbn", "asin", "sku", "ean", "doi")
+_CODES = (
+    "isbn", "isbn_13", "isbn_10", "asin", "parent_asin", "sku", "ean", "upc", "gtin", "doi",
+    "tconst", "pmid", "title",
+)  # fmt: skip
+_MEASURES = {"rating", "ratings", "score", "stars", "time", "timestamp", "date", "day", "count"}
 _SAMPLE_ROWS = 100_000
 # An id column describes an item a row, up to a few that are described twice.
 _DISTINCT = 0.95
 _MOST = 0.9
 _HALF = 0.5
+# More columns that all look like item ids are those of a table with a column for each item.
+_WIDE = 2
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,9 @@ def find_id_columns(
     TableError
         If a column is missing; the message names the likely one, and the option to give.
     """
+    interactions, items, users = _told_together(interactions, items, users)
+    if user is None and item is None:
+        _check_order(interactions, items)
     found_user = _find_user(interactions, user)
     found_item, found_items_id = _find_item(interactions, items, item, items_id, found_user)
     ids = interactions.frame[found_user]
@@ -88,6 +100,38 @@ def find_id_columns(
     }
     new = {option: column for option, (column, usual) in taken.items() if column != usual}
     return IdColumns(found_user, found_item, found_items_id, found_users_id, _noted(new))
+
+
+def _told_together(
+    interactions: Table, items: Table | None, users: Table | None
+) -> tuple[Table, Table | None, Table | None]:
+    """Return the tables; one without a header says what to do about all that have none."""
+    every = [t for t in (interactions, items, users) if t is not None and t.headless]
+    advice = " ".join(table.headless for table in every)
+
+    def told(table: Table | None) -> Table | None:
+        return replace(table, headless=advice) if table is not None and table.headless else table
+
+    return told(interactions) or interactions, told(items), told(users)
+
+
+def _check_order(interactions: Table, items: Table | None) -> None:
+    """Raise `TableError` if the second table has users and the first has none."""
+    users = _names(_USERS)
+    if items is None or _by_name(interactions.frame.columns, users):
+        return
+    found = _by_name(items.frame.columns, users)
+    if found and _by_name(items.frame.columns, _names(_ITEMS, *_CODES)) and not items.headless:
+        raise TableError(
+            f"{_begin(interactions.name)} has no column of users, and column {found[0]!r} of "
+            f"{items.name} looks like one. Interactions come first, then items: name them in this "
+            "order, or give the columns: --user COLUMN --item COLUMN."
+        )
+
+
+def _begin(name: str) -> str:
+    """Return the name of a table at the start of a sentence."""
+    return f"The table of {name.removeprefix('the ')}" if name.startswith("the ") else name
 
 
 def _noted(taken: Mapping[str, str]) -> tuple[str, ...]:
@@ -122,7 +166,22 @@ def _find_user(table: Table, given: str | None) -> str:
         return str(given)
     if given is None and likely:
         return likely[0]
-    raise _missing(table, given or "user_id", "interactions", "user", likely)
+    raise _missing(
+        table, given or "user_id", "interactions", "user", likely or _only_ids(table.frame)
+    )
+
+
+def _only_ids(frame: pl.DataFrame) -> list[str]:
+    """Return the one column that may have the ids of users, by what the others are."""
+    items = _by_name(frame.columns, _names(_ITEMS, *_CODES))
+    left = [
+        column.name
+        for column in frame
+        if not _MEASURES & set(snake_case(column.name).split("_"))
+        and (column.dtype == pl.String or column.dtype.is_integer())
+        and column.name not in items
+    ]
+    return left if len(left) == 1 else []
 
 
 def _find_item(
@@ -137,6 +196,13 @@ def _find_item(
         raise _missing(table, given, "interactions", "item", likely)
     if given is None and not likely and items is not None and not table.headless:
         likely = _by_values(columns, table.frame, items.frame)
+        if len(likely) > _WIDE:
+            raise TableError(
+                f"{len(likely)} columns of {table.name} have values that are ids of "
+                f"{items.name}, such as {', '.join(likely[:_WIDE])}. If each item has a column, "
+                "write a row for each user and item instead, in pandas with melt. Else name the "
+                f"column: {_option('item', 'COLUMN')}."
+            )
     tried = [given] if given is not None else likely
     if not tried:
         raise _missing(table, "item_id", "interactions", "item", likely)
@@ -171,21 +237,21 @@ def _find_key(table: Table, ids: pl.Series, name: str, given: str | None, what: 
         return name
     subjects = _ITEMS if what == "items" else _USERS
     named = _by_name(frame.columns, (*_names(subjects, *_CODES), "id", "key", "code"))
-    named = [c for c in named if _overlap(ids, frame[c]) >= _HALF]
-    if named:
-        return max(named, key=lambda column: _overlap(ids, frame[column]))
+    known = [c for c in named if _overlap(ids, frame[c]) >= _HALF]
+    if known:
+        return max(known, key=lambda column: _overlap(ids, frame[column]))
     sure = [column for column in shared if _overlap(ids, frame[column]) >= _MOST]
     if len(sure) == 1 and not table.headless:
         return sure[0]
-    raise _missing(table, name, what, option, shared)
+    raise _missing(table, name, what, option, shared or named)
 
 
 def _names(subjects: Iterable[str], *others: str) -> tuple[str, ...]:
     """Return the names that a column of ids may have, the most telling first."""
     subjects = tuple(subjects)
-    endings = ("_id", "id", "_key", "_code", "")
+    endings = ("_id", "id", "_key", "_code", "_no", "_number", "", "_name", "name")
     short = ("uid",) if subjects[0] == "user" else ("iid",)
-    return (*(f"{s}{end}" for end in endings for s in subjects), "user_name", *short, *others)
+    return (*(f"{s}{end}" for end in endings for s in subjects), *short, *others)
 
 
 def _by_name(columns: Iterable[str], names: Iterable[str]) -> list[str]:
@@ -207,23 +273,29 @@ def _shared(frame: pl.DataFrame, ids: pl.Series) -> list[str]:
     """Return the columns with distinct values that have these ids, that of most ids first."""
     overlaps = {}
     for column in frame:
-        if column.dtype.is_nested() or column.dtype.is_float():
-            continue
-        filled = column.drop_nulls()
+        filled = _as_texts(column)
         if len(filled) and filled.n_unique() >= _DISTINCT * len(filled):
-            overlaps[column.name] = _overlap(ids, filled)
+            overlaps[column.name] = _overlap(ids, column)
     good = [name for name, share in overlaps.items() if share > 0.1]
     return sorted(good, key=lambda name: -overlaps[name])
 
 
 def _overlap(ids: pl.Series, column: pl.Series) -> float:
     """Return the share of these ids that a column has."""
-    if ids.dtype.is_nested() or column.dtype.is_nested():
-        return 0.0
-    wanted = ids.head(_SAMPLE_ROWS).drop_nulls().cast(pl.String).unique()
-    known = column.drop_nulls().cast(pl.String).unique()
+    wanted, known = _as_texts(ids.head(_SAMPLE_ROWS)).unique(), _as_texts(column).unique()
     share: Any = wanted.is_in(known.implode()).mean() if len(wanted) else 0.0
     return float(share)
+
+
+def _as_texts(column: pl.Series) -> pl.Series:
+    """Return the ids of a column as texts; none if it can have no ids, as fractions."""
+    try:
+        ids = as_ids(column).drop_nulls()
+    except TableError:
+        ids = pl.Series([], dtype=pl.String)
+    if column.dtype.is_float() and ids.dtype == pl.String:
+        ids = ids.clear()
+    return ids.cast(pl.String)
 
 
 def _missing(table: Table, name: str, what: str, option: str, likely: list[str]) -> TableError:
@@ -237,7 +309,9 @@ def _missing(table: Table, name: str, what: str, option: str, likely: list[str])
         return TableError(f"{text} {table.headless}")
     if likely:
         return TableError(f"{text} Likely: {likely[0]}. Give {_option(option, likely[0])}.")
-    return TableError(f"{text}{closest(name, columns)} Name it: {_option(option, 'COLUMN')}.")
+    # A name that nobody gave resembles others by chance: user_id is close to game_id.
+    near = "" if name in ("user_id", "item_id") else closest(name, columns)
+    return TableError(f"{text}{near} Name it: {_option(option, 'COLUMN')}.")
 
 
 def _option(name: str, column: str) -> str:

@@ -6,7 +6,7 @@ import polars as pl
 
 from teaser.data.reading.delimited import typed
 from teaser.data.reading.likely_ids import snake_case
-from teaser.data.reading.table import Table, need_columns, shown
+from teaser.data.reading.table import Table, named_errors, need_columns, shown
 from teaser.errors import ParameterError, TableError, counted
 
 _MOST_PROPERTIES = 200
@@ -50,7 +50,8 @@ def widen(table: Table, long: str | Sequence[str]) -> Table:
         one property.
     """
     names = as_long(long)
-    need_columns(table.frame, names, "the long form")
+    with named_errors(table.name):
+        need_columns(table.frame, names, "the long form")
     rows = table.frame.select(
         pl.col(names[0]).alias("id"),
         (
@@ -67,7 +68,7 @@ def widen(table: Table, long: str | Sequence[str]) -> Table:
     wide = lists.agg("value").pivot(on="property", index="id", values="value")
     wide = wide.select(pl.col("id").alias(names[0]), *(_plain(wide[p]) for p in properties))
     notes = [
-        f"{table.name} is in long form: {counted(rows.height, 'row')} of "
+        f"long form of {table.name}: {counted(rows.height, 'row')} of "
         f"{counted(wide.height, 'item')} became the columns {', '.join(properties.to_list()[:9])}"
         + (f" and {len(properties) - 9} more" if len(properties) > 9 else "")
     ]
@@ -131,9 +132,10 @@ def check_wide(table: Table, item: str) -> None:
     else:
         long = (item, (texts or several)[0])
     raise TableError(
-        f"{table.name} has {frame.height:,} rows of {_ids(frame, item):,} items, which differ in "
-        f"{', '.join(several)}. Items need one row each. If this is long form, a row for each "
-        f"value, name its columns: long={long!r} (--long {','.join(long)})."
+        f"The {frame.height:,} rows of {table.name} describe {_ids(frame, item):,} items, and rows "
+        f"of one item differ in {', '.join(several)}. Items need one row each. If this is "
+        f"long form, a row for each value, name its columns: long={long!r} "
+        f"(--long {','.join(long)})."
     )
 
 

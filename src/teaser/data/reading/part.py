@@ -14,7 +14,7 @@ from teaser.data.reading.interactions import ReadReport, take_pairs, take_rows
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.remote import file_size, read_columns
 from teaser.data.reading.strength import Strength
-from teaser.data.reading.table import few, first_line, need_columns
+from teaser.data.reading.table import few, first_line, named_errors, need_columns
 from teaser.data.sparse_matrix import value_matrix
 from teaser.errors import DataError, TableError
 
@@ -164,9 +164,10 @@ def _place(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) -> pl.DataFr
 def _named(name: str) -> Iterator[None]:
     """Put the name of a part before the text of its errors."""
     try:
-        yield
-    except DataError as error:
-        raise type(error)(f"{name}: {error}") from error
+        with named_errors(name):
+            yield
+    except DataError:
+        raise
     except FileNotFoundError as error:
         raise TableError(
             f"{name} is missing. Restore it, or prepare the data set again."

@@ -9,8 +9,7 @@ from typing import Any, Self
 
 import polars as pl
 
-from teaser.data.reading.likely_ids import IdColumns, snake_case
-from teaser.data.reading.table import Table, need_columns
+from teaser.data.reading.table import need_columns
 from teaser.errors import ParameterError
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -29,11 +28,6 @@ _TERM = re.compile(
     \s* (?P<end>$|\band\s+)""",
     re.VERBOSE | re.IGNORECASE,
 )
-
-_RATINGS = ("rating", "ratings", "stars", "star", "score", "rate", "overall", "grade", "vote")
-_MAX_RATINGS = 101
-# Ratings in the upper third of their range are choices: 4 of 5, 7 of 10.
-_UPPER = 2 / 3
 
 
 @dataclass(frozen=True)
@@ -105,11 +99,17 @@ class Positive:
             if isinstance(value, str):
                 unclear.append((f"{column} is missing", cells.is_null(), column))
             else:
-                unclear.append(
-                    (f"{column} is not a number", ~cells.is_finite().fill_null(False), column)
-                )
+                no_number = ~cells.is_finite().fill_null(False)
+                unclear.append((f"{column} {_no_number(frame[column])}", no_number, column))
             positive &= _COMPARE[sign](cells, value).fill_null(False)
         return positive, unclear
+
+
+def _no_number(cells: pl.Series) -> str:
+    """Return why cells are no numbers; decimals with a comma are a usual reason."""
+    is_text = cells.dtype == pl.String
+    has_comma = is_text and cells.str.contains(r"^\s*[+-]?\d+,\d+\s*$").any()
+    return "is not a number (write 4.5, not 4,5)" if has_comma else "is not a number"
 
 
 def _constant(text: str) -> float | str:
@@ -141,37 +141,6 @@ def _comparable(cells: pl.Series, sign: str, value: float | str) -> tuple[pl.Ser
     except pl.exceptions.PolarsError as error:
         raise _incomparable(cells, value) from error
     return cells if isinstance(value, str) else cells.cast(pl.Float64, strict=False), value
-
-
-def forgotten_rule(table: Table, ids: IdColumns) -> str | None:
-    """Return a warning if a column of ratings is not used, with the rule to give.
-
-    Parameters
-    ----------
-    table
-        The interactions, which are all taken as choices.
-    ids
-        The columns of their ids, which are no ratings.
-    """
-    for column in table.frame:
-        word = snake_case(column.name).rpartition("_")[2]
-        if column.name in (ids.user, ids.item) or word not in _RATINGS:
-            continue
-        numbers = column.cast(pl.Float64) if column.dtype.is_numeric() else pl.Series([0.0])
-        values = numbers.filter(numbers.is_finite().fill_null(False)).to_numpy()
-        if not 2 < len(set(values.tolist())) <= _MAX_RATINGS:
-            continue
-        low, high = float(values.min()), float(values.max())
-        edge = low + _UPPER * (high - low)
-        least = round(edge, 2) if high - low <= 1 else math.ceil(edge - 1e-9)
-        share = float((values >= least).mean())
-        rule = f"{column.name} >= {least:g}"
-        return (
-            f"warning: {table.name} has a column {column.name!r} from {low:g} to {high:g}, and "
-            "every row counts as a choice, however low. To count high ones alone, here "
-            f'{share:.0%} of the rows, give --positive "{rule}" (positive={rule!r})'
-        )
-    return None
 
 
 def _incomparable(cells: pl.Series, value: float | str) -> ParameterError:

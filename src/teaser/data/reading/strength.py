@@ -8,8 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import polars as pl
 
-from teaser.data.reading.likely_ids import snake_case
-from teaser.data.reading.table import Table, shown
+from teaser.data.reading.table import shown
 from teaser.errors import DataError, ParameterError, TableError
 
 Counts = Literal["once", "log"]
@@ -20,12 +19,16 @@ DAY = 86_400.0
 _LATEST = 1e11
 _UNITS = ((_LATEST, 1e3), (1e14, 1e6), (1e17, 1e9))
 EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
-_TIME_WORDS = {"time", "timestamp", "date", "datetime", "day", "ts", "when"}
-_MOSTLY = 0.5
-_SAMPLE = 1000
 _ISO = (
-    r"^(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?"
-    r"\s*(?:Z|UTC|([+-])(\d\d):?(\d\d)?)?)?$"
+    r"^(\d{4}-\d\d-\d\d)(?:[T ]+(\d\d?):(\d\d)(?::(\d\d(?:\.\d+)?))?"
+    r"\s*([AaPp][Mm])?\s*(?:Z|UTC|([+-])(\d\d):?(\d\d)?)?)?$"
+)
+_YEAR_LAST = r"^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})\b(.*)$"
+_MONTHS = 12
+_MISSING = r"(?i)^(|nan|nat|none|null|n/?a|\\N|-)$"
+WRITE_TIMES = (
+    "Write times as dates, year first, such as 2024-12-31 or 2024-12-31T18:30:00, or as unix "
+    "seconds or milliseconds."
 )
 
 
@@ -45,7 +48,8 @@ class Strength:
     counts
         How repeated rows are merged: `"once"` or `"log"`.
     time
-        The column of times: dates, datetimes, ISO texts, or unix seconds or milliseconds.
+        The column of times: dates, datetimes, ISO texts, or unix seconds or milliseconds. A row
+        without a time is refused only with a half-life.
     half_life
         After how many days a row counts half, or None.
     newest
@@ -134,7 +138,10 @@ class Strength:
         """Return the rule with the newest time of these rows, unless it has one or needs none."""
         if self.time is None or self.newest is not None or rows.height == 0:
             return self
-        dated = self.at(float(rows["time"].to_numpy().max()))
+        times = rows["time"].drop_nulls().to_numpy()
+        if not len(times):
+            return self
+        dated = self.at(float(times.max()))
         return self if self.half_life is None else dated
 
     def read(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Problems]:
@@ -150,8 +157,12 @@ class Strength:
             problems.append((f"{self.column} is negative", negative, self.column))
             read = read.with_columns(numbers.alias("strength"))
         if self.time is not None:
-            seconds = as_seconds(frame[self.time])
-            problems.append((f"{self.time} is not a time", seconds.is_null(), self.time))
+            cells = frame[self.time]
+            seconds = as_seconds(cells)
+            no_time = seconds.is_null()
+            if self.half_life is None:
+                no_time &= ~_is_missing(cells)
+            problems.append((f"{self.time} is not a time", no_time, self.time))
             read = read.with_columns(seconds.alias("time"))
         return read, problems
 
@@ -197,7 +208,8 @@ def check_half_life(half_life: Any) -> None:
 def as_seconds(column: pl.Series) -> pl.Series:
     """Return times as unix seconds, null where a cell has none; times without a zone are UTC.
 
-    Numbers are seconds, milliseconds, microseconds or nanoseconds, by their size.
+    Numbers are seconds, milliseconds, microseconds or nanoseconds, by their size. Dates that end
+    with the year have the day first or the month first, whichever fits the whole column.
     """
     kind = column.dtype
     if kind == pl.Date or isinstance(kind, pl.Datetime):
@@ -206,35 +218,54 @@ def as_seconds(column: pl.Series) -> pl.Series:
         return _scaled(column.cast(pl.Float64))
     if kind not in (pl.String, pl.Categorical, pl.Enum):
         raise TableError(
-            f"Column {column.name!r} has type {kind}, which cannot be read as times. Give dates, "
-            "datetimes, ISO texts such as 2024-12-31 or 2024-12-31T18:30:00, or unix seconds."
+            f"Column {column.name!r} has type {kind}, which cannot be read as times. {WRITE_TIMES}"
         )
     texts = column.cast(pl.String).str.strip_chars()
-    # 2024/12/31 can mean one day only, unlike 12/31/2024.
-    texts = texts.str.replace(r"^(\d{4})/(\d\d)/(\d\d)", "$1-$2-$3")
-    found = _iso_seconds(texts)
+    found = _iso_seconds(_year_first(texts))
     return found.zip_with(found.is_not_null(), _scaled(texts.cast(pl.Float64, strict=False)))
 
 
-def forgotten_time(table: Table) -> str | None:
-    """Return a note if a column of times is not used, with the option that keeps them."""
-    for column in table.frame:
-        if not _TIME_WORDS & set(snake_case(column.name).split("_")):
-            continue
-        kind = column.dtype
-        is_time = kind == pl.Date or isinstance(kind, pl.Datetime)
-        if not is_time and not kind.is_numeric() and kind != pl.String:
-            continue
-        sample = column.gather_every(max(1, len(column) // _SAMPLE))
-        times = as_seconds(sample).drop_nulls().to_numpy()
-        if len(times) < _MOSTLY * len(sample) or times.min() < EARLIEST:
-            continue
-        return (
-            f"column {column.name!r} of {table.name} has times, such as {as_date(times[0])}. To "
-            f"keep them, for splits by time and for --half-life, give --time {column.name} "
-            f"(time={column.name!r})"
-        )
-    return None
+def _is_missing(column: pl.Series) -> pl.Series:
+    """Return which cells are empty, or say that there is no value."""
+    if column.dtype == pl.String:
+        return column.str.strip_chars().str.contains(_MISSING).fill_null(True)
+    if column.dtype.is_float():
+        return column.is_nan().fill_null(True)
+    return column.is_null()
+
+
+def _year_first(texts: pl.Series) -> pl.Series:
+    """Return dates as 2024-12-31, if all of them show whether days or months come first.
+
+    One that ends with the year shows it by a number above 12, for all dates of the column.
+    """
+    # 2024/12/31 can mean one day only.
+    texts = texts.str.replace(r"^(\d{4})[/.](\d\d)[/.](\d\d)", "$1-$2-$3")
+    groups = texts.to_frame("text").select(pl.col("text").str.extract_groups(_YEAR_LAST))
+    one, other, year, clock = groups.unnest("text")
+    above = [(each.cast(pl.Int64) > _MONTHS).fill_null(False) for each in (one, other)]
+    if one.null_count() == len(one):
+        return texts
+    if above[0].any() == above[1].any():
+        raise _unclear_dates(texts, one.is_not_null(), above)
+    day, month = (one, other) if above[0].any() else (other, one)
+    parts = pl.DataFrame([year, month.str.zfill(2), day.str.zfill(2), clock])
+    written = parts.select(pl.format("{}-{}-{}{}", *(pl.nth(i) for i in range(4)))).to_series()
+    return texts.zip_with(one.is_null(), written)
+
+
+def _unclear_dates(texts: pl.Series, dates: pl.Series, above: list[pl.Series]) -> TableError:
+    """Return the error for dates in which a day may be a month."""
+    mixed = above[0].any()
+    rows = [int(mask.arg_true()[0]) for mask in (above if mixed else [dates])]
+    named = [f"row {row + 1} ({shown(texts[row])})" for row in rows]
+    why = (
+        f"days first in {named[0]} and months first in {named[-1]}"
+        if mixed
+        else f"dates in which day and month cannot be told apart, such as {named[0]}: none of "
+        "their numbers is above 12"
+    )
+    return TableError(f"Column {texts.name!r} has {why}. {WRITE_TIMES}")
 
 
 def _iso_seconds(texts: pl.Series) -> pl.Series:
@@ -242,9 +273,13 @@ def _iso_seconds(texts: pl.Series) -> pl.Series:
     part = pl.col("parts").struct.field
     day = part("1").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
     hours, minutes, seconds, zone_hours, zone_minutes = (
-        part(name).cast(pl.Float64).fill_null(0.0) for name in ("2", "3", "4", "6", "7")
+        part(name).cast(pl.Float64).fill_null(0.0) for name in ("2", "3", "4", "7", "8")
     )
-    sign = pl.when(part("5") == "-").then(-1.0).otherwise(1.0)
+    # 12 am is midnight, and 12 pm is noon.
+    half = part("5").str.to_lowercase()
+    hours = pl.when(half.is_null()).then(hours).otherwise(hours % 12)
+    hours += pl.when(half == "pm").then(12.0).otherwise(0.0)
+    sign = pl.when(part("6") == "-").then(-1.0).otherwise(1.0)
     clock = 3600 * (hours - sign * zone_hours) + 60 * (minutes - sign * zone_minutes) + seconds
     parts = texts.to_frame("text").select(parts=pl.col("text").str.extract_groups(_ISO))
     return parts.select(day * DAY + clock).to_series()

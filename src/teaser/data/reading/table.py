@@ -1,12 +1,13 @@
 """A table as it was read, with what was noticed and refused; and texts for messages about it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import polars as pl
 
-from teaser.errors import TableError, closest, counted
+from teaser.errors import DataError, TableError, closest, counted
 
 EXAMPLES = 3
 _LONGEST_EXAMPLE = 60
@@ -53,6 +54,17 @@ class Table:
     notes: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = field(default=())
     headless: str = ""
+
+
+@contextmanager
+def named_errors(name: str) -> Iterator[None]:
+    """Put the name of a file before the text of errors about its rows; a frame has none."""
+    try:
+        yield
+    except DataError as error:
+        if name.startswith("the "):
+            raise
+        raise type(error)(f"{name}: {error}") from error
 
 
 def check_names(names: Iterable[str]) -> None:

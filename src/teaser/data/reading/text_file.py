@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from teaser.data.reading.table import shown
-from teaser.errors import TableError, counted
+from teaser.errors import ParameterError, TableError, closest, counted
 
 _UNZIP = "Unpack it first; text may also be gzipped."
 _KINDS = {
@@ -46,7 +46,7 @@ def read_text(path: Path, encoding: str) -> tuple[bytes, tuple[str, ...]]:
         if text.startswith(start):
             raise TableError(f"{path} is {kind}, which cannot be read as a table. {advice}")
     notes: tuple[str, ...] = ()
-    codec = codecs.lookup(encoding).name
+    codec = _codec(encoding, path)
     marked = next((name for mark, name in _MARKS.items() if text.startswith(mark)), None)
     if codec in ("utf-8", "utf-8-sig"):
         if marked is not None:
@@ -66,6 +66,18 @@ def read_text(path: Path, encoding: str) -> tuple[bytes, tuple[str, ...]]:
         raise wrong_encoding(text, path, encoding)
     text = text.removeprefix(_UTF8).rstrip(b"\r\n")
     return (text if b"\n" in text else text.replace(b"\r", b"\n")), notes
+
+
+def _codec(encoding: str, path: Path) -> str:
+    try:
+        return codecs.lookup(encoding).name
+    except (LookupError, TypeError) as error:
+        known = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1251", "shift_jis", "gb18030", "big5")
+        raise ParameterError(
+            f"There is no encoding {encoding!r} to read {path} in.{closest(str(encoding), known)} "
+            f"Usual ones: {', '.join(known)}. Without --encoding (encoding=) text is read as "
+            "utf-8, and an error names the encoding that a file seems to have."
+        ) from error
 
 
 def _is_utf8(text: bytes) -> bool:
@@ -161,7 +173,8 @@ def decode_entities(
             continue
         rows = column.str.contains(_ENTITY).fill_null(False)
         if rows.any():
-            plain = [html.unescape(cell) for cell in column.filter(rows).to_list()]
+            # Twice: some exports escape what is escaped already, as &amp;amp;
+            plain = [html.unescape(html.unescape(c)) for c in column.filter(rows).to_list()]
             decoded[column.name] = column.scatter(rows.arg_true(), plain)
     if not decoded:
         return frame, ()

@@ -15,6 +15,7 @@ from teaser.data.tagging.attention import (
 from teaser.data.tagging.cells import as_numbers, as_years
 from teaser.data.tagging.roles import ADDRESS, infer_roles
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Rules, Text, Year
+from teaser.data.tagging.tag import feature_words
 from teaser.errors import RuleError
 
 _SEPARATORS = ("|", ";", ", ", ",")
@@ -119,7 +120,7 @@ def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
         is_plain = not column.dtype.inner.is_nested()
         return ListOf(column.name, min_items=min_items) if is_plain else "it has nested values"
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration, pl.Time):
-        return f"its type is {column.dtype}"
+        return _kind(column.dtype)
     if column.dtype == pl.Boolean:
         return Category(column.name, prefix=_prefix(column.name))
     if column.dtype.is_numeric():
@@ -129,13 +130,22 @@ def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
     return _guess_text(column.name, filled.cast(pl.String), min_items)
 
 
+def _kind(dtype: pl.DataType) -> str:
+    """Return what values of a type that can become no tag are, in plain words."""
+    if isinstance(dtype, pl.Struct):
+        parts = ", ".join(field.name for field in dtype.fields)
+        return f"each value has parts ({parts}): make a column of each that is to become tags"
+    kinds = {pl.Binary: "bytes", pl.Duration: "durations", pl.Time: "times of day"}
+    return f"its values are {next(word for kind, word in kinds.items() if dtype == kind)}"
+
+
 def _plain(name: str) -> str:
     return " ".join(name.replace("=", " ").split())
 
 
 def _prefix(name: str) -> str:
     """Return the words before a value that says nothing by itself, such as 4 or yes."""
-    return _plain(name.replace("_", " "))
+    return _plain(feature_words(name).replace("_", " "))
 
 
 def _guess_number(name: str, filled: pl.Series, min_items: int) -> Rule | str:

@@ -43,7 +43,11 @@ def describe_items(
         raise DataError(
             f"None of the {missing.height:,} chosen items is described: the interactions have "
             f"{few(missing[item])}, the items {few(table[item])}. "
-            f"Do both tables belong together, and is {item!r} the id in both?"
+            + (
+                "They differ by leading zeros: write them alike in both tables."
+                if _bare(missing[item]).is_in(_bare(table[item]).implode()).any()
+                else f"Do both tables belong together, and is {item!r} the id in both?"
+            )
         )
     table = pl.concat([table, missing], how="diagonal")
     if rules is None:
@@ -68,6 +72,11 @@ def describe_items(
         "items_refused": refused,
         "notes": notes,
     }
+
+
+def _bare(ids: pl.Series) -> pl.Series:
+    """Return ids as texts without leading zeros."""
+    return ids.cast(pl.String).str.strip_chars_start("0")
 
 
 def told(*notes: str | None) -> tuple[str, ...]:

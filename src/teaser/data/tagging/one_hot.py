@@ -59,7 +59,12 @@ class TagReport:
                 f"{n:,} cells of the {items}' {column} could not be read, such as "
                 f"{', '.join(examples)}"
             )
-        out.append(f"{self.items_without_tags:,} {items} have no tag")
+        bare = self.items_without_tags
+        out.append(
+            f"1 {items.removesuffix('s')} has no tag"
+            if bare == 1
+            else f"{bare:,} {items} have no tag"
+        )
         return [*out, *(f"warning: {warning}" for warning in self.warnings)]
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 """A tag: one value of one feature."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Self
 
 import polars as pl
 
-from teaser.errors import MalformedTagError, UnknownTagError, closest_names
+from teaser.errors import MalformedTagError, ParameterError, UnknownTagError, closest_names
 
 # The feature of tags that a fit finds itself: groups of items that the same users choose.
 DISCOVERED = "discovered"
@@ -96,9 +96,23 @@ def feature_label(name: str) -> str:
     >>> feature_label("Year-Of-Publication"), feature_label("startYear"), feature_label("sub_genre")
     ('Year of publication', 'Start year', 'Sub genre')
     """
+    words = feature_words(name)
+    return words[:1].upper() + words[1:]
+
+
+def feature_words(name: str) -> str:
+    """Return the name of a feature as words that stand before a value.
+
+    They are those of `feature_label`, but for the first letter, which stays as it is.
+
+    Examples
+    --------
+    >>> feature_words("YearPublished"), feature_words("max_players")
+    ('Year published', 'max players')
+    """
     name = name.strip()
     words = name if " " in name or _PREFIXED.fullmatch(name) else _column_words(name)
-    return words[:1].upper() + words[1:] if words else name
+    return name[:1] + words[1:] if words[:1].lower() == name[:1].lower() else words or name
 
 
 def _column_words(name: str) -> str:
@@ -110,13 +124,49 @@ def _column_words(name: str) -> str:
 
 
 def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:
-    """Return the position of a `Tag` or `feature=value`, or raise `UnknownTagError`."""
+    """Return the position of a `Tag`, `feature=value` or bare name, or raise `UnknownTagError`.
+
+    A bare name is that of a feature with one tag, or the value of one tag; see `find_bare`.
+    """
+    if isinstance(tag, str) and "=" not in tag:
+        # A column may have earlier names too; the last is that of today.
+        found = find_bare(tag, {place: known for known, place in index.items()}.values())
+        if found is not None:
+            return index[found]
+        values = [known.value for known in index]
+        near = closest_names(tag.strip(), values)
+        written = [str(known) for known in index if known.value in near]
+        raise MalformedTagError(tag, written[:3])
     wanted = Tag.parse(tag) if isinstance(tag, str) else tag
     try:
         return index[wanted]
     except (KeyError, TypeError):
         near = closest_names(str(wanted), map(str, index))
         raise UnknownTagError(wanted, near) from None
+
+
+def find_bare(name: str, tags: Iterable[Tag]) -> Tag | None:
+    """Return the tag that a name without `=` means, None if there is no such tag.
+
+    It is the one tag of a feature of that name, such as general appeal, or the one tag with that
+    value.
+
+    Raises
+    ------
+    ParameterError
+        If several tags have the value.
+    """
+    name, known = name.strip(), list(tags)
+    of_feature = [tag for tag in known if tag.feature == name]
+    if len(of_feature) == 1:
+        return of_feature[0]
+    found = [tag for tag in known if tag.value == name]
+    if len(found) > 1:
+        raise ParameterError(
+            f"{name!r} is the value of several tags: {', '.join(map(str, found))}. "
+            "Write one of them."
+        )
+    return found[0] if found else None
 
 
 def tag_frame(tags: Sequence[Tag]) -> pl.DataFrame:

@@ -90,8 +90,7 @@ def _dial(study: ReportedStudy) -> str:
     dial = study.dial
     if dial is None or dial.ease is None:
         return ""
-    share = format_percent(dial.recommended.tag_share)
-    near = f"{dial.nearness}, {share} of the scores come from tags"
+    near = f"{dial.near}, {format_percent(dial.recommended.tag_share)} of the scores come from tags"
     if dial.at_ease is None:
         return f"No setting with tags reaches EASE's accuracy on validation users; {near}."
     return (

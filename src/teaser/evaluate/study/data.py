@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from teaser.data import events
 from teaser.data.dataset import Dataset
 from teaser.data.sources.source import read_source
-from teaser.errors import DataError, ParameterError
-from teaser.evaluate.study.data_plan import PATH_NAMES, DataPlan
+from teaser.errors import DataError, ParameterError, TableError
+from teaser.evaluate.study.data_plan import OPTIONS_OF_PREPARE, PATH_NAMES, DataPlan
 from teaser.evaluate.study.plan import Study
 from teaser.evaluate.study.results import DataSummary
 
@@ -40,8 +40,20 @@ def read_data(study: Study, data: Path) -> Dataset:
     elif plan.source:
         dataset = _read_public(plan, data, tables)
     else:
-        dataset = Dataset.from_tables(**tables)
+        dataset = _read_own(tables)
     return dataset if plan.min_items is None else with_common_tags(dataset, plan.min_items)
+
+
+def _read_own(tables: Mapping[str, Any]) -> Dataset:
+    try:
+        return Dataset.from_tables(**tables)
+    except TableError as error:
+        if not any(option in str(error) for option in OPTIONS_OF_PREPARE.values()):
+            raise
+        raise TableError(
+            f"{error} These are options of teaser prepare, which a study has not: prepare the "
+            'tables, and name the folder in [data]: prepared = "FOLDER".'
+        ) from error
 
 
 def _read_prepared(folder: Path) -> Dataset:

@@ -14,6 +14,12 @@ TABLE_NAMES = tuple(inspect.signature(Dataset.from_tables).parameters)
 PATH_NAMES = ("interactions", "items", "users", "rules", "user_rules")
 WAYS = ("source", "prepared", "interactions")
 
+# How files are read is said to teaser prepare.
+OPTIONS_OF_PREPARE = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("columns", "items_columns", "users_columns", "delimiter", "long")
+}
+
 _OWN = ("source", "prepared", "folder", "min_items", "options")
 _OF_SOURCE = (
     *("folder", "options", "positive", "negative", "rules"),
@@ -53,6 +59,12 @@ def complete_data(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries of [data] as `DataPlan` has them; refuse those that have no meaning."""
     known = tuple(dict.fromkeys((*_OWN, *TABLE_NAMES)))
     for name in given:
+        if name in OPTIONS_OF_PREPARE:
+            raise ParameterError(
+                f"[data] has no entry {name!r}: how files are read is said to teaser prepare "
+                f"({OPTIONS_OF_PREPARE[name]}). Prepare the tables, and name the folder: "
+                'prepared = "FOLDER".'
+            )
         if name not in known:
             raise ParameterError(
                 f"[data] has no entry {name!r}. Known: {', '.join(sorted(known))}."

@@ -104,16 +104,19 @@ def _measure(setting: Setting, fits: SharedFits, fold: Fold, metric: str) -> Dia
 def choose_setting(settings: Sequence[DialSetting], *, within: float = WITHIN) -> DialSetting:
     """Return the setting with the largest tag share whose value is near the best of all.
 
-    Where no setting with tags is near the best of all, those near the best with tags count. Of
-    equal shares the more accurate one is taken; one without tags never is.
+    Of equal shares the more accurate one is taken; one without tags never is. If none with tags
+    is near the best of all, the best with tags stands for it.
     """
     _check_within(within)
+    best = max(setting.value for setting in settings)
     tagged = [setting for setting in settings if setting.has_tags]
     if not tagged:
         raise ParameterError("No setting has tags: fit a TEASER as well as EASE.")
-    best = [max(setting.value for setting in some) for some in (settings, tagged)]
-    near, near_tagged = ([s for s in tagged if s.value >= (1 - within) * value] for value in best)
-    return _most_tags(near or near_tagged)
+    for goal in (best, max(setting.value for setting in tagged)):
+        near = [setting for setting in tagged if setting.value >= (1 - within) * goal]
+        if near:
+            break
+    return _most_tags(near)
 
 
 def match_ease(settings: Sequence[DialSetting]) -> DialSetting | None:

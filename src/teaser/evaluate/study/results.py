@@ -347,8 +347,8 @@ class DialResults(Results):
     within
         How near to the best value the recommended setting must be.
     recommended
-        The setting with most from tags within that of the best; where no setting with tags is,
-        within that of the best with tags.
+        The setting with most from tags within that of the best, or of the best with tags where
+        that is farther from the best.
     at_ease
         The setting with most from tags that is at least as accurate as EASE, if there is one.
     fixed
@@ -370,20 +370,14 @@ class DialResults(Results):
         return max((s.value for s in self.settings if s.kind == "EASE"), default=None)
 
     @property
-    def best(self) -> DialSetting:
-        """The most accurate setting."""
-        return max(self.settings, key=lambda setting: setting.value)
-
-    @property
-    def is_near(self) -> bool:
-        """Whether the recommended setting is near the best of all, not only of those with tags."""
-        return self.recommended.value >= (1 - self.within) * self.best.value
-
-    @property
-    def nearness(self) -> str:
-        """What the recommended setting is near to, in words."""
-        with_tags = "" if self.is_near else " with tags"
-        return f"within {100 * self.within:g} % of the best{with_tags}"
+    def near(self) -> str:
+        """How near the recommended setting is to the best, in words."""
+        best = max(setting.value for setting in self.settings)
+        said = f"within {100 * self.within:g} % of the best"
+        if self.recommended.value >= (1 - self.within) * best:
+            return said
+        tagged = max(setting.value for setting in self.settings if setting.has_tags)
+        return f"{said} with tags, which is {100 * (1 - tagged / best):.1f} % below the best of all"
 
     def __post_init__(self) -> None:
         if not self.settings:

@@ -56,6 +56,7 @@ class EASE(Model):
 
     weights_: Array
 
+    lists_in_threads = True
     learned_arrays = ("weights",)
 
     def __init__(

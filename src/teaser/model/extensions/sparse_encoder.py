@@ -21,6 +21,7 @@ from teaser.errors import ArtifactError
 from teaser.model.checks import check_share
 from teaser.model.gram.blocks import Matrix, blocks, sparse_like
 from teaser.model.gram.gpu import to_host
+from teaser.model.gram.operator import kernels_for
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Limits, Solution
@@ -258,6 +259,10 @@ def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
     raw = np.zeros((rows.shape[0], n_tags))
     if rows.shape[0] >= _MANY_USERS and not sp.issparse(encoder):
         X = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
+        fast = kernels_for(X.nnz * n_tags)
+        if fast is not None:
+            fast.add_rows(X.indptr, X.indices, X.data, np.asarray(encoder), raw)
+            return raw
         for first in range(0, n_tags, _TAGS):
             some = slice(first, first + _TAGS)
             raw[:, some] = X @ np.ascontiguousarray(encoder[:, some], dtype=np.float64)

@@ -12,9 +12,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+# Rows that are multiplied side by side: their factors stay in the cache of a core.
+_SIDE = 16
 
 
-def compiled(function: Callable[..., None], *, reorder: bool = False) -> Callable[..., None]:
+def compiled(function: Callable[..., Any], *, reorder: bool = False) -> Callable[..., Any]:
     """Compile a function at its first use; it is cached on disk if a writable folder exists.
 
     Parameters
@@ -150,7 +152,128 @@ def _solve(A: Array, b: Array) -> None:
                 x[k] -= L[i, k] * x[i]
 
 
+def _add_rows(indptr: Array, indices: Array, values: Array, block: Array, out: Array) -> None:
+    """Add to row r of `out` the weighted sum of the rows of `block` that sparse row r names.
+
+    The terms are added one by one, in their order, in the type of `out`.
+    """
+    width = block.shape[1]
+    for r in range(indptr.size - 1):
+        row, at, last = out[r], indptr[r], indptr[r + 1]
+        # Eight rows a turn, so that the sum is read and written once for all of them.
+        while at + 8 <= last:
+            a, b, c, d = (
+                block[indices[at]],
+                block[indices[at + 1]],
+                block[indices[at + 2]],
+                block[indices[at + 3]],
+            )
+            e, f, g, h = (
+                block[indices[at + 4]],
+                block[indices[at + 5]],
+                block[indices[at + 6]],
+                block[indices[at + 7]],
+            )
+            v, w, x, y = values[at], values[at + 1], values[at + 2], values[at + 3]
+            p, q, s, t = values[at + 4], values[at + 5], values[at + 6], values[at + 7]
+            for k in range(width):
+                half = (((row[k] + v * a[k]) + w * b[k]) + x * c[k]) + y * d[k]
+                row[k] = (((half + p * e[k]) + q * f[k]) + s * g[k]) + t * h[k]
+            at += 8
+        while at < last:
+            named, weight = block[indices[at]], values[at]
+            for k in range(width):
+                row[k] += weight * named[k]
+            at += 1
+
+
+def _dot_rows(indptr: Array, indices: Array, values: Array, block: Array, out: Array) -> None:
+    """Make out[u, i] the product of row u of `block` with sparse row i."""
+    # Some rows of the block at a time, turned so that an entry's factors lie side by side.
+    turned = np.zeros((block.shape[1], _SIDE), out.dtype)
+    total = np.zeros(_SIDE, out.dtype)
+    for first in range(0, block.shape[0], _SIDE):
+        n = min(_SIDE, block.shape[0] - first)
+        for k in range(n):
+            for j in range(block.shape[1]):
+                turned[j, k] = block[first + k, j]
+        for i in range(indptr.size - 1):
+            total[:] = 0
+            for at in range(indptr[i], indptr[i + 1]):
+                value, factors = values[at], turned[indices[at]]
+                for k in range(_SIDE):
+                    total[k] += value * factors[k]
+            for k in range(n):
+                out[first + k, i] = total[k]
+
+
+def _add_sparse_rows(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    rows_from: Array,
+    columns: Array,
+    entries: Array,
+    out: Array,
+) -> None:
+    """Add to row r of `out` the weighted sum of sparse rows that row r of another names.
+
+    The first three are the arrays of the sparse matrix that names them.
+    """
+    for r in range(indptr.size - 1):
+        row = out[r]
+        for at in range(indptr[r], indptr[r + 1]):
+            weight = values[at]
+            for e in range(rows_from[indices[at]], rows_from[indices[at] + 1]):
+                row[columns[e]] += weight * entries[e]
+
+
+def _pick_entries(
+    indptr: Array,
+    indices: Array,
+    rows_from: Array,
+    columns: Array,
+    slots: Array,
+    n_columns: int,
+    found: Array,
+) -> int:
+    """Return how many entries of sparse rows lie in wanted columns, and write where.
+
+    Parameters
+    ----------
+    indptr, indices
+        Which rows of the matrix each user names.
+    rows_from, columns
+        The arrays of the matrix.
+    slots
+        The wanted columns of each user (users x k), -1 where there is none.
+    found
+        Three rows: the place of the naming entry, the slot (of all users), the place in the
+        matrix; at least as long as there are entries.
+    """
+    width = slots.shape[1]
+    slot = np.full(n_columns, -1, np.int64)
+    n = 0
+    for u in range(indptr.size - 1):
+        for k in range(width):
+            if 0 <= slots[u, k] < n_columns:
+                slot[slots[u, k]] = u * width + k
+        for at in range(indptr[u], indptr[u + 1]):
+            for e in range(rows_from[indices[at]], rows_from[indices[at] + 1]):
+                if slot[columns[e]] >= 0:
+                    found[0, n], found[1, n], found[2, n] = at, slot[columns[e]], e
+                    n += 1
+        for k in range(width):
+            if 0 <= slots[u, k] < n_columns:
+                slot[slots[u, k]] = -1
+    return n
+
+
 gather = compiled(_gather)
+add_rows = compiled(_add_rows)
+dot_rows = compiled(_dot_rows)
+add_sparse_rows = compiled(_add_sparse_rows)
+pick_entries: Callable[..., int] = compiled(_pick_entries)
 solve = compiled(_solve, reorder=True)
 squares = compiled(_squares)
 count = compiled(_count)

@@ -30,6 +30,8 @@ _EXACT_COUNTS = 2**24
 _WIDEST = 64
 _BAND_BYTES = 2**23
 _ROWS = 128
+# Terms of a sum from which on compiled loops pay for being loaded, or compiled at first use.
+_WORTH_LOADING = 2**20
 
 
 class Gram(Protocol):
@@ -362,6 +364,11 @@ def kernels() -> ModuleType | None:
     except ImportError:
         return None
     return fast
+
+
+def kernels_for(n_terms: int) -> ModuleType | None:
+    """Return the compiled loops for a sum of so many terms; None where loading them costs more."""
+    return kernels() if n_terms >= _WORTH_LOADING else None
 
 
 def gram_bytes(n_users: int, n_items: int, n_interactions: int) -> int:

@@ -2,7 +2,9 @@
 
 import copy
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +22,7 @@ from teaser.data.ids import Ids
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, UnknownUserError, closest_names, counted
 from teaser.model.checks import check_count, check_k
+from teaser.model.gram.blocks import n_cores
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.ranking import top_k_rows
 from teaser.model.lists.selection import Filters, Placed
@@ -30,9 +33,12 @@ from teaser.recommendation import reason_type
 Array = NDArray[Any]
 log = logging.getLogger(__name__)
 
-# The numbers of a batch of scores, unless the size of a batch is given.
-_NUMBERS = 2**22
-_MOST, _LEAST = 1024, 16
+# The numbers of a batch of scores, unless the size of a batch is given: what fits in the cache of
+# a processor, or keeps a GPU busy.
+_NUMBERS = {"cpu": 2**20, "cuda": 2**22}
+_MOST, _LEAST = 1024, 32
+# The most batches that are listed at a time.
+_THREADS = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,7 +54,8 @@ class ListOptions:
     reasons
         Whether each item gets its general appeal, its boost and its main reasons.
     batch_size
-        How many users are scored at a time; None for as many as take about 32 MB.
+        How many users are scored at a time; None for as many as take about 8 MB, on
+        a GPU 32 MB, but at least 32.
     device
         `"cpu"`, or `"cuda"` to score on a GPU.
     progress
@@ -76,7 +83,8 @@ class ListOptions:
 
     def size(self, n_items: int) -> int:
         """Return how many users are scored at a time."""
-        return self.batch_size or max(_LEAST, min(_MOST, _NUMBERS // max(1, n_items)))
+        most = _NUMBERS[self.device] // max(1, n_items)
+        return self.batch_size or max(_LEAST, min(_MOST, most))
 
 
 class AllOptions(Filters, total=False):
@@ -91,9 +99,8 @@ class AllOptions(Filters, total=False):
     reasons
         Whether each item gets its main reasons.
     batch_size
-        How many users are scored at a time; by default as many as take about 32 MB.
-    out
-        A parquet file to write to, batch by batch.
+        How many users are scored at a time; by default as many as take about 8 MB,
+        on a GPU 32 MB, but at least 32. On processors, batches are scored in threads.
     device
         `"cuda"` scores on a GPU, in single precision.
     progress
@@ -105,7 +112,6 @@ class AllOptions(Filters, total=False):
     users: Iterable[int | str] | None
     reasons: bool
     batch_size: int | None
-    out: str | Path | None
     device: str
     progress: bool
 
@@ -237,13 +243,33 @@ class AllLists:
         return read
 
     def _frames(self, step: Callable[[int], None]) -> Iterator[pl.DataFrame]:
-        for batch in self._batches():
-            user, columns = self.model.list_block(
-                batch.rows, batch.about, self.options, self.placed
-            )
-            ids = batch.users.gather(pl.Series(user, dtype=pl.Int64))
-            yield pl.DataFrame({"user_id": ids, **columns})
-            step(len(batch.users))
+        n_threads = self._n_threads()
+        if n_threads == 1:
+            for batch in self._batches():
+                yield self._list(batch)
+                step(len(batch.users))
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            # As few as keep all threads busy, so that memory does not grow with the users.
+            begun: deque[tuple[Batch, Future[pl.DataFrame]]] = deque()
+            for batch in self._batches():
+                begun.append((batch, pool.submit(self._list, batch)))
+                if len(begun) > n_threads:
+                    yield from _finish(begun, step)
+            while begun:
+                yield from _finish(begun, step)
+
+    def _list(self, batch: Batch) -> pl.DataFrame:
+        user, columns = self.model.list_block(batch.rows, batch.about, self.options, self.placed)
+        ids = batch.users.gather(pl.Series(user, dtype=pl.Int64))
+        return pl.DataFrame({"user_id": ids, **columns})
+
+    def _n_threads(self) -> int:
+        """Return how many batches are listed at a time: one by a GPU, and where one is all."""
+        total = self.dataset.n_users if self.users is None else len(self.users)
+        if self.options.device != "cpu" or not self.model.lists_in_threads:
+            return 1
+        return max(1, min(n_cores(), _THREADS, total // self.options.size(len(self.items))))
 
     def _batches(self) -> Iterator[Batch]:
         size = self.options.size(len(self.items))
@@ -277,7 +303,8 @@ class AllLists:
         missing = [name for name, place in found if place is None]
         if missing and not self.placed.ignores:
             near = closest_names(str(missing[0]), map(str, self.dataset.users))
-            raise UnknownUserError(missing[0], near, self.dataset.n_users)
+            first = next(iter(self.dataset.users), None)
+            raise UnknownUserError(missing[0], near, self.dataset.n_users, first)
         self.ignored += len(missing)
         return np.array([place for _, place in found if place is not None], dtype=np.int64)
 
@@ -320,6 +347,20 @@ class AllLists:
             log.warning("%s ignored in lists of all users", counted(self.ignored, "unknown name"))
 
 
+def _finish(
+    begun: deque[tuple[Batch, Future[pl.DataFrame]]], step: Callable[[int], None]
+) -> Iterator[pl.DataFrame]:
+    """Yield the lists of the batch that was begun first."""
+    batch, listed = begun.popleft()
+    try:
+        yield listed.result()
+    except BaseException:
+        for _, other in begun:
+            other.cancel()
+        raise
+    step(len(batch.users))
+
+
 def _on_device(model: Any, device: str) -> Any:
     """Return the model as it computes on a device."""
     if getattr(model, "device", "cpu") == device:
@@ -338,8 +379,16 @@ def _place_columns(given: Ids, known: Ids, placed: Placed) -> Array:
     """Return the position in the model of each item of a data set; -1 for unknown ones."""
     if given is known or given == known:
         return np.arange(len(given))
-    find = known.find if placed.ignores else known.index_of
-    found = (find(name) for name in given)
+    found = [known.find(name) for name in given]
+    unknown = [name for name, place in zip(given, found, strict=True) if place is None]
+    if len(unknown) > len(given) / 2:
+        raise ParameterError(
+            f"The model does not know {len(unknown):,} of the {len(given):,} items of the data "
+            f"set, such as {unknown[0]!r}. List the users of the data set that the model was "
+            "fitted to, or fit a model to this one."
+        )
+    if unknown and not placed.ignores:
+        known.index_of(unknown[0])  # it raises the error with the closest ids
     return np.array([-1 if place is None else place for place in found], dtype=np.int64)
 
 

@@ -1,22 +1,24 @@
 """Items found by what their table or their tags say: conditions, and names of boosts."""
 
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.data.tagging.tag import Tag
+from teaser.data.tagging.tag import Tag, find_bare
 from teaser.errors import (
     ParameterError,
     UnknownBoostError,
+    UnknownNameError,
     UnknownTagError,
     closest,
     closest_names,
 )
 from teaser.model.item_table import ItemTable
-from teaser.model.lists.condition import Condition
+from teaser.model.lists.condition import Condition, on_one_clock
 from teaser.model.tag_table import TagTable
 from teaser.reason import BoostName
 
@@ -33,28 +35,34 @@ def pass_where(
     ----------
     where
         A polars expression on the items' table, a mapping of columns or features to values, a
-        condition as text (see `Condition`), or a list of such, all of which must hold.
+        condition as text (see `Condition`), or a list of such, all of which must hold. Values of
+        one column or feature are alternatives, in one condition or in several.
     tags
         The tags of the items, where the model has tags.
     unmatched
         Gets the values that no item has; None to raise for them.
     """
-    if isinstance(where, pl.Expr):
-        return _pass_expression(where, table.metadata)
-    if isinstance(where, str):
-        return _pass_condition(Condition.parse(where), table, tags, unmatched)
     mask = np.ones(len(table), dtype=bool)
-    if isinstance(where, list | tuple):
-        for each in where:
-            mask &= pass_where(each, table, tags, unmatched)
-        return mask
-    if not isinstance(where, Mapping):
-        raise ParameterError(
-            'where must be a polars expression such as pl.col("year") >= 1990, a mapping such '
-            f'as {{"players": 2}}, or a text such as "players=2"; found {where!r}.'
-        )
-    for name, wanted in where.items():
-        mask &= _pass_values(name, _values(wanted), table, tags, unmatched)
+    alternatives: dict[str, list[Any]] = {}
+    for each in where if isinstance(where, list | tuple) else [where]:
+        if isinstance(each, Mapping):
+            for name, wanted in each.items():
+                alternatives.setdefault(name, []).extend(_values(wanted))
+            continue
+        condition = Condition.parse(each) if isinstance(each, str) else each
+        if isinstance(condition, pl.Expr):
+            mask &= _pass_expression(condition, table.metadata)
+        elif not isinstance(condition, Condition):
+            raise ParameterError(
+                'where must be a polars expression such as pl.col("year") >= 1990, a mapping such '
+                f'as {{"players": 2}}, or a text such as "players=2"; found {each!r}.'
+            )
+        elif condition.sign == "=":
+            alternatives.setdefault(condition.name, []).extend(condition.values)
+        else:
+            mask &= _pass_condition(condition, table, tags, unmatched)
+    for name, wanted in alternatives.items():
+        mask &= _pass_values(name, wanted, table, tags, unmatched)
     return mask
 
 
@@ -80,20 +88,54 @@ def find_items(name: Any, table: ItemTable, tags: TagTable | None) -> tuple[Boos
             found = _equal_cells(table.metadata[wanted.feature], wanted.value)
             if found.any():
                 return wanted, found.astype(np.float64)
+    raise _no_such_boost(name, table, tags)
+
+
+def _no_such_boost(name: Any, table: ItemTable, tags: TagTable | None) -> UnknownNameError:
     known = {str(t): t for t in (tags.tags if tags is not None else ())}
     if isinstance(name, Tag):
-        raise UnknownTagError(name, closest_names(str(name), known))
-    names = [*known, *(t.value for t in known.values()), *table.metadata.columns]
-    raise UnknownBoostError(name, closest_names(str(name), [*names, *map(str, table.ids)]))
+        return UnknownTagError(name, closest_names(str(name), known))
+    columns = table.metadata.columns
+    examples = [str(tag) for tag in known.values() if tag.feature == name]
+    # The tags of numbers are ranges, or have words before them; cells are shorter.
+    if name in columns and (not examples or table.metadata[name].dtype.is_numeric()):
+        filled = table.metadata[name].drop_nulls()
+        nested = isinstance(filled.dtype, pl.List | pl.Array)
+        values = filled.explode().drop_nulls() if nested else filled
+        examples = [f"{name}={value}" for value in values.unique(maintain_order=True).head(3)]
+    if name in columns or examples:
+        return UnknownBoostError(name, examples=examples[:3])
+    names = [*known, *(t.value for t in known.values()), *columns, *map(str, table.ids)]
+    near = closest_names(str(name), names)
+    some = [str(each) for each in (*table.ids[:1], *list(known)[:1])]
+    return UnknownBoostError(name, near, () if near else some)
 
 
 def _pass_condition(
     condition: Condition, table: ItemTable, tags: TagTable | None, unmatched: list[object] | None
 ) -> Array:
+    """Return which items pass a condition by order, or `!=` (items)."""
     if condition.by_order:
+        own = [] if tags is None else [t for t in tags.tags if t.feature == condition.name]
+        if tags is not None and own and condition.name not in table.metadata.columns:
+            return _pass_tags(condition, own, tags)
         return np.asarray(condition.compare(table.metadata).to_numpy())
-    found = _pass_values(condition.name, list(condition.values), table, tags, unmatched)
-    return ~found if condition.sign == "!=" else found
+    return ~_pass_values(condition.name, list(condition.values), table, tags, unmatched)
+
+
+def _pass_tags(condition: Condition, own: list[Tag], tags: TagTable) -> Array:
+    """Return which items have a tag whose number passes a condition by order (items)."""
+    values = pl.Series("value", [tag.value for tag in own]).cast(pl.Float64, strict=False)
+    if values.null_count() == len(own):
+        some = ", ".join(tag.value for tag in own[:3])
+        raise ParameterError(
+            f"where cannot compare {condition.name!r} by order: it is a feature of tags that are "
+            f"no numbers, such as {some}. Write {condition.name}=VALUE, or "
+            f"{condition.name} in VALUE,VALUE."
+        )
+    passes = condition.compare(pl.DataFrame({condition.name: values})).to_numpy()
+    columns = [tags.index[tag] for tag, passed in zip(own, passes, strict=True) if passed]
+    return np.asarray(np.diff(tags.decoder[:, columns].indptr) > 0)
 
 
 def _pass_expression(where: pl.Expr, metadata: pl.DataFrame) -> Array:
@@ -156,13 +198,13 @@ def _no_item_has(
     known = [tag.value for tag in tags.tags if tag.feature == name] if tags is not None else []
     if not known and name in table.metadata.columns:
         cells = table.metadata[name]
-        flat = cells.explode() if isinstance(cells.dtype, pl.List) else cells
+        flat = cells.explode() if isinstance(cells.dtype, pl.List | pl.Array) else cells
         known = [str(cell) for cell in flat.drop_nulls().unique(maintain_order=True).to_list()]
     near = closest_names(str(value), known) or tuple(known[:3])
     such = f" Such as: {', '.join(near)}." if near else ""
     return ParameterError(
         f"where asks for {name} = {value!r}, which no item has.{such} "
-        "unknown='ignore' leaves such values out."
+        "With unknown='ignore' such a value is no error, and no item passes by it."
     )
 
 
@@ -176,7 +218,9 @@ def _equal_cells(cells: pl.Series, value: Any) -> Array:
     """Return which cells equal a value, or have it among theirs (items)."""
     if value is None:
         return cells.is_null().to_numpy()
-    if isinstance(cells.dtype, pl.List | pl.Array):
+    if isinstance(cells.dtype, pl.Array):
+        return _equal_cells(cells.arr.to_list(), value)
+    if isinstance(cells.dtype, pl.List):
         flat = cells.explode(empty_as_null=True)
         lengths = cells.list.len().fill_null(0).to_numpy()
         owner = np.repeat(np.arange(len(cells)), np.maximum(lengths, 1))
@@ -198,9 +242,21 @@ def _equals(cells: pl.Series, value: Any) -> pl.Series:
     if cells.dtype.is_numeric():
         number: pl.Series = cells == (float(value) if isinstance(value, str) else value)
         return number
+    if isinstance(cells.dtype, pl.Datetime):
+        return _equal_times(cells, value)
     if cells.dtype == pl.String or isinstance(value, str):
         return cells.cast(pl.String) == str(value)
     same: pl.Series = cells == value
+    return same
+
+
+def _equal_times(cells: pl.Series, value: Any) -> pl.Series:
+    """Return which times are a moment, or lie within a day."""
+    text = value.isoformat() if isinstance(value, date) else str(value).strip()
+    times, moment = on_one_clock(cells, datetime.fromisoformat(text))
+    if len(text) <= len("2024-12-31"):
+        return times.dt.date() == moment.date()
+    same: pl.Series = times == moment
     return same
 
 
@@ -212,20 +268,7 @@ def _find_tag(name: Any, tags: TagTable | None) -> Tag | None:
         wanted = name if isinstance(name, Tag) else Tag.parse(name)
         place = tags.index.get(wanted)
         return None if place is None else tags.tags[place]
-    if not isinstance(name, str):
-        return None
-    for found in (
-        [tag for tag in tags.tags if tag.feature == name],
-        [tag for tag in tags.tags if tag.value == name],
-    ):
-        if len(found) == 1:
-            return found[0]
-    if len(found) > 1:
-        raise ParameterError(
-            f"boost names {name!r}, which is the value of several tags: "
-            f"{', '.join(map(str, found))}. Write one of them."
-        )
-    return None
+    return find_bare(name, tags.tags) if isinstance(name, str) else None
 
 
 def _tag_weights(tag: Tag, tags: TagTable) -> Array:
@@ -241,9 +284,21 @@ def _tag_weights(tag: Tag, tags: TagTable) -> Array:
 
 
 def _flags(cells: pl.Series) -> Array | None:
-    """Return a column of true or false, or of 1 and 0, as a mask; None for any other."""
+    """Return a column of true or false, 1 and 0, or yes and no, as a mask; None for any other.
+
+    A missing cell is not marked.
+    """
     if cells.dtype == pl.Boolean:
         return np.asarray(cells.fill_null(False).to_numpy())
-    if cells.dtype.is_integer() and cells.is_in([0, 1]).all():
-        return np.asarray(cells.fill_null(0).to_numpy() == 1)
+    if cells.null_count() == len(cells):
+        return None
+    # Data frames turn true and false into 1.0 and 0.0 where some are missing.
+    if cells.dtype.is_numeric():
+        numbers = cells.cast(pl.Float64).fill_nan(None)
+        is_flag = ((numbers == 0) | (numbers == 1)).fill_null(True).all()
+        return np.asarray(numbers.fill_null(0).to_numpy() == 1) if is_flag else None
+    if cells.dtype == pl.String:
+        words = cells.str.strip_chars().str.to_lowercase()
+        if words.drop_nulls().is_in([*_TRUE, *_FALSE, ""]).all() and (words != "").any():
+            return np.asarray(words.is_in(_TRUE).fill_null(False).to_numpy())
     return None

@@ -6,6 +6,7 @@ listed item, instead of an object for each.
 
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.model.extensions.remainder import RemainderMatrix
+from teaser.model.gram.operator import kernels_for
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.selection import Boosts
 from teaser.model.tag_table import TagTable
@@ -130,6 +132,10 @@ class ReasonTable:
             return _no_entries()
         pair_of = np.full(places.shape, -1)
         pair_of[places >= 0] = np.arange(len(item))
+        R, rows = self.remainder, states.rows
+        fast = kernels_for(rows.nnz * R.shape[1])
+        if sp.issparse(R) and rows.shape[1] == R.shape[0] and fast is not None:
+            return _viewed_fast(fast, R, states, places, pair_of)
         parts = [
             _viewed(self.remainder, states, places, pair_of, first)
             for first in range(0, len(places), _USERS)
@@ -157,23 +163,29 @@ class ReasonTable:
         table = self.tags
         if table is None or not len(tags.pair):
             return (tags.pair, tags.name, tags.part), []
+        own = np.flatnonzero(table.together[tags.name] >= 0)
+        if not len(own):
+            return (tags.pair, tags.name, tags.part), []
         n = len(table.tags)
-        # Near-equal tags share a number; any other tag has one of its own.
-        number = np.where(table.together < 0, n + np.arange(n), table.together)
-        key = tags.pair * (2 * n) + number[tags.name]
-        order = np.argsort(key, kind="stable")
-        start = np.flatnonzero(np.diff(key[order], prepend=-1))
-        length = np.diff(start, append=len(order))
-        sums = np.add.reduceat(tags.part[order], start)
-        name, first = tags.name[order[start]], order[start]
+        key = tags.pair[own] * n + table.together[tags.name[own]]
+        # By item and group, the largest contribution first; equals stay in their order.
+        order = np.lexsort((-np.abs(tags.part[own]), key))
+        own, key = own[order], key[order]
+        start = np.flatnonzero(np.diff(key, prepend=-1))
+        end = np.append(start[1:], len(own))
+        first = np.minimum.reduceat(own, start)  # a group stands where its first tag stood
+        name, part = tags.name.copy(), tags.part.copy()
+        part[first] = np.add.reduceat(tags.part[own], start)
         several: dict[tuple[int, ...], int] = {}
-        for g in np.flatnonzero(length > 1).tolist():
-            own = order[start[g] : start[g] + length[g]]
-            own = own[np.argsort(-np.abs(tags.part[own]), kind="stable")]
-            columns = tuple(tags.name[own].tolist())
-            name[g] = n + several.setdefault(columns, len(several))
-        back = np.argsort(first, kind="stable")  # the order of the decoder's rows
-        return (tags.pair[first][back], name[back], sums[back]), list(several)
+        columns, many = tags.name[own].tolist(), end - start > 1
+        spans = zip(start[many].tolist(), end[many].tolist(), strict=True)
+        name[first[many]] = [
+            n + several.setdefault(tuple(columns[a:b]), len(several)) for a, b in spans
+        ]
+        kept = np.ones(len(name), dtype=bool)
+        kept[own] = False
+        kept[first] = True
+        return (tags.pair[kept], name[kept], part[kept]), list(several)
 
     def _frame(
         self,
@@ -187,11 +199,15 @@ class ReasonTable:
         pair, name, part = (np.concatenate([f[n] for f in found]) for n in (1, 2, 3))
         share = np.divide(part, total[pair], out=np.zeros(len(part)), where=total[pair] > 0)
         size = np.abs(share)
-        kept = np.flatnonzero((size >= MIN_SHARE) & (self.negative | (share > 0)))
-        # By item, largest share first; equals stay in their order.
-        kept = kept[np.lexsort((kept, -size[kept], pair[kept]))]
+        is_boost = kind == KINDS.index("boost")
+        kept = np.flatnonzero(((size >= MIN_SHARE) | is_boost) & (self.negative | (share > 0)))
+        # By item, boosts first, which are all kept, then the largest share; equals in their order.
+        kept = kept[np.lexsort((kept, -size[kept], ~is_boost[kept], pair[kept]))]
         own = pair[kept]
-        kept = kept[np.arange(len(kept)) - np.searchsorted(own, own) < N_REASONS]
+        place = np.arange(len(kept)) - np.searchsorted(own, own)
+        kept = kept[(place < N_REASONS) | is_boost[kept]]
+        if is_boost.any():
+            kept = kept[np.lexsort((kept, -size[kept], pair[kept]))]
         reasons = self._reasons(kind[kept], name[kept], several).with_columns(
             pair=pair[kept], contribution=part[kept], share=share[kept]
         )
@@ -262,7 +278,7 @@ class ReasonTable:
         shown = self._ids.cast(pl.String)
         if self.items.title_column is not None:
             title = self.items.metadata[self.items.title_column].cast(pl.String)
-            shown = title.zip_with(title.is_not_null(), shown)
+            shown = title.zip_with((title.str.strip_chars() != "").fill_null(False), shown)
         return shown, pl.Series([value for _, value in self._named], dtype=pl.String)
 
 
@@ -293,6 +309,22 @@ def _viewed(
     # x_i R_ij for each item i of the history
     part = weight[user[entry]] * x[entry] * R.data[place]
     return _Entries(pair[on], seen[entry], part)
+
+
+def _viewed_fast(
+    fast: ModuleType, R: sp.csr_array, states: UserStates, places: Array, pair_of: Array
+) -> _Entries:
+    """Return the same of all users, by a compiled loop."""
+    rows, lengths = states.rows, np.diff(states.rows.indptr)
+    most = int((lengths * (places >= 0).sum(axis=1)).sum())
+    found = np.empty((3, most), dtype=np.int64)
+    n = fast.pick_entries(rows.indptr, rows.indices, R.indptr, R.indices, places, R.shape[1], found)
+    entry, slot, place = found[:, :n]
+    weight = np.repeat(states.viewed_weight, lengths)
+    # x_i R_ij for each item i of the history
+    part = weight[entry] * rows.data[entry] * R.data[place]
+    adds = part != 0
+    return _Entries(pair_of.ravel()[slot][adds], rows.indices[entry][adds], part[adds])
 
 
 def _by_liking(

@@ -1,11 +1,13 @@
 """What a request asks of a list: which items may be in it, and what is added to their scores."""
 
+import inspect
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 import polars as pl
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
-from teaser.errors import ParameterError, UnknownNameError
+from teaser.errors import ParameterError, UnknownNameError, closest
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.item_filter import find_items, pass_where
 from teaser.model.tag_table import TagTable
@@ -22,6 +24,11 @@ from teaser.reason import BoostName
 
 Array = NDArray[Any]
 Unknown = Literal["raise", "ignore"]
+# One boost as text; a name may have colons and semicolons itself.
+_BOOST = re.compile(
+    r"\s*(\S.*?)\s*:\s*([+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|nan))\s*(?:;|$)",
+    re.DOTALL | re.IGNORECASE,
+)
 Where = pl.Expr | Mapping[str, Any] | str | Sequence[pl.Expr | Mapping[str, Any] | str]
 
 
@@ -40,8 +47,9 @@ class Filters(TypedDict, total=False):
         A polars expression on the items' table, such as `pl.col("year") >= 1990`; a mapping such
         as `{"players": 2}`: a column, or a feature of tags, and the value that an item must have,
         a list of values standing for any of them; a text such as `"players=2"` or
-        `"year >= 1990"`; or a list of these. A cell or an item with several values must have the
-        value among them.
+        `"year >= 1990"`; or a list of these. All conditions must hold, but values of one column
+        or feature are alternatives, in one condition or in several. A cell or an item with
+        several values must have the value among them.
     allowed
         Which items may be recommended: true or false for each, in the order of `items_`.
     boost
@@ -51,7 +59,8 @@ class Filters(TypedDict, total=False):
         what it is.
     unknown
         `"raise"`, or `"ignore"` to leave out ids, tags and values that are not known, also of
-        histories; the result counts them as `ignored`.
+        histories; the result counts them as `ignored`. Of `items` and `where` nothing passes by
+        an unknown name.
     """
 
     items: Iterable[ItemId] | None
@@ -122,16 +131,24 @@ class Placed:
 NOTHING_ASKED = Placed()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Selection:
     """The filters of one request; see `Filters`."""
 
-    items: Iterable[ItemId] | None = None
-    exclude: Iterable[ItemId] | None = None
-    where: Where | None = None
-    allowed: Array | None = None
-    boost: Mapping[Any, float] | None = None
-    unknown: Unknown = "raise"
+    def __init__(self, **filters: Unpack[Filters]) -> None:
+        self._asked = filters
+
+    @classmethod
+    def read(cls, filters: Filters, method: Callable[..., Any]) -> Self:
+        """Return filters that were given by name to a method that takes them.
+
+        A name that is none of them, nor an option of the method itself, is refused with the
+        closest.
+        """
+        if not filters.keys() <= Filters.__annotations__.keys():
+            own = inspect.signature(method).parameters.values()
+            options = [p.name for p in own if p.kind is inspect.Parameter.KEYWORD_ONLY]
+            check_names(filters, [*options, *Filters.__annotations__])
+        return cls(**filters)
 
     def place(self, table: ItemTable, tags: TagTable | None = None) -> Placed:
         """Return what was asked, by the positions of items.
@@ -141,29 +158,29 @@ class Selection:
         table, tags
             The items of the model, and their tags where it has tags.
         """
-        if self.unknown not in ("raise", "ignore"):
-            raise ParameterError(f"unknown must be 'raise' or 'ignore', found {self.unknown!r}.")
+        unknown = self._asked.get("unknown", "raise")
+        if unknown not in ("raise", "ignore"):
+            raise ParameterError(f"unknown must be 'raise' or 'ignore', found {unknown!r}.")
+        items, exclude = self._asked.get("items"), self._asked.get("exclude")
+        where, allowed = self._asked.get("where"), self._asked.get("allowed")
         missing: list[object] = []
         mask = np.ones(len(table), dtype=bool)
-        mask[table.barred(self.allowed)] = False
-        if self.items is not None:
-            mask &= self._are_named("items", self.items, table, missing)
-        if self.exclude is not None:
-            mask &= ~self._are_named("exclude", self.exclude, table, missing)
-        if self.where is not None:
-            unmatched = missing if self._ignores else None
-            mask &= pass_where(self.where, table, tags, unmatched)
+        mask[table.barred(allowed)] = False
+        if items is not None:
+            mask &= self._are_named("items", items, table, missing)
+        if exclude is not None:
+            mask &= ~self._are_named("exclude", exclude, table, missing)
+        if where is not None:
+            mask &= pass_where(where, table, tags, missing if self._ignores else None)
         boosts = self._place_boosts(table, tags, missing)
-        limited = any(x is not None for x in (self.items, self.exclude, self.where, self.allowed))
+        limited = any(each is not None for each in (items, exclude, where, allowed))
         return Placed(mask if limited else None, boosts, len(missing), self._ignores)
 
     @property
     def _ignores(self) -> bool:
-        return self.unknown == "ignore"
+        return self._asked.get("unknown") == "ignore"
 
-    def _are_named(
-        self, option: str, ids: Iterable[ItemId], table: ItemTable, missing: list[object]
-    ) -> Array:
+    def _are_named(self, option: str, ids: Any, table: ItemTable, missing: list[object]) -> Array:
         """Return which items are named (items)."""
         if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
             raise ParameterError(f"{option} is a list of item ids, found {ids!r}.")
@@ -179,16 +196,16 @@ class Selection:
     def _place_boosts(
         self, table: ItemTable, tags: TagTable | None, missing: list[object]
     ) -> Boosts | None:
-        if self.boost is None:
+        boost = self._asked.get("boost")
+        if boost is None:
             return None
-        if not isinstance(self.boost, Mapping):
+        if not isinstance(boost, Mapping):
             raise ParameterError(
-                f"boost maps ids or tags to numbers, such as {{'promoted': 0.2}}; "
-                f"found {self.boost!r}."
+                f"boost maps ids or tags to numbers, such as {{'promoted': 0.2}}; found {boost!r}."
             )
         names: list[BoostName] = []
         columns: list[Array] = []
-        for name, number in self.boost.items():
+        for name, number in boost.items():
             amount = check_boost(name, number)
             try:
                 named, weights = find_items(name, table, tags)
@@ -204,6 +221,16 @@ class Selection:
         return Boosts(tuple(names), sp.csr_array(np.column_stack(columns)))
 
 
+def check_names(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise `ParameterError` for an option of a list that there is not."""
+    names = list(known)
+    for name in given:
+        if name not in names:
+            raise ParameterError(
+                f"A list has no option {name!r}.{closest(name, names)} Known: {', '.join(names)}."
+            )
+
+
 def check_boost(name: object, number: Any) -> float:
     """Return the number of a boost, or raise unless it is finite."""
     is_number = isinstance(number, Real) and not isinstance(number, bool)
@@ -211,6 +238,26 @@ def check_boost(name: object, number: Any) -> float:
         shown = str(name) if isinstance(name, Tag) else repr(name)
         raise ParameterError(f"The boost of {shown} must be a finite number, found {number!r}.")
     return float(number)
+
+
+def parse_boosts(texts: Iterable[str]) -> dict[str, float]:
+    """Return what is added by id or tag, from texts such as `town=Ghent:0.2`.
+
+    A text may hold several, separated by semicolons. What is added to one name twice is summed.
+    """
+    boosts: dict[str, float] = {}
+    for text in texts:
+        at, whole = 0, text.strip().rstrip(";")
+        while at < len(whole) or not whole:
+            found = _BOOST.match(whole, at)
+            if found is None:
+                raise ParameterError(
+                    "A boost is written as ID_OR_TAG:number, such as town=Ghent:0.2; "
+                    f"found {text!r}."
+                )
+            name, at = found[1].strip(), found.end()
+            boosts[name] = boosts.get(name, 0.0) + float(found[2])
+    return boosts
 
 
 def known_history(

@@ -48,7 +48,7 @@ def notable(dial: DialResults) -> dict[str, DialSetting]:
         some = [setting for setting in dial.settings if setting.kind == kind]
         if some:
             found[name] = max(some, key=lambda setting: setting.value)
-    found[f"most from tags {dial.nearness}"] = dial.recommended
+    found[f"most from tags {dial.near}"] = dial.recommended
     if dial.at_ease is not None:
         found["most from tags at EASE's accuracy or better"] = dial.at_ease
     return found
