@@ -55,6 +55,7 @@ references: $(VENV)/.dev
 notebooks: $(VENV)/.dev
 	$(BIN)/python tests/notebooks.py
 
+# benchmarks/dislikes.py is not among them: it measures public data sets with ratings.
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/solvers.py --quick
 	$(BIN)/python benchmarks/iteration.py --quick
@@ -63,6 +64,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/large.py --quick
 	$(BIN)/python benchmarks/growth.py --quick
 	$(BIN)/python benchmarks/refit.py --quick
+	$(BIN)/python benchmarks/lists.py --quick
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/site.py
 

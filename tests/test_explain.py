@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from terminal import pretty
 
 from teaser import Explanation, Reason, Steering, Tag, Teaser
 from teaser.explain import (
@@ -272,6 +273,25 @@ def test_a_frame_of_an_explanation_sums_to_the_score(
     assert frame["share"].abs().sum() == pytest.approx(1.0)
     sizes = frame.filter(frame["part"] == "tags")["contribution"].abs()
     assert sizes.is_sorted(descending=True)
+
+
+def test_an_explanation_reads_as_lines_that_add_up(model: Teaser) -> None:
+    found = model.explain("i5", ["i0", "i1"])
+    first, *lines = pretty(found).splitlines()
+    assert first.startswith(f"Why {found.title}: score {found.score:.3f}, ")
+    assert any(line.endswith("  general appeal") for line in lines)
+    added = sum(float(line.split()[0]) for line in lines)
+    assert added == pytest.approx(found.score, abs=0.001 * len(lines))
+    assert not any("Tag(" in line for line in lines)
+
+
+def test_many_reasons_are_told_together() -> None:
+    reasons = tuple(ViewedReason(i, 0.1, 0.05, f"item {i}") for i in range(20))
+    found = Explanation(1, 2.0, 0.5, {}, reasons, viewed=dict.fromkeys(range(20), 0.1))
+    lines = pretty(found).splitlines()
+    assert lines[0] == "Why 1: score 2.000, 50% match"
+    assert len(lines) == 14
+    assert lines[-1] == "   +0.800  8 further reasons"
 
 
 def test_what_no_boost_adds_is_a_number_with_a_point(model: Teaser) -> None:

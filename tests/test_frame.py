@@ -62,6 +62,8 @@ def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingPackageError, match=r"^to_pandas needs pandas.*pip install pandas$"):
         Numbers([1]).to_pandas()
+    with pytest.raises(MissingPackageError):
+        as_pandas(make_frame([], COLUMNS))
 
 
 def test_a_result_must_say_how_it_becomes_a_frame() -> None:

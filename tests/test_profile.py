@@ -1,5 +1,6 @@
 """From history and presses to affinities, by the formulas of docs/users/model.md."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from terminal import pretty
 
 from teaser import Presses, Profile, Steering, Tag, Teaser
 from teaser.errors import ParameterError, UnknownTagError
@@ -359,6 +361,20 @@ def test_a_profile_is_a_frame_of_one_row_a_tag(model: Teaser) -> None:
     }
     impacts = dict(frame.select("feature", "impact").unique().rows())
     assert impacts == {name: profile.impacts[name] for name in impacts}
+
+
+def test_a_profile_reads_as_lines_in_a_terminal(model: Teaser) -> None:
+    found = model.profile(["i0", "i1"], {"town=Ghent": 2})
+    assert repr(found) == f"<Profile: {len(found.tags)} tags, a history of 2 items, certainty 0.6>"
+    first, general, *features = pretty(found).splitlines()
+    assert first == repr(found)
+    assert general == f"  general appeal {found.general:+.2f}"
+    assert len(features) == len(found.impacts)
+    (town,) = (line for line in features if line.startswith("  Town ("))
+    assert f"Ghent {found.affinities[Tag('town', 'Ghent')]:+.2f} (pressed +2)" in town
+    assert f"({found.impacts['town']:.0%} of scores)" in town
+    many = replace(found, impacts={f"f{i}": 0.1 for i in range(10)})
+    assert pretty(many).splitlines()[-1] == "  2 further features"
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 99, 101, 640, 1_000, 3_431])

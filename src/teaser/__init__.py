@@ -1,5 +1,6 @@
 """A recommender that people can read and steer: item metadata as tags, affinities as profile."""
 
+from teaser import guide as guide
 from teaser._version import __version__
 from teaser.choose.card import card
 from teaser.choose.check import Check, check_model

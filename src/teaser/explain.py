@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.tagging.tag import Tag
+from teaser.errors import counted
 from teaser.frame import Framed, make_frame
 from teaser.notebook.waterfall import Step, draw_waterfall
 from teaser.profile import GENERAL, POPULARITY
@@ -49,6 +50,10 @@ class Viewed:
         disliked = self.disliked is not None and bool(self.disliked[n])
         item_id, title = self.name(n)
         return ViewedReason(item_id, part, share, title, disliked)
+
+
+# The most reasons that an explanation shows as plain text.
+_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,19 @@ class Explanation(Framed):
     def note(self) -> str:
         """What the reasons cover, as a sentence, where it is not the whole score."""
         return ""
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Write what adds to the score as lines, for IPython in a terminal."""
+        name = str(self.item_id) if self.title is None else self.title
+        lines = [f"Why {name}: score {self.score:.3f}, {self.match:.0%} match"]
+        lines += [f"{self.general:+9.3f}  general appeal"] if self.general else []
+        adding = [reason for reason in self.reasons if reason.contribution != 0]
+        lines += [f"{r.contribution:+9.3f}  {named_reason(r)[0]}" for r in adding[:_SHOWN]]
+        left = adding[_SHOWN:]
+        if left:
+            rest = sum(reason.contribution for reason in left)
+            lines.append(f"{rest:+9.3f}  {counted(len(left), 'further reason')}")
+        printer.text("\n".join([*lines, *([self.note] if self.note else [])]))
 
     def _repr_html_(self) -> str:
         steps = [Step(GENERAL.value, "", self.general)] if self.general else []

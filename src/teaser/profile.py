@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.tagging.tag import Tag, feature_label, resolve_tag
-from teaser.errors import ParameterError, PressRangeError
+from teaser.errors import ParameterError, PressRangeError, counted
 from teaser.frame import Framed, make_frame
 from teaser.notebook.profile_view import FeatureBars, TagBar, draw_profile
 
@@ -26,6 +26,8 @@ GENERAL = Tag("general appeal", "general appeal")
 # The value of a feature that an item does not state.
 NOT_STATED = "not stated"
 MAX_PRESSES = 5
+# The most features that a profile shows as plain text.
+_SHOWN = 8
 
 Array = NDArray[Any]
 PressesLike = Mapping[Any, int]  # by Tag, "feature=value" or a bare name
@@ -230,10 +232,37 @@ class Profile(Framed):
         )
         return make_frame(rows, _COLUMNS)
 
+    def __repr__(self) -> str:
+        sizes = (
+            f"{counted(len(self.tags), 'tag')}, a history of {counted(len(self.history), 'item')}"
+        )
+        return f"<Profile: {sizes}, certainty {self.certainty:.1f}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Write the strongest tags of the features with most impact, for IPython in a terminal."""
+        lines = [repr(self)]
+        if self.tags[-1:] == (GENERAL,):
+            lines.append(f"  general appeal {self.general:+.2f}")
+        for feature, impact in self._ordered()[:_SHOWN]:
+            bars = self._bars(feature, impact)
+            named = [
+                f"{bar.name} {bar.affinity:+.2f}"
+                + (f" (pressed {bar.presses:+d})" if bar.presses else "")
+                for bar in bars.tags
+            ]
+            named += [f"{bars.n_more:,} more"] if bars.n_more else []
+            lines.append(f"  {bars.name} ({impact:.0%} of scores): {', '.join(named)}")
+        left = len(self.impacts) - _SHOWN
+        lines += [f"  {counted(left, 'further feature')}"] if left > 0 else []
+        printer.text("\n".join(lines))
+
+    def _ordered(self) -> list[tuple[str, float]]:
+        """Return the features with their impacts, the largest first."""
+        return sorted(self.impacts.items(), key=lambda pair: -pair[1])
+
     def _repr_html_(self) -> str:
         general = self.general if self.tags[-1:] == (GENERAL,) else None
-        ordered = sorted(self.impacts.items(), key=lambda pair: -pair[1])
-        features = [self._bars(feature, impact) for feature, impact in ordered]
+        features = [self._bars(feature, impact) for feature, impact in self._ordered()]
         seen = len(self.history)
         return draw_profile(features, general=general, certainty=self.certainty, seen=seen)
 

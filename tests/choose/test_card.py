@@ -135,6 +135,15 @@ def test_limits_tell_what_was_found(chosen: Teaser, dataset: Dataset) -> None:
     assert "stopped before it converged after 1 iteration," in teaser.card(loose)
 
 
+def test_nothing_is_said_of_items_that_there_are_not(chosen: Teaser, dataset: Dataset) -> None:
+    limits = section(teaser.card(chosen), "Limits").splitlines()
+    assert "- Items that nobody chose: 0 of 40." in limits
+    bare = int((dataset.S.sum(axis=1) == 0).sum())
+    assert f"- Items without a tag: {bare}." in limits
+    what = "is the sum of its general appeal and the user's affinities with its tags. So every"
+    assert what in teaser.card(chosen)
+
+
 def test_items_that_nobody_chose_are_counted() -> None:
     interactions, items = small_tables()
     every = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(Dataset.from_tables(interactions, items))
@@ -159,7 +168,7 @@ def test_extensions_and_a_folder_are_told(dataset: Dataset, tmp_path: Path) -> N
     found.save(tmp_path / "films")
     text = teaser.card(teaser.load(tmp_path / "films"), folder=tmp_path / "films")
     assert text.startswith("# Model card: films\n")
-    assert "and of what viewed items add" in text
+    assert "the user's affinities with its tags, and what viewed items add" in text
     assert f"written by version {teaser.__version__}, format 1" in text
     assert "model = teaser.load('films')" in text
     told = {row[0]: row[1] for row in rows(section(text, "Tags"))}

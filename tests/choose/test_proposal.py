@@ -79,7 +79,9 @@ def test_splits_by_time_need_times(dataset: Dataset, tmp_path: Path) -> None:
 
 
 def test_a_split_by_time_needs_enough_users(dataset: Dataset, tmp_path: Path) -> None:
-    split = read(tmp_path, timed(dataset), "time")[0].split
+    study, text = read(tmp_path, timed(dataset), "time")
+    split = study.split
+    assert (" users are few: intervals are wide." in text) == ((split.validation or 0) < 100)
     parts = split_time(timed(dataset), rng=0)
     assert (split.validation, split.test) == (parts.validation.n_users, parts.test.n_users)
     few = timed(dataset).at(np.arange(15))

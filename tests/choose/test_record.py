@@ -2,6 +2,8 @@
 
 import json
 
+from terminal import pretty
+
 from teaser import Recipe, Trial
 from teaser.choose.record import best_trial, percent
 
@@ -33,3 +35,17 @@ def test_the_record_survives_json() -> None:
 
 def test_shares_are_told_in_percent() -> None:
     assert [percent(share) for share in (0.0, 0.484, 1.03)] == ["0 %", "48 %", "103 %"]
+
+
+def test_a_record_reads_as_lines_in_a_terminal() -> None:
+    record = Recipe(TRIED, "discovered", "Because.", n_users=50)
+    assert repr(record) == "<Recipe: discovered, 7 trials>"
+    assert pretty(record).splitlines() == [
+        "discovered: Because.",
+        "  Popularity: nDCG@100 0.100, 20 % of EASE, 0.0 s",
+        "  EASE: nDCG@100 0.500, 100 % of EASE, 0.0 s",
+        "  paper: nDCG@100 0.240, 48 % of EASE, 1.0 s (general 70 %, declared 30 %)",
+        "  weighted: nDCG@100 0.230, 46 % of EASE, 0.0 s",
+        "  discovered: nDCG@100 0.465, 93 % of EASE, 0.0 s",
+        "  neighbours is left out: it needs 80.0 GB, and this machine has 16.0 GB",
+    ]

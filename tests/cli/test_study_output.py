@@ -9,7 +9,7 @@ from teaser.cli import study_output
 from teaser.cli.output import out
 from teaser.evaluate.study.data_plan import DataPlan
 from teaser.evaluate.study.plan import SplitPlan, Study
-from teaser.evaluate.study.results import StudyResults, read_results
+from teaser.evaluate.study.results import DialResults, StudyResults, read_results
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,6 +18,13 @@ ROOT = Path(__file__).resolve().parents[2]
 def results() -> StudyResults:
     found = read_results(ROOT / "experiments" / "results" / "events.json")
     assert isinstance(found, StudyResults)
+    return found
+
+
+@pytest.fixture(scope="module")
+def dial() -> DialResults:
+    found = read_results(ROOT / "experiments" / "results" / "events.dial.json")
+    assert isinstance(found, DialResults)
     return found
 
 
@@ -64,3 +71,42 @@ def test_a_narrow_terminal_gets_fewer_columns_and_whole_names(
         models = printed.partition("Simulated feedback")[0]
         assert ("±" in models) == has_errors
         assert ("long tail" in models) == has_errors
+
+
+def test_what_the_recommended_setting_is_near_to_is_true(
+    dial: DialResults, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(out, "width", 160)
+    study_output.show_dial(dial)
+    printed = capsys.readouterr().out
+    assert "the most of all within 1 % of the best." in printed
+    assert "below the best of all" not in printed
+    best = max(setting.value for setting in dial.settings)
+    other = replace(dial.recommended, kind="NeighbourEASE", value=2 * best)
+    study_output.show_dial(replace(dial, settings=(*dial.settings, other)))
+    printed = capsys.readouterr().out
+    near = (
+        "the most of all within 1 % of the best with tags, which is 50.0 % below the best of all."
+    )
+    assert near in printed
+
+
+def test_a_narrow_terminal_shows_whole_numbers_of_the_dial_and_of_parts(
+    results: StudyResults,
+    dial: DialResults,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for width in (80, 160):
+        monkeypatch.setattr(out, "width", width)
+        study_output.show_dial(dial)
+        study_output.show_parts(results)
+        printed = capsys.readouterr().out
+        tables = printed.partition("Recommended:")[0] + printed.partition("Where scores")[2]
+        assert all(len(line) <= width for line in tables.splitlines())
+        assert "…" not in printed
+        for setting in dial.settings:
+            assert f"{setting.value:.4f}" in printed
+        assert ("of personal" in printed) == (width == 160)
+        for name in ("l2_weights", "neighbours", "from tags", "discovered"):
+            assert name in printed

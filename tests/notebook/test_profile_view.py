@@ -7,6 +7,7 @@ BAD = "<b onclick=x>"
 def test_features_come_with_impact_tags_and_presses() -> None:
     town = FeatureBars("town", 0.6, [TagBar("Ghent", 0.5, 2), TagBar("Liège", -0.25)], 7)
     drawn = draw_profile([town], general=0.9, certainty=0.8, seen=3)
+    assert "from −1 to 1" not in drawn  # affinities of general appeal and of rare tags are larger
     assert "of a history of 3 items, certainty 0.8" in drawn
     assert '<span class="n">60 % of scores</span>' in drawn
     assert '<span class="n up">+0.50</span></td><td class="n">+2</td>' in drawn

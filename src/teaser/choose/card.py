@@ -77,10 +77,13 @@ def _name(folder: str | Path | None) -> str:
 
 def _what(model: Teaser, folder: str | Path | None) -> Iterator[str]:
     """Yield what kind of model it is."""
+    is_many = model.remainder_ is not None
     yield (
         f"A linear recommender of {counted(len(model.items_), 'item')}. The score of an item is "
-        "the sum of its general appeal, of the user's affinities with its tags"
-        + (", and of what viewed items add." if model.remainder_ is not None else ".")
+        "the sum of "
+        + ("its general appeal, " if is_many else "its general appeal and ")
+        + "the user's affinities with its tags"
+        + (", and what viewed items add." if is_many else ".")
         + " So every recommendation has its reasons, and users can change their affinities."
     )
     written = f"this is version {__version__}"

@@ -23,7 +23,8 @@ from teaser.model.teaser import Teaser
 FEW_EASE_ITEMS, MOST_EASE_ITEMS = 5_000, 25_000
 # A fit that is expected to take longer gets one encoder instead of a grid.
 SLOW_SECONDS = 120.0
-LEAST_USERS = 20
+# A study needs so many users; of fewer than the second, it says so.
+LEAST_USERS, FEW_USERS = 20, 100
 _MIN_INTERACTIONS = (5, 4, 3)
 # Shares of the users that can be evaluated, and the most of them.
 _VALIDATION, _TEST = (0.1, 1000), (0.15, 2000)
@@ -83,7 +84,7 @@ def propose_study(dataset: Dataset, prepared: Path, folder: Path, *, kind: str =
         "# experiments/README.md in the source of TEASER describes every entry.",
         f"title = {_value(prepared.resolve().name)}\nsolvers = []",
         _table("data", {"prepared": where}),
-        _table("split", split),
+        _remark(split) + _table("split", split),
         *_models(dataset),
         _table("dial", _dial(dataset)),
         _table("quick", _quick(split)),
@@ -94,6 +95,11 @@ def propose_study(dataset: Dataset, prepared: Path, folder: Path, *, kind: str =
 def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
     """Return the entries of [split]; raise `DataError` where the data cannot be split so."""
     validation, test = _MOST_BY_TIME
+    if not hasattr(dataset.X, "indptr"):
+        raise DataError(
+            "The interactions are in partitions, and a study cannot split those. Prepare a table "
+            "of some of the users."
+        )
     if kind != "users" and dataset.times is None:
         raise DataError(
             f"A split of kind {kind} needs the time of each interaction, and this data set has "
@@ -101,11 +107,6 @@ def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
         )
     if kind == "time":
         return _split_by_time(dataset)
-    if not hasattr(dataset.X, "indptr"):
-        raise DataError(
-            "The interactions are in partitions, and a study cannot split those. Prepare a table "
-            "of some of the users."
-        )
     lengths = np.diff(dataset.X.indptr)
     for least in _MIN_INTERACTIONS:
         able = int((lengths >= least).sum())
@@ -146,6 +147,11 @@ def _split_by_time(dataset: Dataset) -> dict[str, Any]:
     )
     points = {"test_from": TEST_FROM, "validation_from": VALIDATION_FROM}
     return {"kind": "time", **points, "validation": validation, "test": test}
+
+
+def _remark(split: Mapping[str, Any]) -> str:
+    few = min(split["validation"], split["test"])
+    return f"# {few:,} users are few: intervals are wide.\n" if few < FEW_USERS else ""
 
 
 def _quick(split: Mapping[str, Any]) -> dict[str, int]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from teaser.errors import counted
 from teaser.notebook.markup import Html
 from teaser.notebook.model_view import TrialRow, draw_recipe, recipe_table
 
@@ -87,6 +88,24 @@ class Recipe:
             n_users=self.n_users,
             left_out={t.name: t.reason for t in best if t.ndcg is None and t.reason},
         )
+
+    def __repr__(self) -> str:
+        return f"<Recipe: {self.chosen}, {counted(len(self.tried), 'trial')}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Write the best trial of each name as lines, for IPython in a terminal."""
+        lines = [f"{self.chosen}: {self.why}"]
+        for trial in self.table():
+            if trial.ndcg is None:
+                lines += [f"  {trial.name} is left out: {trial.reason}"] if trial.reason else []
+                continue
+            share = "" if trial.share is None else f", {percent(trial.share)} of {self.yardstick}"
+            parts = ", ".join(
+                f"{part} {percent(s)}" for part, s in trial.parts.items() if s >= 0.005
+            )
+            line = f"  {trial.name}: nDCG@100 {trial.ndcg:.3f}{share}, {trial.seconds:.1f} s"
+            lines.append(line + (f" ({parts})" if parts else ""))
+        printer.text("\n".join(lines))
 
     def _repr_html_(self) -> str:
         return draw_recipe(self.draw())

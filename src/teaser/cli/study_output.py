@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -82,13 +83,26 @@ def show_parts(results: "StudyResults") -> None:
     models = [model for model in results.models if model.shares]
     if not models:
         return
-    table = Table(title="Where scores come from, first 20 of each list", title_justify="left")
-    for name in ("model", *PARTS, "from tags"):
-        table.add_column(name, justify="left" if name == "model" else "right")
+    table = _table("Where scores come from, first 20 of each list")
+    parts = [
+        part
+        for part in PARTS
+        if out.width >= WIDE or any(model.shares.get(part, 0.0) >= 0.05 for model in models)
+    ]
+    for name in ("model", *parts, "from tags"):
+        table.add_column(name, justify="left" if name == "model" else "right", overflow="fold")
     for model in models:
-        shares = [_percent(model.shares.get(part)) for part in PARTS]
+        shares = [_percent(model.shares.get(part)) for part in parts]
         table.add_row(model.name, *shares, _percent(model.tag_share))
     out.print(table)
+
+
+def _table(title: str) -> Table:
+    """Return an empty table, without lines between columns in a narrow terminal."""
+    table = Table(title=title, title_justify="left")
+    if out.width < WIDE:
+        table.box, table.padding, table.show_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
+    return table
 
 
 def show_dial(dial: "DialResults") -> None:
@@ -97,20 +111,24 @@ def show_dial(dial: "DialResults") -> None:
 
     metric = METRIC_TITLES.get(dial.metric, dial.metric)
     title = f"{dial.title}: the dial, {dial.users:,} validation users"
-    table = Table(title=title, title_justify="left")
+    table = _table(title)
+    wide = out.width >= WIDE
     varied = ("remainder.l2", "remainder.neighbours", "l2_weights", "l2_encoder")
-    shares = ("from tags", "declared", "discovered", "general", "viewed", "of personal")
-    for name in ("model", *(v.removeprefix("remainder.") for v in varied), metric, *shares, "fit"):
-        table.add_column(name, justify="left" if name == "model" else "right")
+    parts = ("declared", "discovered", "general", "viewed")
+    further = (*parts, "of personal", "fit") if wide else ()
+    names = ("model", *(v.removeprefix("remainder.") for v in varied), metric, "from tags")
+    for name in (*names, *further):
+        table.add_column(name, justify="left" if name == "model" else "right", no_wrap=True)
     for each in sorted(dial.settings, key=lambda s: (-s.tag_share, -s.value)):
-        given, found = each.parameters, each.shares
-        told = [found.get(name) for name in ("declared", "discovered", "general", "viewed")]
+        given = each.parameters
+        shares = [*(each.shares.get(part) for part in parts), each.personal_share]
+        more = [*map(_percent, shares), f"{each.seconds:.1f} s"]
         table.add_row(
             each.kind,
             *(f"{given[name]:g}" if name in given else "" for name in varied),
-            f"{each.value:.4f} ± {each.error:.4f}",
-            *(_percent(share) for share in (each.tag_share, *told, each.personal_share)),
-            f"{each.seconds:.1f} s",
+            f"{each.value:.4f}" + (f" ± {each.error:.4f}" if wide else ""),
+            _percent(each.tag_share),
+            *more[: len(further)],
             style="bold" if each == dial.recommended else None,
         )
     out.print(table)

@@ -35,7 +35,7 @@ def value_matrix(
 
 def fixed(matrix: Any) -> sp.csr_array:
     """Return a matrix of the same arrays, which are made read-only."""
-    out = _Fixed(matrix)
+    out = ReadOnlyMatrix(matrix)
     for part in (out.data, out.indices, out.indptr):
         part.flags.writeable = False
     return out
@@ -64,7 +64,7 @@ def unpack(name: str, arrays: Mapping[str, Array], shape: tuple[int, int]) -> sp
     return matrix
 
 
-class _Fixed(sp.csr_array):  # type: ignore[misc]  # scipy has no types
+class ReadOnlyMatrix(sp.csr_array):  # type: ignore[misc]  # scipy has no types
     """A matrix that refuses new entries while its arrays are read-only; its copies accept them."""
 
     def __setitem__(self, key: Any, value: Any) -> None:

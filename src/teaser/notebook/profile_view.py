@@ -63,7 +63,7 @@ def draw_profile(
     groups += [_feature_rows(feature) for feature in features]
     body = element(
         "table",
-        element("caption", "Affinities from −1 to 1, and each feature's share in the scores"),
+        element("caption", "Affinities, and each feature's share in the scores"),
         head(_COLUMNS),
         *(element("tbody", *rows, class_="group") for rows in groups),
     )

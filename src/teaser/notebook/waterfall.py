@@ -21,7 +21,7 @@ from teaser.notebook.markup import (
 )
 
 # Steps below this share of all of them are told together.
-SMALL = 0.01
+SMALL_SHARE = 0.01
 _COLUMNS = (
     Column("step"),
     Column("affinity × weight", is_number=True, for_wide=True),
@@ -85,7 +85,7 @@ def draw_waterfall(
 
 def fold_small(steps: Sequence[Step], total: float) -> list[Step]:
     """Return steps, those under 1 % of all as one if they are several."""
-    small = [step for step in steps if abs(step.adds) < SMALL * total]
+    small = [step for step in steps if abs(step.adds) < SMALL_SHARE * total]
     if len(small) < 2:
         return list(steps)
     one = Step(f"{len(small):,} more", "under 1 % each", sum(step.adds for step in small))

@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -119,6 +119,7 @@ class TestCellTypes:
             assert found.dtype.is_numeric()
             assert found.to_list() == numbers
 
+    @settings(max_examples=40)
     @given(
         ids=st.lists(
             st.integers(0, 10**25).map(str)

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from teaser.data.reading.likely_ids import find_id_columns, find_key, snake_case
+from teaser.data.reading.likely_ids import find_id_columns, find_key, names_ids, snake_case
 from teaser.data.reading.table import Table
 from teaser.errors import TableError
 
@@ -192,3 +192,10 @@ def test_partitions_find_the_column_of_their_items() -> None:
     assert find_key(ITEMS, ids, "item", None)[0] == "Book_ID"
     assert find_key(ITEMS, ids, "item", "Book_ID") == ("Book_ID", ())
     assert "--items-id Book_ID" in find_key(ITEMS, ids, "item", None)[1][0]
+
+
+def test_names_of_columns_tell_users_and_items() -> None:
+    assert names_ids(["Book_ID", "Title"], "items")
+    assert not names_ids(["Book_ID", "Title"], "users")
+    assert names_ids(["User-ID", "Age"], "users")
+    assert not names_ids(["Age"], "items")

@@ -49,7 +49,8 @@ class TestChoosing:
             detect(own)
         said = str(caught.value)
         assert "fits no reader" in said
-        assert "Found: interactions.csv, items.csv" in said
+        assert "Found: interactions.csv, items.csv. Name two tables: teaser prepare" in said
+        assert "Name the reader" not in said
         for name in READERS:
             assert f"{name}: " in said
 

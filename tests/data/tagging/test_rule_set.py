@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from terminal import pretty
 
 from teaser.data.tagging.rule_kinds import Category, ListOf, Number, Rule, Text, Year
 from teaser.data.tagging.rule_set import Rules, as_rules
@@ -275,3 +276,13 @@ class TestAsRules:
     def test_other_things_are_refused(self, thing: Any) -> None:
         with pytest.raises(RuleError, match="Rules must be a path, a list of rules or Rules"):
             as_rules(thing)
+
+
+def test_rules_read_as_lines_in_a_terminal() -> None:
+    rules = Rules((Category("type", min_items=5), ListOf("labels")), {"title": "name"}, {"x": "no"})
+    lines = pretty(rules).splitlines()
+    assert lines[0] == "2 rules"
+    assert lines[1].startswith("  category of type: ")
+    assert "min_items=5" in lines[1]
+    assert lines[2].startswith("  list of labels")
+    assert lines[3:] == ["  title: name", "  not used: x, no"]

@@ -47,6 +47,8 @@ def test_a_public_data_set_lies_in_the_data_folder(shared_data: Path) -> None:
     strict = replace(usual, tables={"positive": "rating >= 5"})
     few, all_of_them = (read_data(a_study(p), shared_data).X.nnz for p in (strict, usual))
     assert 0 < few < all_of_them
+    disliked = replace(usual, tables={"negative": "rating <= 2"})
+    assert read_data(a_study(disliked), shared_data).disliked is not None
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ def test_tables_are_kept_under_the_names_of_from_tables() -> None:
 
 
 def test_a_public_data_set_may_say_how_its_interactions_count() -> None:
+    found = complete_data({"source": "ml-1m", "folder": "f", "negative": "rating <= 2"})
+    assert found["tables"] == {"negative": "rating <= 2"}
     found = complete_data({"source": "ml-1m", "folder": "f", "positive": "rating >= 5"})
     assert found == {"source": "ml-1m", "folder": "f", "tables": {"positive": "rating >= 5"}}
 

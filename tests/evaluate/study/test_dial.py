@@ -224,6 +224,10 @@ def test_the_most_tags_near_the_best_are_recommended() -> None:
     assert choose_setting([*every, a_setting("EASE", 0.6, 0.0)]) is far
     better = a_setting("remainder", 0.499, 0.6)
     assert choose_setting([*every, better]) is better
+    # Out of reach of the best, near the best with tags.
+    far_best = a_setting("NeighbourEASE", 0.55, 0.0)
+    assert choose_setting([*every, far_best]) is far
+    assert choose_setting([*every, far_best], within=0.3) is teaser
     for other in ("EASE", "NeighbourEASE"):
         with pytest.raises(ParameterError, match="No setting has tags"):
             choose_setting([a_setting(other, 0.5, 0.0)])

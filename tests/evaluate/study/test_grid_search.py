@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from teaser import Dataset, Teaser
-from teaser.data.split import Split, split
+from teaser.data.split import Fold, Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.grid_search import (
@@ -120,19 +120,21 @@ def test_a_search_that_was_stopped_goes_on_where_it_was(parts: Split, tmp_path: 
 
 
 def test_trials_of_other_data_or_parameters_do_not_count(parts: Split, tmp_path: Path) -> None:
-    kept = tmp_path / "trials.sqlite"
     fits = SharedFits(parts.training)
-    search_grid(PLAN, fits, parts.validation, SearchPlan(), storage=kept)
-    again = search_grid(PLAN, fits, parts.validation, SearchPlan(), storage=kept)
-    assert again.resumed == 6
-    other = replace(PLAN, parameters={"tol": 1e-3})
-    assert search_grid(other, fits, parts.validation, SearchPlan(), storage=kept).resumed == 0
-    assert search_grid(PLAN, fits, parts.test, SearchPlan(), storage=kept).resumed == 0
-    wider = replace(PLAN, grid={**PLAN.grid, "l2_encoder": (2.0, 20.0, 200.0)})
-    assert search_grid(wider, fits, parts.validation, SearchPlan(), storage=kept).resumed == 0
-    assert (
-        search_grid(PLAN, fits, parts.validation, SearchPlan("recall@5"), storage=kept).resumed == 0
-    )
+    plan = ModelPlan("EASE", "EASE", grid={"l2_weights": (1.0, 10.0)})
+
+    def resumed(plan: ModelPlan, fold: Fold, how: SearchPlan) -> int:
+        kept = tmp_path / "trials.sqlite"
+        return search_grid(plan, fits, fold, how, storage=kept).resumed
+
+    assert resumed(plan, parts.validation, SearchPlan()) == 0
+    assert resumed(plan, parts.validation, SearchPlan()) == 2
+    other = replace(plan, parameters={"weights": {"user_power": 0.25}})
+    wider = replace(plan, grid={"l2_weights": (1.0, 10.0, 100.0)})
+    for changed in (other, wider):
+        assert resumed(changed, parts.validation, SearchPlan()) == 0
+    assert resumed(plan, parts.test, SearchPlan()) == 0
+    assert resumed(plan, parts.validation, SearchPlan("recall@5")) == 0
 
 
 def test_strengths_of_interactions_tell_trials_apart(parts: Split) -> None:

@@ -143,13 +143,15 @@ def test_what_cannot_be_done_is_said(model: Teaser, data: Dataset, options: Any,
         model.recommend_all(data, **options)
 
 
-def test_only_a_data_set_has_users(model: Teaser) -> None:
+def test_only_a_data_set_has_users(model: Teaser, data: Dataset) -> None:
+    with pytest.raises(ParameterError, match="of a Dataset, found ReadOnlyMatrix"):
+        model.recommend_all(cast(Any, data.X))
     with pytest.raises(ParameterError, match="recommend_batch"):
         model.recommend_all(cast(Any, [["i1"]]))
 
 
 def test_a_gpu_that_is_not_there_is_said(model: Teaser, data: Dataset) -> None:
-    with pytest.raises(ParameterError, match="Popularity lists on processors"):
+    with pytest.raises(ParameterError, match=r"^Popularity lists on processors"):
         Popularity().fit(data).recommend_all(data, device="cuda")
     try:
         gpu.cupy()

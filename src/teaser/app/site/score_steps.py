@@ -10,12 +10,12 @@ from teaser.app.site.card_view import AnyRow, BoostRow, ViewedRow, boost_row, re
 from teaser.app.site.profile_view import TagRow, tag_row
 from teaser.data.ids import ItemId
 from teaser.explain import Explanation
+from teaser.notebook.waterfall import SMALL_SHARE
 from teaser.profile import GENERAL
 from teaser.reason import BoostReason, Reason, ViewedReason
 
 MAX_VIEWED = 8
-# Steps of a smaller share of all contributions are folded, if there are at least so many.
-SMALL_SHARE = 0.01
+# Small steps are folded, if there are at least so many.
 MIN_FOLDED = 3
 _DIGITS, _MAX_DIGITS = 2, 6
 
@@ -79,7 +79,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class Folded:
     """Small steps that are shown as one until they are opened.
 
     Attributes
@@ -135,7 +135,7 @@ class Waterfall:
     from_tags: float
     from_viewed: float
     from_boost: float = 0.0
-    fold: Fold | None = None
+    fold: Folded | None = None
 
     @property
     def large(self) -> list[Step]:
@@ -211,7 +211,7 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
     )
 
 
-def _fold(steps: list[Step], total: float) -> Fold | None:
+def _fold(steps: list[Step], total: float) -> Folded | None:
     """Return the small steps, which are the last ones; None if they are few."""
     least = SMALL_SHARE * total
     small = [step for step in steps if not _is_large(step, least)]
@@ -219,7 +219,7 @@ def _fold(steps: list[Step], total: float) -> Fold | None:
         return None
     ends = [edge for step in (small[0], small[-1]) for edge in step.edges]
     first, last = ends[0], ends[-1]
-    return Fold(
+    return Folded(
         steps=small,
         share=sum(step.contribution for step in small) / total if total else 0.0,
         shown=round(sum(step.shown for step in small), _DIGITS),

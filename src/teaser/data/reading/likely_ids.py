@@ -320,3 +320,9 @@ def _option(name: str, column: str) -> str:
 
 def _quoted(column: str) -> str:
     return column if re.fullmatch(r"[\w.:/-]+", column) else f"'{column}'"
+
+
+def names_ids(columns: Iterable[str], what: str) -> bool:
+    """Return whether a column has a name that ids of users, or of items, often have."""
+    names = _names(_USERS) if what == "users" else _names(_ITEMS, *_CODES)
+    return bool(_by_name(columns, names))

@@ -9,6 +9,7 @@ from typing import Any, ParamSpec
 import polars as pl
 
 from teaser.data.sources.folder import Folder
+from teaser.data.sources.own_tables import propose_tables
 from teaser.data.tagging.rule_set import ListOf, Rule, Rules
 from teaser.errors import DataError, ParameterError, TableError, closest
 
@@ -121,9 +122,10 @@ def detect(folder: str | Path) -> str:
         return fitting[0]
     looked = "; ".join(f"{name}: {each.layout}" for name, each in READERS.items())
     fits = f"fits {' and '.join(fitting)}" if fitting else "fits no reader"
+    advice = "Name the reader: --source NAME." if fitting else propose_tables(found.path)
     raise TableError(
         f"{found.path} {fits}. Looked for {looked} (all also .gz). Found: {found.listing()}. "
-        "Name the reader."
+        f"{advice}".rstrip()
     )
 
 

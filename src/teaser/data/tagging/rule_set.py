@@ -9,7 +9,7 @@ import tomlkit
 from tomlkit.items import AoT, Table
 
 from teaser.data.tagging.rule_kinds import KINDS, Category, ListOf, Number, Rule, Text, Year
-from teaser.errors import RuleError, closest
+from teaser.errors import RuleError, closest, counted
 from teaser.notebook.data_view import draw_rules
 
 __all__ = ["Category", "ListOf", "Number", "Rule", "Rules", "RulesLike", "Text", "Year", "as_rules"]
@@ -104,6 +104,17 @@ class Rules:
             for column, why in self.skipped.items()
         )
         return "\n".join(part for part in (header, tomlkit.dumps(known), skipped) if part)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Write a line a rule, role and skipped column, for IPython in a terminal."""
+        lines = [counted(len(self.tags), "rule")]
+        for rule in self.tags:
+            own = {k: v for k, v in rule.as_dict().items() if k not in ("kind", "column")}
+            settings = ", ".join(f"{name}={value!r}" for name, value in own.items())
+            lines.append(f"  {rule.kind} of {', '.join(rule.columns)}: {settings}".rstrip(": "))
+        lines += [f"  {role}: {column}" for role, column in self.roles.items()]
+        lines += [f"  not used: {column}, {why}" for column, why in self.skipped.items()]
+        printer.text("\n".join(lines))
 
     def _repr_html_(self) -> str:
         return draw_rules([rule.as_dict() for rule in self.tags], self.roles, self.skipped)

@@ -21,7 +21,10 @@ OPTIONS_OF_PREPARE = {
 }
 
 _OWN = ("source", "prepared", "folder", "min_items", "options")
-_OF_SOURCE = ("folder", "options", "positive", "rules", "strength", "counts", "time", "half_life")
+_OF_SOURCE = (
+    *("folder", "options", "positive", "negative", "rules"),
+    *("strength", "counts", "time", "half_life"),
+)
 # What else may stand beside each of the three.
 _BESIDE = {"source": _OF_SOURCE, "prepared": (), "interactions": TABLE_NAMES}
 

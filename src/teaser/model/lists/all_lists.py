@@ -184,7 +184,7 @@ class AllLists:
     ) -> None:
         if not isinstance(dataset, Dataset):
             raise ParameterError(
-                f"recommend_all lists the users of a Dataset, found a {type(dataset).__name__}. "
+                f"recommend_all lists the users of a Dataset, found {type(dataset).__name__}. "
                 "For histories of your own, use recommend_batch."
             )
         options.checked()
@@ -382,7 +382,7 @@ def _on_device(model: Any, device: str) -> Any:
         return model
     if not hasattr(model, "device"):
         raise ParameterError(
-            f"A {type(model).__name__} lists on processors, found device={device!r}. "
+            f"{type(model).__name__} lists on processors, found device={device!r}. "
             "Use device='cpu'."
         )
     other = copy.copy(model)
