@@ -43,7 +43,7 @@ ONLY_PARSED = {
     "teaser evaluate experiments/events.toml": "a minute; test_experiment.py has a small study",
     "teaser tune experiments/events.toml": "minutes; tests/cli/test_experiment.py has a small one",
     "teaser evaluate books": "minutes; the commands of studies.md are the same, and run",
-    "teaser tune books": "minutes; the commands of studies.md are the same, and run",
+    "teaser tune rated": "half a minute; the commands of studies.md are the same, and run",
     "teaser evaluate rated": "minutes; the commands of studies.md are the same, and run",
     "teaser evaluate experiments/ml-1m.toml": "it needs MovieLens 1M, and many minutes",
     "teaser simulate experiments/ml-1m.toml": "it needs MovieLens 1M, and many minutes",
