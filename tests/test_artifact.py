@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from forgery import bomb
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
@@ -130,6 +131,10 @@ class TestRoundTrip:
         part(folder, ".safetensors").unlink()
         manifest = artifact.read_manifest(folder)
         assert (manifest["kind"], manifest["format_version"]) == ("teaser", 1)
+
+    def test_the_manifest_alone_says_how_large_a_folder_is(self, folder: Path) -> None:
+        files = [path for path in folder.iterdir() if path.name != artifact.MANIFEST]
+        assert artifact.saved_bytes(folder) == sum(path.stat().st_size for path in files)
 
     def test_the_same_content_gives_the_same_files(self, tmp_path: Path) -> None:
         save(tmp_path / "a")
@@ -320,6 +325,44 @@ class TestForgery:
             with pytest.raises(ArtifactError):
                 artifact.read(folder)
 
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            ({"kind": ["Teaser"]}, "kind"),
+            ({"kind": {"Teaser": 1}}, "kind"),
+            ({"kind": None}, "kind"),
+            ({"settings": [["a", 1]]}, "settings"),
+            ({"settings": None}, "settings"),
+            ({"files": {"tags": {}}}, "arrays"),
+            ({"files": {"arrays": {"name": "a", "bytes": -1, "sha256": "x"}}}, "bytes"),
+            ({"files": {"arrays": {"name": "a", "bytes": 1.5, "sha256": "x"}}}, "bytes"),
+            ({"files": {"arrays": {"name": ["a"], "bytes": 1, "sha256": "x"}}}, "name"),
+            ({"files": {"arrays": {"name": "a", "bytes": 1, "sha256": None}}}, "sha256"),
+        ],
+    )
+    def test_a_manifest_with_wrong_types_is_refused_by_all_readers(
+        self, folder: Path, change: dict[str, Any], said: str
+    ) -> None:
+        forge(folder, lambda manifest: manifest.update(change))
+        readers = (artifact.read_manifest, artifact.verify, artifact.read)
+        for reader in readers:
+            with pytest.raises(ArtifactError, match=f"damaged.*{said}"):
+                reader(folder)
+
+    @pytest.mark.parametrize("of", ["manifest", "arrays", "tags"])
+    def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(self, folder: Path, of: str) -> None:
+        files = artifact.read_manifest(folder)["files"]
+        path = folder / (artifact.MANIFEST if of == "manifest" else files[of]["name"])
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(ArtifactError, match=f"{path.name} .*(is a pipe|is missing)"):
+            artifact.read(folder)
+
+    def test_a_table_that_claims_billions_of_rows_is_not_read(self, folder: Path) -> None:
+        replace_file(folder, "tags", bomb())
+        with pytest.raises(ArtifactError, match="damaged: its footer tells of 1,000,000,000,000"):
+            artifact.read(folder)
+
     def test_nothing_outside_of_the_folder_is_read(self, folder: Path) -> None:
         content = part(folder, ".safetensors").read_bytes()
         (folder.parent / "secret").write_bytes(content)
@@ -417,6 +460,41 @@ class TestTarget:
         part(folder, ".parquet").unlink()
         save(folder, size=5)
         assert artifact.read(folder).settings == {"size": 5}
+
+    @pytest.mark.parametrize("content", ["", '{"format": "teas', "[]", "null", "pipe", "lost"])
+    @pytest.mark.parametrize("kind", ["teaser", "dataset"])
+    def test_a_content_whose_manifest_is_damaged_is_replaced(
+        self, tmp_path: Path, content: str, kind: str
+    ) -> None:
+        save(tmp_path / "m", kind=kind)
+        manifest = tmp_path / "m" / artifact.MANIFEST
+        manifest.unlink()
+        if content == "pipe":
+            os.mkfifo(manifest)
+        elif content != "lost":
+            manifest.write_text(content)
+        if kind == "dataset":
+            (tmp_path / "m" / "rules.toml").write_text("mine")
+        save(tmp_path / "m", kind=kind, size=5)
+        assert artifact.read(tmp_path / "m").settings == {"size": 5}
+        assert len(list((tmp_path / "m").iterdir())) == 3 + (kind == "dataset")
+
+    def test_a_kind_that_is_a_list_is_damage_too(self, folder: Path) -> None:
+        forge(folder, lambda manifest: manifest.update(kind=["teaser"]))
+        save(folder, size=5)
+        assert artifact.read(folder).settings == {"size": 5}
+
+    @pytest.mark.parametrize("name", ["thesis.docx", "data-2024.parquet", "rules.toml", "m.json"])
+    def test_a_stranger_beside_a_damaged_content_keeps_it_from_being_replaced(
+        self, folder: Path, name: str
+    ) -> None:
+        (folder / artifact.MANIFEST).write_text("{")
+        (folder / name).write_text("mine")
+        before = sorted(p.name for p in folder.iterdir())
+        with pytest.raises(ArtifactError, match="holds other files; nothing was written"):
+            save(folder, size=5)
+        assert sorted(p.name for p in folder.iterdir()) == before
+        assert (folder / name).read_text() == "mine"
 
     def test_files_have_the_permissions_of_ordinary_files(self, folder: Path) -> None:
         (folder.parent / "ordinary").write_text("")
@@ -576,3 +654,26 @@ def test_a_way_through_a_folder_that_is_not_there_leads_to_the_same_refusal(tmp_
     with pytest.raises(ArtifactError, match="holds other files"):
         artifact.write(around, kind="k", settings={}, arrays=ARRAYS, tables=TABLES)
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_folder_is_replaced_by_a_copy_of_another_or_stays_as_it_was(tmp_path: Path) -> None:
+    first, second, target = tmp_path / "first", tmp_path / "second", tmp_path / "target"
+    for number, folder in enumerate((first, second)):
+        tables = {"items": pl.DataFrame({"item": [number]})}
+        arrays = {"a": np.full(3, number, dtype=np.float32)}
+        artifact.write(folder, kind="dataset", settings={}, arrays=arrays, tables=tables)
+    artifact.replace(target, first)
+    artifact.replace(target, second)
+    assert artifact.read_manifest(target) == artifact.read_manifest(second)
+    assert artifact.read(target).arrays["a"].tolist() == [1, 1, 1]
+    assert len(list(target.iterdir())) == 3, "files of the first are removed"
+    # A source that is damaged, or a target of another kind, changes nothing.
+    path = next(first.glob("*.parquet"))
+    path.write_bytes(path.read_bytes()[::-1])
+    with pytest.raises(ArtifactError, match="was changed"):
+        artifact.replace(target, first)
+    assert artifact.read(target).arrays["a"].tolist() == [1, 1, 1]
+    assert len(list(target.iterdir())) == 3, "nothing is left of the copy"
+    artifact.write(tmp_path / "other", kind="Teaser", settings={}, arrays={}, tables={})
+    with pytest.raises(ArtifactError, match="nothing was written"):
+        artifact.replace(target, tmp_path / "other")

@@ -8,19 +8,16 @@ The name of a file contains its checksum, and the manifest is renamed into place
 sees the old content or the new one, never a mixture. Nothing in a folder is executed.
 """
 
-import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
-import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
-from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -29,18 +26,27 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from teaser._version import __version__
-from teaser.errors import ArtifactError
+from teaser.errors import ArtifactError, TeaserError
+from teaser.files.arrays import map_arrays
+from teaser.files.named import FileRefusedError, open_regular, read_settings
+from teaser.files.parquet import read_parquet
+from teaser.files.placing import TEMPORARY, locked, settle, temporary_file
 
 FORMAT = "teaser"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 _BLOCK = 1 << 20
-_DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
-_OWN_FILE = re.compile(r"\.writing-[0-9a-f]{32}|.+-[0-9a-f]{16}\.(safetensors|parquet)")
+_OWN_FILE = re.compile(
+    re.escape(TEMPORARY) + r"[0-9a-f]{32}|.+-[0-9a-f]{16}\.(safetensors|parquet)"
+)
+# What `teaser prepare` writes beside a data set, for its owner to edit.
+_RULES = tuple(f"{of}rules{made}.toml" for of in ("", "user_") for made in ("", ".inferred"))
 _DAMAGE = (
     *(OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError),
-    *(struct.error, pl.exceptions.PolarsError),
+    *(OverflowError, MemoryError, pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
+
+_AGAIN = " Make it again."
 
 T = TypeVar("T")
 Arrays = Mapping[str, NDArray[Any]]
@@ -76,7 +82,7 @@ def write(
     try:
         check_target(folder, kind)
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder):
+        with locked(folder):
             try:
                 _write(folder, kind, settings, arrays, tables)
             finally:
@@ -91,24 +97,27 @@ def write(
 def check_target(folder: str | Path, kind: str) -> None:
     """Raise `ArtifactError` unless the folder is new, empty or of this kind.
 
-    Call it before long work whose result is written there.
+    A folder whose manifest is lost or damaged is taken by the names of its files, where there are
+    no others. Call it before long work whose result is written there.
     """
     folder = Path(os.path.abspath(folder))
     if folder.exists() and not folder.is_dir():
         raise ArtifactError(f"{folder} is a file, not a folder. Name another folder.")
-    if not folder.is_dir() or all(_OWN_FILE.fullmatch(p.name) for p in folder.iterdir()):
+    if not folder.is_dir():
         return
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError, RecursionError):
-        manifest = None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+    manifest: Any = None
+    with suppress(FileNotFoundError, FileRefusedError, ValueError, RecursionError):
+        manifest = json.loads(read_settings(folder / MANIFEST))
+    is_whole = isinstance(manifest, dict) and isinstance(manifest.get("kind"), str)
+    if not is_whole and _holds_own_files(folder, kind):
+        return
+    if not is_whole or manifest.get("format") != FORMAT:
         raise ArtifactError(
             f"{folder} holds other files; nothing was written. Name a new or empty folder."
         )
-    if manifest.get("kind") != kind:
+    if manifest["kind"] != kind:
         raise ArtifactError(
-            f"{folder} holds a {_said(manifest.get('kind'))}, which a {_said(kind)} would replace; "
+            f"{folder} holds a {_said(manifest['kind'])}, which a {_said(kind)} would replace; "
             "nothing was written. Name another folder."
         )
 
@@ -137,11 +146,42 @@ def copy(folder: str | Path, target: str | Path) -> None:
     _retry(Path(folder), lambda source, manifest: _copy(source, Path(target), manifest))
 
 
+@contextmanager
+def refusing(what: str) -> Iterator[None]:
+    """Raise `ArtifactError` for any error that a damaged or forged content causes.
+
+    Parameters
+    ----------
+    what
+        The beginning of the sentence, such as "data is not a whole data set".
+    """
+    try:
+        yield
+    except (Exception, pl.exceptions.PanicException) as error:
+        told = str(error) if isinstance(error, TeaserError) else _reason(error)
+        reason = told.removesuffix(_AGAIN).rstrip(".")
+        raise ArtifactError(f"{what}: {reason}.{_AGAIN}") from error
+
+
+def replace(folder: str | Path, source: str | Path) -> None:
+    """Replace the content of a folder by a copy of what `write` wrote into another.
+
+    Raises
+    ------
+    ArtifactError
+        If `source` is damaged, or the folder holds something else or cannot be written. Its
+        content is then unchanged.
+    """
+    target = Path(os.path.abspath(folder))
+    check_target(target, read_manifest(source)["kind"])
+    _retry(Path(source), lambda place, manifest: _replace(target, place, manifest))
+
+
 def read_manifest(folder: str | Path) -> dict[str, Any]:
     """Return the manifest of a folder, without reading the rest."""
     path = Path(folder) / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(read_settings(path))
     except (FileNotFoundError, NotADirectoryError):
         what = "does not exist, so there is no"
         if Path(folder).exists():
@@ -163,7 +203,57 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
         )
     if manifest.get("checksum") != _manifest_checksum(manifest):
         raise _changed(path)
+    wrong = _find_wrong(manifest)
+    if wrong:
+        raise ArtifactError(f"{path} is damaged: {wrong}. Make it again.")
     return manifest
+
+
+def saved_bytes(folder: str | Path) -> int:
+    """Return the bytes of a folder's files, by its manifest."""
+    return sum(int(entry["bytes"]) for entry in read_manifest(folder)["files"].values())
+
+
+def _holds_own_files(folder: Path, kind: str) -> bool:
+    """Whether a folder is empty, or all that it holds has names of files that are written there."""
+    names = {path.name for path in folder.iterdir()}
+    own = {name for name in names if _OWN_FILE.fullmatch(name)}
+    others = names - own
+    if others and any(name.endswith(".safetensors") for name in own):
+        beside = _RULES if kind == "dataset" else ()
+        return others <= {MANIFEST, *beside}
+    return not others
+
+
+def _find_wrong(manifest: Mapping[str, Any]) -> str:
+    """Return what is of a wrong type or out of its range in a manifest; nothing if all is well."""
+    files = manifest.get("files")
+    if not isinstance(manifest.get("kind"), str):
+        return f"its kind must be a name, found {manifest.get('kind')!r:.100}"
+    if not isinstance(manifest.get("written_by"), str):
+        return (
+            f"the version that wrote it must be a text, found {manifest.get('written_by')!r:.100}"
+        )
+    if not isinstance(manifest.get("settings"), dict):
+        return f"its settings must be a mapping, found {manifest.get('settings')!r:.100}"
+    if not isinstance(files, dict) or "arrays" not in files:
+        return f"its files must be a mapping with arrays, found {files!r:.100}"
+    wrong = next((entry for entry in files.values() if not _is_entry(entry)), None)
+    return "" if wrong is None else f"a file needs name, bytes and sha256, found {wrong!r:.100}"
+
+
+def _is_entry(entry: Any) -> bool:
+    """Whether this describes a file: its name, its size and its checksum."""
+    if not isinstance(entry, dict):
+        return False
+    size, texts = entry.get("bytes"), (entry.get("name"), entry.get("sha256"))
+    return all(isinstance(t, str) for t in texts) and type(size) is int and size >= 0
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    return str(error) if isinstance(error, OSError | ValueError) else repr(error)
 
 
 def _said(kind: object) -> object:
@@ -193,9 +283,9 @@ def _write(
     manifest = json.loads(json.dumps(manifest, allow_nan=False))
     manifest["checksum"] = _manifest_checksum(manifest)
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
-    with _temporary(folder) as temporary:
+    with temporary_file(folder) as temporary:
         temporary.write_text(text, encoding="utf-8")
-        _settle(temporary, folder / MANIFEST)
+        settle(temporary, folder / MANIFEST)
 
 
 def _retry(folder: Path, use: Callable[[Path, dict[str, Any]], T]) -> T:
@@ -209,13 +299,13 @@ def _retry(folder: Path, use: Callable[[Path, dict[str, Any]], T]) -> T:
                 continue
             if isinstance(error, ArtifactError):
                 raise
-            raise ArtifactError(f"{folder} is damaged: {error!r}. Make it again.") from error
+            raise ArtifactError(f"{folder} is damaged: {_reason(error)}. Make it again.") from error
 
 
 def _read(folder: Path, manifest: Mapping[str, Any]) -> Content:
     paths = _verify(folder, manifest)
-    arrays = _map_arrays(paths.pop("arrays"))
-    tables = {name: pl.read_parquet(path) for name, path in paths.items()}
+    arrays = map_arrays(paths.pop("arrays"))
+    tables = {name: read_parquet(path) for name, path in paths.items()}
     return Content(manifest["kind"], dict(manifest["settings"]), arrays, tables)
 
 
@@ -246,7 +336,7 @@ def _copy(folder: Path, target: Path, manifest: Mapping[str, Any]) -> None:
 
 def _copy_checked(path: Path, target: Path, entry: Mapping[str, Any]) -> None:
     digest = hashlib.sha256()
-    with path.open("rb") as source, (target / path.name).open("xb") as sink:
+    with open_regular(path) as source, (target / path.name).open("xb") as sink:
         while block := source.read(_BLOCK):
             digest.update(block)
             sink.write(block)
@@ -254,54 +344,34 @@ def _copy_checked(path: Path, target: Path, entry: Mapping[str, Any]) -> None:
         raise _changed(path)
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder for one writer; the system releases the lock when the process ends."""
-    with _descriptor(folder) as directory:
-        fcntl.flock(directory, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def _descriptor(folder: Path) -> Iterator[int]:
-    directory = os.open(folder, os.O_RDONLY)
+def _replace(folder: Path, source: Path, manifest: Mapping[str, Any]) -> None:
     try:
-        yield directory
-    finally:
-        os.close(directory)
-
-
-@contextmanager
-def _temporary(folder: Path) -> Iterator[Path]:
-    """Yield an empty file in a temporary folder: some writers create more than one file."""
-    room = folder / f".writing-{uuid4().hex}"
-    room.mkdir()
-    try:
-        (room / "file").touch()
-        yield room / "file"
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder):
+            try:
+                with temporary_file(folder) as temporary:
+                    for entry in manifest["files"].values():
+                        path = _present(source, entry)
+                        _copy_checked(path, temporary.parent, entry)
+                        settle(temporary.parent / path.name, folder / path.name)
+                    temporary.write_text(json.dumps(manifest), encoding="utf-8")
+                    settle(temporary, folder / MANIFEST)
+            finally:
+                _sweep(folder)
+    except OSError as error:
+        raise ArtifactError(f"{folder} could not be written: {error}.") from error
 
 
 def _place(folder: Path, name: str, suffix: str, save: Callable[[str], Any]) -> dict[str, Any]:
     """Save one file under a name with its checksum, and return its manifest entry."""
-    with _temporary(folder) as temporary:
+    with temporary_file(folder) as temporary:
         ordinary = temporary.stat().st_mode
         save(str(temporary))
         temporary.chmod(ordinary)  # safetensors replaces the file with a private one
         digest, size = _checksum(temporary), temporary.stat().st_size
         target = f"{name}-{digest[:16]}{suffix}"
-        _settle(temporary, folder / target)
+        settle(temporary, folder / target)
     return {"name": target, "bytes": size, "sha256": digest}
-
-
-def _settle(temporary: Path, target: Path) -> None:
-    """Flush a file to disk, then rename it into place."""
-    with temporary.open("rb+") as handle:
-        os.fsync(handle.fileno())
-    temporary.replace(target)
-    with _descriptor(target.parent) as directory:
-        os.fsync(directory)
 
 
 def _sweep(folder: Path) -> None:
@@ -338,27 +408,10 @@ def _changed(path: Path) -> ArtifactError:
 
 
 def _checksum(path: Path) -> str:
-    with path.open("rb") as handle:
+    with open_regular(path) as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def _manifest_checksum(manifest: Mapping[str, Any]) -> str:
     rest = {k: v for k, v in manifest.items() if k != "checksum"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def _map_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Memory-map the arrays of a safetensors file, so that processes share its pages."""
-    flat = np.memmap(path, dtype=np.uint8, mode="r")
-    (length,) = struct.unpack("<Q", bytes(flat[:8]))
-    if 8 + length > len(flat):
-        raise ValueError(f"{path.name} ends within its header")
-    header = json.loads(bytes(flat[8 : 8 + length]))
-    header.pop("__metadata__", None)
-    numbers = np.asarray(flat[8 + length :])
-    arrays = {}
-    for name, entry in header.items():
-        first, last = entry["data_offsets"]
-        view = numbers[first:last].view(_DTYPES[entry["dtype"]])
-        arrays[name] = view.reshape(entry["shape"])
-    return arrays

@@ -29,6 +29,7 @@ TeaserError
 ├── ResourceError         the machine, its GPU or the cluster cannot do what was asked
 ├── ArtifactError         a saved folder is damaged, foreign or of another version
 ├── StoreError            the database cannot be reached, or refuses to write
+│   └── StoreTimeoutError the database did not answer in time
 └── ForeignOriginError    a form was sent from another site
 
 ConvergenceWarning        a solver stopped before it reached its tolerance
@@ -37,7 +38,8 @@ Errors about one name or limit carry it as an attribute, and make their message 
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+
+from teaser.closeness import closest_names
 
 
 class TeaserError(Exception):
@@ -332,6 +334,10 @@ class StoreError(TeaserError):
     """The database cannot be reached, or refuses to write."""
 
 
+class StoreTimeoutError(StoreError):
+    """The database did not answer in time."""
+
+
 class ForeignOriginError(TeaserError):
     """A form was sent from another site, or does not say from where it was sent."""
 
@@ -374,24 +380,6 @@ def install_command(extra: str) -> str:
 def counted(n: int, noun: str) -> str:
     """Return a number with its noun, in the singular for one: "1 row", "2,000 rows"."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
-_MANY = 5_000
-
-
-def closest_names(name: str, known: Iterable[str], *, n: int = 3) -> tuple[str, ...]:
-    """Return the known names that resemble `name` most, the best first.
-
-    Among very many names only those with the same beginning are compared, so that a wrong name
-    takes no longer than a right one.
-    """
-    names = list(known)
-    for length in range(1, len(name) + 1):
-        alike = [k for k in names if k.startswith(name[:length])] if len(names) > _MANY else []
-        if not alike:
-            break
-        names = alike
-    return tuple(get_close_matches(name, names[:_MANY], n=n, cutoff=0.5))
 
 
 def closest(name: str, known: Iterable[str], *, n: int = 3) -> str:

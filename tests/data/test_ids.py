@@ -43,6 +43,10 @@ class TestIds:
     def test_negative_numbers_are_found(self) -> None:
         assert Ids([1, -1]).find("-1") == 1
 
+    def test_blanks_around_a_number_do_not_count(self) -> None:
+        # str.strip takes these for blanks, int does not.
+        assert [Ids([17]).find(text) for text in (" 17\n", "17\x1c", "\x1f17")] == [0, 0, 0]
+
     @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.text(), unique_by=str))
     def test_every_name_is_found_at_its_position(self, names: list[int | str]) -> None:
         ids = Ids(names)

@@ -1,5 +1,7 @@
 """Sparse matrices: built from positions, read-only, packed and unpacked."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -49,6 +51,30 @@ def test_what_is_not_complete_is_refused() -> None:
             unpack("X", parts, (3, 4))
     with pytest.raises(ArtifactError, match="matrix X"):
         unpack("X", pack("X", MATRIX), (3, 2))
+
+
+@pytest.mark.parametrize(
+    ("part", "content"),
+    [
+        ("indptr", [0, 3, 0, 0]),  # scipy takes it for empty, and reads beyond the end
+        ("indptr", [0, 2, 1, 3]),
+        ("indptr", [1, 2, 2, 3]),
+        ("indptr", [0, 2, 2, 9]),
+        ("indptr", [0, -1, 2, 3]),
+        ("indptr", [0.0, 2.0, 2.0, 3.0]),
+        ("indptr", [[0, 2, 2, 3]]),
+        ("indices", [0, 3, 4]),
+        ("indices", [0, -1, 1]),
+        ("indices", [0, 3]),
+        ("indices", [True, False, True]),
+        ("data", [1.0, 2.0]),
+        ("data", [[1.0], [2.0], [3.0]]),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(part: str, content: list[Any]) -> None:
+    parts = {**pack("X", MATRIX * 2), f"X.{part}": np.array(content)}
+    with pytest.raises(ArtifactError, match="matrix X is not whole"):
+        unpack("X", parts, (3, 4))
 
 
 def test_an_empty_matrix_is_packed_too() -> None:

@@ -16,7 +16,7 @@ from teaser.data.temporal_split import TEST_FROM, VALIDATION_FROM, split_time
 from teaser.errors import DataError, ParameterError, closest, counted
 from teaser.evaluate.study.json_file import write_whole
 from teaser.evaluate.study.plan import SPLITS, Study
-from teaser.model.gram.cost import memory_of_machine, say_bytes
+from teaser.files.memory import memory_of_machine, say_bytes
 from teaser.model.teaser import Teaser
 
 # Above so many items, EASE is fitted once instead of searched; above the second, not at all.

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser import artifact
+from teaser.closeness import closest_names
 from teaser.data.assemble import assemble, describe
 from teaser.data.disliked import disliked_line, fixed_disliked
 from teaser.data.ids import Ids, ItemId
@@ -34,7 +35,6 @@ from teaser.errors import (
     DataError,
     ParameterError,
     UnknownUserError,
-    closest_names,
 )
 from teaser.notebook.data_view import draw_dataset
 
@@ -382,7 +382,8 @@ class Dataset:
                 f"{folder} is a {content.kind}, not a data set. Name the folder that teaser "
                 "prepare or Dataset.save wrote."
             )
-        try:
-            return cls(**attributes_of(content, str(folder)))
-        except (LookupError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as e:
-            raise ArtifactError(f"{folder} is incomplete: {e!r}. Make it again.") from e
+        with artifact.refusing(f"{folder} is not a whole data set"):
+            found = cls(**attributes_of(content, str(folder)))
+            # Reports of wrong types fail where they are told.
+            "".join(found.describe()["report"])
+            return found

@@ -5,11 +5,33 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from teaser.errors import UnknownItemError, closest_names
+from teaser.closeness import closest_names
+from teaser.errors import ArtifactError, UnknownItemError
 
 ItemId = int | str
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
+
+
+def saved_ids(column: pl.Series, what: str) -> "Ids":
+    """Return the ids of a saved table.
+
+    Parameters
+    ----------
+    what
+        What they are ids of, such as "items", for the message of an `ArtifactError`.
+    """
+    if column.dtype != pl.String and not column.dtype.is_integer():
+        raise ArtifactError(
+            f"The ids of its {what} must be texts or whole numbers, found {column.dtype}."
+        )
+    if column.null_count():
+        raise ArtifactError(f"{column.null_count():,} of the ids of its {what} are missing.")
+    if column.n_unique() < len(column):
+        twice = column.filter(column.is_duplicated())[0]
+        raise ArtifactError(f"The id {twice!r} of its {what} is there more than once.")
+    return Ids(column.to_list())
 
 
 class Ids(Sequence[ItemId]):
@@ -44,11 +66,12 @@ class Ids(Sequence[ItemId]):
             name = int(name)
         if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
             return None
-        position = self._position.get(name if isinstance(name, str) else int(name))
-        if position is None and not isinstance(name, str):
-            return self._position.get(str(name))
-        if position is None and _INTEGER.fullmatch(str(name).strip()):
-            return self._position.get(int(name))
+        if not isinstance(name, str):
+            position = self._position.get(int(name))
+            return self._position.get(str(name)) if position is None else position
+        position = self._position.get(name)
+        if position is None and _INTEGER.fullmatch(name.strip()):
+            return self._position.get(int(name.strip()))
         return position
 
     def index_of(self, name: object) -> int:

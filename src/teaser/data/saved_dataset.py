@@ -6,15 +6,18 @@ from typing import Any
 import polars as pl
 
 from teaser import artifact
-from teaser.data.ids import Ids
+from teaser.data.ids import Ids, saved_ids
 from teaser.data.reading.interactions import ReadReport
 from teaser.data.reading.partitions import Interactions
 from teaser.data.reading.table import Refusal
 from teaser.data.sparse_matrix import pack, unpack
 from teaser.data.tagging.one_hot import TagReport
+from teaser.data.tagging.roles import check_roles
 from teaser.data.tagging.rule_set import Rules
 from teaser.data.tagging.tag import tag_frame, tags_from
 from teaser.data.tagging.user_features import UserFeatures
+from teaser.errors import ArtifactError
+from teaser.files.arrays import find_not_finite
 
 
 def parts_of(dataset: Any) -> dict[str, Any]:
@@ -63,12 +66,14 @@ def attributes_of(content: artifact.Content, origin: str) -> dict[str, Any]:
     s, tables = content.settings, content.tables
     rules = Rules.from_dict(s["rules"], origin=origin)
     ids = tables["items"].to_series(0).alias("item")
-    items = Ids(ids.to_list())
+    items = saved_ids(ids, "items")
+    check_roles(rules.roles, tables["items"].columns)
+    _check_finite(content)
     tags = tags_from(tables["tags"])
     if "partitions" in s:
         users, X = Ids(()), Interactions.of(s["partitions"], ids, content.arrays["X.counts"])
     else:
-        users = Ids(tables["users"]["user"].to_list())
+        users = saved_ids(tables["users"]["user"], "users")
         X = unpack("X", content.arrays, (len(users), len(items)))
     return {
         "X": X,
@@ -90,6 +95,14 @@ def attributes_of(content: artifact.Content, origin: str) -> dict[str, Any]:
         if "disliked.indptr" in content.arrays
         else None,
     }
+
+
+def _check_finite(content: artifact.Content) -> None:
+    # A time that is not known is NaN.
+    known = {name: array for name, array in content.arrays.items() if name != "times"}
+    name = find_not_finite(known)
+    if name is not None:
+        raise ArtifactError(f"Its array {name!r} has numbers that are not finite.")
 
 
 def _user_features(content: artifact.Content, n_users: int) -> UserFeatures | None:

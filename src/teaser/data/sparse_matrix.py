@@ -51,17 +51,44 @@ def pack(name: str, matrix: sp.csr_array) -> dict[str, Array]:
 
 def unpack(name: str, arrays: Mapping[str, Array], shape: tuple[int, int]) -> sp.csr_array:
     """Return the sparse matrix that `pack` took apart."""
+    values, indices, indptr = saved_parts(name, arrays, shape)
+    return sp.csr_array((np.array(values), np.array(indices), np.array(indptr)), shape=shape)
+
+
+def saved_parts(
+    name: str, arrays: Mapping[str, Array], shape: tuple[int, int]
+) -> tuple[Array, Array, Array]:
+    """Return values, indices and row pointers of a saved matrix, after checking that they fit.
+
+    scipy does not look at all of it, and reads beyond the arrays where they do not fit.
+    """
     try:
-        indices = np.array(arrays[f"{name}.indices"])
-        data = arrays.get(f"{name}.data")
-        values = np.ones(len(indices), np.float32) if data is None else np.array(data)
-        matrix = sp.csr_array((values, indices, np.array(arrays[f"{name}.indptr"])), shape=shape)
-        matrix.check_format(full_check=True)
-    except (KeyError, ValueError) as error:
+        indices, indptr = arrays[f"{name}.indices"], arrays[f"{name}.indptr"]
+    except KeyError as error:
         raise ArtifactError(
-            f"The saved matrix {name} is not whole: {error}. Make it again."
+            f"The saved matrix {name} is not whole: {error} is missing. Make it again."
         ) from error
-    return matrix
+    values = arrays.get(f"{name}.data", np.ones(indices.size, np.float32))
+    wrong = _find_wrong(values, indices, indptr, shape)
+    if wrong:
+        raise ArtifactError(f"The saved matrix {name} is not whole: {wrong}. Make it again.")
+    return values, indices, indptr
+
+
+def _find_wrong(values: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> str:
+    """Return what does not fit in the parts of a matrix; nothing if all does."""
+    n_rows, n_columns = shape
+    if {values.ndim, indices.ndim, indptr.ndim} != {1}:
+        return "its parts must have one dimension"
+    if {indices.dtype.kind, indptr.dtype.kind} != {"i"} or values.dtype.kind not in "fib":
+        return f"its parts are of the types {values.dtype}, {indices.dtype} and {indptr.dtype}"
+    if len(values) != len(indices) or len(indptr) != n_rows + 1:
+        return f"its parts have {len(values):,}, {len(indices):,} and {len(indptr):,} entries"
+    if indptr[0] != 0 or indptr[-1] > len(indices) or (np.diff(indptr) < 0).any():
+        return "its rows begin in places where there is no entry"
+    if len(indices) and not 0 <= indices.min() <= indices.max() < n_columns:
+        return f"its columns must be from 0 to {n_columns - 1:,}"
+    return ""
 
 
 class ReadOnlyMatrix(sp.csr_array):  # type: ignore[misc]  # scipy has no types

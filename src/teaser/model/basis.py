@@ -125,8 +125,9 @@ class Basis:
             return None
         group, share, q = (np.array(arrays[f"basis.{name}"]) for name in ("group", "share", "q"))
         omega = float(settings["omega"])
-        sizes_fit = len(share) <= len(q) == len(group) and group.min(initial=-1) >= -1
-        if not sizes_fit or not np.isfinite(q).all() or not 0 < omega < np.inf:
+        sizes_fit = share.ndim == q.ndim == group.ndim == 1 and len(share) <= len(q) == len(group)
+        groups_fit = group.dtype.kind == "i" and ((group >= -1) & (group < len(q))).all()
+        if not (sizes_fit and groups_fit and np.isfinite(q).all() and 0 < omega < np.inf):
             raise ValueError("its basis is not whole")
         return cls(group, share, q, omega)
 

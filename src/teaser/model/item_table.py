@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.ids import Ids, ItemId
+from teaser.data.ids import Ids, ItemId, saved_ids
+from teaser.data.tagging.roles import check_roles
 from teaser.errors import ParameterError
 from teaser.model.packed import Packed
 
@@ -53,14 +54,12 @@ class ItemTable:
     def unpack(cls, content: Content) -> Self:
         """Return what `pack` gave; raise `ValueError` where its parts do not fit together."""
         metadata, counted = content.tables["items"], np.array(content.arrays["popularity"])
-        if len(counted) != len(metadata):
+        if counted.shape != (len(metadata),) or counted.dtype.kind != "f":
             raise ValueError("its items and their popularity are of different sizes")
-        return cls(
-            Ids(metadata.to_series(0).to_list()),
-            metadata,
-            counted,
-            _title_column(content.settings),
-        )
+        title_column = _title_column(content.settings)
+        if title_column is not None:
+            check_roles({"title": title_column}, metadata.columns)
+        return cls(saved_ids(metadata.to_series(0), "items"), metadata, counted, title_column)
 
     def pack(self) -> Packed:
         """Return settings, arrays and tables to be saved."""

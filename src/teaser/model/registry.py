@@ -5,15 +5,15 @@ finds models from other packages once their module is imported.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar, overload
 
-from polars.exceptions import PolarsError
-
 from teaser import artifact
 from teaser.artifact import Content
-from teaser.errors import ArtifactError, ParameterError
+from teaser.errors import ArtifactError, ParameterError, RuleError
+from teaser.files.arrays import find_not_finite
 
 M = TypeVar("M")
 
@@ -62,6 +62,23 @@ def find_kind(content: Content, where: str | Path) -> type[Any]:
     )
 
 
+def restore(kind: type[Any], content: Content) -> Any:
+    """Return the model of a saved content, after checking its numbers and its parameters.
+
+    A model from elsewhere checks itself: it may have a use for what is wrong here.
+    """
+    if not kind.__module__.startswith("teaser."):
+        return kind.from_content(content)
+    name = find_not_finite(content.arrays)
+    if name is not None:
+        raise ValueError(f"its array {name!r} has numbers that are not finite")
+    model = kind.from_content(content)
+    # The owner's file of names of groups is read by a fit alone, and may be gone.
+    with suppress(RuleError):
+        model.check_parameters()
+    return model
+
+
 @overload
 def load(folder: str | Path) -> Any: ...
 
@@ -88,10 +105,8 @@ def load(folder: str | Path, kind: type[Any] = object) -> Any:
             f"{folder} holds a model of the kind {content.kind}, and {kind.__name__} is needed "
             "here. Name the folder of another model."
         )
-    try:
-        return found.from_content(content)
-    except (LookupError, TypeError, ValueError, AttributeError, PolarsError) as error:
-        raise ArtifactError(f"{folder} does not hold a whole {content.kind}: {error!r}.") from error
+    with artifact.refusing(f"{folder} does not hold a whole {content.kind}"):
+        return restore(found, content)
 
 
 def _place_of(model: type[Any]) -> str:

@@ -14,6 +14,7 @@ from teaser import explain as why
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.sparse_matrix import pack, unpack
+from teaser.data.tagging.roles import check_roles
 from teaser.data.tagging.rule_set import Rules
 from teaser.data.tagging.tag import DISCOVERED, Tag, tag_frame, tags_from
 from teaser.data.tagging.tag_quality import NEAR_EQUAL
@@ -82,7 +83,9 @@ class TagTable:
             raise ValueError("its basis does not fit its tags")
         named = content.settings.get("aliases", [])
         aliases = {Tag(*old): Tag(*new) for old, new in named}
-        return cls(tags, D, Rules.from_dict(content.settings["rules"]), basis, aliases)
+        rules = Rules.from_dict(content.settings["rules"])
+        check_roles(rules.roles, content.tables["items"].columns)
+        return cls(tags, D, rules, basis, aliases)
 
     def pack(self) -> Packed:
         """Return settings, arrays and tables to be saved."""

@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.markup import escape as escape_markup
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from teaser.console import VisibleConsole
+
 # What is being done, and the share of the work that is done.
 Update = Callable[[str, float], None]
 
@@ -51,7 +53,7 @@ def progress_bar(
         yield _ignore
         return
     shell = notebook_shell()
-    console = console or Console(stderr=True)
+    console = console or VisibleConsole(stderr=True)
     if shell is not None:
         yield from _in_notebook(first)
     elif console.is_terminal:

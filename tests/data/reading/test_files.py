@@ -1,8 +1,10 @@
 """Tables of every kind are read alike, or refused with what was found."""
 
 import gzip
+import os
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -13,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from forgery import bomb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -22,6 +25,7 @@ from teaser.data.reading.files import read_table, read_tables
 from teaser.data.reading.interactions import as_ids, check_interactions
 from teaser.data.reading.table import need_columns
 from teaser.errors import ParameterError, TableError
+from teaser.files import named
 
 FRAME = pl.DataFrame({"user_id": [1, 2], "item_id": ["a", "b"]})
 ROWS = [(1, "a"), (2, "b")]
@@ -272,6 +276,35 @@ class TestPaths:
     def test_a_name_that_no_file_can_have(self) -> None:
         with pytest.raises(TableError, match="could not be read"):
             read_table("x" * 5000 + ".csv")
+
+
+class TestBombs:
+    """Small files that would fill the memory, or never end."""
+
+    def test_a_parquet_file_that_claims_billions_of_rows(self, tmp_path: Path) -> None:
+        (tmp_path / "a.parquet").write_bytes(bomb())
+        with pytest.raises(TableError, match=r"a\.parquet .*1,000,000,000,000 rows"):
+            read_table(tmp_path / "a.parquet")
+
+    @pytest.mark.parametrize("name", ["a.csv.gz", "a.csv", "a.jsonl.gz"])
+    def test_text_that_expands_without_end(
+        self, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(named, "_SMALL", 2**20)
+        (tmp_path / name).write_bytes(gzip.compress(b"0" * 2**23))
+        with pytest.raises(TableError, match="expands to more than"):
+            read_table(tmp_path / name)
+
+    def test_text_that_polars_would_unpack(self, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").write_bytes(zlib.compress(b"user_id,item_id\n" + b"1,2\n" * 9))
+        with pytest.raises(TableError, match="packed with zlib"):
+            read_table(tmp_path / "a.csv")
+
+    @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
+    def test_a_pipe_is_not_waited_for(self, tmp_path: Path, name: str) -> None:
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(TableError, match="it is a pipe, not a regular file"):
+            read_table(tmp_path / name)
 
 
 class TestOptions:

@@ -8,8 +8,18 @@ import polars as pl
 import pytest
 from source_files import write
 
-from teaser.data.sources.folder import Folder, add_list, as_numbers, read_csv, read_dat, report_bad
+from teaser.data.sources import folder
+from teaser.data.sources.folder import (
+    Folder,
+    add_list,
+    as_numbers,
+    read_csv,
+    read_dat,
+    read_lines,
+    report_bad,
+)
 from teaser.errors import TableError
+from teaser.files import named
 
 
 def test_files_are_found_by_name_zipped_or_not(tmp_path: Path) -> None:
@@ -60,3 +70,19 @@ def test_a_few_bad_lines_are_logged_and_more_are_refused(
     assert "1 of 100 lines of x are bad: line 7" in caplog.text
     with pytest.raises(TableError, match="2 of 100 lines of x are bad: line 7, line 8"):
         report_bad(Path("x"), [7, 8], 100, "are bad")
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "_LONGEST", 2**16)
+    write(tmp_path, a__dat="1::2\n" + "x" * 2**17)
+    with pytest.raises(TableError, match="has more than 65,536 bytes"):
+        list(read_lines(tmp_path / "a.dat"))
+
+
+def test_a_gzipped_table_does_not_expand_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(named, "_SMALL", 2**20)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a\n" + b"0\n" * 2**22))
+    with pytest.raises(TableError, match="expands to more than"):
+        read_csv(tmp_path / "a.csv.gz", "rows", {"a": pl.Int64})

@@ -1,7 +1,6 @@
 """Estimates made before a fit hold when it is made."""
 
 import tracemalloc
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,15 @@ import scipy.sparse as sp
 
 from teaser import Dataset, Teaser
 from teaser.errors import ResourceError
+from teaser.files.memory import memory_of_machine
 from teaser.model import EASE, EDLAE
 from teaser.model.gram import cost as module
 from teaser.model.gram.cost import (
     FitSize,
-    _limits,
     check_memory,
     check_room,
     choose_gram,
     estimate,
-    memory_of_machine,
-    say_bytes,
     say_seconds,
 )
 from teaser.model.gram.operator import DenseGram, SparseGram
@@ -128,24 +125,6 @@ def test_double_precision_that_cannot_fit_is_offered_single() -> None:
         check_memory(X, "sparse", FitSize(n_items, np.dtype("float64")))
 
 
-def test_the_limit_of_a_container_is_the_memory_of_the_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = tmp_path / "own"
-    assert _limits(tmp_path, own) == []
-    own.write_text("4:cpu,memory:/a/b\n0::/pod/box\n")
-    (tmp_path / "memory.max").write_text("max\n")
-    (tmp_path / "pod").mkdir()
-    (tmp_path / "pod" / "memory.max").write_text("3000000\n")
-    (tmp_path / "memory" / "a").mkdir(parents=True)
-    (tmp_path / "memory" / "a" / "memory.limit_in_bytes").write_text("5000000\n")
-    assert sorted(_limits(tmp_path, own)) == [3_000_000, 5_000_000]
-    physical = memory_of_machine()
-    (tmp_path / "memory.max").write_text("4000000\n")
-    monkeypatch.setattr(module, "_CGROUP", tmp_path)
-    assert memory_of_machine() == 4_000_000 < physical
-
-
 def test_the_choice_is_the_one_with_less_work() -> None:
     """Few items that everybody chose are counted; many items that few chose are not."""
     assert choose_gram(generated(3000, 50, 0.5), 30, F32) == "dense"
@@ -164,13 +143,6 @@ def test_it_is_said_for_people(dataset: Dataset) -> None:
     memory, time = Teaser().estimate(dataset).lines()
     assert "items x tags" in memory
     assert "Gram" in time
-
-
-@pytest.mark.parametrize(
-    ("size", "said"), [(12, "12 B"), (3400, "3 kB"), (2.5e7, "25 MB"), (4.71e9, "4.7 GB")]
-)
-def test_bytes_are_said_for_people(size: float, said: str) -> None:
-    assert say_bytes(size) == said
 
 
 @pytest.mark.parametrize(

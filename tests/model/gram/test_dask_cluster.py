@@ -14,15 +14,10 @@ import dask
 import distributed
 from clusters import exhaust, name_of, refuse, scheduler, wait_for, worker
 
+from teaser.app.process.listener import free_port
 from teaser.data.reading.part import Part
 from teaser.errors import ClusterError, DataError, ParameterError
 from teaser.model.gram.dask_cluster import Cluster, LostError
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def without_workers() -> Any:
@@ -51,7 +46,7 @@ PARTS = [Part(f"part {k}", f"/somewhere/{k}") for k in range(40)]
 
 class TestConnecting:
     def test_nobody_listens(self) -> None:
-        address = f"tcp://127.0.0.1:{free_port()}"
+        address = f"tcp://127.0.0.1:{free_port('127.0.0.1')}"
         with pytest.raises(ClusterError, match=f"{address} did not answer within 0.5 s"):
             Cluster.connect(address, timeout=0.5)
 
@@ -144,7 +139,7 @@ def test_all_workers_go_and_none_comes(tmp_path: Path) -> None:
 
 
 def test_the_scheduler_goes(tmp_path: Path) -> None:
-    port = free_port()
+    port = free_port("127.0.0.1")
     address = f"tcp://127.0.0.1:{port}"
     with scheduler(tmp_path, port) as running, worker(address, tmp_path):
         cluster = Cluster.connect(address, timeout=60)

@@ -22,6 +22,7 @@ from teaser.data.reading.text_file import (
     wrong_encoding,
 )
 from teaser.errors import ParameterError, TableError
+from teaser.files.parquet import read_parquet
 
 Read = TypeVar("Read", bound=Table | None)
 
@@ -250,7 +251,7 @@ def _read_file(
     try:
         if path.is_dir():
             raise TableError(f"{path} is a folder. Name the file with the {what}.")
-        if not path.is_file():
+        if not path.exists():
             raise TableError(f"There is no file {path} to read the {what} from.")
         is_delimited = suffix != ".parquet" and suffix not in JSON_SUFFIXES
         if not is_delimited and (columns is not None or delimiter is not None):
@@ -259,7 +260,7 @@ def _read_file(
                 "out."
             )
         if suffix == ".parquet":
-            return Table(pl.read_parquet(path), str(path))
+            return Table(read_parquet(path), str(path))
         text, notes = read_text(path, encoding)
         if not is_delimited:
             return Table(read_json_lines(text, path), str(path), notes)

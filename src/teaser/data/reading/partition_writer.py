@@ -15,7 +15,9 @@ from teaser.data.reading.interactions import check_id_columns
 from teaser.data.reading.likely_ids import find_id_columns
 from teaser.data.reading.remote import MANIFEST
 from teaser.data.reading.table import Table, first_line
+from teaser.data.reading.text_file import is_packed
 from teaser.errors import DataError, ParameterError, TableError, counted
+from teaser.files.named import FileRefusedError, check_regular
 
 ROWS_PER_PART = 1_000_000
 _MOST_PARTS = 10_000
@@ -100,17 +102,29 @@ def _scan(source: Any) -> pl.LazyFrame:
     if path.is_dir():
         if not any(path.glob("*.parquet")):
             raise TableError(f"There is no parquet file in {path}.")
+        for part in path.glob("*.parquet"):
+            _check(part)
         return pl.scan_parquet(path / "*.parquet")
-    if not path.is_file():
+    if not path.exists():
         raise TableError(f"There is no file {path} to read the interactions from.")
+    _check(path)
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return pl.scan_parquet(path)
+    if is_packed(path):
+        return files.read_table(path, what="interactions").lazy()
     if suffix in files.JSON_SUFFIXES:
         return pl.scan_ndjson(path, infer_schema_length=None)
     if suffix in files.TEXT_SUFFIXES:
         return _scan_text(path)
     return files.read_table(path, what="interactions").lazy()
+
+
+def _check(path: Path) -> None:
+    try:
+        check_regular(path)
+    except FileRefusedError as error:
+        raise TableError(f"{path} could not be read: {error}.") from error
 
 
 def _scan_text(path: Path) -> pl.LazyFrame:

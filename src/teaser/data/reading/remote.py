@@ -8,6 +8,8 @@ from typing import Any
 import polars as pl
 
 from teaser.errors import MissingPackageError, ParameterError, TableError
+from teaser.files.named import MOST_SETTINGS, FileRefusedError, read_bytes
+from teaser.files.parquet import check_parquet
 
 MANIFEST = "partitions.json"
 
@@ -50,11 +52,16 @@ def read_columns(source: Any, columns: list[str]) -> pl.DataFrame:
         source = source.compute() if hasattr(source, "compute") else source  # a part of Dask's
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
         return frame.select([c for c in frame.columns if c in columns] or pl.all())
-    if not is_url(source):
-        return _read(source, columns)
-    system, path = _file_system(source)
-    with system.open(path, "rb") as handle:
-        return _read(handle, columns)
+    try:
+        if not is_url(source):
+            check_parquet(source)
+            return _read(source, columns)
+        system, path = _file_system(source)
+        with system.open(path, "rb") as handle:
+            check_parquet(handle, pages=False)
+            return _read(handle, columns)
+    except FileRefusedError as error:
+        raise TableError(f"{source} could not be read: {error}.") from error
 
 
 def file_size(source: Any) -> int:
@@ -84,9 +91,11 @@ def _listed(folder: str) -> list[str] | None:
             system, name = _file_system(path)
             text = system.cat_file(name)
         else:
-            text = Path(path).read_bytes()
+            text = read_bytes(path, most=MOST_SETTINGS)
     except FileNotFoundError:
         return None
+    except FileRefusedError as error:
+        raise TableError(f"{path} could not be read: {error}.") from error
     try:
         return [str(name) for name in json.loads(text)["parts"]]
     except (ValueError, KeyError, TypeError) as error:

@@ -1,7 +1,6 @@
 """Text files: their bytes in UTF-8, unzipped, or an error that names the encoding to give."""
 
 import codecs
-import gzip
 import html
 import json
 from io import BytesIO
@@ -11,6 +10,7 @@ import polars as pl
 
 from teaser.data.reading.table import shown
 from teaser.errors import ParameterError, TableError, closest, counted
+from teaser.files.named import GZIP, open_regular, read_unpacked
 
 _UNZIP = "Unpack it first; text may also be gzipped."
 _KINDS = {
@@ -21,10 +21,13 @@ _KINDS = {
     b"BZh": ("packed with bzip2", _UNZIP),
     b"\xfd7zXZ": ("packed with xz", _UNZIP),
     b"\x28\xb5\x2f\xfd": ("packed with zstd", _UNZIP),
+    # polars would unpack these, however far they expand.
+    **dict.fromkeys((b"x\x01", b"x\x9c", b"x\xda"), ("packed with zlib", _UNZIP)),
     b"7z\xbc\xaf": ("packed with 7z", _UNZIP),
     b"SQLite format 3": ("an SQLite database", "Export the table as csv."),
     b"\xd0\xcf\x11\xe0": ("an Excel workbook of an old kind", "Save the sheet as csv."),
 }
+_LONGEST_MARK = max(map(len, _KINDS))
 _UTF8 = codecs.BOM_UTF8
 # UTF-32's mark begins with that of UTF-16, so that it comes first.
 _MARKS = {
@@ -39,9 +42,7 @@ _AROUND = 20
 
 def read_text(path: Path, encoding: str) -> tuple[bytes, tuple[str, ...]]:
     """Return a text file as UTF-8 without trailing blank lines, and notes on its encoding."""
-    text = path.read_bytes()
-    if text.startswith(b"\x1f\x8b"):
-        text = gzip.decompress(text)
+    text = read_unpacked(path)
     for start, (kind, advice) in _KINDS.items():
         if text.startswith(start):
             raise TableError(f"{path} is {kind}, which cannot be read as a table. {advice}")
@@ -66,6 +67,12 @@ def read_text(path: Path, encoding: str) -> tuple[bytes, tuple[str, ...]]:
         raise wrong_encoding(text, path, encoding)
     text = text.removeprefix(_UTF8).rstrip(b"\r\n")
     return (text if b"\n" in text else text.replace(b"\r", b"\n")), notes
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file begins as packed ones do, which polars would unpack by itself."""
+    with open_regular(path) as file:
+        return file.read(_LONGEST_MARK).startswith((GZIP, *_KINDS))
 
 
 def _codec(encoding: str, path: Path) -> str:

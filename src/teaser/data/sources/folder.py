@@ -1,6 +1,5 @@
 """Files of a downloaded folder: find them by name, read them, count and report bad lines."""
 
-import gzip
 import logging
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +11,14 @@ import polars as pl
 from teaser.data.reading.files import read_table
 from teaser.data.reading.ragged import MAX_BAD_SHARE, split_rows
 from teaser.data.reading.table import need_columns
+from teaser.data.reading.text_file import is_packed, read_text
 from teaser.errors import TableError
+from teaser.files.named import open_unpacked
 
 LOG = logging.getLogger("teaser")
 _NAMED = 5
 _LISTED = 20
+_LONGEST = 2**26
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,9 @@ class Folder:
 def read_csv(path: Path, what: str, types: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
     """Read a csv file with these columns; a column with a cell of another type stays text."""
     try:
-        frame = pl.read_csv(path, schema_overrides=dict(types))
+        # polars reads large files in place; it would unpack them however far they expand.
+        source = read_text(path, "utf-8")[0] if is_packed(path) else path
+        frame = pl.read_csv(source, schema_overrides=dict(types))
     except (pl.exceptions.PolarsError, OSError):
         frame = read_table(path, what=what)
     need_columns(frame, types, f"the {what} of {path}")
@@ -116,8 +120,11 @@ def as_numbers(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
 def read_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file, gzipped or not, one at a time."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield from file
+        with open_unpacked(path) as file:
+            while line := file.readline(_LONGEST):
+                if len(line) == _LONGEST:
+                    raise TableError(f"A line of {path} has more than {_LONGEST:,} bytes.")
+                yield line
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(f"{path} could not be read: {error}. Is the download complete?") from error
 

@@ -1,12 +1,13 @@
 """Which columns are displayed, and as what; and addresses that the site cannot show."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from teaser.data.reading.likely_ids import snake_case
 from teaser.data.reading.table import shown
+from teaser.errors import ArtifactError
 
 _SUBJECTS = (
     "album", "anime", "app", "article", "book", "course", "event", "film", "game", "item",
@@ -91,6 +92,16 @@ def _size(column: str) -> int:
     """Return how large pictures are, by the name of their column."""
     sizes = [_SIZES[word] for word in snake_case(column).split("_") if word in _SIZES]
     return min(sizes, default=_NO_SIZE)
+
+
+def check_roles(roles: Mapping[str, str], columns: Sequence[str]) -> None:
+    """Raise `ArtifactError` if a role of a saved table names a column that it does not have."""
+    for role, column in roles.items():
+        if column not in columns:
+            raise ArtifactError(
+                f"Its {role} is the column {column!r}, which its items do not have. "
+                f"Found: {', '.join(columns)}."
+            )
 
 
 def address_warnings(items: pl.DataFrame, roles: Mapping[str, str]) -> tuple[str, ...]:

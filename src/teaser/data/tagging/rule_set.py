@@ -1,5 +1,6 @@
 """The rules of a table: which columns become tags, which are displayed; as TOML."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -10,10 +11,13 @@ from tomlkit.items import AoT, Table
 
 from teaser.data.tagging.rule_kinds import KINDS, Category, ListOf, Number, Rule, Text, Year
 from teaser.errors import RuleError, closest, counted
+from teaser.files.named import read_settings
 from teaser.notebook.data_view import draw_rules
 
 __all__ = ["Category", "ListOf", "Number", "Rule", "Rules", "RulesLike", "Text", "Year", "as_rules"]
 
+# The next prepare infers the rules again as long as this line fits the text above it.
+_MARK = "\n# Not edited: prepare writes this file anew until it is. "
 ROLES = ("title", "description", "picture", "link", "date")
 
 
@@ -70,19 +74,22 @@ class Rules:
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """Read rules from a TOML file."""
+        text = _read(path)
         try:
-            text = Path(path).read_text(encoding="utf-8-sig")
             raw = tomlkit.parse(text).unwrap()
-        except FileNotFoundError:
-            raise RuleError(f"There is no rules file {path}.") from None
-        except (OSError, ValueError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise RuleError(f"The rules file {path} could not be read: {error}.") from error
         return replace(cls.from_dict(raw, origin=str(path)), text=text)
 
     def write(self, path: str | Path, *, option: str = "--rules") -> None:
-        """Write the rules as TOML, to be edited and read again."""
+        """Write the rules as TOML, to be edited and read again.
+
+        Rules that were not read from a file get a last line by which `is_unedited` recognises
+        them.
+        """
+        text = self.to_toml(option)
         try:
-            Path(path).write_text(self.to_toml(option), encoding="utf-8")
+            Path(path).write_text(text if self.text else _marked(text), encoding="utf-8")
         except OSError as error:
             raise RuleError(f"The rules could not be written to {path}: {error}.") from error
 
@@ -136,6 +143,34 @@ class Rules:
         found = Rules.from_dict(document.unwrap())
         same = found.tags == self.tags and found.roles == self.roles
         return document.as_string() if same else None
+
+
+def is_unedited(path: str | Path, now: str = "") -> bool:
+    """Whether a file of rules is as `Rules.write` wrote it, with rules that nobody edited.
+
+    Parameters
+    ----------
+    now
+        The rules of today as TOML. A file that says the same is not edited either: earlier
+        versions wrote no last line.
+    """
+    text = _read(path)
+    before, mark, _ = text.rpartition(_MARK)
+    return text == now or (bool(mark) and text == _marked(before))
+
+
+def _read(path: str | Path) -> str:
+    try:
+        return read_settings(path, encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise RuleError(f"There is no rules file {path}.") from None
+    except (OSError, ValueError) as error:
+        raise RuleError(f"The rules file {path} could not be read: {error}.") from error
+
+
+def _marked(text: str) -> str:
+    """Return a text with a last line that fits no other text."""
+    return f"{text}{_MARK}{hashlib.sha256(text.encode()).hexdigest()[:16]}\n"
 
 
 RulesLike = Rules | str | Path | Iterable[Rule] | None

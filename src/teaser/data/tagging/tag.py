@@ -8,7 +8,8 @@ from typing import Self
 
 import polars as pl
 
-from teaser.errors import MalformedTagError, ParameterError, UnknownTagError, closest_names
+from teaser.closeness import closest_names
+from teaser.errors import ArtifactError, MalformedTagError, ParameterError, UnknownTagError
 
 # The feature of tags that a fit finds itself: groups of items that the same users choose.
 DISCOVERED = "discovered"
@@ -178,5 +179,11 @@ def tag_frame(tags: Sequence[Tag]) -> pl.DataFrame:
 
 
 def tags_from(frame: pl.DataFrame) -> tuple[Tag, ...]:
-    """Return the tags of a table that `tag_frame` made."""
-    return tuple(Tag(*row) for row in frame.select("feature", "value").rows())
+    """Return the tags of a table that `tag_frame` made; raise `ArtifactError` for another table."""
+    named = frame.select("feature", "value")
+    if any(column.dtype != pl.String or column.null_count() for column in named):
+        raise ArtifactError(f"Its tags must have a feature and a value, found {named.schema}.")
+    if named.is_duplicated().any():
+        twice = named.filter(named.is_duplicated()).row(0)
+        raise ArtifactError(f"The tag {Tag(*twice)} is there more than once.")
+    return tuple(Tag(*row) for row in named.rows())

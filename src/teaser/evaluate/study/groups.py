@@ -10,6 +10,7 @@ import polars as pl
 
 from teaser.data.ids import ItemId
 from teaser.errors import DataError
+from teaser.files.parquet import read_parquet
 from teaser.model.base import Model
 from teaser.model.item_table import ItemTable
 
@@ -77,7 +78,7 @@ def read_groups(path: Path) -> tuple[ShownGroup, ...]:
     if not path.exists():
         return ()
     try:
-        rows = pl.read_parquet(path).select(*_SCHEMA).to_dicts()
+        rows = read_parquet(path).select(*_SCHEMA).to_dicts()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"{path} holds no discovered groups: {error}") from error
     return tuple(ShownGroup(**{**row, "exemplars": tuple(row["exemplars"])}) for row in rows)

@@ -14,6 +14,7 @@ from teaser.evaluate.metrics import Metric
 from teaser.evaluate.simulation import AMONG
 from teaser.evaluate.study.data_plan import DataPlan, complete_data
 from teaser.evaluate.study.typed import TypedError, from_plain
+from teaser.files.named import read_settings
 from teaser.profile import SCALES
 
 SAMPLERS = ("grid", "random", "tpe")
@@ -204,7 +205,7 @@ class Study:
         """Read and check a TOML file."""
         path = Path(path)
         try:
-            given = tomllib.loads(path.read_bytes().decode("utf-8"))
+            given = tomllib.loads(read_settings(path))
         except OSError as error:
             raise ParameterError(f"The study {path} cannot be read: {error.strerror}.") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

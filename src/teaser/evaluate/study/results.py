@@ -18,6 +18,7 @@ from teaser.evaluate.simulation import AMONG
 from teaser.evaluate.study.json_file import to_json, write_whole
 from teaser.evaluate.study.plan import SearchPlan, SplitPlan
 from teaser.evaluate.study.typed import TypedError, from_plain
+from teaser.files.named import read_settings
 from teaser.profile import DEFAULT_STEERING
 
 TARGET = "ndcg@100"
@@ -387,7 +388,7 @@ class DialResults(Results):
 def read_results(path: str | Path) -> StudyResults | DialResults:
     """Read the JSON file of a study or of its dial."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(read_settings(path))
     except FileNotFoundError as error:
         raise DataError(
             f"There are no results {path}. Run the study: teaser evaluate STUDY.toml"

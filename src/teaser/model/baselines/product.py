@@ -19,7 +19,7 @@ from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import About, ManyAbout, UserRows
 from teaser.model.item_table import History, ItemTable
 from teaser.model.lists.selection import Placed, Unknown
-from teaser.model.registry import find_kind
+from teaser.model.registry import find_kind, restore
 from teaser.model.tag_table import TagTable
 from teaser.model.tagged import TaggedModel
 from teaser.model.user_state import Scored, UserState, UserStates
@@ -358,7 +358,7 @@ def _part(content: Content, name: str) -> Any:
     kind, settings = content.settings[name]
     arrays, tables = (_taken(name, d) for d in (content.arrays, content.tables))
     part = Content(kind, settings, arrays, tables)
-    return find_kind(part, "The Product").from_content(part)
+    return restore(find_kind(part, "The Product"), part)
 
 
 def _joined(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

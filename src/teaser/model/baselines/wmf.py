@@ -304,7 +304,10 @@ def _in_history(Z: Array, own: Any, alpha: float, right: Array) -> Array:
     A = alpha * np.asarray(own @ Z.T)
     A.flat[:: len(A) + 1] += 1
     # I + alpha Y_h K Y_h' is symmetric positive definite.
-    return np.asarray(cho_solve(cho_factor(A, lower=True), right))
+    try:
+        return np.asarray(cho_solve(cho_factor(A, lower=True), right))
+    except np.linalg.LinAlgError as error:
+        raise SolverError(f"The saved inverse of this model is none: {error}.") from error
 
 
 def _groups(lengths: Array, most: int) -> list[list[int]]:

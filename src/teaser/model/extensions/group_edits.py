@@ -8,6 +8,7 @@ from typing import Any, Self
 import tomlkit
 
 from teaser.errors import RuleError, closest
+from teaser.files.named import read_settings
 
 _TABLES = ("rename", "merge", "drop")
 
@@ -37,7 +38,7 @@ class Edits:
     def read(cls, path: str | Path) -> Self:
         """Read a TOML file with the tables `rename` and `merge` and the list `drop`."""
         try:
-            raw = tomlkit.parse(Path(path).read_text(encoding="utf-8-sig")).unwrap()
+            raw = tomlkit.parse(read_settings(path, encoding="utf-8-sig")).unwrap()
         except FileNotFoundError:
             raise RuleError(f"There is no file of groups {path}.") from None
         except (OSError, ValueError, RecursionError) as error:

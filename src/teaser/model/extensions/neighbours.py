@@ -21,9 +21,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ResourceError, SolverError
+from teaser.files.memory import memory_of_machine, say_bytes
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.gram.blocks import Matrix, in_threads, is_sparse, sparse_like
-from teaser.model.gram.cost import Estimate, dense_rate, memory_of_machine, say_bytes
+from teaser.model.gram.cost import Estimate, dense_rate
 from teaser.model.gram.gpu import DeviceGram, to_host
 from teaser.model.gram.operator import DenseGram, Gram, kernels
 from teaser.model.gram.pairs import host_csr, nearest, sample_entries, upper_triangle

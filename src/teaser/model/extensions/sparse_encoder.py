@@ -16,8 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.sparse_matrix import pack
-from teaser.errors import ArtifactError
+from teaser.data.sparse_matrix import pack, saved_parts
 from teaser.model.checks import check_share
 from teaser.model.gram.blocks import Matrix, blocks, sparse_like
 from teaser.model.gram.gpu import to_host
@@ -300,14 +299,8 @@ def unpack_encoder(arrays: Mapping[str, Array], n_tags: int) -> Encoder:
 
 def unpack_mapped(name: str, arrays: Mapping[str, Array], n_columns: int) -> sp.csr_array:
     """Return a sparse matrix of its saved parts; what was mapped from disk stays there."""
-    try:
-        indices, indptr = arrays[f"{name}.indices"], arrays[f"{name}.indptr"]
-        data = arrays.get(f"{name}.data")
-        values = np.ones(len(indices), np.float32) if data is None else data
-        shape = (len(indptr) - 1, n_columns)
-        sp.csr_array((values, indices, indptr), shape=shape).check_format(full_check=True)
-    except (KeyError, ValueError) as error:
-        raise ArtifactError(f"The saved {name} is not whole: {error}. Make it again.") from error
+    shape = (arrays[f"{name}.indptr"].size - 1, n_columns)
+    values, indices, indptr = saved_parts(name, arrays, shape)
     # Made of parts, it would copy those that are views of a larger array, as mapped ones are.
     matrix = sp.csr_array(shape, dtype=values.dtype)
     matrix.data, matrix.indices, matrix.indptr = values, indices, indptr

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import scipy.sparse as sp
 
 from teaser.errors import ResourceError
+from teaser.files.memory import memory_of_machine, say_bytes
 from teaser.model.gram.operator import RANK, SparseGram, kernels, product_bytes
 
 # Nominal speeds of a core, which only decide between dense and sparse. They are fixed, so that the
@@ -29,7 +28,6 @@ _COUNT_RATE = 0.2e9
 _CG_ARRAYS = 5
 _ADMM_ARRAYS = 10
 _CHUNK = 2**26
-_CGROUP = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
@@ -220,15 +218,6 @@ def dense_rate(dtype: str) -> float:
     return 2 * 768**3 / _best_time(lambda: square @ square)
 
 
-def say_bytes(size: float) -> str:
-    """Return a number of bytes as a short text."""
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
-
-
 def say_seconds(seconds: float) -> str:
     """Return a duration as a short text."""
     if seconds < 1:
@@ -236,35 +225,6 @@ def say_seconds(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def memory_of_machine() -> int:
-    """Return the bytes of main memory that this process may use: the machine's or its limit's."""
-    return min([int(psutil.virtual_memory().total), *_limits(_CGROUP, Path("/proc/self/cgroup"))])
-
-
-def _limits(root: Path, own: Path) -> list[int]:
-    """Return the limits on memory of the control groups that this process is in."""
-    try:
-        lines = own.read_text().splitlines()
-    except OSError:
-        lines = []
-    files = []
-    for line in ["0::/", ":memory:/", *lines]:
-        number, kinds, group = line.split(":", 2)
-        inner = Path(group.strip("/"))
-        if number == "0":
-            files += [root / folder / "memory.max" for folder in (inner, *inner.parents)]
-        elif "memory" in kinds.split(","):
-            folders = [root / "memory" / folder for folder in (inner, *inner.parents)]
-            files += [folder / "memory.limit_in_bytes" for folder in folders]
-    found = []
-    for file in files:
-        try:
-            found.append(int(file.read_text()))
-        except (OSError, ValueError):  # there is no such file, or it says "max"
-            continue
-    return found
 
 
 def memory_of_fit(X: Any, gram: str, size: FitSize) -> dict[str, int]:

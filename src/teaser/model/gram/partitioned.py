@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError
+from teaser.files.memory import memory_of_machine, say_bytes
 from teaser.model.gram.blocks import Matrix
 from teaser.model.gram.cost import (
     Estimate,
@@ -28,8 +29,6 @@ from teaser.model.gram.cost import (
     choose_gram,
     estimate,
     memory_of_fit,
-    memory_of_machine,
-    say_bytes,
 )
 from teaser.model.gram.operator import (
     DenseGram,

@@ -16,11 +16,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
+from teaser.closeness import closest_names
 from teaser.data.dataset import Dataset
 from teaser.data.disliked import with_disliked
 from teaser.data.ids import Ids
 from teaser.data.reading.partitions import Interactions
-from teaser.errors import ParameterError, UnknownUserError, closest_names, counted
+from teaser.errors import ParameterError, UnknownUserError, counted
 from teaser.model.checks import check_count, check_k
 from teaser.model.gram.blocks import n_cores
 from teaser.model.item_table import ItemTable

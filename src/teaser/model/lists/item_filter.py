@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from teaser.closeness import closest_names
 from teaser.data.tagging.tag import Tag, find_bare
 from teaser.errors import (
     ParameterError,
@@ -15,7 +16,6 @@ from teaser.errors import (
     UnknownNameError,
     UnknownTagError,
     closest,
-    closest_names,
 )
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.condition import Condition, on_one_clock
