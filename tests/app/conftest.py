@@ -18,6 +18,7 @@ import polars as pl
 import psycopg
 import pytest
 from conftest import RULES
+from served import Running
 
 from teaser import Category, Dataset, DiscoveredTags, Remainder, Teaser
 from teaser.app.dependencies import Services
@@ -236,8 +237,14 @@ def serve(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., TestClie
 
         def start(**given: Any) -> TestClient:
             database = f"sqlite:///{tmp_path / f'api{next(_numbers)}.db'}"
-            usual = {"model": model_folder, "database_url": database, "hosts": "testserver"}
-            settings = {**usual, "rate": 0, **given}
+            usual: dict[str, Any] = {
+                "model": model_folder,
+                "database_url": database,
+                "hosts": "testserver",
+            }
+            # A busy machine is no reason for a test to fail: the store has time.
+            usual |= {"rate": 0, "monitoring": "all", "store_timeout": 30}
+            settings = {**usual, **given}
             app = create_app(Settings(**settings))
             stack.callback(app.state.services.store.close)
             return TestClient(app, raise_server_exceptions=False)
@@ -249,3 +256,19 @@ def serve(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., TestClie
 def client(serve: Callable[..., TestClient]) -> TestClient:
     """A client of the small model on loopback: no keys, no limit of rate."""
     return serve()
+
+
+@pytest.fixture
+def run(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    started: list[Running] = []
+
+    def start(*options: str, **environment: str) -> Running:
+        folder = tmp_path / "served"
+        if not folder.exists():
+            shutil.copytree(model_folder, folder)
+        started.append(Running(folder, *options, **environment))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()

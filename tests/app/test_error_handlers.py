@@ -1,11 +1,12 @@
 """Errors have one shape and one status by class, for programs and for visitors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from app.conftest import API, Postgres, TestClient, error_of, new_person, services_of
+from fastapi.responses import Response, StreamingResponse
 
 from teaser.app.error_handlers import status_of
 from teaser.errors import (
@@ -111,3 +112,65 @@ def test_a_broken_form_is_called_a_form(client: Any, kind: str) -> None:
     assert answer.status_code == 400
     assert "not a form" in answer.text
     assert "JSON" not in answer.text
+
+
+class TestMethods:
+    PERSON = f"{API}/people/{'a' * 43}"
+
+    def test_all_of_a_path_are_named(self, client: TestClient) -> None:
+        for path, methods in (
+            ("/", "GET, HEAD, OPTIONS"),
+            ("/act", "OPTIONS, POST"),
+            ("/share", "GET, HEAD, OPTIONS, POST"),
+            ("/item/a/b", "GET, HEAD, OPTIONS"),
+            ("/static/teaser.css", "GET, HEAD, OPTIONS"),
+            ("/healthz", "GET, HEAD, OPTIONS"),
+            ("/openapi.json", "GET, HEAD, OPTIONS"),
+            (f"{API}/recommend", "OPTIONS, POST"),
+            (self.PERSON, "DELETE, GET, HEAD, OPTIONS"),
+            (f"{self.PERSON}/views", "DELETE, OPTIONS, POST"),
+            (f"{self.PERSON}/shares", "GET, HEAD, OPTIONS, POST"),
+            (f"{self.PERSON}/variety", "OPTIONS, PUT"),
+        ):
+            answer = client.patch(path)
+            assert (answer.status_code, answer.headers["allow"]) == (405, methods), path
+            asked = client.options(path)
+            assert (asked.status_code, asked.headers["allow"], asked.content) == (204, methods, b"")
+
+    def test_a_path_that_is_not_there_has_none(self, client: TestClient) -> None:
+        answer = client.options(f"{API}/nothing")
+        assert answer.status_code == 404
+        assert "allow" not in answer.headers
+
+    def test_head_is_refused_where_get_is(self, client: TestClient) -> None:
+        answer = client.head("/act")
+        assert (answer.status_code, answer.headers["allow"]) == (405, "OPTIONS, POST")
+
+
+class TestConnections:
+    """A server closes the connection on which the application raises."""
+
+    def test_an_unexpected_error_is_answered_and_not_raised(self, client: TestClient) -> None:
+        app: Any = client.app
+
+        def broken() -> None:
+            raise ZeroDivisionError
+
+        app.get("/broken")(broken)
+        strict = TestClient(app)  # it raises what the application raises
+        assert strict.get("/broken").status_code == 500
+        assert strict.get("/healthz").status_code == 200
+
+    def test_half_an_answer_ends_the_connection(self, client: TestClient) -> None:
+        app: Any = client.app
+
+        def halves() -> Iterator[bytes]:
+            yield b"half"
+            raise ZeroDivisionError
+
+        def half() -> Response:
+            return StreamingResponse(halves())
+
+        app.get("/half")(half)
+        with pytest.raises(ZeroDivisionError):
+            TestClient(app).get("/half")

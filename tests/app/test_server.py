@@ -7,17 +7,16 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from served import Running, get
 
 from teaser import Teaser
 
@@ -57,92 +56,9 @@ def test_requests_are_measured(client: Any) -> None:
     client.get("/healthz")
     client.get("/nowhere")
     text = client.get("/metrics").text
-    assert 'teaser_requests_total{status="200"} 1.0' in text
-    assert 'teaser_requests_total{status="404"} 1.0' in text
+    assert 'teaser_requests_total{method="GET",route="/healthz",status="200"} 1.0' in text
+    assert 'teaser_requests_total{method="other",route="other",status="404"} 1.0' in text
     assert "teaser_request_seconds_bucket" in text
-
-
-def get(url: str, data: bytes | None = None) -> str:
-    headers = {"content-type": "application/json"} if data else {}
-    request = urllib.request.Request(url, data, headers)  # noqa: S310
-    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
-        return str(answer.read().decode())
-
-
-class Running:
-    """`teaser serve` in a process of its own."""
-
-    def __init__(self, model: Path, *options: str, **environment: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
-        self.log = model.with_name("log")
-        self.temporary = model.with_name("temporary")
-        self.temporary.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "teaser", "serve", str(model), "--port", str(port)]
-        own = {"TEASER_RATE": "0", "TEASER_COPIES": str(self.temporary), **environment}
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*command, *options], stdout=log, stderr=log, env={**os.environ, **own}
-            )
-        for _ in range(900):
-            try:
-                get(self.url + "/readyz")
-                return
-            except OSError:
-                assert self.process.poll() is None, self.log.read_text()
-                time.sleep(0.1)
-        raise AssertionError("the server did not answer")
-
-    def items(self) -> int:
-        return int(json.loads(get(self.url + "/api/v1/model"))["items"])
-
-    def recommended(self) -> list[Any]:
-        """Ask what needs every page of the encoder's rows of a history."""
-        asked = json.dumps({"history": [f"i{i}" for i in range(20)], "k": 20}).encode()
-        found: list[Any] = json.loads(get(self.url + "/api/v1/recommend", asked))["recommendations"]
-        return found
-
-    def workers(self) -> list[int]:
-        """Return the processes that answer, found by their parent."""
-        found = []
-        for status in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                parts = status.read_text().rpartition(")")[2].split()
-                command = (status.parent / "cmdline").read_text()
-            except OSError:
-                continue
-            if int(parts[1]) == self.process.pid and "spawn_main" in command:
-                found.append(int(status.parent.name))
-        return sorted(found)
-
-    def wait_for(self, found: Callable[[], bool], what: str) -> None:
-        for _ in range(600):
-            if found():
-                return
-            time.sleep(0.1)
-        raise AssertionError(f"{what}: {self.log.read_text()}")
-
-    def stop(self) -> None:
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
-
-
-@pytest.fixture
-def run(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
-    started: list[Running] = []
-
-    def start(*options: str, **environment: str) -> Running:
-        folder = tmp_path / "served"
-        if not folder.exists():
-            shutil.copytree(model_folder, folder)
-        started.append(Running(folder, *options, **environment))
-        return started[-1]
-
-    yield start
-    for server in started:
-        server.stop()
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -237,29 +153,6 @@ def test_a_folder_that_is_no_model_leaves_the_served_one_and_is_seen(
     assert "teaser_model_stale 0.0" in get(server.url + "/metrics")
 
 
-def test_a_worker_that_dies_comes_back_though_the_folder_is_gone(
-    run: Callable[..., Running], tmp_path: Path
-) -> None:
-    server = run("--workers", "2")
-    before = server.recommended()
-    shutil.rmtree(tmp_path / "served")
-    old = server.workers()
-    assert len(old) == 2
-    os.kill(old[0], signal.SIGKILL)
-    server.wait_for(lambda: len(set(server.workers()) - set(old)) == 1, "no new worker")
-    os.kill(old[1], signal.SIGKILL)
-    server.wait_for(lambda: len(set(server.workers()) - set(old)) == 2, "no new workers")
-
-    def answers() -> bool:
-        try:
-            return server.recommended() == before
-        except OSError:
-            return False
-
-    server.wait_for(answers, "no answer")
-    assert server.process.poll() is None
-
-
 def test_workers_map_one_copy_and_leave_nothing_behind(run: Callable[..., Running]) -> None:
     server = run("--workers", "2")
     server.recommended()
@@ -289,12 +182,13 @@ def test_workers_count_together_and_keep_one_limit(run: Callable[..., Running]) 
             get(server.url + "/api/v1/model")
             statuses.append(200)
         except urllib.error.HTTPError as error:
+            error.read()  # an answer is counted before its end is sent
             statuses.append(error.code)
     refilled = (time.monotonic() - start) * 6 / 60
     assert 6 <= statuses.count(200) <= 7 + refilled  # were it for each worker, 18
     assert statuses.count(429) + statuses.count(200) == 40
     text = get(server.url + "/metrics")
-    refused = re.search(r'teaser_requests_total\{status="429"\} ([0-9.]+)', text)
+    refused = re.search(r'teaser_requests_total\{.*status="429"\} ([0-9.]+)', text)
     assert refused is not None
     assert float(refused[1]) == statuses.count(429)
 
@@ -321,7 +215,7 @@ def test_a_proxy_that_is_believed_says_scheme_and_address(run: Callable[..., Run
 
 
 def test_settings_of_the_environment_hold_for_the_command(run: Callable[..., Running]) -> None:
-    server = run("--host-name", "box.example", TEASER_MAX_BODY="50")
+    server = run("--host-name", "box.example", "--log-format", "json", TEASER_MAX_BODY="50")
     with pytest.raises(urllib.error.HTTPError, match="413"):
         get(server.url + "/api/v1/recommend", b" " * 60)
     for host, status in (("box.example", 200), ("evil.example", 421)):
@@ -332,6 +226,15 @@ def test_settings_of_the_environment_hold_for_the_command(run: Callable[..., Run
         except urllib.error.HTTPError as error:
             found = error.code
         assert found == status
+    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2]))) as broken:
+        broken.sendall(b"no request at all\r\n\r\n")
+        broken.recv(100)
+    # All that is written once it runs has one format, also what the server below says.
+    text = server.log.read_text()
+    said = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    assert {line["logger"] for line in said} >= {"teaser.access", "uvicorn.error"}
+    assert [line["status"] for line in said if line["logger"] == "teaser.access"] == [413, 200]
+    assert "127.0.0.1:" not in "".join(line for line in text.splitlines() if "{" in line)
 
 
 def test_without_keys_another_site_cannot_write_through_the_api(client: Any) -> None:
@@ -346,7 +249,7 @@ def test_watching_is_not_limited(serve: Callable[..., Any]) -> None:
     assert {client.get("/healthz").status_code for _ in range(9)} == {200}
     answers = [client.get("/search?q=a") for _ in range(4)]
     assert answers[-1].status_code == 429
-    assert answers[-1].headers["retry-after"] == "60"
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= 30
 
 
 def test_what_is_there_at_the_start_is_not_looked_through_for_garbage(

@@ -34,6 +34,10 @@ def test_settings_come_back_from_the_environment_as_they_were(
         max_body=10,
         rate=0,
         max_events=7,
+        max_connections=9,
+        head_timeout=0.5,
+        idle_timeout=1.5,
+        stop_timeout=0,
         copies="/var/tmp",  # noqa: S108
         shared_folder="/run/teaser",
         name="Books & more",
@@ -67,6 +71,10 @@ def test_yes_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         ("PORT", "eighty"),
         ("PORT", "70000"),
         ("PORT", "-1"),
+        ("MAX_CONNECTIONS", "0"),
+        ("HEAD_TIMEOUT", "0"),
+        ("IDLE_TIMEOUT", "inf"),
+        ("STOP_TIMEOUT", "-1"),
         ("SECURE_COOKIES", "maybe"),
         ("HOSTS", "https://a.example"),
         ("HOSTS", "a.example,b.example:80"),
@@ -187,10 +195,17 @@ def test_arguments_take_precedence_over_the_environment(
     assert Settings.from_environment(model=tmp_path).shared_folder == "/elsewhere"
 
 
-def test_limits_below_their_least_value_are_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for name, value in (("MAX_BODY", "0"), ("RATE", "-5"), ("MAX_EVENTS", "0")):
+def test_wrong_values_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in (
+        ("MAX_BODY", "0"),
+        ("RATE", "-5"),
+        ("MAX_EVENTS", "0"),
+        ("KEY_RATE", "-1"),
+        ("LOG_LEVEL", "loud"),
+        ("LOG_FORMAT", "xml"),
+        ("MONITORING", "10.0.0.0/40"),
+        ("MONITORING", "localhost"),
+    ):
         monkeypatch.setenv(f"TEASER_{name}", value)
         with pytest.raises(ParameterError, match=f"{name.lower()}.*{value}|{name}.*{value}"):
             Settings.from_environment(model=tmp_path)

@@ -25,7 +25,8 @@ def served(model: Teaser, folder: Path, **given: Any) -> Iterator[str]:
     """Serve a model on loopback, and give its address."""
     model.save(folder / "model")
     database = f"sqlite:///{folder / 'p.db'}"
-    settings = Settings(model=folder / "model", database_url=database, rate=0, **given)
+    given = {"rate": 0, "store_timeout": 30, **given}
+    settings = Settings(model=folder / "model", database_url=database, **given)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         config = uvicorn.Config(create_app(settings), log_level="warning", lifespan="on")

@@ -1,10 +1,13 @@
 """What opens beside a page: a tag's origins in a dialog, suggestions, links, pictures that fail."""
 
+import io
 import re
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from browser.steps import check_axe, listed, pick
+from matplotlib.image import imread
 from playwright.sync_api import Locator, Page, expect
 
 Visit = Callable[..., Page]
@@ -254,19 +257,66 @@ def test_links_are_listed_and_ended(visit: Visit) -> None:
     expect(other.get_by_role("heading", name="Their list")).to_be_visible()
 
 
-def test_a_picture_that_fails_is_quietly_replaced(visit: Visit) -> None:
-    page = visit(may_fail=True)
-    page.route("**/picture/**", lambda route: route.fulfill(status=404))
-    page.goto("/")
-    image = page.locator(".cards img").first
-    expect(image).to_have_attribute("data-missing", "")
-    assert "no-picture.svg" in image.evaluate("e => getComputedStyle(e).content")
-    box = image.bounding_box()
-    assert box
-    assert box["height"] > 60, "the place stays as large as a picture"
-    pick(page, 1)
-    expect(page.locator(".cards img").first).to_have_attribute("data-missing", "")
-    expect(page.locator(".seen img").first).to_have_attribute("data-missing", "")
+class TestPicturesThatFail:
+    """The drawn cover stands behind a picture, and is seen where the picture cannot be loaded."""
+
+    def fail(self, page: Page) -> Locator:
+        page.route("**/picture/**", lambda route: route.fulfill(status=404))
+        page.goto("/")
+        return page.locator(".cards .frame").first
+
+    def test_show_the_drawn_cover_also_on_parts_that_come_later(self, visit: Visit) -> None:
+        page = visit(may_fail=True)
+        cover = self.fail(page)
+        expect(cover.locator("img")).to_have_count(0)
+        expect(cover.locator("text")).to_be_visible()
+        box = cover.bounding_box()
+        assert box
+        assert box["height"] > 60, "the place stays as large as a picture"
+        pick(page, 1)
+        for place in (".cards", ".seen"):
+            expect(page.locator(f"{place} .frame").first.locator("text")).to_be_visible()
+            expect(page.locator(f"{place} .frame").first.locator("img")).to_have_count(0)
+
+    def test_before_the_script_came_too(self, visit: Visit) -> None:
+        page = visit(may_fail=True)
+        page.route(re.compile(r"teaser\.js\?\d"), lambda route: route.abort())
+        cover = self.fail(page)
+        page.wait_for_load_state("networkidle")
+        expect(cover.locator("img")).to_have_count(1)
+        page.add_script_tag(url="/static/teaser.js?late", type="module")
+        expect(cover.locator("img")).to_have_count(0)
+
+    def test_without_scripts_too(self, visit: Visit) -> None:
+        page = visit(may_fail=True, java_script_enabled=False)
+        cover = self.fail(page)
+        page.wait_for_load_state("networkidle")
+        pixels = imread(io.BytesIO(cover.screenshot()), format="png")[..., :3]
+        colour = pixels[-8, 8]
+        assert np.ptp(colour) > 0.1, "a colour, not the grey of an empty frame"
+        # Nothing lies over it: no icon in the corner, and the letter is white.
+        assert np.allclose(pixels[6:20, 6:20], colour, atol=0.02)
+        assert (pixels.min(axis=2) > 0.98).sum() > 50
+
+
+def test_an_item_with_many_tags_holds_together(visit: Visit) -> None:
+    page = visit()
+    page.goto(f"/item/{listed(page)[0]}")
+    page.wait_for_load_state("networkidle")  # the fewest presses come later
+    # As many reasons as an item of sixty tags has.
+    page.evaluate(
+        "() => { const rows = document.querySelector('.fall tbody');"
+        "for (let i = 0; i < 60; i++) rows.append(rows.rows[0].cloneNode(true)); }"
+    )
+    sections = page.locator(".item-grid > section")
+    boxes = {str(s.get_attribute("class")).split()[-1]: s.bounding_box() for s in sections.all()}
+    hero, why, lift, alike = (boxes[name] for name in ("hero", "why", "lift", "alike"))
+    assert hero and why and lift and alike  # noqa: PT018
+    assert why["height"] > 2000
+    assert why["y"] == hero["y"]
+    for above, below in ((hero, lift), (lift, alike)):
+        gap = below["y"] - above["y"] - above["height"]
+        assert 0 < gap < 40, "the sections beside the reasons follow one another"
 
 
 @pytest.mark.parametrize("width", [320, 834])

@@ -1,7 +1,7 @@
 """The one path of an action, for the site and the API alike.
 
-`act` decides inside the store's transaction, so that two actions at once give what one after the
-other would.
+`act` lets the store call the decision, again if another action came first, so that two actions at
+once give what one after the other would.
 """
 
 from collections.abc import Iterable, Mapping
@@ -97,22 +97,19 @@ def _under_current_names(presses: Mapping[Tag, int], model: PersonalModel) -> di
     A tag may have been renamed, or several merged, since they were pressed. What is stored under
     the old names goes to today's name, so that the net presses are one number within bounds.
     """
+    index = model.catalogue.tag_index
+    names: dict[int, dict[str, int]] = {index[tag]: {} for tag in presses}
+    for text, count in model.state.presses.items():
+        place = index.get(Tag.parse(text))
+        if place in names:
+            names[place][text] = count
     texts: dict[str, int] = {}
     for tag, steps in presses.items():
-        own = {
-            text: count
-            for text, count in model.state.presses.items()
-            if count and _is_name_of(text, tag, model.catalogue)
-        }
+        own = names[index[tag]]
         end = model.presses.get(tag, 0) + steps
         texts |= {text: -count for text, count in own.items() if text != str(tag)}
         texts[str(tag)] = end - own.get(str(tag), 0)
     return {text: steps for text, steps in texts.items() if steps}
-
-
-def _is_name_of(text: str, tag: Tag, catalogue: Catalogue) -> bool:
-    index = catalogue.tag_index
-    return index.get(Tag.parse(text)) == index[tag]
 
 
 def effective_presses(model: PersonalModel, presses: Mapping[Tag, int]) -> dict[Tag, int]:

@@ -1,14 +1,22 @@
 """The services that requests use: settings, the served model, the store; and the brand."""
 
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from fastapi import Request
 
 from teaser.app.brand.brand import Brand
+from teaser.app.http.rate_limit import RateLimits
 from teaser.app.people.store import Store
+from teaser.app.people.threads import StoreThreads
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -18,6 +26,8 @@ class Services:
     settings: Settings
     holder: ModelHolder
     store: Store
+    threads: StoreThreads
+    limits: RateLimits
 
 
 def services_of(request: Request) -> Services:
@@ -40,3 +50,18 @@ def catalogue_of(request: Request) -> Catalogue:
 def store_of(request: Request) -> Store:
     """Return the store without the persons of the site, who are identified by their cookie."""
     return services_of(request).store.without_site
+
+
+def uses_store(route: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Mark a route that uses the store: it runs in the store's own threads.
+
+    While the database hangs, the other routes then find threads, and this one ends in time. The
+    route must take `request`.
+    """
+
+    @wraps(route)
+    async def run(*args: P.args, **values: P.kwargs) -> T:
+        request: Any = values["request"]
+        return await services_of(request).threads.run(partial(route, *args, **values))
+
+    return run

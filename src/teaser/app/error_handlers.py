@@ -1,25 +1,29 @@
 """Responses to errors, for site and API: the status of each class, JSON or a page."""
 
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.middleware.errors import ServerErrorMiddleware
+from starlette.routing import Match, Mount
+from starlette.types import ASGIApp
 
 from teaser.app.api import validation_messages
-from teaser.app.http.middleware import MONITORING, Refusal, Scope
+from teaser.app.http.middleware import MONITORING, Message, Receive, Refusal, Refused, Scope, Send
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.site.rendering import render
 from teaser.app.site.visitor import visitor_of
+from teaser.app.telemetry.request_record import current_request
 from teaser.errors import (
     ArtifactError,
     ForeignOriginError,
     NotHiddenError,
     NotInHistoryError,
     StoreError,
+    StoreTimeoutError,
     TeaserError,
     UnknownNameError,
     UnknownPersonError,
@@ -41,6 +45,7 @@ _STATUS: dict[type[BaseException], tuple[int, str]] = {
     TeaserError: (422, "invalid"),
     BaseException: (500, "internal"),
 }
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _UNREADABLE_JSON = (
     "The body cannot be read: it is not JSON in UTF-8, is nested too deep, or has a number with "
     "too many digits."
@@ -59,9 +64,13 @@ def add_error_handlers(app: FastAPI) -> None:
     def expected(request: Request, error: TeaserError) -> Response:
         status, code = status_of(error)
         if isinstance(error, StoreError):  # its message names hosts and users
-            log.error("%s", error)
+            # What is late comes in large numbers; the store has said once that it is.
+            is_late = isinstance(error, StoreTimeoutError)
+            log.log(logging.DEBUG if is_late else logging.ERROR, "%s", error)
             message = "The database cannot be used now. Try again soon."
-            return _response(request, status, code, message)
+            response = _response(request, status, code, message)
+            response.headers["retry-after"] = "1"
+            return response
         return _response(request, status, code, str(error), error)
 
     @app.exception_handler(RequestValidationError)
@@ -80,8 +89,11 @@ def add_error_handlers(app: FastAPI) -> None:
             code, message = "unreadable", _UNREADABLE_FORM if is_form else _UNREADABLE_JSON
         elif message == HTTPStatus(status).phrase:
             message = _BY_STATUS.get(status, message)
+        allowed = {"allow": ", ".join(allowed_methods(request))} if status == 405 else {}
+        if allowed and request.method == "OPTIONS":
+            return Response(status_code=204, headers=allowed)
         response = _response(request, status, code, message)
-        response.headers.update(error.headers or {})
+        response.headers.update({**(error.headers or {}), **allowed})
         return response
 
     def unexpected(request: Request, error: Exception) -> Response:
@@ -89,19 +101,63 @@ def add_error_handlers(app: FastAPI) -> None:
         return _response(request, *status_of(error), "Something went wrong on our side.")
 
     # A handler of Exception would run outside the middleware, so its responses had no headers.
-    app.add_middleware(ServerErrorMiddleware, handler=unexpected)
+    app.add_middleware(_Failures, handler=unexpected)
+
+
+class _Failures:
+    """ASGI middleware that answers an unexpected error and keeps the connection open.
+
+    Starlette's own raises the error again after its answer. The server then closes the connection,
+    on which the next request may be under way.
+    """
+
+    def __init__(self, app: ASGIApp, *, handler: Callable[[Request, Exception], Response]) -> None:
+        self.app = app
+        self.handler = handler
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        has_started = False
+
+        async def send_noted(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_noted)
+        except Exception as error:
+            if has_started or scope["type"] != "http":
+                raise  # the connection must end: half an answer cannot be taken back
+            await self.handler(Request(scope), error)(scope, receive, send)
 
 
 def refusal_of(app: FastAPI) -> Refusal:
     """Return a function that makes the response to a request that the middleware refuses."""
 
-    def refuse(scope: Scope, status: int, code: str, message: str) -> Response:
-        response = _response(Request({**scope, "app": app}), status, code, message)
-        if status == 429:
-            response.headers["retry-after"] = "60"
+    def refuse(scope: Scope, reason: Refused) -> Response:
+        request = Request({**scope, "app": app})
+        response = _response(request, reason.status, reason.code, reason.message)
+        if reason.retry_after:
+            response.headers["retry-after"] = str(reason.retry_after)
         return response
 
     return refuse
+
+
+def allowed_methods(request: Request) -> list[str]:
+    """Return the methods that the path of a request takes.
+
+    The routes of one path are asked one by one: the framework names the methods of the first only.
+    """
+    scope = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": []}
+    found = ["OPTIONS"]
+    for method in _METHODS:
+        # Static files match every method and take GET.
+        routes = (r for r in request.app.routes if method == "GET" or not isinstance(r, Mount))
+        if Match.FULL in (route.matches({**scope, "method": method})[0] for route in routes):
+            found += ["GET", "HEAD"] if method == "GET" else [method]
+    return sorted(found)
 
 
 def status_of(error: Exception) -> tuple[int, str]:
@@ -113,11 +169,17 @@ def _response(
     request: Request, status: int, code: str, message: str, error: TeaserError | None = None
 ) -> Response:
     """Return an error in its one shape: JSON for programs, a page for visitors."""
+    # The operator finds what went wrong by the id; other errors say all there is to say.
+    named = current_request() if status == 500 else None
     if not _wants_page(request):
-        return JSONResponse({"error": {"code": code, "message": message}}, status_code=status)
+        said = {"code": code, "message": message}
+        if named is not None:
+            said["request_id"] = named.request_id
+        return JSONResponse({"error": said}, status_code=status)
     visitor = visitor_of(request, with_person=False)  # an error page needs no database
-    said = error_message(status, message, visitor.texts, error)
-    values = {"code": status, "message": said.text, "details": said.details}
+    found = error_message(status, message, visitor.texts, error)
+    values = {"code": status, "message": found.text, "details": found.details}
+    values["request_id"] = named.request_id if named is not None else None
     return render(request, visitor, "error.html", status=status, **values)
 
 

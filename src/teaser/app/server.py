@@ -5,47 +5,75 @@ import contextlib
 import gc
 import logging
 import signal
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio.to_thread
-from fastapi import FastAPI, Response
-from fastapi.responses import PlainTextResponse
-from prometheus_client import generate_latest
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
 from starlette.staticfiles import StaticFiles
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from teaser._version import __version__
+from teaser.app.api.router import complete_document
 from teaser.app.api.router import router as api_router
 from teaser.app.brand.brand import brand_routes, read_brand
 from teaser.app.dependencies import Services
 from teaser.app.error_handlers import add_error_handlers, refusal_of
 from teaser.app.http.identity import FirstCookie
-from teaser.app.http.metrics import Metrics
+from teaser.app.http.metrics import Metrics, ModelStatus
 from teaser.app.http.middleware import Guard
-from teaser.app.http.rate_limit import RateLimit
+from teaser.app.http.monitoring import Watchers, add_monitoring
+from teaser.app.http.observer import Observer
+from teaser.app.http.rate_limit import RateLimit, RateLimits
+from teaser.app.http.route_names import RouteNames
 from teaser.app.people.store import Store
+from teaser.app.people.threads import StoreThreads
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
 from teaser.app.site import actions as site_actions
 from teaser.app.site import home as pages
-from teaser.errors import TeaserError
+from teaser.app.telemetry.logs import configure_logs
+from teaser.app.telemetry.traces import Traces
+from teaser.app.warm_up import warm_up
+from teaser.errors import StoreError, TeaserError
 
 log = logging.getLogger("teaser")
 _WATCH_SECONDS = 1.0
 _THREADS = 4
+_STORE_THREADS = 4
+_SWITCH_SECONDS = 0.0002
+# Our own logs, metrics and traces hold no ids; those of FastAPI would hold paths and queries.
+_NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
 
 def create_app(settings: Settings) -> FastAPI:
     """Return the application: the model loaded, the database brought up to date."""
     shared = Path(settings.shared_folder) if settings.shared_folder else None
     copies = Path(settings.copies) if settings.copies else None
-    holder = ModelHolder(settings.model, shared_folder=shared, base=copies, boost=settings.boosts)
-    store = Store(settings.database, max_events=settings.max_events)
+    holder = ModelHolder(
+        settings.model,
+        shared_folder=shared,
+        base=copies,
+        boost=settings.boosts,
+        warm_up=warm_up,
+    )
+    seconds = settings.store_timeout
+    store = Store(settings.database, max_events=settings.max_events, timeout=seconds)
     if shared is None:  # else the process that made it has migrated for all workers
         store.migrate()
-    metrics = Metrics(shared and shared / "metrics", is_stale=lambda: holder.load_error is not None)
+        store.learning.switch(settings.learn)
+    with contextlib.suppress(StoreError):  # a worker may start while the database is away
+        _ = store.signing_key  # pages that need no database then get their cookie without it
+    threads = StoreThreads(seconds, _STORE_THREADS)
+    limits = RateLimits(
+        RateLimit(settings.rate, shared and shared / "rate_limit"),
+        RateLimit(settings.key_rate, shared and shared / "key_rate_limit"),
+    )
     brand = read_brand(settings)
-    services = Services(settings, holder, store)
+    services = Services(settings, holder, store, threads, limits)
     app = FastAPI(
         title=brand.name,
         version=__version__,
@@ -53,29 +81,56 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
+        telemetry=_NO_TELEMETRY,
     )
     app.state.services, app.state.brand = services, brand
+    app.state.traces = Traces() if settings.traces else None
     app.include_router(api_router)
+    complete_document(app, settings)
     app.include_router(pages.router, include_in_schema=False)
     app.include_router(site_actions.router, include_in_schema=False)
     app.include_router(brand_routes(brand), include_in_schema=False)
     static = Path(__file__).parent / "site" / "static"
     app.mount("/static", StaticFiles(directory=static), name="static")
-    _add_monitoring(app, services, metrics)
     add_error_handlers(app)
-    app.add_middleware(FirstCookie, store=store, settings=settings)
-    rate_limit = RateLimit(settings.rate, shared and shared / "rate_limit")
-    app.add_middleware(
-        Guard, settings=settings, rate_limit=rate_limit, metrics=metrics, refusal=refusal_of(app)
-    )
+    app.add_middleware(FirstCookie, store=store, threads=threads, settings=settings)
+    app.add_middleware(Guard, settings=settings, limits=limits, refusal=refusal_of(app))
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)
+    _observe(app, services, shared)
     return app
+
+
+def _observe(app: FastAPI, services: Services, shared: Path | None) -> None:
+    """Add the routes of monitoring and, outside of all else, what is counted, logged and traced."""
+    settings, holder = services.settings, services.holder
+
+    def model_status() -> ModelStatus:
+        return ModelStatus(holder.load_error is not None, holder.written_at, holder.loaded_at)
+
+    registry = CollectorRegistry()
+    watchers = Watchers(settings, services.store, services.threads, services.limits)
+    add_monitoring(
+        app,
+        watchers=watchers,
+        store=services.store,
+        threads=services.threads,
+        is_stale=lambda: holder.load_error is not None,
+        registry=registry,
+    )
+    routes = RouteNames(app)  # all are known now, so all workers count in one table
+    file = shared and shared / "metrics"
+    metrics = Metrics(file, routes=routes.known, model=model_status, registry=registry)
+    app.add_middleware(
+        Observer, settings=settings, metrics=metrics, routes=routes, traces=app.state.traces
+    )
 
 
 def create_app_from_environment() -> FastAPI:
     """Return the application that the environment describes; every worker calls this."""
-    if hasattr(signal, "SIGHUP"):  # ignore it until the worker listens, or it would end the worker
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    return create_app(Settings.from_environment())
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the application listens to it
+    settings = Settings.from_environment()
+    configure_logs(settings)
+    return create_app(settings)
 
 
 @contextlib.asynccontextmanager
@@ -83,7 +138,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Watch for a new model: at SIGHUP, and when files of the folder change."""
     services: Services = app.state.services
     wake = asyncio.Event()
-    with contextlib.suppress(ValueError, RuntimeError, NotImplementedError, AttributeError):
+    with contextlib.suppress(ValueError, RuntimeError):  # only the main thread gets signals
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, wake.set)
 
     async def watch() -> None:
@@ -96,6 +151,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
     # Requests are bound by computation: more threads would only compete for the processor.
     anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    # A thread that comes back from the database waits for this long for one that computes, at
+    # every call; the usual 5 ms would be most of the time of a press.
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    _warm_up(services.holder)
     # Freeze start-up objects: collecting them causes pauses.
     gc.collect()
     gc.freeze()
@@ -103,7 +163,18 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     task.cancel()
     gc.unfreeze()
+    sys.setswitchinterval(usual)
     services.store.close()
+    if app.state.traces is not None:
+        await asyncio.to_thread(app.state.traces.close)
+
+
+def _warm_up(holder: ModelHolder) -> None:
+    """Fill the caches of the first model; an error is logged, and other pages may still work."""
+    try:
+        warm_up(holder.current)
+    except Exception:
+        log.exception("some pages of the model in %s cannot be made", holder.folder)
 
 
 def _take_up(holder: ModelHolder, is_asked: bool) -> None:
@@ -115,20 +186,3 @@ def _take_up(holder: ModelHolder, is_asked: bool) -> None:
         return  # the holder has logged it
     except Exception:
         log.exception("the model's folder could not be looked at; the present model stays")
-
-
-def _add_monitoring(app: FastAPI, services: Services, metrics: Metrics) -> None:
-    @app.get("/healthz", include_in_schema=False)
-    async def healthy() -> Response:  # async: a slow database cannot block it
-        return PlainTextResponse("ok")
-
-    @app.get("/readyz", include_in_schema=False)
-    def ready() -> Response:
-        services.store.ping()
-        stale = services.holder.load_error is not None
-        said = "; the model's folder cannot be used, so the model before it is served"
-        return PlainTextResponse("ready" + said * stale)
-
-    @app.get("/metrics", include_in_schema=False)
-    def show_metrics() -> Response:
-        return Response(generate_latest(metrics.registry), media_type="text/plain")

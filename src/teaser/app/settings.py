@@ -43,8 +43,23 @@ class Settings(BaseModel):
         The largest request in bytes.
     rate
         Requests a minute from one address, 0 for no limit.
+    key_rate
+        Requests a minute with one key of the API, 0 for no limit. They do not count for the
+        address.
     max_events
         The largest number of events stored for one person.
+    store_timeout
+        The seconds that one request may wait for the database in all; then it gets 503.
+    max_connections
+        The largest number of connections of one process. It holds fewer if the limit of open files
+        is lower. At the limit, connections without a finished request make room for new ones.
+    head_timeout
+        Seconds until the head of a request must have come.
+    idle_timeout
+        Seconds after which a silent connection is closed: between two requests, in a body that
+        does not come, and in a response that is hardly read.
+    stop_timeout
+        Seconds for requests in progress when the server stops.
     copies
         The folder for private copies of the model; the system's temporary folder by default.
     shared_folder
@@ -60,6 +75,19 @@ class Settings(BaseModel):
     boost
         What the site adds to scores, by item id, tag or column of true or false, as
         `promoted:0.2; town=Ghent:0.3`. The model must have them. People see it among the reasons.
+    monitoring
+        Who may read `/metrics` and `/readyz`, separated by commas: addresses, networks such as
+        `10.0.0.0/8`, `loopback` (this machine), `key` (whoever sends a key of the API), or `all`.
+    log_format
+        `"text"`, or `"json"` for one object a line.
+    log_level
+        From which level on lines are logged: `"debug"`, `"info"`, `"warning"` or `"error"`. The
+        line of each request has level info.
+    traces
+        Whether OpenTelemetry spans are sent, as the `OTEL_*` variables say.
+    learn
+        Whether `teaser refit` may use what visitors view from now on. The privacy page of the
+        site says which it is.
 
     Raises
     ------
@@ -80,6 +108,11 @@ class Settings(BaseModel):
     max_body: int = Field(65_536, ge=1)
     rate: int = Field(1_200, ge=0)
     max_events: int = Field(10_000, ge=1)
+    store_timeout: float = Field(1.0, ge=0.1, le=60)
+    max_connections: int = Field(2_048, ge=1)
+    head_timeout: float = Field(10.0, gt=0, allow_inf_nan=False)
+    idle_timeout: float = Field(30.0, gt=0, allow_inf_nan=False)
+    stop_timeout: float = Field(10.0, ge=0, allow_inf_nan=False)
     copies: str = ""
     shared_folder: str = ""
     name: str = NAME
@@ -87,6 +120,12 @@ class Settings(BaseModel):
     accent_dark: str = ""
     logo: str = ""
     boost: str = ""
+    key_rate: int = Field(6_000, ge=0)
+    monitoring: str = "loopback, key"
+    log_format: Literal["text", "json"] = "text"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    traces: bool = False
+    learn: bool = False
 
     def __init__(self, **given: Any) -> None:
         try:
@@ -128,6 +167,17 @@ class Settings(BaseModel):
                 "promoted:0.2; town=Ghent:0.3"
             ) from None
         return boost.strip()
+
+    @field_validator("monitoring")
+    @classmethod
+    def _check_monitoring(cls, monitoring: str) -> str:
+        for name in _split(monitoring):
+            if name not in ("all", "key", "loopback") and not _is_network(name):
+                raise ValueError(
+                    f"{name!r} is no address and no network; write some of these, or all, key, "
+                    "loopback, separated by commas, such as loopback, 10.0.0.0/8, key"
+                )
+        return monitoring
 
     @classmethod
     def from_environment(cls, **given: Any) -> "Settings":
@@ -204,6 +254,13 @@ def is_loopback(host: str) -> bool:
 def _is_address(host: str) -> bool:
     try:
         return bool(ipaddress.ip_address(host))
+    except ValueError:
+        return False
+
+
+def _is_network(text: str) -> bool:
+    try:
+        return bool(ipaddress.ip_network(text, strict=False))
     except ValueError:
         return False
 

@@ -51,3 +51,35 @@ class TestKeys:
         error_of(client.post(f"{API}/admin/reload"), 401)
         headers = {"Authorization": f"Bearer {services_of(client).store.create_key('site')}"}
         assert client.post(f"{API}/admin/reload", headers=headers).status_code == 200
+
+
+class TestLimits:
+    """A request with a key counts for the key; one with a wrong key for its address."""
+
+    def ask(self, client: TestClient, key: str, times: int) -> list[int]:
+        headers = {"Authorization": f"Bearer {key}"}
+        return [client.get(f"{API}/model", headers=headers).status_code for _ in range(times)]
+
+    def test_each_key_has_a_limit_of_its_own(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(keys="on", rate=2, key_rate=4)
+        store = services_of(client).store
+        first, second = store.create_key("first"), store.create_key("second")
+        assert self.ask(client, first, 6) == [200] * 4 + [429] * 2
+        assert self.ask(client, second, 4) == [200] * 4
+        refused = client.get(f"{API}/model", headers={"Authorization": f"Bearer {first}"})
+        assert error_of(refused, 429)["code"] == "too_many_requests"
+        assert 1 <= int(refused.headers["retry-after"]) <= 15
+        # None of them counted for the address, which may still ask for two pages.
+        assert [client.get("/tour").status_code for _ in range(3)] == [200, 200, 429]
+
+    def test_wrong_keys_count_for_the_address(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(keys="on", rate=3, key_rate=0)
+        assert self.ask(client, "tk_wrong", 2) == [401, 401]
+        assert self.ask(client, new_key(client), 20) == [200] * 20
+        assert self.ask(client, "tk_guess", 2) == [401, 429]
+
+    def test_a_reload_counts_once(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(keys="on", key_rate=2)
+        headers = {"Authorization": f"Bearer {new_key(client)}"}
+        answers = [client.post(f"{API}/admin/reload", headers=headers) for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [200, 200, 429]

@@ -73,10 +73,31 @@ class TestDocument:
                     name = answer["content"]["application/json"]["schema"]["$ref"].split("/")[-1]
                     assert schemas[name]["examples"], name
 
-    def test_the_key_is_declared(self, document: Any) -> None:
-        scheme = document["components"]["securitySchemes"]["ApiKey"]
-        assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
-        assert all(o["security"] == [{"ApiKey": []}] for _, _, o in self.operations(document))
+    def test_the_key_is_declared_where_it_is_needed(
+        self, serve: Callable[..., TestClient], document: Any
+    ) -> None:
+        assert "securitySchemes" not in document["components"]
+        assert not any("security" in o for _, _, o in self.operations(document))
+        needs: list[dict[str, list[str]]] = [{"ApiKey": []}]
+        for keys, needed in (("on", 35), ("off", 1)):
+            client = serve(keys=keys, host="0.0.0.0")  # noqa: S104
+            told = client.get("/openapi.json").json()
+            scheme = told["components"]["securitySchemes"]["ApiKey"]
+            assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
+            secured = [path for path, _, o in self.operations(told) if o.get("security") == needs]
+            assert len(secured) == needed
+            assert f"{API}/admin/reload" in secured
+
+    def test_the_settings_are_told(self, serve: Callable[..., TestClient]) -> None:
+        document = serve(max_body=12_345, rate=678).get("/openapi.json").json()
+        for _, _, operation in self.operations(document):
+            assert "12,345 bytes" in operation["responses"]["413"]["description"]
+            assert "678 requests" in operation["responses"]["429"]["description"]
+            assert "12,345 bytes" in operation.get("requestBody", {}).get(
+                "description", "12,345 bytes"
+            )
+        whole = document["components"]["schemas"]["ItemId"]["anyOf"][0]
+        assert (whole["minimum"], whole["maximum"]) == (-(2**63), 2**63 - 1)
 
     def test_unions_have_a_name_or_are_only_null(self, document: Any) -> None:
         def unions(node: Any) -> Iterator[Any]:
@@ -91,7 +112,8 @@ class TestDocument:
                     yield from unions(child)
 
         schemas = dict(document["components"]["schemas"])
-        assert len(schemas.pop("ItemId")["anyOf"]) == 2
+        for name in ("ItemId", "ModelItemId"):
+            assert len(schemas.pop(name)["anyOf"]) == 2
         assert {shape["type"] for shape in schemas.pop("History")["oneOf"]} == {"array", "object"}
         reasons = schemas.pop("AnyReason")
         assert set(reasons["discriminator"]["mapping"]) == {"tag", "viewed", "boost"}

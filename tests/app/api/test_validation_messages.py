@@ -31,7 +31,7 @@ def errors_of(kind: type, value: Any) -> list[Any]:
         ({"history": "i0"}, "history: must be a list of ids, [...], or an object of strengths"),
         ({"history": {"a[1]": -2e9}}, "history.a[1]: must be at least -1e+09, found -2000000000."),
         ({"history": {"i0": float("nan")}}, "history.i0: must be a number, found NaN."),
-        ({"history": {"x" * 201: 1}}, "an item id must be"),
+        ({"history": {"x" * 2001: 1}}, "an item id must be"),
         ({"only_tags": "town=Ghent"}, "only_tags: must be a list, [...], found"),
         (
             {"exclude_history": "perhaps"},
@@ -41,7 +41,7 @@ def errors_of(kind: type, value: Any) -> list[Any]:
         ({"presses": [3]}, "presses.0: must be a JSON object"),
         ({"presses": [{"steps": 1}]}, "presses.0.tag: is missing. Give a value for it."),
         ({"presses": [{"tag": "", "steps": 1}]}, "presses.0.tag: must have at least 1 character,"),
-        ({"presses": [{"tag": "x" * 501, "steps": 1}]}, "tag: must have at most 500 characters, f"),
+        ({"presses": [{"tag": "x" * 2001, "steps": 1}]}, "tag: must have at most 2,000 characters"),
         ({"history": ["i0"] * 1001}, "history: must have at most 1,000 entries"),
         ({"presses": [{"tag": 5, "steps": 1}]}, "presses.0.tag: must be a text, found 5."),
         ({"histroy": []}, "histroy: is not a known field"),
@@ -53,7 +53,7 @@ def test_each_mistake_has_its_sentence(value: Any, said: str) -> None:
     assert not [word for word in FOREIGN if word in found]
 
 
-@pytest.mark.parametrize("item", [True, 1.5, None, 2**63, "", "x" * 201, [], {}])
+@pytest.mark.parametrize("item", [True, 1.5, None, 2**63, "", "x" * 2001, [], {}])
 def test_an_id_is_explained_as_one_thing(item: Any) -> None:
     found = describe(errors_of(schemas.ItemChoice, {"item_id": item}))
     assert found.startswith("item_id: an item id must be a whole number of 64 bits or a text")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from app.conftest import TestClient
+from app.conftest import API, TestClient, error_of, new_key, new_person
 
 from teaser.app.http.origin import local_path
 
@@ -81,6 +81,60 @@ class TestOrigin:
         ):
             response = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
             assert response.status_code == 303, headers
+
+
+class TestApi:
+    """Without keys, a page of another site neither changes anything nor reads about a person."""
+
+    FOREIGN = (
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://testserver", "sec-fetch-site": "cross-site"},
+    )
+
+    def test_other_sites_write_nothing_and_read_nothing_of_a_person(
+        self, client: TestClient
+    ) -> None:
+        person = new_person(client)
+        for headers in self.FOREIGN:
+            for method, path in (
+                ("POST", f"{API}/people"),
+                ("POST", f"{API}/recommend"),
+                ("POST", f"{API}/admin/reload"),
+                ("POST", f"{person}/reset"),
+                ("DELETE", person),
+                ("GET", person),
+                ("HEAD", person),
+                ("GET", f"{person}/export"),
+                ("GET", f"{person}/recommendations"),
+            ):
+                answer = client.request(method, path, headers=headers)
+                assert answer.status_code == 403, (method, path, headers)
+        assert client.get(person).json()["n_events"] == 0
+
+    def test_they_may_link_to_what_is_about_nobody(self, client: TestClient) -> None:
+        headers = {"sec-fetch-site": "cross-site"}
+        assert client.get(f"{API}/model", headers=headers).status_code == 200
+
+    def test_programs_and_our_own_pages_pass(self, client: TestClient) -> None:
+        person = new_person(client)
+        own: list[dict[str, str]] = [
+            {},
+            {"sec-fetch-site": "none"},
+            {"sec-fetch-site": "same-origin", **OWN},
+        ]
+        for headers in own:
+            assert client.get(person, headers=headers).status_code == 200
+            assert client.post(f"{person}/reset", headers=headers).status_code == 200
+
+    def test_a_key_is_enough(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(keys="on")
+        headers = {"sec-fetch-site": "cross-site", "origin": "https://shop.example"}
+        error_of(client.post(f"{API}/people", headers=headers), 401)
+        headers["authorization"] = f"Bearer {new_key(client)}"
+        assert client.post(f"{API}/people", headers=headers).status_code == 201
 
 
 def test_only_paths_of_this_site_are_gone_back_to() -> None:

@@ -1,5 +1,6 @@
 """A file of SQLite is made on purpose only; one that is away for a while loses nothing."""
 
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from sqlalchemy import text
 from teaser.app.people.database import Database
 from teaser.app.people.events import Event
 from teaser.app.people.store import Store
-from teaser.errors import StoreError
+from teaser.errors import StoreError, StoreTimeoutError
 
 VIEWS = [Event("view", {"item": f"i{n}"}) for n in range(9)]
 PARTS = ("people.db", "people.db-shm", "people.db-wal")
@@ -148,7 +149,7 @@ class TestAway:
 UNPRIVILEGED = """
 import os, sys
 from teaser.app.people.store import Store
-from teaser.errors import StoreError
+from teaser.errors import StoreError, StoreTimeoutError
 
 def ask(file):
     try:
@@ -240,3 +241,24 @@ def test_a_database_of_another_kind_is_refused_with_those_that_can_be_used() -> 
     for url in ("mysql://host/db", "nonsense"):
         with pytest.raises(StoreError, match=r"sqlite:///file or postgresql://"):
             Database(url)
+
+
+@pytest.mark.parametrize(
+    "rest", ["h:abc/x", "h:99999/x", "h:-1/x", "h:/x", "pass@h/x", "[::1/x", "h:5432:1/x"]
+)
+def test_a_url_that_cannot_be_read_is_said_without_its_password(rest: str) -> None:
+    with pytest.raises(StoreError, match=r"URL cannot be used: .*postgresql://") as raised:
+        Database(f"postgresql://user:secret-pass@{rest}")
+    assert raised.value.__context__ is None
+    assert "pass@" not in str(raised.value)
+
+
+def test_a_host_that_never_answers_is_said_within_seconds() -> None:
+    with socket.socket() as silent:  # it listens and accepts nothing that libpq could use
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        port = silent.getsockname()[1]
+        store = Store(f"postgresql://user:secret@127.0.0.1:{port}/x", timeout=0.5)
+        with pytest.raises(StoreTimeoutError) as raised:
+            store.migrate()
+    assert "secret" not in str(raised.value)

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -183,7 +182,8 @@ class TestSecrets:
             with pytest.raises(UnknownShareError):
                 store.revoke_share(person, wrong)
         assert store.shared_state(second) is not None
-        assert store.kept(person) == (store.events(person), store.shares(person))
+        kept = store.kept(person)
+        assert (kept.shares, kept.n_events) == (store.shares(person), 1)
 
     def test_no_more_links_than_allowed(self, store: Store) -> None:
         person = store.create_person()[0]
@@ -278,32 +278,52 @@ class TestSite:
 
 
 class TestManyAtOnce:
-    def test_a_decision_waits_for_the_one_before_and_sees_what_it_stored(
+    def test_a_decision_is_made_again_after_another_that_came_first(self, store: Store) -> None:
+        person, _ = store.create_person()
+        other = Store(store.url)
+        seen: list[State] = []
+
+        def slow(state: State) -> Event:
+            seen.append(state)
+            if len(seen) == 1:  # another process is quicker; no lock of this one stops it
+                append(other, person, PLUS)
+            return VIEW
+
+        done = store.decide(person, slow)
+        assert seen == [State(), fold([PLUS])]
+        assert done == Decided(fold([PLUS]), fold([PLUS, VIEW]), VIEW)
+        assert store.state(person) == done.after
+        other.close()
+
+    def test_a_decision_that_others_precede_again_and_again_gets_its_turn(
         self, store: Store
     ) -> None:
         person, _ = store.create_person()
         other = Store(store.url)
-        started, go_on = threading.Event(), threading.Event()
+        before, after = threading.Event(), threading.Event()
         seen: list[State] = []
 
-        def slow(_: State) -> Event:
-            started.set()
-            assert go_on.wait(20)
-            return VIEW
-
-        def quick(state: State) -> Event:
+        def late(state: State) -> Event:
             seen.append(state)
+            if len(seen) <= 3:
+                append(other, person, VIEW)
+            else:  # now the person is locked: whoever comes next waits
+                before.set()
+                assert not after.wait(0.2)
             return PLUS
 
-        with ThreadPoolExecutor(2) as pool:
-            first = pool.submit(store.decide, person, slow)
-            assert started.wait(20)
-            second = pool.submit(other.decide, person, quick)
-            time.sleep(0.2)
-            assert seen == []
-            go_on.set()
-        assert seen == [first.result().after] == [second.result().before]
-        assert store.state(person) == second.result().after
+        def next_one() -> None:
+            assert before.wait(20)
+            append(other, person, Event("view", {"item": "i2"}))
+            after.set()
+
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(next_one)
+            done = store.decide(person, late)
+            waiting.result()
+        assert [state.n_events for state in seen] == [0, 1, 2, 3]
+        assert done.after.n_events == 4
+        assert store.state(person).history == ("i1", "i2")
         other.close()
 
     def test_presses_at_once_on_one_person_are_all_stored(self, store: Store) -> None:

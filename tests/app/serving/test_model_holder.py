@@ -2,7 +2,9 @@
 
 import gc
 import os
+import re
 import shutil
+import sys
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from app.conftest import TestClient, services_of
 
 from teaser import Teaser
+from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.errors import ArtifactError, UnknownBoostError
 
@@ -124,6 +127,81 @@ def test_a_model_that_was_replaced_is_freed_after_pages_were_shown_from_it(
     assert old() is None
     for path in pages:
         assert client.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_at_most_two_models_stay_however_many_were_served(
+    serve: Callable[..., TestClient],
+    folder: Path,
+    model: Teaser,
+    remainder_model: Teaser,
+    tmp_path: Path,
+    workers: int,
+) -> None:
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    place = {"shared_folder": str(copies / "shared")} if workers > 1 else {"copies": str(copies)}
+    clients = [serve(model=folder, **place) for _ in range(workers)]
+    for client in clients:
+        services_of(client).store.migrate()
+    for n in range(20 // workers):
+        for client in clients:
+            assert client.get(f"/?only=type%3Dfilm&n={n + 12}").status_code == 200
+        (remainder_model, model)[n % 2].save(folder)
+        for client in clients:
+            assert services_of(client).holder.refresh()
+            assert len(_mapped(copies)) <= 2
+        assert len([*copies.rglob("*.safetensors")]) <= 1
+    assert len(_mapped(copies)) == 1
+
+
+def _mapped(copies: Path) -> set[str]:
+    """Return the inodes of the copies of models that this process maps."""
+    pattern = rf"\s(\d+)\s+{re.escape(str(copies))}/.*\.safetensors"
+    return set(re.findall(pattern, Path("/proc/self/maps").read_text()))
+
+
+def test_a_copy_that_had_no_room_is_tried_again(
+    folder: Path, model: Teaser, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    holder = ModelHolder(folder, base=copies)
+    old = holder.current
+    copies.rmdir()  # a disk that is not there refuses as a full one does
+    model.save(folder)
+    (folder / "manifest.json").touch()
+    for _ in range(3):
+        assert not holder.refresh()
+    assert "TEASER_COPIES" in str(holder.load_error)
+    assert len(caplog.records) == 1  # once, not every second
+    copies.mkdir()
+    assert holder.refresh()
+    assert holder.load_error is None
+    assert holder.current is not old
+
+
+def test_caches_are_filled_before_a_model_is_served(folder: Path) -> None:
+    seen: list[tuple[Catalogue, Catalogue, float]] = []
+    holder = ModelHolder(
+        folder, warm_up=lambda new: seen.append((new, holder.current, sys.getswitchinterval()))
+    )
+    old, usual = holder.current, sys.getswitchinterval()
+    assert holder.refresh(force=True)
+    ((new, served, interval),) = seen
+    assert served is old
+    assert new is holder.current
+    assert interval < usual  # other threads get their turn meanwhile
+    assert sys.getswitchinterval() == usual
+
+
+def test_a_model_whose_pages_cannot_be_made_is_not_served(folder: Path) -> None:
+    holder = ModelHolder(folder, warm_up=lambda catalogue: 1 / 0)
+    old = holder.current
+    with pytest.raises(ArtifactError, match="ZeroDivisionError"):
+        holder.refresh(force=True)
+    assert holder.current is old
+    assert "ZeroDivisionError" in str(holder.load_error)
 
 
 def test_a_model_without_what_is_boosted_is_not_served(folder: Path, model: Teaser) -> None:

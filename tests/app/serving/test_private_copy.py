@@ -132,6 +132,36 @@ def test_a_full_disk_is_a_sentence_and_leaves_no_half(
     assert {path.name for path in place.iterdir()} <= {"lock"}
 
 
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "own"])
+def test_a_copy_that_would_not_fit_is_not_begun(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    (file,) = folder.glob("*.safetensors")
+    file.write_bytes(bytes(10))  # a copy that was begun would find the damage
+    usage = shutil.disk_usage(tmp_path)._replace(free=100)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
+    with pytest.raises(ArtifactError, match="No space left"):
+        load_private(folder, **{"shared_folder" if shared else "base": place})
+
+
+def test_a_copy_of_a_process_that_was_killed_while_it_was_made_goes(
+    folder: Path, tmp_path: Path
+) -> None:
+    killed = f"""
+import os, pathlib
+from teaser import artifact
+from teaser.app.serving.private_copy import load_private
+artifact._copy_checked = lambda *_: os.kill(os.getpid(), 9)
+load_private(pathlib.Path({str(folder)!r}), base=pathlib.Path({str(tmp_path)!r}))
+"""
+    assert subprocess.run([sys.executable, "-c", killed]).returncode == -9
+    (left,) = (path for path in tmp_path.iterdir() if path != folder)
+    load_private(folder, base=tmp_path)
+    assert not left.exists()
+
+
 def test_a_place_that_is_none_is_a_sentence(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match=r"No such file.*TEASER_COPIES"):
         load_private(folder, base=tmp_path / "none")

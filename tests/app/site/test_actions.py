@@ -1,6 +1,7 @@
 """The form of the site: what each field asks for, and tabs that press at once."""
 
 import html
+import json
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -95,6 +96,11 @@ class TestForms:
             ({"press": "+9 type=film"}, 422, "+9"),
             ({"press": "+1 film"}, 404, "'film'"),
             ({"presses": '{"type=film": "x"}'}, 422, "'x'"),
+            (
+                {"presses": json.dumps({f"type={n}": 1 for n in range(21)})},
+                422,
+                "20 tags, found 21",
+            ),
             ({"remove": "i1"}, 404, "'i1'"),
             ({"unhide": "i1"}, 404, "'i1'"),
             ({"vary": "7"}, 422, "7"),
@@ -130,3 +136,33 @@ def test_tabs_that_press_at_once_at_the_limit_meet_no_error(
         person = store.find_person(client.cookies["teaser"]) or ""
         assert store.state(person).presses == {"type=film": 5}
         client.post("/act", data={"press": "-2 type=film"})
+
+
+class TestBrokenTexts:
+    """JSON and a form in parts can bring lone surrogates, which no answer can hold."""
+
+    FIELDS = ("press", "view", "remove", "vary", "about", "back")
+
+    def test_presses_with_lone_surrogates_are_refused(self, visitor: TestClient) -> None:
+        visitor.post("/act", data={"view": "i1"})
+        for tag in ("\\ud800", "town=\\ud800", "\\udfff=x"):
+            answer = visitor.post("/act", data={"presses": f'{{"{tag}": 1}}'})
+            assert answer.status_code == 422, tag
+
+    @pytest.mark.parametrize("charset", ["unicode_escape", "utf-8", "idna", "undefined"])
+    def test_a_form_may_name_any_charset(self, visitor: TestClient, charset: str) -> None:
+        headers = {"content-type": f"multipart/form-data; boundary=B; charset={charset}"}
+        part = b'--B\r\nContent-Disposition: form-data; name="%s"\r\n\r\n/\\ud800=x\r\n'
+        for path in ("/act", "/language", "/theme", "/share/end"):
+            names = {"/act": self.FIELDS, "/share/end": ("share_id",)}.get(path, ("back",))
+            for name in (*names, path[1:]):
+                body = part % name.encode() + b"--B--\r\n"
+                answer = visitor.post(path, content=body, headers=headers)
+                assert 400 <= answer.status_code < 500, (path, name)
+
+    def test_presses_in_an_address_that_are_none_are_ignored(self, visitor: TestClient) -> None:
+        visitor.post("/act", data={"view": "i1"})
+        for text in ("[[1,1]]", '[["type=film",1]]', '{"\\ud800=x":1}', '{"type=film":null}', "{}"):
+            answer = visitor.get("/", params={"far": text})
+            assert answer.status_code == 200
+            assert "data-notice" not in answer.text

@@ -9,7 +9,7 @@ import pytest
 from app.conftest import TestClient, services_of
 
 from teaser import Teaser
-from teaser.app.people.store import StoredEvent
+from teaser.app.people.event_log import StoredEvent
 from teaser.app.site import home as pages
 from teaser.profile import GENERAL
 from teaser.reason import Reason

@@ -1,9 +1,12 @@
 """One's own data: shared without any button, exported whole, deleted for good."""
 
 import re
+import sqlite3
+from collections.abc import Callable
 
 import pytest
 from app.conftest import TestClient, services_of
+from sqlalchemy import event
 
 OWN = {"origin": "http://testserver"}
 
@@ -54,6 +57,26 @@ class TestShare:
         page = client.get(share(client)).text
         assert "Nothing is known of this person yet" in page
         assert "I know nothing about you" not in page
+
+    def test_a_link_that_was_made_is_shown_whatever_the_database_does_then(
+        self, visitor: TestClient
+    ) -> None:
+        is_made = False
+
+        def refuse(connection: object, cursor: object, statement: str, *rest: object) -> None:
+            nonlocal is_made
+            if is_made:
+                raise sqlite3.OperationalError("disk I/O error")
+            is_made = statement.startswith("INSERT INTO share")
+
+        engine = services_of(visitor).store._engine
+        event.listen(engine, "before_cursor_execute", refuse)
+        page = visitor.post("/share")
+        event.remove(engine, "before_cursor_execute", refuse)
+        assert is_made
+        (link,) = re.findall(r'value="http://testserver(/s/[\w-]{43})"', page.text)
+        assert "Event 1" in visitor.get(link).text
+        assert page.text.count('name="share_id"') == 1
 
     def test_unknown_links(self, visitor: TestClient) -> None:
         link = share(visitor)
@@ -130,6 +153,7 @@ class TestExport:
         ]
         assert found["state"]["history"] == ["i1"]
         assert found["shares"] == []
+        assert found["created_at"] <= found["events"][0]["at"]
         link = share(visitor)
         again = visitor.get("/export")
         assert [kept["place"] for kept in again.json()["shares"]] == [2]
@@ -167,3 +191,27 @@ class TestDelete:
 
     def test_of_somebody_new_is_no_error(self, client: TestClient) -> None:
         assert client.post("/delete", headers=OWN).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "taught", "not_taught"),
+    [
+        ("en", "Privacy", "helps to teach the next version", "does not teach this recommender"),
+        ("nl", "Privacy", "geen labels verliest", "leert dit aanbevelingssysteem niets"),
+        ("fr", "Vie privée", "perde pas d’étiquettes", "pas ce système de recommandation"),
+    ],
+)
+def test_the_privacy_page_says_whether_views_teach_the_next_model(
+    serve: Callable[..., TestClient], language: str, title: str, taught: str, not_taught: str
+) -> None:
+    words = {"accept-language": language}
+    for learn, said, unsaid in ((True, taught, not_taught), (False, not_taught, taught)):
+        client = serve(learn=learn)
+        text = client.get("/privacy", headers=words).text
+        assert f"<h1>{title}</h1>" in text
+        assert said in text
+        assert unsaid not in text
+        for path in ("/export", "/delete", "/share"):
+            assert f'href="{path}"' in text
+        assert 'href="/privacy"' in client.get("/", headers=words).text
+        assert (services_of(client).store.learning.since is not None) == learn

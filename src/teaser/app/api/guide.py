@@ -6,8 +6,9 @@ from fastapi import APIRouter, Request
 
 from teaser.app.api.examples import Schema
 from teaser.app.api.model_input import ModelInput
+from teaser.app.api.person_responses import Steps
 from teaser.app.api.reason_responses import Named, named
-from teaser.app.api.requests import ItemId, LiftRequest, PicksRequest, Press, Taste
+from teaser.app.api.requests import LiftRequest, ModelItemId, PicksRequest, Taste
 from teaser.app.dependencies import catalogue_of
 from teaser.guide import Lift as FoundLift
 from teaser.guide import quick_picks, say, smallest_presses, statements, undo_presses
@@ -18,7 +19,7 @@ router = APIRouter(tags=["stateless"])
 class Lift(Schema):
     """The presses to add to the present ones; none if the item is among the first already."""
 
-    presses: list[Press]
+    presses: list[Steps]
     total: int
     rank_before: int
     rank_after: int
@@ -27,7 +28,7 @@ class Lift(Schema):
     def of(cls, found: FoundLift) -> Self:
         """Return presses that the library found."""
         return cls(
-            presses=[Press(tag=str(tag), steps=n) for tag, n in found.presses.items()],
+            presses=[Steps(tag=str(tag), steps=n) for tag, n in found.presses.items()],
             total=found.total,
             rank_before=found.rank_before,
             rank_after=found.rank_after,
@@ -43,7 +44,7 @@ class LiftAnswer(Schema):
 class Pick(Schema):
     """An item to offer."""
 
-    item_id: ItemId
+    item_id: ModelItemId
     title: str | None
 
 

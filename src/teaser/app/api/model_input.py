@@ -11,6 +11,8 @@ from teaser.app.api import requests, responses
 from teaser.app.api.reason_responses import named
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel, read_about
+from teaser.app.telemetry.request_record import measured
+from teaser.closeness import closest_names
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import (
@@ -18,7 +20,6 @@ from teaser.errors import (
     UnknownFeatureError,
     UnknownNameError,
     closest,
-    closest_names,
 )
 from teaser.guide.variety import varied
 from teaser.model.item_table import History
@@ -52,6 +53,7 @@ class ModelInput:
         taste = personal.history, personal.presses, personal.about
         return cls(personal.catalogue, *taste, steering, personal)
 
+    @measured("model")
     def profile(self, presses: PressesLike | None = None) -> Profile:
         """Return the profile, with other presses if they are given."""
         pressed = self.presses if presses is None else presses
@@ -59,6 +61,7 @@ class ModelInput:
             self.history, pressed, about=self.about, steering=self.steering
         )
 
+    @measured("model")
     def recommend(
         self,
         asked: requests.ListOptions,
@@ -89,6 +92,7 @@ class ModelInput:
         ignored += found.ignored + len(boost or {}) - len(boosts)
         return responses.Recommendations(recommendations=made, ignored=ignored)
 
+    @measured("model")
     def explain(
         self, item_id: ItemId, boost: Mapping[str, float] | None = None
     ) -> responses.Explanation:
@@ -103,6 +107,7 @@ class ModelInput:
         )
         return responses.Explanation.of_score(found)
 
+    @measured("model")
     def origins(self, text: str) -> responses.Origins:
         """Return where the affinity with a tag comes from, the largest parts first."""
         model = self.catalogue.model

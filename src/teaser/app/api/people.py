@@ -2,17 +2,19 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import Response, StreamingResponse
 
 from teaser.app.actions import LIMIT, act
 from teaser.app.api import person_responses, requests, responses
+from teaser.app.api.auth import check_reader
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.person_responses import Person
-from teaser.app.dependencies import catalogue_of, store_of
+from teaser.app.dependencies import catalogue_of, services_of, store_of, uses_store
 from teaser.app.people.events import Event, State
 from teaser.app.serving.personal_model import PersonalModel
 
-router = APIRouter(prefix="/people", tags=["people"])
+router = APIRouter(prefix="/people", tags=["people"], dependencies=[Depends(check_reader)])
 
 PersonId = Annotated[
     str, Path(pattern="^[A-Za-z0-9_-]{43}$", description="As `POST /people` gave it; keep it safe.")
@@ -25,6 +27,7 @@ ItemQuery = Annotated[requests.ItemOptions, Query()]
 
 
 @router.post("", status_code=201)
+@uses_store
 def create_person(request: Request) -> Person:
     """Add a person without history; with the id, the state can be read and changed."""
     person_id, _ = store_of(request).create_person()
@@ -32,6 +35,7 @@ def create_person(request: Request) -> Person:
 
 
 @router.get("/{person_id}")
+@uses_store
 def show_person(request: Request, person_id: PersonId) -> Person:
     """Return what a person viewed, pressed and hid, as it is now."""
     state = store_of(request).state(person_id)
@@ -39,18 +43,26 @@ def show_person(request: Request, person_id: PersonId) -> Person:
 
 
 @router.delete("/{person_id}", status_code=204)
+@uses_store
 def delete_person(request: Request, person_id: PersonId) -> None:
     """Remove a person and all that is stored for them."""
     store_of(request).delete_person(person_id)
 
 
-@router.get("/{person_id}/export")
-def export_person(request: Request, person_id: PersonId) -> person_responses.Export:
-    """Return all that is stored for a person: the state, links in use, every action."""
-    return person_responses.export_of(store_of(request), person_id, catalogue_of(request))
+@router.get("/{person_id}/export", response_model=person_responses.Export)
+@uses_store
+def export_person(request: Request, person_id: PersonId) -> Response:
+    """Return all that is stored for a person: since when, links in use, every action; the state.
+
+    The response is sent in pieces, and its length is not told beforehand.
+    """
+    found = person_responses.export_of(store_of(request), person_id, catalogue_of(request))
+    pieces = services_of(request).threads.iterate(found)
+    return StreamingResponse(pieces, media_type="application/json")
 
 
 @router.get("/{person_id}/recommendations")
+@uses_store
 def recommend_to_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonListOptions, Query()]
 ) -> responses.Recommendations:
@@ -63,6 +75,7 @@ def recommend_to_person(
 
 
 @router.get("/{person_id}/profile")
+@uses_store
 def profile_of_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonProfileOptions, Query()]
 ) -> responses.Profile:
@@ -73,6 +86,7 @@ def profile_of_person(
 
 
 @router.get("/{person_id}/explanation")
+@uses_store
 def explain_to_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonExplainOptions, Query()]
 ) -> responses.Explanation:
@@ -84,6 +98,7 @@ def explain_to_person(
 
 
 @router.get("/{person_id}/origins")
+@uses_store
 def origins_of_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonOriginsOptions, Query()]
 ) -> responses.Origins:
@@ -92,6 +107,7 @@ def origins_of_person(
 
 
 @router.post("/{person_id}/views")
+@uses_store
 def add_view(request: Request, person_id: PersonId, asked: requests.NewView) -> Person:
     """Add an item to the history; an item that is in it already becomes the latest.
 
@@ -101,12 +117,14 @@ def add_view(request: Request, person_id: PersonId, asked: requests.NewView) -> 
 
 
 @router.delete("/{person_id}/views")
+@uses_store
 def remove_view(request: Request, person_id: PersonId, asked: ItemQuery) -> Person:
     """Remove an item from the history, also one that the model does not have any more."""
     return _act(request, person_id, "remove", item=asked.item_id)
 
 
 @router.post("/{person_id}/presses")
+@uses_store
 def press(request: Request, person_id: PersonId, asked: requests.NewPress) -> Person:
     """Press + or - on a tag; the net presses on one stay within -5 and 5.
 
@@ -117,54 +135,63 @@ def press(request: Request, person_id: PersonId, asked: requests.NewPress) -> Pe
 
 
 @router.post("/{person_id}/hidden")
+@uses_store
 def hide(request: Request, person_id: PersonId, asked: requests.ItemChoice) -> Person:
     """Leave an item out of the person's recommendations."""
     return _act(request, person_id, "hide", item=asked.item_id)
 
 
 @router.delete("/{person_id}/hidden")
+@uses_store
 def unhide(request: Request, person_id: PersonId, asked: ItemQuery) -> Person:
     """Let an item be recommended again."""
     return _act(request, person_id, "unhide", item=asked.item_id)
 
 
 @router.put("/{person_id}/variety")
+@uses_store
 def vary(request: Request, person_id: PersonId, asked: requests.Variety) -> Person:
     """Set how much the person's lists are varied."""
     return _act(request, person_id, "vary", variety=asked.variety)
 
 
 @router.put("/{person_id}/balance")
+@uses_store
 def balance(request: Request, person_id: PersonId, asked: requests.NewBalance) -> Person:
     """Set how much tags count for the person, and how much viewed items beside them."""
     return _act(request, person_id, "balance", balance=asked.balance)
 
 
 @router.put("/{person_id}/about")
+@uses_store
 def set_about(request: Request, person_id: PersonId, asked: requests.About) -> Person:
     """Set the facts about the person, where the model has user features."""
     return _act(request, person_id, "about", about=asked.about)
 
 
 @router.post("/{person_id}/undo")
+@uses_store
 def undo(request: Request, person_id: PersonId) -> Person:
     """Undo the last action, whatever it was."""
     return _act(request, person_id, "undo")
 
 
 @router.post("/{person_id}/redo")
+@uses_store
 def redo(request: Request, person_id: PersonId) -> Person:
     """Redo the action that was undone last."""
     return _act(request, person_id, "redo")
 
 
 @router.post("/{person_id}/reset")
+@uses_store
 def reset(request: Request, person_id: PersonId) -> Person:
     """Begin again with nothing viewed, pressed or hidden; undo brings it back."""
     return _act(request, person_id, "reset")
 
 
 @router.post("/{person_id}/shares", status_code=201)
+@uses_store
 def share(request: Request, person_id: PersonId) -> person_responses.NewLink:
     """Make a link that shows the current state, read-only; only this response contains it."""
     token, made = store_of(request).make_share(person_id)
@@ -173,6 +200,7 @@ def share(request: Request, person_id: PersonId) -> person_responses.NewLink:
 
 
 @router.get("/{person_id}/shares")
+@uses_store
 def list_shares(request: Request, person_id: PersonId) -> person_responses.Links:
     """Return the links of a person that are in use."""
     found = store_of(request).shares(person_id)
@@ -180,6 +208,7 @@ def list_shares(request: Request, person_id: PersonId) -> person_responses.Links
 
 
 @router.delete("/{person_id}/shares/{share_id}", status_code=204)
+@uses_store
 def revoke_share(request: Request, person_id: PersonId, share_id: ShareId) -> None:
     """End a link: from now on it shows nothing."""
     store_of(request).revoke_share(person_id, share_id)

@@ -1,15 +1,26 @@
 """A person as typed JSON: the state, links that show it, and every action."""
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Self
 
+from pydantic.main import IncEx
+
 from teaser.app.api.examples import Schema
-from teaser.app.api.requests import ItemId, Press, Share
-from teaser.app.people.events import Event, Kind, State, facts_of, fold
-from teaser.app.people.store import Store, StoredEvent, StoredShare
+from teaser.app.api.requests import ModelItemId, Share
+from teaser.app.people.event_log import StoredEvent
+from teaser.app.people.events import Kind, State, facts_of
+from teaser.app.people.store import Store, StoredShare
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.tagging.tag import Tag
+
+
+class NetPresses(Schema):
+    """Net presses on one tag: + is positive, - is negative."""
+
+    tag: str
+    steps: int
 
 
 class Person(Schema):
@@ -22,17 +33,17 @@ class Person(Schema):
     """
 
     person_id: str
-    history: list[ItemId]
+    history: list[ModelItemId]
     strengths: dict[str, float]
-    presses: list[Press]
-    hidden: list[ItemId]
+    presses: list[NetPresses]
+    hidden: list[ModelItemId]
     variety: Share
     balance: Share
     about: list[str]
     can_undo: bool
     can_redo: bool
     n_events: int
-    unknown_items: list[ItemId]
+    unknown_items: list[ModelItemId]
     unknown_tags: list[str]
     unknown_about: list[str]
     note: str | None
@@ -47,7 +58,7 @@ class Person(Schema):
             person_id=person_id,
             history=list(state.history),
             strengths={str(item): x for item, x in state.strengths.items()},
-            presses=[Press(tag=tag, steps=steps) for tag, steps in _presses(state, catalogue)],
+            presses=[NetPresses(tag=tag, steps=steps) for tag, steps in _presses(state, catalogue)],
             hidden=list(state.hidden),
             variety=state.variety,
             balance=state.balance,
@@ -117,7 +128,7 @@ class ExportedEvent(Schema):
     place: int
     at: datetime
     kind: Kind
-    item_id: ItemId | None
+    item_id: ModelItemId | None
     strength: float | None
     presses: list[Steps]
     variety: float | None
@@ -141,21 +152,48 @@ class ExportedEvent(Schema):
 
 
 class Export(Schema):
-    """All that is stored for a person: the state, links in use, and every action in order."""
+    """All that is stored for a person, and the state that follows from it.
+
+    These are the time of creation (null for a visitor who has done nothing yet), links in use, and
+    every action in order.
+    """
 
     person_id: str
+    created_at: datetime | None
     state: Person
     shares: list[Link]
     events: list[ExportedEvent]
 
 
-def export_of(store: Store, person_id: str | None, catalogue: Catalogue) -> Export:
-    """Return all that is stored for a person; nothing for a visitor without a person."""
-    events, shares = store.kept(person_id) if person_id else ([], [])
-    state = fold(Event(e.kind, e.data) for e in events)
-    return Export(
+def export_of(
+    store: Store, person_id: str | None, catalogue: Catalogue, *, with_id: bool = True
+) -> Iterator[str]:
+    """Return an `Export` as JSON, in pieces; nothing is stored of a visitor without a person.
+
+    Actions are read in pages while the pieces are taken, so the whole is never in memory.
+    `with_id=False` leaves the person's id out.
+    """
+    kept = store.kept(person_id) if person_id else None
+    state = store.state(person_id, until=kept.n_events) if person_id and kept else State()
+    export = Export(
         person_id=person_id or "",
+        created_at=kept.created_at if kept else None,
         state=Person.of(person_id or "", state, catalogue),
-        shares=[Link.of(share) for share in shares],
-        events=[ExportedEvent.of(event) for event in events],
+        shares=[Link.of(share) for share in kept.shares] if kept else [],
+        events=[],
     )
+    hidden: dict[str, IncEx | bool] = {"person_id": True, "state": {"person_id"}}
+    head = export.model_dump_json(exclude=None if with_id else hidden)
+    pages = store.event_pages(person_id or "", until=state.n_events)
+    return _with_events(head, pages)
+
+
+def _with_events(head: str, pages: Iterable[list[StoredEvent]]) -> Iterator[str]:
+    """Return pieces of JSON: actions are put into the empty list that ends the head."""
+    yield head.removesuffix("]}")
+    separator = "\n"
+    for page in pages:
+        texts = (ExportedEvent.of(event).model_dump_json() for event in page)
+        yield separator + ",\n".join(texts)
+        separator = ",\n"
+    yield "\n]}\n"

@@ -8,7 +8,7 @@ from typing_extensions import TypeAliasType
 
 from teaser import reason as why
 from teaser.app.api.examples import Schema, example_of
-from teaser.app.api.requests import ItemId
+from teaser.app.api.requests import ModelItemId
 from teaser.data.tagging.tag import Tag
 
 
@@ -51,7 +51,7 @@ class ViewedReason(Schema):
     """
 
     kind: Literal["viewed"]
-    item_id: ItemId
+    item_id: ModelItemId
     title: str | None
     contribution: float
     share: float
@@ -67,7 +67,7 @@ class BoostReason(Schema):
     """What a boost of the request adds to the score of an item; `name` is the id or tag boosted."""
 
     kind: Literal["boost"]
-    name: ItemId
+    name: ModelItemId
     contribution: float
     share: float
 

@@ -20,10 +20,13 @@ MAX_PICKS = 50
 MAX_HISTORY = 1_000
 MAX_TAGS = 200
 MAX_TEXT = 200
-# Groups that the system found are named by titles of items.
-MAX_TAG = 500
+# Ids may be addresses of pages, and groups that the system found are named by titles of items.
+MAX_NAME = 2_000
 MAX_BOOST = 1e6
-_LARGEST = 2**63 - 1
+MAX_ID = 2**63 - 1
+# A text before the first equal sign and one after it, as `Tag.parse` wants them.
+_TAG_PATTERN = r"^[^=]*[^=\s][^=]*=[\s\S]*\S"
+_BOOST_PATTERN = r"\S[\s\S]*:\s*[+-]?[\d.]"
 N = TypeVar("N", int, float)
 
 
@@ -52,21 +55,29 @@ def _shape(history: Any) -> str:
 ItemId = TypeAliasType(
     "ItemId",
     Annotated[
-        Annotated[int, Field(strict=True, ge=-_LARGEST - 1, le=_LARGEST), BeforeValidator(_whole)]
-        | Annotated[str, Field(min_length=1, max_length=MAX_TEXT)],
+        Annotated[int, Field(strict=True, ge=-MAX_ID - 1, le=MAX_ID), BeforeValidator(_whole)]
+        | Annotated[str, Field(min_length=1, max_length=MAX_NAME)],
         Field(
             description="The id of an item, as in the data; '17' finds 17 too.",
             examples=["e0001"],
         ),
     ],
 )
+# The same in responses, which must hold whatever the model has: without bounds.
+ModelItemId = TypeAliasType(
+    "ModelItemId",
+    Annotated[
+        int | str, Field(description="The id of an item, as in the data.", examples=["e0001"])
+    ],
+)
 TagText = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=MAX_TAG,
+        max_length=MAX_NAME,
         description="A tag as feature=value.",
         examples=["town=Ghent"],
+        json_schema_extra={"pattern": _TAG_PATTERN},
     ),
 ]
 Steps = Annotated[int, Field(strict=True, ge=-MAX_PRESSES, le=MAX_PRESSES), BeforeValidator(_whole)]
@@ -174,7 +185,7 @@ History = TypeAliasType(
         Annotated[list[ItemId], Field(max_length=MAX_HISTORY), Shape(IDS)]
         | Annotated[
             dict[
-                Annotated[str, Field(min_length=1, max_length=MAX_TEXT)],
+                Annotated[str, Field(min_length=1, max_length=MAX_NAME)],
                 Strength,
             ],
             Field(max_length=MAX_HISTORY),
@@ -215,7 +226,7 @@ class Taste(StrictSchema):
 Ids = Annotated[list[ItemId], Field(max_length=MAX_HISTORY)]
 Boosts = Annotated[
     dict[
-        Annotated[str, Field(min_length=1, max_length=MAX_TAG)],
+        Annotated[str, Field(min_length=1, max_length=MAX_NAME)],
         Annotated[
             float,
             Field(ge=-MAX_BOOST, le=MAX_BOOST, allow_inf_nan=False),
@@ -230,11 +241,21 @@ Boosts = Annotated[
     ),
 ]
 BoostTexts = Annotated[
-    list[Annotated[str, Field(min_length=3, max_length=MAX_TAG + 30)]],
+    list[
+        Annotated[
+            str,
+            Field(
+                min_length=3,
+                max_length=MAX_NAME + 30,
+                json_schema_extra={"pattern": _BOOST_PATTERN},
+            ),
+        ]
+    ],
     Field(
         max_length=MAX_TAGS,
         description="What is added to scores, as id:0.2 or feature=value:0.2; repeat it for "
-        "several. It is shown as `boost`, and among the reasons.",
+        f"several. The number is from {-MAX_BOOST:,.0f} to {MAX_BOOST:,.0f}. It is shown as "
+        "`boost`, and among the reasons.",
         examples=[["town=Ghent:0.2"]],
     ),
 ]
@@ -310,7 +331,7 @@ class ProfileOptions(StrictSchema):
 
     top: Annotated[K, Field(description="Tags of each feature, at most.")] = 10
     features: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]],
+        list[Annotated[str, Field(min_length=1, max_length=MAX_NAME)]],
         Field(max_length=MAX_TAGS, description="Only these features; all if empty."),
     ] = []
 
@@ -333,7 +354,7 @@ class ItemOptions(StrictSchema):
         str,
         Field(
             min_length=1,
-            max_length=MAX_TEXT,
+            max_length=MAX_NAME,
             description="The id of an item; 17 finds the number and the text.",
             examples=["e0001"],
         ),
@@ -401,4 +422,9 @@ class PicksRequest(StrictSchema):
 
     picks: Annotated[list[ItemId], Field(max_length=MAX_HISTORY)] = []
     shown: Annotated[list[ItemId], Field(max_length=MAX_HISTORY)] = []
-    k: Annotated[K, Field(le=MAX_PICKS)] = 6
+    # Not a narrower `K`: the document would tell the bound of `K`.
+    k: Annotated[
+        int,
+        Field(ge=1, le=MAX_PICKS, description="How many items, at most."),
+        BeforeValidator(_number),
+    ] = 6

@@ -14,10 +14,11 @@ from teaser.app.api.reason_responses import (
     named,
     reasons_of,
 )
-from teaser.app.api.requests import ItemId, ProfileOptions, Share
+from teaser.app.api.requests import ModelItemId, ProfileOptions, Share
 from teaser.app.serving.catalogue import Card as CatalogueCard
 from teaser.app.serving.found_group import FoundGroup
-from teaser.errors import UnknownFeatureError, closest_names
+from teaser.closeness import closest_names
+from teaser.errors import UnknownFeatureError
 from teaser.guide.similarity import Similar
 
 
@@ -42,7 +43,7 @@ class Recommendation(Schema):
     boosts of the request add, which are among the reasons.
     """
 
-    item_id: ItemId
+    item_id: ModelItemId
     title: str | None
     score: float
     match: Share
@@ -167,7 +168,7 @@ class Profile(Schema):
 class Origin(Schema):
     """What one item of the history adds to the raw score of a tag."""
 
-    item_id: ItemId
+    item_id: ModelItemId
     title: str | None
     part: float
 
@@ -199,7 +200,7 @@ class SharedTag(Named):
 class SimilarItem(Schema):
     """An item that is similar to another: 0 is no tag in common, 1 the same tags."""
 
-    item_id: ItemId
+    item_id: ModelItemId
     title: str | None
     similarity: Share
     shared: list[SharedTag]
@@ -227,7 +228,7 @@ class Card(Schema):
     `facts`: values of declared tags, by feature; `groups`: those that the system found it in.
     """
 
-    item_id: ItemId
+    item_id: ModelItemId
     title: str
     description: str | None
     link: str | None
@@ -245,7 +246,7 @@ class Card(Schema):
 class FoundItem(Schema):
     """An item and its title."""
 
-    item_id: ItemId
+    item_id: ModelItemId
     title: str
 
 
@@ -291,7 +292,7 @@ class Group(Named):
     aliases: list[str]
 
     @classmethod
-    def of(cls, found: FoundGroup, title: Callable[[ItemId], str], k: int) -> Self:
+    def of(cls, found: FoundGroup, title: Callable[[ModelItemId], str], k: int) -> Self:
         """Return a group of the catalogue, with at most k of its members."""
         group = found.group
         label = None

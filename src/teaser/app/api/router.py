@@ -1,16 +1,20 @@
 """The API under `/api/v1`: the routes of all resources, with keys and errors declared."""
 
-from fastapi import APIRouter, Depends
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 
 from teaser.app.api import catalogue, guide, people, stateless
-from teaser.app.api.auth import check_key
+from teaser.app.api.auth import admin_needs_key, check_key
+from teaser.app.api.requests import MAX_ID
 from teaser.app.api.responses import ErrorAnswer
+from teaser.app.settings import Settings
 
 _ERRORS = {
     400: "The request could not be read.",
     401: "A key is needed, or the one given is not known.",
-    403: "Without keys: a page of another site may not change anything.",
+    403: "Without keys: a page of another site may change nothing, and read nothing of a person.",
     404: "Nothing has that name; the closest names are given.",
     413: "The request is too large.",
     421: "The server does not answer under that name.",
@@ -35,3 +39,40 @@ router = APIRouter(
 )
 for part in (guide, stateless, people, catalogue):
     router.include_router(part.router)
+
+
+def complete_document(app: FastAPI, settings: Settings) -> None:
+    """Let the OpenAPI document tell what the settings decide: keys, the largest body, the rate."""
+    derive = app.openapi
+
+    def describe() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = _with_exact_bounds(derive())
+            for operations in document["paths"].values():
+                for operation in operations.values():
+                    _describe_settings(operation, settings)
+            if not admin_needs_key(settings):
+                document["components"].pop("securitySchemes", None)
+        return derive()
+
+    app.openapi = describe  # type: ignore[method-assign] # FastAPI's own way to change it
+
+
+def _describe_settings(operation: dict[str, Any], settings: Settings) -> None:
+    is_admin = "admin" in operation["tags"]
+    if not (admin_needs_key(settings) if is_admin else settings.needs_keys):
+        operation.pop("security", None)
+    largest = f"larger than {settings.max_body:,} bytes"
+    operation["responses"]["413"]["description"] = f"The request is {largest}."
+    if "requestBody" in operation:
+        operation["requestBody"]["description"] = f"It must not be {largest}."
+    if settings.rate:
+        said = f"More than {settings.rate:,} requests a minute from one address."
+        operation["responses"]["429"]["description"] = said
+
+
+def _with_exact_bounds(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with the bounds of ids as they are: FastAPI rounds them to float64."""
+    whole = document["components"]["schemas"]["ItemId"]["anyOf"][0]
+    whole |= {"minimum": -MAX_ID - 1, "maximum": MAX_ID, "format": "int64"}
+    return document

@@ -8,7 +8,7 @@ from typing import Any
 IDS, STRENGTHS = "list[id]", "dict[id, strength]"
 _MOST = 60
 _HISTORY = "must be a list of ids, [...], or an object of strengths by id, {...}"
-_ID = "an item id must be a whole number of 64 bits or a text of 1 to 200 characters"
+_ID = "an item id must be a whole number of 64 bits or a text of 1 to 2,000 characters"
 _WHOLE, _NUMBER, _TEXT = "must be a whole number", "must be a number", "must be a text"
 _YES_OR_NO = "must be true or false"
 _DAY = "must be a day, written as 2026-05-01"
@@ -32,7 +32,7 @@ _BY_KIND: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "string_too_long": lambda c: f"must have at most {_count(c['max_length'], 'character')}",
     "too_long": lambda c: f"must have at most {_count(c['max_length'], 'entry')}",
     "literal_error": lambda c: f"must be {c['expected']}",
-    "string_pattern_mismatch": lambda c: "must be an id as POST /people gave it, of 43 characters",
+    "string_pattern_mismatch": lambda c: f"must be an id as this server gave it, {c['pattern']}",
     "string_unicode": lambda c: "must be valid Unicode, without lone surrogates",
     "value_error": lambda c: str(c.get("error", "is not valid")),
 }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from teaser.errors import ParameterError
+from teaser.files.named import read_bytes
 
 MAX_BYTES = 512 * 1024
 # How files begin; the name of a file says nothing about what is in it.
@@ -46,7 +47,7 @@ def read_logo(path: Path) -> Logo:
     """
     try:
         size = path.stat().st_size
-        content = path.read_bytes() if size <= MAX_BYTES else b""
+        content = read_bytes(path) if size <= MAX_BYTES else b""
     except OSError as error:
         raise ParameterError(
             f"The logo {path} cannot be read: {error.strerror}. Give the path of a picture."

@@ -1,1 +1,1 @@
-"""What every request passes: middleware, identity, origin check, rate limit, metrics."""
+"""What every request passes: middleware, identity, origin check, limits, metrics."""

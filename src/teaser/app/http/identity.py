@@ -1,23 +1,25 @@
 """The cookie that identifies a visitor: a signed random token, whose hash the store keeps."""
 
-import asyncio
 import hashlib
 import secrets
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
 from itsdangerous import Signer
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 
+from teaser.app.http.cookies import TOKEN, carry_over, read_cookies, remember
 from teaser.app.http.middleware import MONITORING, Message, Receive, Scope, Send
 from teaser.app.people.store import Store
+from teaser.app.people.threads import StoreThreads
 from teaser.app.settings import Settings
 from teaser.errors import StoreError
 
-TOKEN = "teaser"  # noqa: S105 - the name of a cookie
-_YEAR = 365 * 24 * 3600
+T = TypeVar("T")
+_PATIENCE = 0.25  # seconds; a page that needs no store does not wait for a cookie
 
 
 def new_token(key: bytes) -> str:
@@ -26,7 +28,7 @@ def new_token(key: bytes) -> str:
 
 
 def holder_of(cookies: Mapping[str, str], store: Store) -> tuple[str | None, str | None]:
-    """Return the token in the cookies, and the id of the person who holds it.
+    """Return the token in the site's cookies, and the id of the person who holds it.
 
     A token that belongs to nobody is returned only if this server signed it. Otherwise somebody
     could plant a token of their choice in a browser and read the profile later.
@@ -38,18 +40,6 @@ def holder_of(cookies: Mapping[str, str], store: Store) -> tuple[str | None, str
     return token, person_id
 
 
-def remember(response: Response, settings: Settings, name: str, value: str) -> None:
-    """Set a cookie for a year, hidden from scripts and from requests of other sites."""
-    response.set_cookie(
-        name,
-        value,
-        max_age=_YEAR,
-        httponly=True,
-        samesite="lax",
-        secure=settings.secure_cookies,
-    )
-
-
 class FirstCookie:
     """ASGI middleware that gives a browser its token with the first page.
 
@@ -57,44 +47,59 @@ class FirstCookie:
     Nothing is stored until a visitor does something.
     """
 
-    def __init__(self, app: Any, *, store: Store, settings: Settings) -> None:
+    def __init__(
+        self, app: Any, *, store: Store, threads: StoreThreads, settings: Settings
+    ) -> None:
         self.app = app
         self.store = store
+        self.threads = threads
         self.settings = settings
         self._key: bytes | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        cookie = await self._cookie(scope) if _may_be_page(scope) else None
-        if cookie is None:
+        cookies = await self._cookies(scope) if _may_be_page(scope) else []
+        if not cookies:
             await self.app(scope, receive, send)
             return
 
-        async def send_with_cookie(message: Message) -> None:
+        async def send_with_cookies(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 200:
                 headers = MutableHeaders(raw=list(message.get("headers", ())))
                 if headers.get("content-type", "").startswith("text/html"):
-                    headers.append("set-cookie", cookie)
-                    message["headers"] = headers.raw
+                    message["headers"] = headers.raw + cookies
             await send(message)
 
-        await self.app(scope, receive, send_with_cookie)
+        await self.app(scope, receive, send_with_cookies)
 
-    async def _cookie(self, scope: Scope) -> str | None:
-        """Return the header that sets a new token; None for a visitor who has a valid one."""
-        token = Request(scope).cookies.get(TOKEN)
+    async def _cookies(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        """Return the headers that set a new token; none for a visitor who has a valid one.
+
+        Cookies under names of before are removed, see `carry_over`.
+        """
+        given, response = Request(scope).cookies, Response()
+        token = read_cookies(given, self.settings).get(TOKEN)
         try:
-            if self._key is None:
-                self._key = await asyncio.to_thread(lambda: self.store.signing_key)
-            if token and _signer(self._key).validate(token):
-                return None
-            if token and await asyncio.to_thread(self.store.find_person, token):
-                return None
+            if not await self._is_valid(token):
+                remember(response, self.settings, TOKEN, new_token(await self._signing_key()))
         except StoreError:
-            return None  # pages that need no database are shown without one
-        response = Response()
-        remember(response, self.settings, TOKEN, new_token(self._key))
-        return response.headers["set-cookie"]
+            return []  # pages that need no database are shown without one
+        carry_over(response, self.settings, given)
+        return [(name, value) for name, value in response.raw_headers if name == b"set-cookie"]
+
+    async def _is_valid(self, token: str | None) -> bool:
+        if not token:
+            return False
+        is_signed = _signer(await self._signing_key()).validate(token)
+        return is_signed or await self._ask(partial(self.store.find_person, token)) is not None
+
+    async def _signing_key(self) -> bytes:
+        if self._key is None:
+            self._key = await self._ask(lambda: self.store.signing_key)
+        return self._key
+
+    async def _ask(self, question: Callable[[], T]) -> T:
+        return await self.threads.run(question, patience=_PATIENCE)
 
 
 def _may_be_page(scope: Scope) -> bool:

@@ -1,21 +1,20 @@
-"""ASGI middleware around every request: host, size and rate checks, security headers, metrics."""
+"""ASGI middleware around every request: host, size and rate checks, security headers."""
 
-import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from teaser.app.http.metrics import Metrics
-from teaser.app.http.rate_limit import RateLimit
+from teaser.app.http.rate_limit import RateLimits
 from teaser.app.settings import Settings
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Refusal = Callable[[Scope, int, str, str], Response]
+Refusal = Callable[[Scope, "Refused"], Response]
+
 
 HEADERS = [
     (
@@ -26,24 +25,37 @@ HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ]
+_NOT_CACHED = (b"cache-control", b"no-store")
 # Paths for monitoring: not limited in rate, always plain text, without cookies.
-MONITORING = ("/healthz", "/readyz", "/metrics")
+HEALTH = "/healthz"
+MONITORING = (HEALTH, "/readyz", "/metrics")
+
+
+class Refused(NamedTuple):
+    """Why a request is refused: status, code, message, and seconds until it may come again."""
+
+    status: int
+    code: str
+    message: str
+    retry_after: int = 0
 
 
 class Guard:
-    """Refuse requests for another host or beyond the limits; add headers; count answers.
+    """Refuse requests for another host or beyond the limits; add headers.
+
+    The scope is changed, so it must not be the server's own.
 
     Parameters
     ----------
     settings
         The names of this server, the largest request, and whether it is reached by https only.
-    rate_limit
-        The limit on requests from one address.
-    metrics
-        Where answers are counted.
+    limits
+        The limits on requests.
     refusal
-        Makes the response to a refused request from its scope, status, code and message.
+        Makes the response to a refused request.
     """
 
     def __init__(
@@ -51,14 +63,12 @@ class Guard:
         app: Any,
         *,
         settings: Settings,
-        rate_limit: RateLimit,
-        metrics: Metrics,
+        limits: RateLimits,
         refusal: Refusal,
     ) -> None:
         self.app = app
         self.settings = settings
-        self.rate_limit = rate_limit
-        self.metrics = metrics
+        self.limits = limits
         self.refusal = refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,58 +78,81 @@ class Guard:
             return
         is_head = scope["method"] == "HEAD"
         if is_head:  # FastAPI's routes for GET do not answer HEAD
-            scope = {**scope, "method": "GET"}
+            scope["method"] = "GET"
         if self.settings.secure_cookies:  # a proxy ends https and may not say so
-            scope = {**scope, "scheme": "https"}
-        start = time.perf_counter()
+            scope["scheme"] = "https"
         max_body = self.settings.max_body
-        too_large = (413, "too_large", f"The request is larger than {max_body:,} bytes.")
+        too_large = Refused(413, "too_large", f"The request is larger than {max_body:,} bytes.")
         received = 0
 
-        async def send_measured(message: Message) -> None:
+        async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
-                self.metrics.record(message["status"], time.perf_counter() - start)
+                message["headers"] = _with_headers(scope["path"], message.get("headers", ()))
             elif is_head:
                 message = {**message, "body": b""}
             await send(message)
 
         async def send_answer(message: Message) -> None:
             if received <= max_body:
-                await send_measured(message)
+                await send_guarded(message)
             elif message["type"] == "http.response.start":  # the answer to a truncated body
-                await self.refusal(scope, *too_large)(scope, receive, send_measured)
+                await self.refusal(scope, too_large)(scope, receive, send_guarded)
 
         async def receive_limited() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
             if received > max_body:
-                raise HTTPException(413, too_large[2])
+                raise HTTPException(413, too_large.message)
             return message
 
         reason = self._refusal_reason(scope) or (too_large if self._is_large(scope) else None)
         if reason is not None:
-            await self.refusal(scope, *reason)(scope, receive, send_measured)
+            await self.refusal(scope, reason)(scope, receive, send_guarded)
         else:
             await self.app(scope, receive_limited, send_answer)
 
-    def _refusal_reason(self, scope: Scope) -> tuple[int, str, str] | None:
-        """Return status, code and message if the host or the rate of a request is refused."""
+    def _refusal_reason(self, scope: Scope) -> Refused | None:
+        """Return why the host or the rate of a request is refused; None if it is not."""
+        if scope["path"] == HEALTH:  # whoever asks, by whatever name, learns nothing
+            return None
         hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         if len(hosts) > 1 or not self.settings.is_own_host(hosts[0] if hosts else ""):
-            return (
+            return Refused(
                 421,
                 "unknown_host",
                 "This server does not answer under that name. Use its address, or let its "
                 "operator add the name with --host-name.",
             )
-        address = (scope.get("client") or ("unknown", 0))[0]
-        if scope["path"] in MONITORING or self.rate_limit.allows(address, time.monotonic()):
+        if scope["path"] in MONITORING:
             return None
-        return 429, "too_many_requests", "Too many requests. Wait a minute."
+        seconds = self.limits.wait_of_address(address_of(scope))
+        return too_many(seconds) if seconds else None
 
     def _is_large(self, scope: Scope) -> bool:
         length = dict(scope["headers"]).get(b"content-length", b"0")
         is_number = length.isdigit() and len(length) <= 19
         return not is_number or int(length) > self.settings.max_body
+
+
+def _with_headers(path: str, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer with those of every answer.
+
+    Nothing is cached that does not say so itself: it may be about a person. Static files are left
+    to the browser, which asks whether they changed.
+    """
+    headers = [*given, *HEADERS]
+    is_told = any(name.lower() == b"cache-control" for name, _ in headers)
+    return headers if is_told or path.startswith("/static/") else [*headers, _NOT_CACHED]
+
+
+def address_of(scope: Scope) -> str:
+    """Return the address of the client, as a trusted proxy says it."""
+    client = scope.get("client")
+    return str(client[0]) if client else "unknown"
+
+
+def too_many(seconds: int) -> Refused:
+    """Return the refusal of a request that comes too soon."""
+    message = f"Too many requests. Wait {seconds} second{'s' * (seconds != 1)}."
+    return Refused(429, "too_many_requests", message, seconds)

@@ -1,4 +1,4 @@
-"""The origin of a request: forms are accepted from this site's own pages only."""
+"""The origin of a request: forms, and the API without keys, are for this site's own pages only."""
 
 from urllib.parse import urlsplit
 
@@ -7,6 +7,7 @@ from starlette.requests import Request
 from teaser.errors import ForeignOriginError
 
 _PORTS = {"http": 80, "https": 443}
+_OTHER_SITES = ("cross-site", "same-site")
 
 
 def need_own_origin(request: Request) -> None:
@@ -14,7 +15,19 @@ def need_own_origin(request: Request) -> None:
     site = request.headers.get("sec-fetch-site")
     source = request.headers.get("origin") or request.headers.get("referer")
     is_own = _origin(source) == own_origin(request) if source else site == "same-origin"
-    if not is_own or site in ("cross-site", "same-site"):
+    if not is_own or site in _OTHER_SITES:
+        raise ForeignOriginError
+
+
+def refuse_other_sites(request: Request) -> None:
+    """Raise `ForeignOriginError` if the headers show that a page of another site sent a request.
+
+    Browsers send at least one of the two headers with what a page of another site asks for.
+    Programs send neither.
+    """
+    source = request.headers.get("origin")
+    is_foreign = source is not None and _origin(source) != own_origin(request)
+    if is_foreign or request.headers.get("sec-fetch-site") in _OTHER_SITES:
         raise ForeignOriginError
 
 

@@ -1,20 +1,23 @@
-"""The limit on requests a minute from one address, shared by all processes of a server."""
+"""Limits on requests a minute: of one address and of one key, shared by all processes."""
 
 import hashlib
 import ipaddress
+import math
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from teaser.app.http.shared_counters import SharedCounters
 
-# Eight-way table; the least recently seen address is evicted. An entry has the address's number,
-# the level of its bucket, and the time of its last request.
+# Eight-way table; the least recently seen name is evicted. An entry has the name's number, the
+# level of its bucket, and the time of its last request.
 _SETS, _WAYS, _FIELDS = 2_048, 8, 3
 
 
 class RateLimit:
-    """A token bucket for every address, refilled steadily.
+    """A token bucket for every address or key, refilled steadily.
 
     IPv6 addresses are limited by their first 64 bits, because one client usually has them all.
 
@@ -31,29 +34,58 @@ class RateLimit:
         self._counters = SharedCounters(_SETS * _WAYS * _FIELDS, file)
         self._table = self._counters.values.reshape(_SETS, _WAYS, _FIELDS)
 
-    def allows(self, address: str, now: float) -> bool:
-        """Take one request from an address's bucket; return False if it is empty."""
-        if not self.per_minute:
-            return True
-        row, number = _slot(address)
+    def wait(self, name: str, now: float) -> float:
+        """Take one request from a bucket; return 0, or the seconds until there is one again."""
+        return self._change(name, now, 1) if self.per_minute else 0.0
+
+    def give_back(self, name: str, now: float) -> None:
+        """Put a request that was taken back into its bucket."""
+        if self.per_minute:
+            self._change(name, now, -1)
+
+    def _change(self, name: str, now: float, taken: int) -> float:
+        row, number = _slot(name)
         with self._counters.locked():
             ways = self._table[row]
             seen = np.flatnonzero(ways[:, 0] == number)
             way = int(seen[0]) if len(seen) else int(np.argmin(ways[:, 2]))
             level, last = ways[way, 1:].tolist() if len(seen) else (self.per_minute, now)
             level = min(self.per_minute, level + max(0.0, now - last) * self.per_minute / 60)
-            ways[way] = number, level - 1 if level >= 1 else level, now
-        return bool(level >= 1)
+            is_there = level >= taken
+            left = min(self.per_minute, level - taken) if is_there else level
+            ways[way] = number, left, now
+        return 0.0 if is_there else (taken - level) * 60 / self.per_minute
 
 
-def _slot(address: str) -> tuple[int, float]:
-    """Return the row of an address in the table, and the number that identifies it there."""
+@dataclass(frozen=True)
+class RateLimits:
+    """The limits of one server: on requests of an address, and on requests with a key."""
+
+    addresses: RateLimit
+    keys: RateLimit
+
+    def wait_of_address(self, address: str) -> int:
+        """Take a request from an address's bucket; return 0, or whole seconds to wait."""
+        return math.ceil(self.addresses.wait(address, time.monotonic()))
+
+    def wait_of_key(self, key: str, address: str) -> int:
+        """Count a request for its key in place of its address; return 0, or seconds to wait.
+
+        Every request is taken from its address first, so those with a wrong key count there.
+        """
+        now = time.monotonic()
+        self.addresses.give_back(address, now)
+        return math.ceil(self.keys.wait(key, now))
+
+
+def _slot(name: str) -> tuple[int, float]:
+    """Return the row of an address or key in the table, and the number that identifies it there."""
     try:
-        parsed = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(name)
         if parsed.version == 6 and parsed.ipv4_mapped is None:
-            address = str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
+            name = str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
     except ValueError:
         pass
-    digest = int.from_bytes(hashlib.blake2b(address.encode(), digest_size=8).digest())
+    digest = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest())
     # float64 holds integers exactly below 2**53; 0 marks a free entry.
     return digest % _SETS, float((digest >> 11) + 1)

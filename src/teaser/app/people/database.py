@@ -4,17 +4,25 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, Engine, create_engine
+from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, make_url
 from sqlalchemy import event as hooks
 from sqlalchemy.exc import DisconnectionError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from teaser.errors import StoreError
+from teaser.app.people import postgres
+from teaser.app.people.breaker import Breaker
+from teaser.app.people.deadline import LATE, begin_commit, need_time, seconds_left
+from teaser.app.telemetry.request_record import measuring
+from teaser.errors import StoreError, StoreTimeoutError
 
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_MAX_PORT = 65_535
+_LONGEST_WAIT = 60.0  # seconds for a lock of SQLite
 _FILE = "teaser_file"
 _Pair = tuple[tuple[int, int] | None, tuple[int, int] | None]  # identities: file, WAL
 
@@ -30,14 +38,25 @@ class Database:
     ----------
     url
         `sqlite:///file` or `postgresql://user:password@host/name`.
+    timeout
+        The seconds that a transaction may take; inside `teaser.app.people.threads`, all
+        transactions of a request together.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, timeout: float = 10.0) -> None:
         self.url = url.replace("postgresql://", "postgresql+psycopg://", 1)
-        self.engine = _engine(self.url)
+        self.timeout = timeout
+        self.engine = _engine(self.url, timeout)
         self._file = _file_of(self.engine)
         self._writer = self.engine.execution_options(writes=True)
+        self._single = self.engine.execution_options(writes=True, single=True)
         self._turn = threading.Lock()
+        self._reads, self._writes = Breaker("reading", timeout), Breaker("writing", timeout)
+
+    @property
+    def is_hanging(self) -> bool:
+        """Whether the last transaction was not answered in time."""
+        return self._reads.is_open or self._writes.is_open
 
     def make(self) -> None:
         """Create the file of SQLite, readable by its owner only, unless it exists."""
@@ -52,23 +71,62 @@ class Database:
         if self._file is not None:
             self._file.forget()
 
+    @measuring("store_read")
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Open a transaction that only reads; in SQLite it never waits for a lock."""
-        with _store_errors(), self.engine.begin() as connection:
-            yield connection
-
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Open a transaction that commits at the end."""
-        # SQLite has one writer, and its waiters poll with growing pauses: a lock is fairer.
-        alone = self._turn if self._writer.dialect.name == "sqlite" else nullcontext()
-        with _store_errors(), alone:
-            with self._writer.begin() as connection:
-                info = connection.info
+        with self._reads.limiting(self.timeout) as wait, _store_errors():
+            wait.begin()
+            need_time()
+            with self.engine.begin() as connection:
                 yield connection
+
+    @measuring("store_write")
+    @contextmanager
+    def writing(
+        self, *, single: bool = False, timeout: float | None = None
+    ) -> Iterator[Connection]:
+        """Open a transaction that commits at the end, unless it is late or nobody waits for it.
+
+        Parameters
+        ----------
+        single
+            Whether it is one statement in SQLite. SQLite then commits within the statement, and
+            never holds its one write lock while this thread waits for others of the process.
+        timeout
+            The seconds that it may take, if other than usual.
+        """
+        seconds = self.timeout if timeout is None else timeout
+        single = single and self.engine.dialect.name == "sqlite"
+        engine = self._single if single else self._writer
+        with self._writes.limiting(seconds) as wait, _store_errors(), self._queue():
+            wait.begin()
+            need_time()
+            with engine.begin() as connection:
+                info = connection.info
+                if single:  # it waits for locks until the deadline only, which is set by now
+                    begin_commit()
+                yield connection
+                if not single:
+                    begin_commit()
             if self._file is not None and not self._file.is_held(info):
                 raise sqlite3.OperationalError("its file was moved in the meantime")
+
+    @contextmanager
+    def _queue(self) -> Iterator[None]:
+        """Wait for the other writers of this process, before those of others.
+
+        SQLite has one writer, and its waiters poll with growing pauses: a lock is fairer.
+        """
+        if self.engine.dialect.name != "sqlite":
+            yield
+            return
+        if not self._turn.acquire(timeout=min(seconds_left(), threading.TIMEOUT_MAX)):
+            raise StoreTimeoutError(LATE)
+        try:
+            yield
+        finally:
+            self._turn.release()
 
 
 @contextmanager
@@ -79,19 +137,37 @@ def _store_errors() -> Iterator[None]:
     except IntegrityError:
         raise
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        cause = getattr(error, "orig", None) or error
+        reason = (str(cause).splitlines() or [type(cause).__name__])[0]
+        if _is_late(cause):
+            raise StoreTimeoutError(f"{LATE} {reason}.") from error
         message = f"The database cannot be used now: {reason}."
         if "read-only" in reason or "readonly" in reason:
             message += " Let the server's user write to it and to its folder."
         raise StoreError(message) from error
 
 
-def _engine(url: str) -> Engine:
+def _is_late(cause: BaseException) -> bool:
+    """Return whether an error says that a lock, a connection or an answer took too long."""
+    if isinstance(cause, sqlite3.Error):
+        return (getattr(cause, "sqlite_errorcode", 0) & 0xFF) in _BUSY
+    return isinstance(cause, PoolTimeoutError) or postgres.is_late(cause)
+
+
+def _engine(url: str, timeout: float) -> Engine:
     if url in ("sqlite://", "sqlite:///", "sqlite:///:memory:"):
         raise StoreError(f"{url} would keep persons in memory only. Name a file: sqlite:///file.")
+    address = _parsed(url)
     try:
-        is_file = url.startswith("sqlite")
-        engine = create_engine(url, pool_pre_ping=not is_file, pool_size=10, max_overflow=30)
+        is_file = address.drivername.startswith("sqlite")
+        engine = create_engine(
+            address,
+            pool_pre_ping=not is_file,
+            pool_size=10,
+            max_overflow=30,
+            pool_timeout=timeout,
+            hide_parameters=True,  # ids of persons are no part of a message
+        )
     except (SQLAlchemyError, ImportError) as error:
         raise StoreError(
             f"The database URL cannot be used: {error}. Use sqlite:///file or postgresql://..."
@@ -99,22 +175,56 @@ def _engine(url: str) -> Engine:
     if engine.dialect.name == "sqlite":
         hooks.listen(engine, "connect", _prepare_sqlite)
         hooks.listen(engine, "begin", _begin_sqlite)
+    elif engine.dialect.driver == "psycopg":
+        hooks.listen(engine, "do_connect", postgres.Connector(timeout).connect)
     return engine
 
 
+def _parsed(url: str) -> URL:
+    """Return the parts of a URL; an error repeats none of them, as one may be a password."""
+    wrong = None
+    try:
+        address = make_url(url)
+    except ValueError:
+        wrong = "its port is not a number"
+    except SQLAlchemyError:
+        wrong = "it is not written as one"
+    else:
+        if address.port is not None and not 0 < address.port <= _MAX_PORT:
+            wrong = f"its port is not from 1 to {_MAX_PORT}"
+        elif "@" in (address.host or ""):
+            wrong = "it has two signs @"
+    if wrong is None:
+        return address
+    raise StoreError(
+        f"The database URL cannot be used: {wrong}. Use sqlite:///file or "
+        "postgresql://user:password@host:port/name, and write : / ? # [ ] @ in a password as "
+        "%3A %2F %3F %23 %5B %5D %40."
+    )
+
+
 def _begin_sqlite(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    connection.connection.execute(_busy_timeout())
+    if options.get("single"):
+        return  # the one statement begins and commits
     # BEGIN IMMEDIATE takes the write lock now: a reader that writes later would fail, not wait.
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")
+
+
+def _busy_timeout() -> str:
+    """Return the statement that lets SQLite wait for locks until the deadline."""
+    return f"PRAGMA busy_timeout={int(1000 * min(seconds_left(), _LONGEST_WAIT))}"
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # the hook above begins transactions
+    connection.execute(_busy_timeout())  # first: the others may have to wait
     for pragma in (
         "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
-        "busy_timeout=10000",
+        "secure_delete=ON",
     ):
         connection.execute(f"PRAGMA {pragma}")
     connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # this creates the log

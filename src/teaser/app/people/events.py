@@ -5,7 +5,7 @@ sequence can be read later. The state is a pure function of the events.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from teaser.data.ids import ItemId
@@ -34,9 +34,9 @@ Kind = Literal[
 ]
 KINDS = get_args(Kind)
 MAX_ABOUT = 200
+MAX_PRESS_TAGS = 20
 MAX_STRENGTH = 1e9
 AS_FITTED = DEFAULT_STEERING.balance
-_LONGEST = 500
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def facts_of(data: Mapping[str, Any]) -> Any:
 
 
 @dataclass
-class _Values:
+class Values:
     """The values of a state while actions are applied to them; dicts keep the order of items."""
 
     history: dict[ItemId, float] = field(default_factory=dict)  # the strength of each
@@ -113,7 +113,16 @@ class _Values:
     balance: float = AS_FITTED
     about: tuple[str, ...] = ()
 
-    def after(self, event: Event) -> "_Values":
+    def copy(self) -> "Values":
+        """Return values that can be changed apart from these."""
+        return replace(
+            self,
+            history=dict(self.history),
+            hidden=dict(self.hidden),
+            presses=dict(self.presses),
+        )
+
+    def after(self, event: Event) -> "Values":
         """Apply an action; a reset returns new values."""
         kind, data = event.kind, event.data
         if kind in ("view", "remove"):
@@ -134,11 +143,16 @@ class _Values:
             self.balance = float(data["balance"])
         elif kind == "about":
             self.about = tuple(dict.fromkeys(facts_of(data)))
-        return _Values() if kind == "reset" else self
+        return Values() if kind == "reset" else self
 
 
 class StateFold:
     """Events folded into a state; a further event is added without folding all of them again.
+
+    The fold keeps the places of the actions that are done and undone, and the values after the
+    first `base` of the actions that are done. A fold of all events has `base` 0. One that was read
+    from a snapshot has a larger `base` and knows only the events near the end, so undo and redo
+    reach a limited number of steps back and forth: `is_whole` tells whether they went too far.
 
     Parameters
     ----------
@@ -147,24 +161,47 @@ class StateFold:
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        self._done: list[Event] = []
-        self._undone: list[Event] = []
-        self._n_events = 0
+        self.n_events = 0
+        self.done: list[int] = []
+        self.undone: list[int] = []
+        self.known: dict[int, Event] = {}
+        self.base = 0
+        self.base_values = Values()
+        self._values: Values | None = None
+        self._has_base = True
         for event in events:
-            self._push(event)
-        self._values = self._replay()
+            self.add(event)
 
     def add(self, event: Event) -> None:
-        """Add an event; only undo and redo replay the actions before it."""
-        self._push(event)
-        if event.kind in ("undo", "redo"):
-            self._values = self._replay()
+        """Add an event; only undo and redo make the next `state` apply earlier actions again."""
+        self.n_events += 1
+        if event.kind == "undo":
+            if self.done:
+                self.undone.append(self.done.pop())
+                self._has_base &= len(self.done) >= self.base
+                self._values = None
+        elif event.kind == "redo":
+            if self.undone:
+                self._has_base &= self.undone[-1] in self.known
+                self.done.append(self.undone.pop())
+                self._values = None
         else:
-            self._values = self._values.after(event)
+            self.done.append(self.n_events)
+            self.undone.clear()
+            self.known[self.n_events] = event
+            self._values = self._values and self._values.after(event)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all is known that the state needs."""
+        tops = self.done[-1:] + self.undone[-1:]
+        return self._has_base and all(place in self.known for place in tops)
 
     @property
     def state(self) -> State:
         """The state that the events lead to."""
+        if self._values is None:
+            self._values = self._applied(self.base_values.copy(), self.done[self.base :])
         values = self._values
         return State(
             history=tuple(values.history),
@@ -173,28 +210,23 @@ class StateFold:
             variety=values.variety,
             balance=values.balance,
             about=values.about,
-            undoable=self._done[-1] if self._done else None,
-            redoable=self._undone[-1] if self._undone else None,
-            n_events=self._n_events,
+            undoable=self.known[self.done[-1]] if self.done else None,
+            redoable=self.known[self.undone[-1]] if self.undone else None,
+            n_events=self.n_events,
             strengths={item: x for item, x in values.history.items() if x != 1},
         )
 
-    def _push(self, event: Event) -> None:
-        self._n_events += 1
-        if event.kind == "undo":
-            if self._done:
-                self._undone.append(self._done.pop())
-        elif event.kind == "redo":
-            if self._undone:
-                self._done.append(self._undone.pop())
-        else:
-            self._done.append(event)
-            self._undone.clear()
+    def narrow(self, reach: int) -> None:
+        """Forget events, so that undo and redo can still go `reach` steps from here."""
+        base = max(self.base, len(self.done) - reach)
+        self.base_values = self._applied(self.base_values, self.done[self.base : base])
+        self.base = base
+        near = self.done[max(0, base - 1) :] + self.undone[-reach - 1 :]
+        self.known = {place: self.known[place] for place in near if place in self.known}
 
-    def _replay(self) -> _Values:
-        values = _Values()
-        for event in self._done:
-            values = values.after(event)
+    def _applied(self, values: Values, places: Iterable[int]) -> Values:
+        for place in places:
+            values = values.after(self.known[place])
         return values
 
 
@@ -218,9 +250,7 @@ def check(state: State, event: Event) -> None:
     if kind == "unhide" and item not in state.hidden:
         raise NotHiddenError(item)
     if kind == "press":
-        for tag, steps in checked_presses(data.get("presses")).items():
-            # One action may take back presses the other way: more than MAX_PRESSES steps.
-            check_press(tag, state.presses.get(str(tag), 0) + steps)
+        _check_presses(_steps_by_tag(data.get("presses")), state)
     for setting_kind, name in (("vary", "variety"), ("balance", "balance")):
         if kind == setting_kind and not 0 <= _number(data.get(name)) <= 1:
             raise ParameterError(f"{name} must be from 0 to 1, found {data.get(name)!r}.")
@@ -238,8 +268,15 @@ def checked_presses(presses: Any) -> dict[Tag, int]:
     Raises
     ------
     ParameterError
-        Unless there is a tag, and each has a whole number of steps other than 0.
+        Unless there are 1 to `MAX_PRESS_TAGS` tags, and each has a whole number of steps other than
+        0.
     """
+    if isinstance(presses, Mapping):
+        _check_n_tags(len(presses))
+    return _steps_by_tag(presses)
+
+
+def _steps_by_tag(presses: Any) -> dict[Tag, int]:
     if not isinstance(presses, Mapping) or not presses:
         raise ParameterError("A press needs a tag and a number of steps.")
     for tag, steps in presses.items():
@@ -248,6 +285,24 @@ def checked_presses(presses: Any) -> dict[Tag, int]:
                 f"A press on {tag} needs a whole number of steps other than 0, found {steps!r}."
             )
     return {Tag.parse(str(tag)): steps for tag, steps in presses.items()}
+
+
+def _check_presses(presses: Mapping[Tag, int], state: State) -> None:
+    """Check presses as they are to be stored.
+
+    Presses on earlier names of a tag are taken back in the same event, so those that end at 0 are
+    not counted.
+    """
+    # One action may take back presses the other way: more than MAX_PRESSES steps.
+    ends = [check_press(tag, state.presses.get(str(tag), 0) + n) for tag, n in presses.items()]
+    _check_n_tags(sum(end != 0 for end in ends))
+
+
+def _check_n_tags(n: int) -> None:
+    if n > MAX_PRESS_TAGS:
+        raise ParameterError(
+            f"One action can press at most {MAX_PRESS_TAGS} tags, found {n}. Press them in parts."
+        )
 
 
 def _check_strength(strength: Any) -> None:
@@ -265,10 +320,8 @@ def _check_about(about: Any) -> None:
     if len(about) > MAX_ABOUT:
         raise ParameterError(f"about can hold at most {MAX_ABOUT} tags, found {len(about)}.")
     for text in about:
-        if not isinstance(text, str) or len(text) > _LONGEST:
-            raise ParameterError(
-                f"A tag is a text of at most {_LONGEST} characters, found {text!r}."
-            )
+        if not isinstance(text, str):
+            raise ParameterError(f"A tag is a text, found {text!r}.")
         Tag.parse(text)
 
 

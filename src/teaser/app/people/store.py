@@ -3,12 +3,13 @@
 import copy
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import resources
-from typing import Any, Self
+from typing import Self
 
 from alembic import command
 from alembic.config import Config
@@ -16,9 +17,20 @@ from sqlalchemy import Connection, bindparam, delete, false, insert, select, upd
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.people.database import Database
-from teaser.app.people.events import Event, Kind, State, StateFold, check, fold
-from teaser.app.people.tables import api_key, person, setting, share
+from teaser.app.people.erasure import Erasure
+from teaser.app.people.event_log import (
+    StoredEvent,
+    append_event,
+    last_place,
+    read_events,
+    read_fold,
+)
+from teaser.app.people.events import Event, State, StateFold, check
+from teaser.app.people.learning import Learning
+from teaser.app.people.snapshot import REACH, save_snapshot
+from teaser.app.people.tables import api_key, person, setting, share, snapshot
 from teaser.app.people.tables import event as events
+from teaser.app.people.write_check import WriteCheck
 from teaser.errors import (
     ActionLimitError,
     ParameterError,
@@ -29,32 +41,19 @@ from teaser.errors import (
 )
 
 _ATTEMPTS = 20
+_MIGRATION_SECONDS = 60.0
+_FREE_ATTEMPTS = 3
+_PAGE = 200
 MAX_SHARES = 100
 _SHARE_ID = 16
+# A snapshot saves time later, so a request gives this share of its time to one at most.
+_SNAPSHOT_SHARE = 0.25
 
 # The queries of a press are built once.
 _PERSON_OF_TOKEN = select(person.c.id).where(person.c.token_hash == bindparam("token_hash"))
 _PERSON = select(person.c.id).where(person.c.id == bindparam("id"))
-_OF_PERSON = events.c.person_id == bindparam("person_id")
-_ACTIONS = select(events.c.kind, events.c.data).where(_OF_PERSON).order_by(events.c.place)
-_EVENTS = (
-    select(events.c.place, events.c.at, events.c.kind, events.c.data)
-    .where(_OF_PERSON)
-    .order_by(events.c.place)
-)
-_APPEND = insert(events)
 _WRITE_NOTHING = delete(api_key).where(false())
 _SIGNING_KEY = select(setting.c.value).where(setting.c.name == "signing_key")
-
-
-@dataclass(frozen=True)
-class StoredEvent:
-    """One action, with its place among the person's actions and its time."""
-
-    place: int
-    at: datetime
-    kind: Kind
-    data: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -75,6 +74,21 @@ class StoredShare:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What is stored of a person besides events: the time of creation, and links in use.
+
+    Attributes
+    ----------
+    n_events
+        The number of events at that time.
+    """
+
+    created_at: datetime
+    shares: list[StoredShare]
+    n_events: int
+
+
+@dataclass(frozen=True)
 class Decided:
     """The states before and after a decision, and the event that was appended, if any."""
 
@@ -84,6 +98,7 @@ class Decided:
 
 
 Decision = Callable[[State], Event | None]
+_Opened = Callable[[], AbstractContextManager[Connection]]
 
 
 class Store:
@@ -95,17 +110,27 @@ class Store:
         `sqlite:///file` or `postgresql://user:password@host/name`.
     max_events
         The most actions that are stored for one person.
+    timeout
+        The seconds that a transaction may take.
     """
 
-    def __init__(self, url: str, *, max_events: int = 10_000) -> None:
-        database = Database(url)
+    def __init__(self, url: str, *, max_events: int = 10_000, timeout: float = 10.0) -> None:
+        database = Database(url, timeout)
         self.url = database.url
         self.max_events = max_events
         self._database = database
+        self._erasure = Erasure(database)
         self._engine = database.engine
         self._reading = database.reading
         self._writing = database.writing
+        self._appending = partial(database.writing, single=True)
         self._known = (_PERSON, _PERSON.with_for_update())
+        self._write_check = WriteCheck(database)
+
+    @property
+    def is_hanging(self) -> bool:
+        """Whether the database did not answer in time when it was used last."""
+        return self._database.is_hanging
 
     def migrate(self) -> None:
         """Bring the tables to this version; safe to call from several processes.
@@ -116,20 +141,27 @@ class Store:
         config = Config()
         migrations = resources.files("teaser.app.people") / "migrations"
         config.set_main_option("script_location", str(migrations))
-        with self._writing() as connection:
+        with self._reading():
+            pass  # say within seconds that there is no database; a migration may take longer
+        with self._writing(timeout=_MIGRATION_SECONDS) as connection:
             if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727001)")
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
             connection.execute(_WRITE_NOTHING)
+        self._erasure.empty_log()  # the process before may have ended right after a deletion
 
     def ping(self) -> None:
-        """Raise `StoreError` unless the database answers and can be written to."""
-        with self._writing() as connection:
-            connection.execute(_WRITE_NOTHING)
+        """Raise `StoreError` unless the database answers and takes a write.
+
+        It writes at most once a second, however often this is called.
+        """
+        self._write_check.run()
 
     def close(self) -> None:
         """Close all connections."""
+        self._erasure.close()
         self._database.close()
 
     @cached_property
@@ -139,6 +171,11 @@ class Store:
         query = _PERSON.where(person.c.token_hash.is_(None))
         narrow._known = (query, query.with_for_update())
         return narrow
+
+    @cached_property
+    def learning(self) -> Learning:
+        """Whether the next model may use what people do here, and what it may use."""
+        return Learning(self._database)
 
     @cached_property
     def signing_key(self) -> bytes:
@@ -158,7 +195,7 @@ class Store:
         token = token or (secrets.token_urlsafe(32) if with_token else None)
         row = {"id": person_id, "token_hash": token and _hash(token), "created_at": _now()}
         try:
-            with self._writing() as connection:
+            with self._appending() as connection:
                 connection.execute(insert(person).values(row))
         except IntegrityError:
             found = self.find_person(token or "")
@@ -173,25 +210,51 @@ class Store:
             found = connection.execute(_PERSON_OF_TOKEN, {"token_hash": _hash(token)})
             return found.scalar_one_or_none()
 
-    def events(self, person_id: str, *, until: int | None = None) -> list[StoredEvent]:
-        """Return all actions of a person, in order."""
-        with self._reading() as connection:
-            self._need(connection, person_id)
-            return self._read(connection, person_id, until)
+    def events(self, person_id: str) -> list[StoredEvent]:
+        """Return all actions of a person, in order; `event_pages` holds fewer at once."""
+        with self._reading_of(person_id) as connection:
+            return read_events(connection, person_id)
 
-    def kept(self, person_id: str) -> tuple[list[StoredEvent], list[StoredShare]]:
-        """Return all that is stored for a person: actions, and links in use."""
-        with self._reading() as connection:
-            self._need(connection, person_id)
-            found = self._read(connection, person_id)
-            return found, self._read_shares(connection, person_id)
+    def event_pages(self, person_id: str, *, until: int) -> Iterator[list[StoredEvent]]:
+        """Return the first `until` actions of a person in pages, each in its own transaction.
+
+        The pages end early if the person is deleted meanwhile.
+        """
+        after = 0
+        while after < until:
+            with self._reading() as connection:
+                page = read_events(connection, person_id, after=after, until=until, limit=_PAGE)
+            if not page:
+                return
+            yield page
+            after = page[-1].place
+
+    def kept(self, person_id: str) -> Kept:
+        """Return what is stored of a person besides events."""
+        with self._reading_of(person_id) as connection:
+            query = select(person.c.created_at).where(person.c.id == person_id)
+            created_at = connection.execute(query).scalar_one()
+            shares = self._read_shares(connection, person_id)
+            return Kept(created_at, shares, last_place(connection, person_id))
 
     def state(self, person_id: str, *, until: int | None = None) -> State:
         """Return the current state, or after the first `until` events."""
-        return fold(Event(e.kind, e.data) for e in self.events(person_id, until=until))
+        fold, n_read = read_fold(partial(self._reading_of, person_id), person_id, until)
+        state = fold.state
+        if n_read >= REACH:
+            self._remember(person_id, fold)
+        return state
+
+    def last_action(self, person_id: str, place: int) -> tuple[State, Event]:
+        """Return the action at a place, and the state before it."""
+        with self._reading_of(person_id) as connection:
+            found = read_events(connection, person_id, after=place - 1, until=place)
+        if not found:
+            raise UnknownPersonError
+        return self.state(person_id, until=place - 1), Event(found[0].kind, found[0].data)
 
     def decide(self, person_id: str, decision: Decision) -> Decided:
-        """Decide on an action and append it, both in one transaction.
+        """Decide on an action and append it, as if nothing else happened in between.
 
         Parameters
         ----------
@@ -199,8 +262,9 @@ class Store:
             Whose action it is.
         decision
             Is given the current state and returns the event to append, or None to store nothing.
-            No other action of the person can happen between the two. It may be called again
-            after a conflict, so it must be a pure function.
+            If another action of the person was stored meanwhile, it is called again with the state
+            after that one, so it must be a pure function. No lock is held while it runs, unless
+            that happened several times.
 
         Raises
         ------
@@ -209,35 +273,61 @@ class Store:
         ParameterError
             If the event is not possible in the state.
         """
-        for _ in range(_ATTEMPTS):
-            try:
-                with self._writing() as connection:
-                    self._need(connection, person_id, lock=True)
-                    found = connection.execute(_ACTIONS, {"person_id": person_id})
-                    folded = StateFold(Event(*row) for row in found)
-                    before = folded.state
-                    event = decision(before)
-                    if event is None:
-                        return Decided(before, before, None)
-                    check(before, event)
-                    if before.n_events >= self.max_events:
-                        raise ActionLimitError(self.max_events)
-                    row = {"person_id": person_id, "place": before.n_events + 1, "at": _now()}
-                    row |= {"kind": event.kind, "data": dict(event.data)}
-                    connection.execute(_APPEND, row)
-                folded.add(event)
-                return Decided(before, folded.state, event)
-            except IntegrityError:
-                continue  # the person was deleted meanwhile, or the place was taken: try again
+        for attempt in range(_ATTEMPTS):
+            with suppress(IntegrityError):  # the person was deleted, or the place was taken
+                if attempt < _FREE_ATTEMPTS:
+                    opened = self._reading, self._appending
+                    decided, fold, n_read = self._decide(person_id, decision, *opened)
+                else:
+                    decided, fold, n_read = self._decide_alone(person_id, decision)
+                if n_read >= REACH:
+                    self._remember(person_id, fold)
+                return decided
         raise StoreError("Too many actions of this person at once. Try again.")
 
-    def delete_person(self, person_id: str) -> None:
-        """Remove a person with all events and shares."""
+    def _decide_alone(self, person_id: str, decision: Decision) -> tuple[Decided, StateFold, int]:
+        """Decide while all other actions of the person wait."""
         with self._writing() as connection:
-            self._need(connection, person_id)
-            connection.execute(delete(events).where(events.c.person_id == person_id))
-            connection.execute(delete(share).where(share.c.person_id == person_id))
+            self._need(connection, person_id, lock=True)
+            return self._decide(
+                person_id,
+                decision,
+                lambda: nullcontext(connection),
+                lambda: nullcontext(connection),
+            )
+
+    def _decide(
+        self, person_id: str, decision: Decision, reading: _Opened, writing: _Opened
+    ) -> tuple[Decided, StateFold, int]:
+        """Return the decision, the fold after it, and how many events were read for it."""
+        opened = partial(self._reading_of, person_id, reading)
+        fold, n_read = read_fold(opened, person_id)
+        before = fold.state
+        event = decision(before)
+        if event is None:
+            return Decided(before, before, None), fold, n_read
+        check(before, event)
+        if before.n_events >= self.max_events:
+            raise ActionLimitError(self.max_events)
+        fold.add(event)
+        if not fold.is_whole:  # undo or redo went further than the snapshot reaches
+            fold, n_read = read_fold(opened, person_id, before.n_events, with_snapshot=False)
+            fold.add(event)
+        with writing() as connection:
+            # Locks are taken in one order, or PostgreSQL has deadlocks: the person, the place.
+            if connection.dialect.name == "postgresql":
+                self._need(connection, person_id, lock=True)
+            append_event(connection, person_id, fold.n_events, event, _now())
+        return Decided(before, fold.state, event), fold, n_read
+
+    def delete_person(self, person_id: str) -> None:
+        """Remove a person with all that is stored of them; `Erasure` removes the bytes soon."""
+        with self._writing() as connection:
+            self._need(connection, person_id, lock=True)
+            for table in (events, share, snapshot):
+                connection.execute(delete(table).where(table.c.person_id == person_id))
             connection.execute(delete(person).where(person.c.id == person_id))
+        self._erasure.begin(person_id)
 
     def make_share(self, person_id: str) -> tuple[str, StoredShare]:
         """Make a link to the current state; return its token, not stored, and the share."""
@@ -246,7 +336,7 @@ class Store:
             self._need(connection, person_id, lock=True)
             if len(self._read_shares(connection, person_id)) >= MAX_SHARES:
                 raise ShareLimitError(MAX_SHARES)
-            place = len(self._read(connection, person_id))
+            place = last_place(connection, person_id)
             row = {"token_hash": _hash(token), "person_id": person_id, "place": place}
             at = _now()
             connection.execute(insert(share).values({**row, "created_at": at}))
@@ -254,8 +344,7 @@ class Store:
 
     def shares(self, person_id: str) -> list[StoredShare]:
         """Return the links of a person that are in use, the oldest first."""
-        with self._reading() as connection:
-            self._need(connection, person_id)
+        with self._reading_of(person_id) as connection:
             return self._read_shares(connection, person_id)
 
     def revoke_share(self, person_id: str, share_id: str) -> None:
@@ -320,12 +409,22 @@ class Store:
         if connection.execute(query, {"id": person_id}).first() is None:
             raise UnknownPersonError
 
-    def _read(
-        self, connection: Connection, person_id: str, until: int | None = None
-    ) -> list[StoredEvent]:
-        query = _EVENTS if until is None else _EVENTS.where(events.c.place <= until)
-        found = connection.execute(query, {"person_id": person_id})
-        return [StoredEvent(*row) for row in found]
+    @contextmanager
+    def _reading_of(self, person_id: str, opened: _Opened | None = None) -> Iterator[Connection]:
+        """Open a transaction that reads about a person, who must be known."""
+        with (opened or self._reading)() as connection:
+            self._need(connection, person_id)
+            yield connection
+
+    def _remember(self, person_id: str, fold: StateFold) -> None:
+        """Store a snapshot if that is possible now; without it, only more events are read."""
+        seconds = _SNAPSHOT_SHARE * self._database.timeout
+        with (
+            suppress(StoreError, UnknownPersonError, IntegrityError),
+            self._writing(timeout=seconds) as connection,
+        ):
+            self._need(connection, person_id, lock=True)
+            save_snapshot(connection, person_id, fold)
 
     def _read_shares(self, connection: Connection, person_id: str) -> list[StoredShare]:
         query = select(share.c.token_hash, share.c.place, share.c.created_at)

@@ -65,6 +65,15 @@ share = Table(
     Index("share_of_person", "person_id"),
 )
 
+snapshot = Table(
+    "snapshot",
+    metadata,
+    Column("person_id", String(43), ForeignKey("person.id", ondelete="CASCADE"), primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("data", JSON, nullable=False),
+)
+
 api_key = Table(
     "api_key",
     metadata,

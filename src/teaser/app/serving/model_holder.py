@@ -1,16 +1,22 @@
 """The model being served, and its replacement while requests go on."""
 
 import logging
+import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from teaser import artifact
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.private_copy import load_kept, load_private
-from teaser.errors import TeaserError
+from teaser.app.serving.memory import return_memory
+from teaser.app.serving.private_copy import is_refusal, load_kept, load_private
+from teaser.errors import ArtifactError, TeaserError
 
 log = logging.getLogger("teaser")
+# While a model is loaded, requests wait for the interpreter at most this long at a time.
+_SWITCH_SECONDS = 0.0005
 
 
 class ModelHolder:
@@ -27,6 +33,9 @@ class ModelHolder:
         Where the copy is kept, see `load_private`.
     boost
         What the site adds to scores. A model that does not have all of it is not served.
+    warm_up
+        Is given each new catalogue before it is served, and fills its caches. One that it fails
+        on is not served.
 
     Attributes
     ----------
@@ -34,6 +43,8 @@ class ModelHolder:
         The catalogue being served.
     load_error
         Why the folder cannot be served as it is now; None if it is what is served.
+    written_at, loaded_at
+        When the served model was written and when it was taken up, in seconds since 1970.
     """
 
     def __init__(
@@ -43,14 +54,17 @@ class ModelHolder:
         shared_folder: Path | None = None,
         base: Path | None = None,
         boost: Mapping[str, float] | None = None,
+        warm_up: Callable[[Catalogue], object] = lambda catalogue: None,
     ) -> None:
         self.folder = folder
         self.boost = dict(boost or {})
         self.load_error: str | None = None
         self._shared = shared_folder
         self._base = base
+        self._warm_up = warm_up
         self._lock = threading.Lock()
         self._stamp = _stamp(folder)
+        self.written_at, self.loaded_at = _written_at(folder), time.time()
         try:
             self.current = self._load()
         except TeaserError as error:
@@ -64,21 +78,29 @@ class ModelHolder:
     def refresh(self, *, force: bool = False) -> bool:
         """Load the folder again if it changed, and return whether a new model is served.
 
-        If the folder is damaged the present model stays; with `force` the error is raised.
+        If the folder is damaged the present model stays; with `force` the error is raised. If
+        there was no room for a copy, the next call tries again.
         """
         with self._lock:
             stamp = _stamp(self.folder)
             if not force and stamp == self._stamp:
                 return False
-            self._stamp = stamp
+            self._stamp, written_at = stamp, _written_at(self.folder)
             try:
-                self.current = self._load()
+                with _short_turns():
+                    catalogue = self._load()
+                    self._warm(catalogue)
+                self.current = catalogue
             except TeaserError as error:
                 self._record(error)
+                if is_refusal(error):
+                    self._stamp = ()
                 if force:
                     raise
                 return False
+            self.written_at, self.loaded_at = written_at, time.time()
             self.load_error = None
+            return_memory()  # of the model before, and of what loading took
             return True
 
     def _load(self) -> Catalogue:
@@ -88,9 +110,30 @@ class ModelHolder:
         model = load_private(self.folder, shared_folder=self._shared, base=self._base)
         return Catalogue(model, self.boost)
 
+    def _warm(self, catalogue: Catalogue) -> None:
+        try:
+            self._warm_up(catalogue)
+        except Exception as error:
+            raise ArtifactError(
+                f"{self.folder} can be read, but its pages cannot be made: {error!r}."
+            ) from error
+
     def _record(self, error: TeaserError) -> None:
+        """Remember and log an error; the want of room for a copy is logged once."""
+        if str(error) != self.load_error or not is_refusal(error):
+            log.error("the model's folder cannot be used, the present model stays: %s", error)
         self.load_error = str(error)
-        log.error("the model's folder cannot be used, the present model stays: %s", error)
+
+
+@contextmanager
+def _short_turns() -> Iterator[None]:
+    """Let other threads take turns often, while this one computes for long."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _SWITCH_SECONDS))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _stamp(folder: Path) -> tuple[tuple[int, int, int] | None, ...]:
@@ -101,6 +144,12 @@ def _stamp(folder: Path) -> tuple[tuple[int, int, int] | None, ...]:
     except (TeaserError, KeyError, TypeError, AttributeError):
         names = []  # not a model now; a new manifest changes the stamp
     return tuple(_file_stamp(folder / name) for name in (artifact.MANIFEST, *names))
+
+
+def _written_at(folder: Path) -> float:
+    """Return when a model was written: its manifest is written last."""
+    found = _file_stamp(folder / artifact.MANIFEST)
+    return found[0] / 1e9 if found else time.time()
 
 
 def _file_stamp(path: Path) -> tuple[int, int, int] | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError
@@ -57,6 +58,7 @@ class PersonalModel:
         return Steering(balance=self.state.balance)
 
     @cached_property
+    @measured("model")
     def profile(self) -> Profile:
         """The person's profile, presses included."""
         return self.catalogue.model.profile(
@@ -64,6 +66,7 @@ class PersonalModel:
         )
 
     @cached_property
+    @measured("model")
     def learned(self) -> Profile:
         """The profile without the presses."""
         if not self.presses:
@@ -85,6 +88,7 @@ class PersonalModel:
         return float(self.profile.values[self.catalogue.tag_index[tag]])
 
     @cached_property
+    @measured("model")
     def scores(self) -> NDArray[np.float64]:
         """The score of every item, the boosts of the site included."""
         return self.catalogue.placed.boosted(self.catalogue.model.scores(self.profile))
@@ -96,6 +100,7 @@ class PersonalModel:
         mask[[items.index_of(i) for i in self.state.hidden if i in items]] = False
         return mask
 
+    @measured("model")
     def rank(self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Return the positions of the items that `recommend` returns."""
         items = self.catalogue.model.items_
@@ -108,6 +113,7 @@ class PersonalModel:
             allowed=self.shown(allowed) if self.state.hidden else allowed,
         )
 
+    @measured("model")
     def recommend(
         self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None
     ) -> Recommendations:

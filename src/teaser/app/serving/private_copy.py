@@ -20,7 +20,10 @@ from teaser.model import KINDS, load
 from teaser.model.teaser import Teaser
 
 PREFIX = "teaser-shared-"
-_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENOENT, errno.ENOTDIR)
+_REFUSALS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS),
+    *(errno.EACCES, errno.ENOENT, errno.ENOTDIR),
+)
 _COPY, _UNFINISHED, _LOCK = "model-", "copying-", "lock"
 
 
@@ -49,9 +52,10 @@ def load_private(
     if shared_folder is not None:
         with _locked(shared_folder):
             return _load_shared(folder, shared_folder)
-    with _disk_errors(base), tempfile.TemporaryDirectory(prefix="teaser-", dir=base) as own:
-        artifact.copy(folder, Path(own) / "model")
-        return load(Path(own) / "model", Teaser)
+    with make_shared_folder(base) as own:
+        _need_room(folder, own)
+        artifact.copy(folder, own / "model")
+        return load(own / "model", Teaser)
 
 
 def load_kept(shared_folder: Path) -> Teaser | None:
@@ -60,6 +64,16 @@ def load_kept(shared_folder: Path) -> Teaser | None:
         copies = sorted(shared_folder.glob(_COPY + "*"), key=lambda path: path.stat().st_mtime)
         return load(copies[-1], Teaser) if copies else None
     return None
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Return whether there was no room for a copy, which says nothing about the model."""
+    reason: BaseException | None = error
+    while reason is not None:
+        if isinstance(reason, OSError) and reason.errno in _REFUSALS:
+            return True
+        reason = reason.__cause__
+    return False
 
 
 @contextmanager
@@ -86,6 +100,7 @@ def _load_shared(folder: Path, shared_folder: Path) -> Teaser:
         shutil.rmtree(target, ignore_errors=True)
         unfinished = shared_folder / f"{_UNFINISHED}{uuid4().hex}"
         with _disk_errors(shared_folder):
+            _need_room(folder, shared_folder)
             artifact.copy(folder, unfinished)
             # The folder may hold a newer model by now, so the copy is named by its own checksum.
             target = _copy_path(shared_folder, unfinished)
@@ -116,6 +131,12 @@ def _need_teaser(folder: Path) -> None:
                 f"Fit one to it first: teaser fit {folder} --out MODEL, then teaser serve MODEL."
             )
         raise ArtifactError(f"{folder} holds a {kind}, and the site needs a Teaser. {advice}")
+
+
+def _need_room(folder: Path, place: Path) -> None:
+    """Refuse a copy that would not fit: what it wrote until then, others could not write."""
+    if shutil.disk_usage(place).free < artifact.saved_bytes(folder):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @contextmanager

@@ -10,8 +10,9 @@ from pydantic import BaseModel
 from starlette.datastructures import QueryParams
 
 from teaser.app import actions
-from teaser.app.dependencies import catalogue_of, services_of
-from teaser.app.http.identity import TOKEN, remember
+from teaser.app.dependencies import catalogue_of, services_of, uses_store
+from teaser.app.http.cookies import TOKEN, remember
+from teaser.app.http.form_text import FormText, read_presses
 from teaser.app.http.origin import local_path, need_own_origin
 from teaser.app.people.events import Event
 from teaser.app.site.home import home_page
@@ -20,6 +21,7 @@ from teaser.app.site.visitor import ensure_person, visitor_of
 from teaser.errors import ParameterError
 
 router = APIRouter()
+_MAX_FAR = 4_000  # letters; servers and proxies refuse much longer addresses
 
 
 class ActionForm(BaseModel):
@@ -43,20 +45,20 @@ class ActionForm(BaseModel):
         The page that the button is on.
     """
 
-    press: str = ""
-    presses: str = ""
-    view: str = ""
-    remove: str = ""
-    hide: str = ""
-    unhide: str = ""
-    vary: str = ""
-    balance: str = ""
-    set_about: str = ""
-    about: list[str] = []
-    undo: str = ""
-    redo: str = ""
-    reset: str = ""
-    back: str = "/"
+    press: FormText = ""
+    presses: FormText = ""
+    view: FormText = ""
+    remove: FormText = ""
+    hide: FormText = ""
+    unhide: FormText = ""
+    vary: FormText = ""
+    balance: FormText = ""
+    set_about: FormText = ""
+    about: list[FormText] = []
+    undo: FormText = ""
+    redo: FormText = ""
+    reset: FormText = ""
+    back: FormText = "/"
 
     def event(self) -> Event:
         """Return the action that the form asks for."""
@@ -80,16 +82,11 @@ class ActionForm(BaseModel):
         if self.press:
             steps, _, tag = self.press.partition(" ")
             return {tag: _number(steps)}
-        try:
-            given = json.loads(self.presses)
-        except (ValueError, RecursionError):
-            given = None
-        if not isinstance(given, dict):
-            raise ParameterError("presses must be a JSON object, tag -> steps.")
-        return given
+        return read_presses(self.presses)
 
 
 @router.post("/act")
+@uses_store
 def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
     """Do what one button says, then show the page that it is on."""
     need_own_origin(request)
@@ -107,7 +104,8 @@ def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
         if done.event:
             result: dict[str, object] = {"did": done.after.n_events}
         else:
-            result = {"far": json.dumps(asked.data["presses"])}
+            far = json.dumps(asked.data["presses"])
+            result = {"far": far} if len(far) <= _MAX_FAR else {}
         response = RedirectResponse(f"{page.path}?{query}{urlencode(result)}#notice", 303)
     if token:
         remember(response, services.settings, TOKEN, token)

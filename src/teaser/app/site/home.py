@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.datastructures import QueryParams
 
+from teaser.app.dependencies import uses_store
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.site import item as item_pages
 from teaser.app.site import my_data, preferences, search
@@ -14,6 +15,7 @@ from teaser.app.site.filters import Filters, filter_form
 from teaser.app.site.page_context import PageContext, page_context_of
 from teaser.app.site.preferences import about_view, balance_view
 from teaser.app.site.profile_view import profile_view
+from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 from teaser.guide import quick_picks
 
@@ -27,6 +29,7 @@ _MAX_CACHED = 1_000
 
 
 @router.get("/")
+@uses_store
 def home(request: Request) -> Response:
     """Show profile, history and list."""
     return home_page(request, page_context_of(request), request.query_params)
@@ -66,12 +69,13 @@ def _picks(context: PageContext) -> list[CardView]:
     if context.visitor.has_skipped or len(picked) >= ENOUGH_PICKS:
         return []
     hidden = tuple(i for i in context.state.hidden if i in context.catalogue.model.items_)
-    item_ids = _quick_picks(context.catalogue, picked, hidden)
+    item_ids = quick_start(context.catalogue, picked, hidden)
     return [plain_card(context.catalogue, item_id, context.texts) for item_id in item_ids]
 
 
 @cached_per_catalogue(_MAX_CACHED)
-def _quick_picks(
+@measured("model")
+def quick_start(
     catalogue: Catalogue, picked: tuple[ItemId, ...], hidden: tuple[ItemId, ...]
 ) -> list[ItemId]:
     """Return the next items to ask about; many visitors begin with the same picks."""

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from teaser.app.dependencies import catalogue_of
+from teaser.app.dependencies import catalogue_of, uses_store
 from teaser.app.serving.found_group import FoundGroup, find_group
 from teaser.app.site.card_view import fact_line, plain_card
 from teaser.app.site.filters import Filters
@@ -28,6 +28,7 @@ _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 @router.get("/item/{item_id:path}")
+@uses_store
 def item(request: Request, item_id: str) -> Response:
     """Show an item, the steps of its score, and similar items."""
     context = page_context_of(request)
@@ -56,6 +57,7 @@ def item(request: Request, item_id: str) -> Response:
 
 
 @router.get("/lift/{item_id:path}")
+@uses_store
 def lift(request: Request, item_id: str) -> Response:
     """Show the fewest presses that bring an item to the top of the visitor's list."""
     context = page_context_of(request)
@@ -94,6 +96,7 @@ def lift(request: Request, item_id: str) -> Response:
 
 
 @router.get("/tag")
+@uses_store
 def tag(request: Request, tag: str) -> Response:
     """Show which viewed items and facts the affinity with a tag comes from.
 

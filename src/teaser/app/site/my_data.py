@@ -1,17 +1,18 @@
-"""The visitor's own data: share links, export, deletion."""
+"""The visitor's own data: what is kept, share links, export, deletion."""
 
 from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from teaser.app.api.person_responses import export_of
-from teaser.app.dependencies import catalogue_of, services_of
-from teaser.app.http.identity import TOKEN, remember
+from teaser.app.dependencies import catalogue_of, services_of, uses_store
+from teaser.app.http.cookies import TOKEN, forget, remember
+from teaser.app.http.form_text import FormText
 from teaser.app.http.origin import need_own_origin, own_origin
 from teaser.app.people.events import State
-from teaser.app.people.store import share_id_of
+from teaser.app.people.store import StoredShare
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.card_view import card_views, plain_card
 from teaser.app.site.page_context import PageContext, page_context_of
@@ -24,30 +25,46 @@ from teaser.errors import UnknownShareError
 router = APIRouter()
 
 
+@router.get("/privacy")
+def show_privacy(request: Request) -> Response:
+    """Say what is kept of visitors, for what, and what they can do about it."""
+    visitor = visitor_of(request, with_person=False)
+    learns = services_of(request).settings.learn
+    title = visitor.texts("Privacy")
+    return render(request, visitor, "privacy.html", title=title, learns=learns)
+
+
 @router.get("/share")
+@uses_store
 def offer_share(request: Request) -> Response:
     """Offer to make a link to the profile, and list the links in use."""
-    return _share_page(request, page_context_of(request))
+    context = page_context_of(request)
+    person_id = context.visitor.person_id
+    shares = services_of(request).store.shares(person_id) if person_id else []
+    return _share_page(request, context, shares)
 
 
 @router.post("/share")
+@uses_store
 def make_share(request: Request) -> Response:
     """Make a link to the present state."""
     need_own_origin(request)
     visitor, services = visitor_of(request), services_of(request)
     person_id, token = ensure_person(visitor, services)
-    shared, _ = services.store.make_share(person_id)
-    state = services.store.state(person_id)
+    # All is read before the link is made: nothing that fails afterwards can lose its token.
+    state, shares = services.store.state(person_id), services.store.shares(person_id)
     visitor = replace(visitor, person_id=person_id)
     context = PageContext(visitor, catalogue_of(request), state, State(), None)
-    response = _share_page(request, context, made=shared)
+    link, made = services.store.make_share(person_id)
+    response = _share_page(request, context, [*shares, made], link=link)
     if token:
         remember(response, services.settings, TOKEN, token)
     return response
 
 
 @router.post("/share/end")
-def end_share(request: Request, share_id: Annotated[str, Form()]) -> Response:
+@uses_store
+def end_share(request: Request, share_id: Annotated[FormText, Form()]) -> Response:
     """Revoke one of the visitor's links."""
     need_own_origin(request)
     visitor, services = visitor_of(request), services_of(request)
@@ -57,22 +74,28 @@ def end_share(request: Request, share_id: Annotated[str, Form()]) -> Response:
     return RedirectResponse("/share?ended=1#links", 303)
 
 
-def _share_page(request: Request, context: PageContext, *, made: str | None = None) -> Response:
-    person_id = context.visitor.person_id
-    shares = services_of(request).store.shares(person_id) if person_id else []
+def _share_page(
+    request: Request,
+    context: PageContext,
+    shares: list[StoredShare],
+    *,
+    link: str | None = None,
+) -> Response:
+    """Show the links in use; `link` is the token of the last one, if it was just made."""
     return context.render(
         request,
         "share.html",
         title=context.texts("Share"),
         page_path="/share",
-        link=f"{own_origin(request)}/s/{made}" if made else None,
+        link=f"{own_origin(request)}/s/{link}" if link else None,
         shares=list(reversed(shares)),
-        newest=share_id_of(made) if made else None,
+        newest=shares[-1].share_id if link else None,
         has_ended="ended" in request.query_params,
     )
 
 
 @router.get("/s/{token}")
+@uses_store
 def shared(request: Request, token: str) -> Response:
     """Show a shared profile and its list, read-only."""
     state = services_of(request).store.shared_state(token)
@@ -95,20 +118,22 @@ def shared(request: Request, token: str) -> Response:
 
 
 @router.get("/export")
+@uses_store
 def export(request: Request) -> Response:
     """Send all stored data of the visitor."""
-    visitor, store = visitor_of(request), services_of(request).store
-    found = export_of(store, visitor.person_id, catalogue_of(request))
+    visitor, services = visitor_of(request), services_of(request)
     # The id is internal to the server.
-    text = found.model_dump_json(indent=2, exclude={"person_id": True, "state": {"person_id"}})
+    found = export_of(services.store, visitor.person_id, catalogue_of(request), with_id=False)
     headers = {
         "content-disposition": 'attachment; filename="teaser.json"',
         "cache-control": "no-store",
     }
-    return Response(text, media_type="application/json", headers=headers)
+    pieces = services.threads.iterate(found)
+    return StreamingResponse(pieces, media_type="application/json", headers=headers)
 
 
 @router.get("/delete")
+@uses_store
 def offer_delete(request: Request) -> Response:
     """Ask before anything is deleted."""
     context = page_context_of(request)
@@ -121,14 +146,15 @@ def offer_delete(request: Request) -> Response:
 
 
 @router.post("/delete")
+@uses_store
 def delete(request: Request) -> Response:
     """Delete all stored data of the visitor."""
     need_own_origin(request)
-    visitor = visitor_of(request)
+    visitor, services = visitor_of(request), services_of(request)
     if visitor.person_id:
-        services_of(request).store.delete_person(visitor.person_id)
+        services.store.delete_person(visitor.person_id)
     response = RedirectResponse("/deleted", 303)
-    response.delete_cookie(TOKEN)
+    forget(response, services.settings, TOKEN)
     return response
 
 

@@ -1,6 +1,5 @@
 """What every page needs: the visitor, their state, the model, and the action just done."""
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 
 from teaser.app.actions import LIMIT, TAGS_OFF, decide
 from teaser.app.dependencies import catalogue_of, services_of
+from teaser.app.http.form_text import read_presses
 from teaser.app.i18n.texts import Texts
-from teaser.app.people.events import Event, State, fold
+from teaser.app.people.events import Event, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.filters import N_CARDS
@@ -96,23 +96,21 @@ def page_context_of(request: Request) -> PageContext:
     visitor, catalogue = visitor_of(request), catalogue_of(request)
     if visitor.person_id is None:
         return PageContext(visitor, catalogue, State(), State(), None)
-    stored = services_of(request).store.events(visitor.person_id)
-    events = [Event(e.kind, e.data) for e in stored]
-    state = fold(events)
+    store = services_of(request).store
+    state = store.state(visitor.person_id)
     unstored = _unstored_press(request.query_params.get("far"), catalogue, state)
     if unstored:
         return PageContext(visitor, catalogue, state, state, unstored)
-    if not events or request.query_params.get("did") != str(len(events)):
+    if not state.n_events or request.query_params.get("did") != str(state.n_events):
         return PageContext(visitor, catalogue, state, State(), None)
-    return PageContext(visitor, catalogue, state, fold(events[:-1]), events[-1])
+    before, event = store.last_action(visitor.person_id, state.n_events)
+    return PageContext(visitor, catalogue, state, before, event)
 
 
 def _unstored_press(text: str | None, catalogue: Catalogue, state: State) -> Event | None:
     """Return the presses named in the address, after checking that they change nothing."""
     try:
-        presses = json.loads(text or "")
-        event = Event("press", {"presses": dict(presses)})
-        is_unstored = bool(presses) and decide(state, event, catalogue) is None
-    except (ValueError, TypeError, RecursionError, TeaserError):
+        event = Event("press", {"presses": read_presses(text or "")})
+        return event if decide(state, event, catalogue) is None else None
+    except TeaserError:
         return None
-    return event if is_unstored else None

@@ -7,13 +7,14 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from teaser.app.dependencies import catalogue_of, services_of
-from teaser.app.http.identity import remember
+from teaser.app.http.cookies import LANGUAGE, SKIPPED, THEME, remember
+from teaser.app.http.form_text import FormText
 from teaser.app.http.origin import local_path, need_own_origin
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.people.events import AS_FITTED
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.rendering import render
-from teaser.app.site.visitor import LANGUAGE, SKIPPED, THEME, THEMES, visitor_of
+from teaser.app.site.visitor import THEMES, visitor_of
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.profile import Steering
@@ -21,7 +22,7 @@ from teaser.profile import Steering
 router = APIRouter()
 
 _STEPS = 10
-Field = Annotated[str, Form()]
+Field = Annotated[FormText, Form()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from teaser.app.i18n.texts import Texts
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.card_view import AnyRow, BoostRow, ViewedRow, boost_row, reason_row
 from teaser.app.site.profile_view import TagRow, tag_row
+from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 from teaser.explain import Explanation
 from teaser.notebook.waterfall import SMALL_SHARE
@@ -158,6 +159,7 @@ class Waterfall:
         return any(step.is_viewed for step in self.steps)
 
 
+@measured("model")
 def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfall:
     """Return the steps of an item's score for one person."""
     explanation = personal.catalogue.model.explain(

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from teaser.app.dependencies import catalogue_of
+from teaser.app.dependencies import catalogue_of, uses_store
 from teaser.app.serving.name_search import find_names
 from teaser.app.site.card_view import plain_card
 from teaser.app.site.page_context import page_context_of
@@ -42,6 +42,7 @@ def suggest(request: Request, q: str = "") -> Response:
 
 
 @router.get("/search")
+@uses_store
 def search(request: Request, q: str = "", page: str = "1") -> Response:
     """Show the items and tags whose names contain the words, page by page."""
     context = page_context_of(request)
@@ -76,6 +77,7 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
 
 
 @router.get("/tags")
+@uses_store
 def tags(request: Request, feature: str, q: str = "", rest: str = "") -> Response:
     """Show the tags of a feature, or those whose names contain the words.
 

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from teaser.app.dependencies import Services, services_of
+from teaser.app.http.cookies import LANGUAGE, SKIPPED, THEME, read_cookies
 from teaser.app.http.identity import holder_of, new_token
 from teaser.app.i18n.texts import Texts, choose_language, texts_in
 
-LANGUAGE = "teaser_language"
-THEME = "teaser_theme"
-SKIPPED = "teaser_skipped"
 THEMES = ("auto", "light", "dark")
 FRAGMENT = "x-teaser-fragment"
 
@@ -45,8 +43,8 @@ class Visitor:
 
 def visitor_of(request: Request, *, with_person: bool = True) -> Visitor:
     """Return the visitor who made a request; `with_person=False` spares the query to the store."""
-    cookies = request.cookies
-    store = services_of(request).store
+    services = services_of(request)
+    cookies, store = read_cookies(request.cookies, services.settings), services.store
     token, person_id = holder_of(cookies, store) if with_person else (None, None)
     theme = cookies.get(THEME, "auto")
     language = choose_language(cookies.get(LANGUAGE), request.headers.get("accept-language"))

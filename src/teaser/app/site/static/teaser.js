@@ -70,7 +70,7 @@ function replace(fresh, keepsOrder) {
   const typed = new Map([...document.querySelectorAll("main input[type=search][data-key]")].map((e) => [e.dataset.key, e.value]));
   const open = new Map([...document.querySelectorAll("main details[data-key]")].filter((e) => keepsOrder || touched.has(e.dataset.key)).map((e) => [e.dataset.key, e.open]));
   const scrolls = [...document.querySelectorAll("[data-scroll]")].map((e) => e.scrollTop);
-  const images = new Map([...document.images].map((e) => [e.className + e.getAttribute("src"), e]));
+  const images = new Map([...document.images].map((e) => [pictureKey(e), e]));
   const loaded = new Map([...document.querySelectorAll("[data-load][data-key]")].map((e) => [e.dataset.key, e.querySelector("[data-loaded]")]));
   const order = new Map();
   if (keepsOrder) for (const list of document.querySelectorAll("[data-stable]")) {
@@ -84,7 +84,7 @@ function replace(fresh, keepsOrder) {
   }
 
   for (const image of document.querySelectorAll("main img")) {
-    const same = images.get(image.className + image.getAttribute("src"));
+    const same = images.get(pictureKey(image));
     if (same && !same.isConnected) image.replaceWith(same);
   }
   for (const list of document.querySelectorAll("[data-stable]")) settle(list, order.get(list.dataset.stable));
@@ -97,6 +97,8 @@ function replace(fresh, keepsOrder) {
   prepare();
   if (key) refocus(key, at);
 }
+
+const pictureKey = (image) => image.parentElement.className + image.getAttribute("src");
 
 // Rows keep their order until the page is loaded again, so that a button stays under the pointer.
 function settle(list, keys) {
@@ -134,7 +136,7 @@ async function load(holder, query = "") {
 function prepare() {
   for (const holder of document.querySelectorAll("section[data-load], details[data-load][open]")) load(holder, holder.querySelector("input[type=search]")?.value);
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
-  for (const image of document.images) if (missing.has(image.getAttribute("src"))) image.dataset.missing = "";
+  for (const image of framed()) if (missing.has(image.getAttribute("src"))) image.remove();
 }
 
 document.addEventListener("toggle", (event) => {
@@ -372,14 +374,16 @@ if (field) {
   });
 }
 
-// Replace pictures that cannot be loaded, also on parts that are fetched later.
+// Remove pictures that cannot be loaded, also those that failed before this file came and those on
+// parts that are fetched later. The drawn cover behind them is seen then.
 const missing = new Set();
-const markMissing = (image) => { missing.add(image.getAttribute("src")); image.dataset.missing = ""; };
+const framed = () => document.querySelectorAll(".frame > img");
+const drop = (image) => { missing.add(image.getAttribute("src")); image.remove(); };
 document.addEventListener("error", (event) => {
-  if (event.target instanceof HTMLImageElement) markMissing(event.target);
+  if (event.target.matches?.(".frame > img")) drop(event.target);
 }, true);
-for (const image of document.images) {
-  if (image.complete && !image.naturalWidth) image.decode().catch(() => markMissing(image));
+for (const image of framed()) {
+  if (image.complete && !image.naturalWidth) image.decode().catch(() => drop(image));
 }
 
 prepare();

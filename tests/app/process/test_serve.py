@@ -1,43 +1,18 @@
-"""Starting a server: the demonstration's model, free ports, and folders that are no model."""
+"""Starting a server: ports in use, folders that are no model; the address; stopping."""
 
 import os
 import shutil
 import socket
-from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import teaser
-from teaser.app.process import demo_model, free_port, serve
+from teaser.app.process.listener import free_port
+from teaser.app.process.serve import serve
 from teaser.app.settings import Settings
-from teaser.data import events
 from teaser.errors import ArtifactError, ParameterError
 
-
-def test_the_demonstrations_model_is_fitted_again_only_when_broken_or_past(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    today = date.today()
-    size: dict[str, Any] = {"n_events": 50, "n_users": 100}
-    folder = tmp_path / "teaser" / f"events-{teaser.__version__}-50-100-0"
-    month_ago = events.dataset(**size, start=today - timedelta(days=30))
-    teaser.Teaser().fit(month_ago).save(folder)
-    assert demo_model(**size) == folder
-    assert (teaser.load(folder).table_["date"] >= today).all()
-    stamp = (folder / "manifest.json").stat().st_mtime_ns
-    assert demo_model(**size) == folder
-    assert (folder / "manifest.json").stat().st_mtime_ns == stamp
-    (folder / "manifest.json").write_text("broken")
-    assert len(teaser.load(demo_model(**size)).items_) == 50
-
-
-def test_a_free_port_is_free() -> None:
-    port = free_port("127.0.0.1")
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", port))
+pytestmark = pytest.mark.usefixtures("own_logs")
 
 
 def test_a_port_in_use_is_refused(model_folder: Path) -> None:

@@ -1,0 +1,104 @@
+"""The rows of events: appended, read in order, and added to a fold."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, func, insert, select
+
+from teaser.app.people.events import Event, Kind, StateFold
+from teaser.app.people.snapshot import read_snapshot
+from teaser.app.people.tables import event as events
+
+# The queries of a press are built once.
+_OF_PERSON = events.c.person_id == bindparam("person_id")
+_AFTER = events.c.place > bindparam("after")
+_UNTIL = events.c.place <= bindparam("until")
+_IN_ORDER = (_OF_PERSON, _AFTER, _UNTIL)
+# No transaction reads more, so that each is short whatever a person has done.
+STRIDE = 1_000
+_ACTIONS = (
+    select(events.c.kind, events.c.data).where(*_IN_ORDER).order_by(events.c.place).limit(STRIDE)
+)
+_EVENTS = (
+    select(events.c.place, events.c.at, events.c.kind, events.c.data)
+    .where(*_IN_ORDER)
+    .order_by(events.c.place)
+)
+_LAST_PLACE = select(func.coalesce(func.max(events.c.place), 0)).where(_OF_PERSON)
+_APPEND = insert(events)
+_NO_END = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class StoredEvent:
+    """One action, with its place among the person's actions and its time."""
+
+    place: int
+    at: datetime
+    kind: Kind
+    data: dict[str, Any]
+
+
+def append_event(
+    connection: Connection, person_id: str, place: int, event: Event, at: datetime
+) -> None:
+    """Append an event; a place that is taken is an `IntegrityError`."""
+    row = {"person_id": person_id, "place": place, "at": at}
+    connection.execute(_APPEND, row | {"kind": event.kind, "data": dict(event.data)})
+
+
+def read_events(
+    connection: Connection,
+    person_id: str,
+    *,
+    after: int = 0,
+    until: int | None = None,
+    limit: int | None = None,
+) -> list[StoredEvent]:
+    """Return events in order, those after one place and until another, at most `limit`."""
+    query = _EVENTS if limit is None else _EVENTS.limit(limit)
+    return [StoredEvent(*row) for row in connection.execute(query, _span(person_id, after, until))]
+
+
+def read_fold(
+    opened: Callable[[], AbstractContextManager[Connection]],
+    person_id: str,
+    until: int | None = None,
+    *,
+    with_snapshot: bool = True,
+) -> tuple[StateFold, int]:
+    """Return the fold of a person's events, and how many of them were read for it.
+
+    `opened` opens a transaction; a long past is read in several of them.
+    """
+    with opened() as connection:
+        fold = read_snapshot(connection, person_id, until) if with_snapshot else StateFold()
+        start = fold.n_events
+        has_more = extend(connection, person_id, fold, until)
+    while has_more:
+        with opened() as connection:
+            has_more = extend(connection, person_id, fold, until)
+    if not fold.is_whole:
+        return read_fold(opened, person_id, until, with_snapshot=False)
+    return fold, fold.n_events - start
+
+
+def extend(connection: Connection, person_id: str, fold: StateFold, until: int | None) -> bool:
+    """Add the next events to a fold, at most `STRIDE`; return whether there may be more."""
+    span = _span(person_id, fold.n_events, until)
+    found = connection.execute(_ACTIONS, span).all()
+    for row in found:
+        fold.add(Event(*row))
+    return len(found) == STRIDE
+
+
+def last_place(connection: Connection, person_id: str) -> int:
+    """Return the number of a person's events."""
+    return int(connection.execute(_LAST_PLACE, {"person_id": person_id}).scalar_one())
+
+
+def _span(person_id: str, after: int, until: int | None) -> dict[str, Any]:
+    return {"person_id": person_id, "after": after, "until": _NO_END if until is None else until}

@@ -1,0 +1,108 @@
+"""Threads for requests that use the store: apart from all others, and waited for with a limit."""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import islice
+from time import monotonic
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+from anyio.lowlevel import RunVar
+
+from teaser.app.people.deadline import LATE, StoreUse, using
+from teaser.errors import StoreTimeoutError
+
+T = TypeVar("T")
+_LOOK_SECONDS = 0.05
+
+
+class StoreThreads:
+    """Run work that uses the store in threads of its own.
+
+    A database that hangs can hold up these threads only. Whoever waits for one gives up when the
+    work is late in the store, however long its thread stays there.
+
+    Parameters
+    ----------
+    seconds
+        The time that the transactions of one request may take together.
+    n_threads
+        The number of threads.
+    """
+
+    def __init__(self, seconds: float, n_threads: int = 4) -> None:
+        self.seconds = seconds
+        self.n_threads = n_threads
+        self._left: set[StoreUse] = set()
+        self._limiters: RunVar[anyio.CapacityLimiter] = RunVar("store_threads")
+
+    async def run(self, work: Callable[[], T], *, patience: float = math.inf) -> T:
+        """Return what the work returns.
+
+        Parameters
+        ----------
+        work
+            What to do in a thread.
+        patience
+            The seconds after which to give up in any case; only for work that stores nothing.
+
+        Raises
+        ------
+        StoreTimeoutError
+            If the work is late in the store, or every thread is stuck there.
+        """
+        end = monotonic() + patience
+        use = StoreUse(self.seconds)
+
+        def start() -> T:
+            use.start()
+            with using(use):
+                return work()
+
+        task = asyncio.ensure_future(anyio.to_thread.run_sync(start, limiter=self._limiter()))
+        # Nothing is late before this time, so there is nothing to look at.
+        wait = _LOOK_SECONDS if self._left else min(patience, self.seconds)
+        try:
+            while not (await asyncio.wait({task}, timeout=wait))[0]:
+                wait = _LOOK_SECONDS
+                all_stuck = not use.has_started and self._n_stuck >= self.n_threads
+                if use.abandon_if_late() or all_stuck or monotonic() > end:
+                    raise StoreTimeoutError(LATE)
+            return task.result()
+        finally:
+            if not task.done():  # it is late, or the request was cancelled
+                self._leave(task, use)
+
+    async def iterate(self, items: Iterator[T]) -> AsyncIterator[T]:
+        """Yield what an iterator yields; each step is one use of the store."""
+        while step := await self.run(lambda: list(islice(items, 1))):
+            yield step[0]
+
+    def _limiter(self) -> anyio.CapacityLimiter:
+        """Return the limit on threads; it belongs to the event loop."""
+        found = self._limiters.get(None)
+        if found is None:
+            found = anyio.CapacityLimiter(self.n_threads)
+            self._limiters.set(found)
+        return found
+
+    @property
+    def _n_stuck(self) -> int:
+        """The number of threads that are late in the store, and whose callers have left."""
+        return sum(use.is_abandoned or use.abandon_if_late() for use in self._left)
+
+    def _leave(self, task: asyncio.Future[T], use: StoreUse) -> None:
+        """Leave work: what has not begun never will; a thread is watched until it ends."""
+        if use.abandon_unstarted():
+            task.cancel()  # it gives up its place in the queue
+        else:
+            self._left.add(use)
+
+        def end(done: asyncio.Future[T]) -> None:
+            self._left.discard(use)
+            if not done.cancelled():
+                done.exception()  # nobody asks for it any more
+
+        task.add_done_callback(end)

@@ -1,0 +1,1 @@
+"""The server process: listening sockets, connections, workers, start and stop."""

@@ -1,0 +1,103 @@
+"""Start the server: in one process or several workers."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from teaser.app.brand.brand import read_brand
+from teaser.app.http.log_limit import limit_logs
+from teaser.app.people.store import Store
+from teaser.app.process.listener import bound_sockets, port_of, raise_file_limit
+from teaser.app.process.uvicorn_server import Server
+from teaser.app.process.workers import Workers
+from teaser.app.server import create_app
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.private_copy import load_private, make_shared_folder
+from teaser.app.settings import Settings
+from teaser.app.telemetry.logs import configure_logs
+from teaser.app.telemetry.traces import Traces
+from teaser.artifact import read_manifest
+from teaser.errors import ParameterError
+
+
+def serve(
+    settings: Settings,
+    *,
+    workers: int = 1,
+    ready: Callable[[str, int], object] = lambda host, port: None,
+) -> None:
+    """Serve until stopped; several workers map one private copy of the model.
+
+    SIGTERM and Ctrl+C end it with exit code 0, with one worker as with several.
+
+    Parameters
+    ----------
+    settings
+        The settings of the server.
+    workers
+        The number of processes.
+    ready
+        Called with host and port once every worker accepts connections.
+
+    Raises
+    ------
+    ArtifactError
+        If the model cannot be loaded or copied.
+    ParameterError
+        If the port is in use, `workers` is less than 1, or the logo cannot be used.
+    ResourceError
+        If the workers cannot start.
+    """
+    if workers < 1:
+        raise ParameterError(f"workers must be at least 1, found {workers}.")
+    read_manifest(settings.model)  # fail before any file is created
+    read_brand(settings)
+    configure_logs(settings)
+    limit_logs()
+    raise_file_limit()
+    with _stoppable(), bound_sockets(settings.host, settings.port) as sockets:
+        port = port_of(sockets)
+
+        def started() -> None:
+            ready(settings.host, port)
+
+        if workers == 1:
+            server = Server(create_app(settings), settings, started=started)
+            server.run(sockets)
+            server.forget_last_resort()
+            return
+        with make_shared_folder(Path(settings.copies) if settings.copies else None) as shared:
+            _prepare(settings, shared)
+            of_workers = settings.model_copy(update={"shared_folder": str(shared)})
+            os.environ.update(of_workers.as_environment())
+            Workers(workers, sockets, settings.stop_timeout, ready=started).run()
+
+
+def _prepare(settings: Settings, shared_folder: Path) -> None:
+    """Copy the model, check the settings and migrate the database, before the workers start."""
+    Catalogue(load_private(settings.model, shared_folder=shared_folder), settings.boosts)
+    store = Store(settings.database)
+    store.migrate()
+    store.learning.switch(settings.learn)
+    store.close()
+    if settings.traces:
+        Traces().close()  # what is wrong with them is said once, before any worker starts
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let a signal that comes before the server serves end the process with exit code 0, too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signals = (signal.SIGTERM, signal.SIGINT)
+    before = {each: signal.signal(each, lambda *_: sys.exit(0)) for each in signals}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,0 +1,148 @@
+"""The HTTP server of one process: how uvicorn is configured, says that it serves, and stops."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Awaitable, Callable
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from teaser.app.process.acceptor import Acceptor, Balance
+from teaser.app.process.connection import ConnectionLimits, limited
+from teaser.app.process.listener import QUEUE, cannot_listen
+from teaser.app.settings import Settings
+
+log = logging.getLogger("teaser")
+
+# After stop_timeout, the seconds for the application to end, and then for the process.
+_END_SECONDS = 2.0
+KILL_SECONDS = 2 * _END_SECONDS
+
+
+class Server(uvicorn.Server):
+    """A server that says when it serves, and that ends in a limited time.
+
+    At SIGTERM or SIGINT it stops accepting and closes idle connections. Requests in progress have
+    `stop_timeout` seconds. Then their connections are aborted. If a thread does not end even then,
+    the process ends without it. A second SIGINT ends without waiting.
+
+    Parameters
+    ----------
+    app
+        The application.
+    settings
+        The settings of the server.
+    started
+        Called once connections are accepted.
+    beat
+        Called every few seconds while the event loop runs.
+    balance
+        The connections of all workers; None for a single process.
+    """
+
+    def __init__(
+        self,
+        app: Any,
+        settings: Settings,
+        *,
+        started: Callable[[], object],
+        beat: Callable[[], Awaitable[None]] | None = None,
+        balance: Balance | None = None,
+    ) -> None:
+        self._protocol = limited(AutoHTTPProtocol, ConnectionLimits.of(settings))
+        super().__init__(_configure(app, settings, self._protocol, beat))
+        self._stop_timeout = settings.stop_timeout
+        self._say_started = started
+        self._balance = balance
+        self._acceptors: list[Acceptor] = []
+        self._last_resort: threading.Timer | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the application, listen, and say so."""
+        await super().startup([])  # without sockets: connections are accepted here
+        for each in sockets or []:
+            try:
+                each.listen(QUEUE)
+            except OSError as error:  # another process listens since the socket was bound
+                await self.lifespan.shutdown()
+                host, port, *_ = each.getsockname()
+                raise cannot_listen(host, port, error) from None
+        self._protocol.registry.share(self._balance)
+        self._acceptors = [
+            Acceptor(each, self._new_protocol, self._balance) for each in sockets or []
+        ]
+        self._say_started()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; unlike uvicorn, do not raise the signal again, so that the exit code is 0."""
+        self.force_exit |= self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+        if self._last_resort is None:
+            seconds = self._stop_timeout + KILL_SECONDS
+            self._last_resort = threading.Timer(seconds, _end_process)
+            self._last_resort.daemon = True
+            self._last_resort.start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let requests finish for as long as the limit allows."""
+        for acceptor in self._acceptors:
+            acceptor.close()
+        self._protocol.registry.share(None)
+        loop = asyncio.get_running_loop()
+        handle = loop.call_later(self._stop_timeout, self._abort_connections)
+        await super().shutdown(sockets)
+        handle.cancel()
+
+    def forget_last_resort(self) -> None:
+        """Let the process go on after the server, if no thread of it is left behind."""
+        others = {threading.main_thread(), self._last_resort}
+        is_stuck = any(t not in others and not t.daemon for t in threading.enumerate())
+        if self._last_resort is not None and not is_stuck:
+            self._last_resort.cancel()
+
+    def _new_protocol(self) -> asyncio.Protocol:
+        return self._protocol(self.config, self.server_state, self.lifespan.state)
+
+    def _abort_connections(self) -> None:
+        left = list(self.server_state.connections)
+        if left:
+            log.warning("requests that did not end before the server stopped: %d", len(left))
+        for connection in left:
+            connection.transport.abort()
+
+
+def _configure(
+    app: Any,
+    settings: Settings,
+    protocol: type[asyncio.Protocol],
+    beat: Callable[[], Awaitable[None]] | None,
+) -> uvicorn.Config:
+    """Return the configuration of uvicorn, the same for one process and for each worker."""
+    # uvicorn takes fractions of a second, although its types do not say so.
+    timeouts: dict[str, Any] = {
+        "timeout_keep_alive": settings.idle_timeout,
+        # This is the last resort: `Server` aborts connections at stop_timeout.
+        "timeout_graceful_shutdown": settings.stop_timeout + _END_SECONDS,
+    }
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        log_config=None,  # see teaser.app.telemetry.logs
+        access_log=False,
+        proxy_headers=False,  # see teaser.app.server
+        callback_notify=beat,
+        timeout_notify=5,
+        **timeouts,
+    )
+
+
+def _end_process() -> None:
+    log.error("a thread did not end when the server stopped; the process ends without it")
+    os._exit(0)

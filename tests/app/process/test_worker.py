@@ -1,0 +1,41 @@
+"""A worker: it is replaced when it dies, and ends with its parent."""
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from served import Running
+
+
+def test_a_worker_that_dies_comes_back_though_the_folder_is_gone_and_ends_with_its_parent(
+    run: Callable[..., Running], tmp_path: Path
+) -> None:
+    server = run("--workers", "2", TEASER_STOP_TIMEOUT="1")
+    before = server.recommended()
+    shutil.rmtree(tmp_path / "served")
+    old = server.workers()
+    assert len(old) == 2
+    os.kill(old[0], signal.SIGKILL)
+    server.wait_for(lambda: len(set(server.workers()) - set(old)) == 1, "no new worker")
+    os.kill(old[1], signal.SIGKILL)
+    server.wait_for(lambda: len(set(server.workers()) - set(old)) == 2, "no new workers")
+
+    def answers() -> bool:
+        try:
+            return server.recommended() == before
+        except OSError:
+            return False
+
+    server.wait_for(answers, "no answer")
+    assert server.process.poll() is None
+    workers = server.workers()
+    with server.begin_body(), server.begin_body():
+        server.process.kill()
+        server.process.wait(60)
+        until = time.monotonic() + 60
+        while any(Path(f"/proc/{pid}/cmdline").exists() for pid in workers):
+            assert time.monotonic() < until
+            time.sleep(0.1)
