@@ -11,7 +11,7 @@ from commands import refused, run, said
 from conftest import RULES
 
 import teaser
-from teaser import Dataset, Teaser
+from teaser import Dataset, Teaser, artifact
 from teaser.choose.recipe import RECIPES
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.model.gram import cost as module
@@ -327,3 +327,15 @@ def test_new_items_are_added(shop: Path, tmp_path: Path) -> None:
     assert {"new1", "new2"} <= {r.item_id for r in more.recommend(["i2"], k=42)}
     said_again = refused("add", tmp_path / "more", tmp_path / "new.parquet", "-o", tmp_path / "x")
     assert "new1" in said_again
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"format": "teaser", "kind": ["Teaser"]}'])
+def test_a_damaged_model_is_replaced_and_leaves_nothing(
+    shop: Path, tmp_path: Path, damage: str
+) -> None:
+    shutil.copytree(shop / "model", tmp_path / "m")
+    (tmp_path / "m" / "manifest.json").write_text(damage)
+    said("fit", shop / "data", "-o", tmp_path / "m", "--l2-weights", 5)
+    kept = {entry["name"] for entry in artifact.read_manifest(tmp_path / "m")["files"].values()}
+    assert {path.name for path in (tmp_path / "m").iterdir()} == {"manifest.json", *kept}
+    assert len(teaser.load(tmp_path / "m").items_) == 40

@@ -2,17 +2,23 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pytest
 import typer
-from commands import refused, said
+from commands import refused, run, said
+from conftest import small_tables
 from typer.testing import CliRunner
 
 import teaser
 from teaser.cli.main import app
+from teaser.console import visible
 from teaser.errors import DataError
 
 
@@ -90,3 +96,94 @@ def test_the_installed_command_ends_with_code_2_and_no_traceback(tmp_path: Path)
         [sys.executable, "-m", "teaser", "--version"], capture_output=True, check=True
     )
     assert module.stdout == version.stdout
+
+
+def help_texts() -> Iterator[tuple[str, str]]:
+    """Yield the name of every command and option, and its help."""
+    todo: list[tuple[str, Any]] = [("teaser", typer.main.get_command(app))]
+    while todo:
+        name, command = todo.pop()
+        yield name, command.help or ""
+        for parameter in command.params:
+            if parameter.name != "help":
+                yield f"{name} {parameter.name}", getattr(parameter, "help", None) or ""
+        todo += [(f"{name} {n}", c) for n, c in getattr(command, "commands", {}).items()]
+
+
+def test_every_help_text_is_a_sentence() -> None:
+    for name, text in help_texts():
+        # The default of an option of an extension stands after its sentence.
+        sentence = text.partition(" [dim]")[0]
+        assert sentence.endswith((".", "...")), name
+        assert not re.search(r"\s[.,;:](\s|$)|\s$", sentence), f"{name}: {sentence!r}"
+
+
+HOSTILE = "\x1b[2Jowned\x07\x9b2J\u202e"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables whose ids, titles and tags hold escape sequences, and a model of them."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rows, items = small_tables()
+    rows.with_columns(pl.col("item_id") + HOSTILE).write_parquet(folder / "rows.parquet")
+    texts = pl.col("item_id", "title", "type", "town") + HOSTILE
+    items.with_columns(texts).write_parquet(folder / "items.parquet")
+    said("prepare", folder / "rows.parquet", folder / "items.parquet", "-o", folder / "data")
+    penalties = ("--l2-weights", 5, "--l2-encoder", 5)
+    said("fit", folder / "data", "-o", folder / "model", *penalties)
+    return folder
+
+
+def test_no_command_sends_control_characters_to_the_terminal(hostile: Path) -> None:
+    model, item = hostile / "model", f"i3{HOSTILE}"
+    tables = (hostile / "rows.parquet", hostile / "items.parquet")
+    asked = [
+        *(("recommend", model, "-i", item), ("profile", model, "-i", item)),
+        *(("explain", model, item, "-i", item), ("similar", model, item)),
+        *(("info", model, "--find", "owned"), ("info", hostile / "data")),
+        *(("recommend", model, "-i", f"none{HOSTILE}"), ("profile", model, "-p", HOSTILE)),
+        *(("check", model, hostile / "data"), ("prepare", *tables, "-o", hostile / "again")),
+    ]
+    for words in asked:
+        result = run(*words)
+        assert "Traceback" not in result.output
+        assert "owned" in result.output, words
+        assert visible(result.output) == result.output, words
+
+
+def test_json_has_the_texts_as_they_are_and_escapes_them(hostile: Path) -> None:
+    model, item = hostile / "model", f"i3{HOSTILE}"
+    for words in (("recommend", model, "-i", item), ("similar", model, item)):
+        text = said(*words, "--json")
+        assert visible(text) == text
+        assert all(found["item_id"].endswith(HOSTILE) for found in json.loads(text))
+
+
+def test_a_pipe_in_the_place_of_a_file_is_one_sentence(shop: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "manifest.json").symlink_to(pipe)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "a.parquet").symlink_to(pipe)
+    tables, to = (shop / "ratings.csv", shop / "items.parquet"), ("-o", tmp_path / "out")
+    for words in (
+        ("prepare", pipe, tables[1], *to),
+        ("prepare", tables[0], pipe, *to),
+        ("prepare", *tables, "--rules", pipe, *to),
+        ("prepare", *tables, "--users", pipe, *to),
+        ("prepare", tmp_path / "parts", tables[1], *to),
+        ("partition", pipe, *to),
+        ("partition", tmp_path / "parts", *to),
+        ("fit", tmp_path / "model", *to),
+        ("info", tmp_path / "model"),
+        ("add", shop / "model", pipe, *to),
+        ("evaluate", pipe, *to),
+        ("report", pipe, *to),
+        ("fit", shop / "data", "--discovered-names", pipe, *to),
+        ("serve", shop / "model", "--logo", pipe),
+    ):
+        text = " ".join(refused(*words).split())
+        assert "it is a pipe, not a regular file" in text, words
+        assert str(tmp_path) in text, words

@@ -48,6 +48,36 @@ def test_edited_rules_are_not_written_over(
     assert first.read_text().endswith("# mine")
 
 
+def test_rules_that_nobody_edited_are_inferred_again(
+    paths: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, first = prepare(paths, tmp_path / "d")
+    before = first.read_text()
+    items = pl.read_csv(paths[1]) if paths[1].suffix == ".csv" else pl.read_parquet(paths[1])
+    grown = items.with_columns(pl.Series("floor", ["ground", "first"] * (items.height // 2)))
+    grown.write_parquet(tmp_path / "grown.parquet")
+    dataset, second = prepare([paths[0], tmp_path / "grown.parquet"], tmp_path / "d")
+    assert second == first
+    assert "floor" not in before
+    assert "floor" in {rule.column for rule in Rules.read(first).tags}
+    assert Rules.read(first).tags == dataset.rules.tags
+    assert "is kept" not in capsys.readouterr().err
+    assert not (tmp_path / "d" / "rules.inferred.toml").exists()
+
+
+def test_an_edit_that_changes_one_letter_is_kept(paths: list[Path], tmp_path: Path) -> None:
+    _, first = prepare(paths, tmp_path / "d")
+    edited = first.read_text().replace("min_items = 2", "min_items = 3", 1).replace("Which", "What")
+    first.write_text(edited)
+    _, second = prepare(paths, tmp_path / "d")
+    assert first.read_text() == edited
+    assert second.name == "rules.inferred.toml"
+    first.unlink()
+    _, third = prepare(paths, tmp_path / "d")
+    assert third == first
+    assert not second.exists()
+
+
 @pytest.mark.parametrize(
     ("count", "options", "message"),
     [
@@ -178,7 +208,7 @@ def test_it_reports_and_shows_the_inferred_rules(shop: Path, tmp_path: Path) -> 
     assert "[[tags]]" in text
     assert 'column = "labels"' in text
     written = (tmp_path / "d" / "rules.toml").read_text()
-    assert written in text
+    assert written.rpartition("\n# Not edited")[0] in text
     assert Rules.read(tmp_path / "d" / "rules.toml").tags
 
 

@@ -11,6 +11,8 @@ from teaser.app.people.store import Store
 from teaser.cli.main import app
 from teaser.testing import example_dataset
 
+pytestmark = pytest.mark.usefixtures("own_logs")
+
 
 def run(*words: object) -> tuple[int, str, str]:
     done = CliRunner().invoke(app, [str(w) for w in words])
@@ -90,7 +92,11 @@ def test_boosts_are_checked_with_the_model_and_said_at_the_start(
         )
         assert code == 2
         assert "boost names 'promotd', which is no item id, no tag" in " ".join(error.split())
-    monkeypatch.setattr(uvicorn, "run", lambda app, **options: None)
+
+    async def stop(self: uvicorn.Server) -> None:
+        """Let the server end as soon as it has started."""
+
+    monkeypatch.setattr(uvicorn.Server, "main_loop", stop)
     options = ("--boost", "town=Ghent:0.3", "--boost", "i9:-1")
     code, out, _ = run("serve", folder, "--port", 0, *options)
     assert code == 0

@@ -142,8 +142,9 @@ def _earlier_groups(folder: Path) -> Groups | None:
     if not (folder / artifact.MANIFEST).exists():
         return None
     try:
-        return Groups.unpack(artifact.read(folder))
-    except (ArtifactError, LookupError, ValueError) as error:
+        with artifact.refusing(f"The groups of {folder} cannot be read"):
+            return Groups.unpack(artifact.read(folder))
+    except ArtifactError as error:
         err.print(f"[yellow]warning:[/] {escape(str(error))} Its groups are not kept.")
         return None
 

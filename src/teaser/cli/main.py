@@ -1,6 +1,7 @@
 """The command line. Results go to stdout; progress, warnings and errors go to stderr."""
 
 import io
+import logging
 import signal
 import sys
 from typing import Annotated, Any
@@ -10,8 +11,10 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from teaser._version import __version__
-from teaser.cli import ask, card, check, demo, experiment, fit, lists, prepare, serve
+from teaser.cli import ask, card, check, demo, fit, lists, prepare, refit, serve
 from teaser.cli.output import err, out
+from teaser.cli.study import experiment
+from teaser.console import VisibleFormatter
 from teaser.errors import TeaserError
 
 
@@ -35,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="A recommender that people can read and steer.",
 )
-for module in (prepare, fit, check, card, lists, ask, demo, serve, experiment):
+for module in (prepare, fit, check, card, lists, ask, demo, serve, refit, experiment):
     app.add_typer(module.commands)
 
 
@@ -51,9 +54,12 @@ def _version(
 def main() -> None:
     """Run the command line.
 
+    Control characters of texts are written out, also in what the library logs.
     Characters that the terminal cannot encode are printed as question marks. On SIGTERM the
     process exits by an exception, so that temporary files are removed.
     """
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(VisibleFormatter())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

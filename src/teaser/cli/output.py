@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from teaser.choose.record import Recipe, percent
+from teaser.console import VisibleConsole, visible_json
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag, feature_label
 from teaser.errors import ParameterError, counted
@@ -34,8 +35,8 @@ LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
 _HALF = 10
 
 
-out = Console()
-err = Console(stderr=True)
+out = VisibleConsole()
+err = VisibleConsole(stderr=True)
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -50,9 +51,10 @@ def print_next(command: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON; letters that stdout cannot encode are escaped."""
+    """Print a value as JSON; control characters and what stdout cannot encode are escaped."""
     plain = "utf" not in (sys.stdout.encoding or "").lower()
-    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=plain, default=str) + "\n")
+    text = json.dumps(value, indent=1, ensure_ascii=plain, default=str)
+    sys.stdout.write(visible_json(text) + "\n")
 
 
 def fit_with_progress(

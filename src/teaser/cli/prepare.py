@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from teaser import artifact
 from teaser.cli.options import (
@@ -23,6 +24,7 @@ from teaser.cli.options import (
     refuse_unused,
 )
 from teaser.cli.output import err, out, print_json, print_lines, print_next
+from teaser.console import VisibleFormatter
 from teaser.data import events
 from teaser.data.dataset import Dataset
 from teaser.data.reading.files import read, read_each
@@ -30,7 +32,7 @@ from teaser.data.reading.partition_writer import write_partitions
 from teaser.data.reading.table import Table
 from teaser.data.sources import source as sources
 from teaser.data.tagging.item_metadata import REPORT_LOG
-from teaser.data.tagging.rule_set import Rules
+from teaser.data.tagging.rule_set import Rules, is_unedited
 from teaser.errors import ParameterError
 from teaser.model.gram.open import reached
 
@@ -354,18 +356,23 @@ def _read_source(path: Path, request: PrepareRequest) -> Dataset:
 
 
 def _write_rules(rules: Rules, folder: Path, given: Path | None, option: str) -> Path:
-    """Write the rules beside the data set, unless that replaces a file that was edited."""
+    """Write the rules beside the data set, unless that replaces a file that was edited.
+
+    Rules that an earlier call inferred, and nobody edited, are replaced.
+    """
     path = folder / (USER_RULES if option == "--user-rules" else "rules.toml")
     beside = path.with_suffix(".inferred.toml")
     if path.exists() and given is not None:
         return path
-    if path.exists() and path.read_text(encoding="utf-8") != rules.to_toml(option):
+    if path.exists() and not is_unedited(path, rules.to_toml(option)):
         err.print(
-            f"[yellow]warning:[/] {path} differs from the rules used now and is kept. Pass it "
-            f"with {option} to use it. The rules used are in {beside.name} beside it.",
+            f"[yellow]warning:[/] {escape(str(path))} differs from the rules used now and is kept. "
+            f"Pass it with {option} to use it. The rules used are in {beside.name} beside it.",
             soft_wrap=True,
         )
         path = beside
+    elif beside.exists() and is_unedited(beside):
+        beside.unlink()
     rules.write(path, option=option)
     return path
 
@@ -375,6 +382,7 @@ def _log_on_stderr() -> Iterator[None]:
     """Show the log of the readers of public data sets."""
     logger = logging.getLogger("teaser")
     handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(VisibleFormatter())
     # The command prints the report itself.
     handler.addFilter(lambda record: record.name != REPORT_LOG.name)
     level = logger.level

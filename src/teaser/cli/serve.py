@@ -26,13 +26,36 @@ HostName = Annotated[
     list[str] | None,
     typer.Option("--host-name", help="A host name of the site; repeat."),
 ]
+LogFormat = Annotated[
+    str, typer.Option(envvar="TEASER_LOG_FORMAT", help="Form of log lines: text or json.")
+]
+LogLevel = Annotated[
+    str,
+    typer.Option(
+        envvar="TEASER_LOG_LEVEL",
+        help="Lowest level that is logged: debug, info (a line for each request), warning, error.",
+    ),
+]
+Traces = Annotated[
+    bool,
+    typer.Option(
+        "--traces", envvar="TEASER_TRACES", help="Send OpenTelemetry spans; OTEL_* says where."
+    ),
+]
 Database = Annotated[
     str, typer.Option(envvar="TEASER_DATABASE_URL", help="sqlite:///file or postgresql://...")
 ]
+Learn = Annotated[
+    bool,
+    typer.Option(
+        envvar="TEASER_LEARN",
+        help="Whether teaser refit may use what visitors view; the privacy page says so.",
+    ),
+]
 
 
-@commands.command()
-def serve(
+@commands.command("serve")
+def serve_model(
     model: ModelFolder,
     *,
     host: Host = "127.0.0.1",
@@ -68,11 +91,15 @@ def serve(
             "or column of true or false; repeat. People see it among the reasons."
         ),
     ] = None,
+    log_format: LogFormat = "text",
+    log_level: LogLevel = "info",
+    traces: Traces = False,
+    learn: Learn = False,
 ) -> None:
     """Serve the site and the API on a fitted model."""
-    _check_packages()
-    from teaser.app import process
+    check_packages()
     from teaser.app.brand.brand import read_brand
+    from teaser.app.process.serve import serve
     from teaser.app.settings import Settings
 
     names = {"hosts": ",".join(host_name)} if host_name else {}
@@ -82,12 +109,16 @@ def serve(
         model=model,
         database_url=database,
         host=host,
-        port=port or process.free_port(host),
+        port=port,
         keys=api_keys,
         shared_folder="",
         accent=accent,
         accent_dark=accent_dark,
         logo=logo,
+        log_format=log_format,
+        log_level=log_level,
+        traces=traces,
+        learn=learn,
         **names,
     )
     print_lines(read_brand(settings).notes)
@@ -98,19 +129,19 @@ def serve(
             said = ", ".join(f"{name} {number:+g}" for name, number in settings.boosts.items())
             print_lines([f"The site adds to scores, and says so among the reasons: {said}."])
 
-    process.serve(settings, workers=workers, ready=ready)
+    serve(settings, workers=workers, ready=ready)
 
 
 def serve_events(*, port: int, seed: int) -> None:
     """Serve the site on the generated events; the first call fits them."""
-    _check_packages()
-    from teaser.app import process
+    check_packages()
+    from teaser.app.process.demo import demo_model
+    from teaser.app.process.serve import serve
     from teaser.app.settings import Settings
 
     with out.status("fitting the generated events"):
-        folder = process.demo_model(seed)
-    settings = Settings(model=folder, port=port or process.free_port("127.0.0.1"))
-    process.serve(settings, ready=_print_address)
+        folder = demo_model(seed)
+    serve(Settings(model=folder, port=port, log_level="warning"), ready=_print_address)
 
 
 @keys.command("create")
@@ -135,7 +166,7 @@ def revoke_key(name: KeyName, *, database: Database) -> None:
 
 
 def _store(url: str) -> "Store":
-    _check_packages()
+    check_packages()
     from teaser.app.people.store import Store
 
     store = Store(url)
@@ -143,7 +174,8 @@ def _store(url: str) -> "Store":
     return store
 
 
-def _check_packages() -> None:
+def check_packages() -> None:
+    """Raise `MissingPackageError` unless the packages of the application are installed."""
     try:
         import alembic  # noqa: F401
         import fastapi  # noqa: F401

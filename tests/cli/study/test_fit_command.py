@@ -8,7 +8,7 @@ import pytest
 from commands import said
 
 from teaser import Dataset, Teaser, load
-from teaser.cli.fit_command import fit_commands
+from teaser.cli.study.fit_command import fit_commands
 from teaser.evaluate.study.data_plan import DataPlan
 from teaser.evaluate.study.plan import SplitPlan, Study
 from teaser.model.shared_fit import make_model

@@ -10,8 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from teaser.cli.fit_command import fit_commands
 from teaser.cli.output import err, out, print_lines
+from teaser.cli.study.fit_command import fit_commands
 
 if TYPE_CHECKING:
     from teaser.evaluate.metrics import Summary

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from teaser.cli import study_output
 from teaser.cli.output import out
+from teaser.cli.study import study_output
 from teaser.evaluate.study.data_plan import DataPlan
 from teaser.evaluate.study.plan import SplitPlan, Study
 from teaser.evaluate.study.results import DialResults, StudyResults, read_results
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")

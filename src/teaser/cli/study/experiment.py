@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from teaser.cli.fit_command import fit_commands
 from teaser.cli.output import err, print_lines
-from teaser.cli.study_output import (
+from teaser.cli.study.fit_command import fit_commands
+from teaser.cli.study.study_output import (
     say,
     show_best,
     show_dial,

@@ -1,0 +1,160 @@
+"""The commands of the loop: make the next model from data and site; list and bring back models."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from teaser import artifact
+from teaser.cli.options import AsJson, ModelFolder, Seed, find_dataset
+from teaser.cli.output import err, out, print_json, print_lines, progress_bar
+from teaser.cli.serve import Database, check_packages
+from teaser.data.dataset import Dataset
+from teaser.errors import counted
+from teaser.files.memory import say_bytes
+from teaser.model import load
+from teaser.model.teaser import Teaser
+from teaser.refit.gate import MARGIN, GateLimits
+from teaser.refit.history import KEEP, REFUSED, Entry, History
+from teaser.refit.refit import RefitOptions
+from teaser.refit.refit import refit as make_next
+from teaser.refit.site_interactions import MIN_VIEWS, SiteInteractions, gather, no_views
+
+if TYPE_CHECKING:
+    from teaser.data.ids import Ids
+
+commands = typer.Typer()
+
+_REFUSED_CODE = 1
+
+
+@commands.command()
+def refit(
+    model: ModelFolder,
+    *,
+    data: Annotated[
+        Path | None, typer.Option(help="The data set; that of the fit if not given.")
+    ] = None,
+    database: Database = "",
+    views: Annotated[
+        bool,
+        typer.Option(help="Whether to learn from the site, which must be served with --learn."),
+    ] = True,
+    api_people: Annotated[
+        bool, typer.Option("--api-people", help="Learn from persons of the API too.")
+    ] = False,
+    min_views: Annotated[
+        int, typer.Option(min=1, help="Views below which a visitor is left out.")
+    ] = MIN_VIEWS,
+    choose: Annotated[
+        bool, typer.Option("--choose", help="Choose the recipe anew; takes longer.")
+    ] = False,
+    margin: Annotated[
+        float, typer.Option(help="Largest loss of nDCG@100, as a share, that is accepted.")
+    ] = MARGIN,
+    force: Annotated[
+        bool, typer.Option("--force", help="Serve the next model even if it is worse.")
+    ] = False,
+    keep: Annotated[int, typer.Option(min=1, help="Models of which copies are kept.")] = KEEP,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Make the next model from data and site, and serve it unless it is worse: then exit with 1."""
+    options = RefitOptions(GateLimits(margin), choose=choose, force=force, keep=keep, rng=seed)
+    place = find_dataset(model, load(model, Teaser), data, "--data DATA").resolve()
+    with progress_bar(err, "reading the data set") as update:
+        dataset = Dataset.load(place)
+        site = no_views(dataset.items)
+        if views:
+            site = _read_site(model, database, dataset.items, min_views, api_people)
+        entry, measured = make_next(
+            model, dataset, site, dataset_path=str(place), options=options, callback=update
+        )
+    if as_json:
+        print_json(asdict(entry))
+    else:
+        print_lines([*site.lines(), *measured.lines(), *_verdict(model, entry)])
+    if entry.verdict == REFUSED:
+        raise typer.Exit(_REFUSED_CODE)
+
+
+@commands.command()
+def models(
+    model: ModelFolder,
+    *,
+    rollback: Annotated[
+        int | None, typer.Option(help="The number of the model to bring back into the folder.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the models of a folder, or bring an earlier one back."""
+    history = History(model)
+    if rollback is not None:
+        entry = history.roll_back(rollback)
+        print_lines([f"Model {entry.number} is in {model}; a server takes it within a second."])
+        return
+    entries, served = history.entries(), history.served()
+    if not entries:
+        artifact.read_manifest(model)  # a folder without a model is an error
+    numbers = () if served is None else (served.number,)
+    if as_json:
+        print_json(
+            [
+                {**asdict(e), "served": e.number in numbers, "kept": history.is_kept(e)}
+                for e in entries
+            ]
+        )
+        return
+    if not entries:
+        print_lines([f"{model} has no earlier models: teaser refit keeps them."])
+        return
+    out.print(_table(history, entries, numbers))
+    print_lines(f"{e.number} was {e.verdict}: {why}" for e in entries for why in e.reasons)
+    kept = sum(history.is_kept(e) for e in entries)
+    took = say_bytes(history.disk_bytes())
+    print_lines([f"{counted(kept, 'model')} kept in {history.folder}, which take {took}."])
+
+
+def _read_site(
+    model: Path, database: str, items: "Ids", min_views: int, api_people: bool
+) -> SiteInteractions:
+    """Return what people viewed on the site of a model."""
+    check_packages()
+    from teaser.app.people.store import Store
+    from teaser.app.settings import Settings
+
+    store = Store(Settings(model=model, database_url=database).database)
+    try:
+        visits = store.learning.visits(with_api=api_people)
+        return gather(visits, items, min_views=min_views)
+    finally:
+        store.close()
+
+
+def _verdict(model: Path, entry: Entry) -> list[str]:
+    """Return what was decided, and how to change it."""
+    why = [f"  {reason}" for reason in entry.reasons]
+    if entry.verdict == REFUSED:
+        said = f"Refused: the model in {model} stays. The candidate is number {entry.number}."
+        return [said, *why]
+    back = f"teaser models {model} lists the earlier ones, and --rollback brings one back."
+    return [f"Model {entry.number} is in {model} ({entry.verdict}).", *why, back]
+
+
+def _table(history: History, entries: list[Entry], served: Sequence[int]) -> Table:
+    table = Table(box=None, padding=(0, 1), pad_edge=False)
+    for name in ("", "made at, UTC", "verdict", "users", "items", "tags", "nDCG@100", "bytes", ""):
+        table.add_column(name, justify="left" if name in ("made at, UTC", "verdict") else "right")
+    for each in entries:
+        facts, twins = each.facts, each.report.get("twins")
+        counts = [f"{facts[n]:,}" if n in facts else "" for n in ("users", "items", "tags")]
+        accuracy = f"{twins['before']:.3f} > {twins['after']:.3f}" if twins else ""
+        size = say_bytes(facts["bytes"]) if history.is_kept(each) else "not kept"
+        mark = "served" if each.number in served else ""
+        made_at = each.made_at.removesuffix("+00:00").replace("T", " ")
+        cells = (str(each.number), made_at, each.verdict, *counts, accuracy, size, mark)
+        table.add_row(*cells)
+    return table

@@ -1,0 +1,1 @@
+"""The commands of the experiments, and what they print."""
