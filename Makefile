@@ -6,6 +6,7 @@
 # make references       rewrite the pages that are made from the program, after a change of options
 # make notebooks        run the notebooks of examples/ and write their outputs
 # make bench            the short benchmarks; figures and commands in benchmarks/README.md
+# make soak             visitors, reloads and faults on a real server for ten minutes (MINUTES=60)
 
 PYTHON ?= python3
 VENV := .venv
@@ -14,18 +15,22 @@ BIN := $(VENV)/bin
 BRIDGES := $(VENV)/bridges
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-bridges test-processors browser lint format docs references notebooks bench clean
+.PHONY: demo test test-bridges test-processors browser lint format docs references notebooks bench soak clean
 
 PORT ?= 8000
 
 demo: $(VENV)/.run
 	$(BIN)/teaser demo --port $(PORT)
 
+# Each worker of pytest has one thread for algebra: more would compete for the cores. Tests of one
+# group, which share something that takes long to make, run in one worker.
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup
+
 test: lint browser test-bridges
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST)
 
 test-bridges: $(BRIDGES)/.dev
-	$(BRIDGES)/bin/python -m pytest -n auto tests/bridges
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BRIDGES)/bin/python -m pytest -n auto tests/bridges
 
 # CORES="Haswell Zen" runs some core types only; see tests/processors.py.
 test-processors: $(VENV)/.dev
@@ -68,6 +73,12 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/site.py
 
+MINUTES ?= $(or $(SOAK_MINUTES),10)
+
+# SOAK="--max-p99 50" gives it further options; python -m soak --help lists them.
+soak: $(VENV)/.dev
+	cd benchmarks && ../$(BIN)/python -m soak --minutes $(MINUTES) $(SOAK)
+
 $(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -75,7 +86,7 @@ $(VENV)/.run: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(INSTALL) --editable '.[serve,fast,evaluate,docs,dev]'
+	$(INSTALL) --editable '.[serve,traces,fast,evaluate,docs,dev]'
 	@touch $@
 
 # LensKit needs torch. On Linux the index has it with CUDA's packages, of several GB; where pip

@@ -1,14 +1,12 @@
 """Measure press-and-refresh on the site: real HTTP on loopback, 32 visitors, one worker."""
 
 import argparse
-import http.client
 import os
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.parse
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,46 +14,11 @@ from typing import Any
 import numpy as np
 from generated import generated
 from report import report
+from visitors import Person, processor_time, wait_for
 
 from teaser import Dataset, Teaser
-from teaser.app.process import free_port
+from teaser.app.process.listener import free_port
 from teaser.data import events
-
-
-class Person:
-    """Somebody with a browser: one connection, one cookie, presses a button and sees the page."""
-
-    def __init__(self, port: int) -> None:
-        self.host = f"127.0.0.1:{port}"
-        self.connection = http.client.HTTPConnection("127.0.0.1", port)
-        self.cookie = ""
-
-    def ask(self, method: str, path: str, body: str | None = None) -> tuple[int, str, str]:
-        headers = {"Cookie": self.cookie, "Origin": f"http://{self.host}", "x-teaser-fragment": "1"}
-        if body is not None:
-            headers["Content-Type"] = "application/x-www-form-urlencoded"
-        self.connection.request(method, path, body, headers)
-        answer = self.connection.getresponse()
-        text = answer.read().decode()
-        for value in answer.headers.get_all("Set-Cookie") or []:
-            if value.startswith("teaser="):
-                self.cookie = value.split(";")[0]
-        return answer.status, text, answer.headers.get("Location") or "/"
-
-    def press(self, tag: str, steps: int) -> float:
-        """Press and load the page that follows; return the seconds of both."""
-        return self.act(press=f"{steps:+d} {tag}")
-
-    def act(self, **action: object) -> float:
-        """Do something and load the page that follows; return the seconds of both."""
-        body = urllib.parse.urlencode({**action, "back": "/"})
-        start = time.perf_counter()
-        status, text, where = self.ask("POST", "/act", body)
-        if status == 303:
-            status, text, _ = self.ask("GET", where)
-        if status != 200:
-            raise RuntimeError(f"{status}: {text[:200]}")
-        return time.perf_counter() - start
 
 
 @dataclass(frozen=True)
@@ -136,25 +99,6 @@ def row(pid: int, port: int, load: Load, pause: float) -> dict[str, Any]:
         "server ms a press": 1000 * used / len(times),
         "load of the machine": os.getloadavg()[0],
     }
-
-
-def processor_time(pid: int) -> float:
-    """Return the seconds that a process has run; nan where the system does not tell."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return float("nan")
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def wait_for(port: int) -> None:
-    for _ in range(300):
-        try:
-            Person(port).ask("GET", "/readyz")
-            return
-        except OSError:
-            time.sleep(0.1)
-    raise RuntimeError("the server did not start")
 
 
 def main() -> None:

@@ -1,6 +1,8 @@
 """Data that several tests share."""
 
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -48,3 +50,15 @@ def dataset() -> Dataset:
 def model(dataset: Dataset) -> Teaser:
     """A fitted model; tests that change a model make their own."""
     return teaser.Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5).fit(dataset)
+
+
+@pytest.fixture
+def own_logs() -> Iterator[None]:
+    """Bring back the loggers that a server process sets up."""
+    names = ("", "teaser", "teaser.refused", "uvicorn.error", "asyncio")
+    loggers = [logging.getLogger(name) for name in names]
+    before = [(logger.level, logger.handlers[:], logger.filters[:]) for logger in loggers]
+    yield
+    for logger, (level, handlers, filters) in zip(loggers, before, strict=True):
+        logger.handlers, logger.filters = handlers, filters
+        logger.setLevel(level)

@@ -138,9 +138,12 @@ def parse_script(words: list[str]) -> None:
 
 
 def check_target(words: list[str]) -> None:
-    """Check that the Makefile has a target."""
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)
-    assert set(words) <= set(targets), words
+    """Check that the Makefile has a target, and the variables that are set for it."""
+    makefile = (ROOT / "Makefile").read_text()
+    variables = {word.partition("=")[0] for word in words if "=" in word}
+    assert variables <= set(re.findall(r"\$\(([A-Z]+)\)", makefile)), words
+    targets = re.findall(r"^([a-z-]+):", makefile, re.M)
+    assert {word for word in words if "=" not in word} <= set(targets), words
 
 
 def check_install(words: list[str]) -> None:

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from teaser import errors
-from teaser.errors import TeaserError, closest, closest_names
+from teaser.closeness import closest_names
+from teaser.errors import TeaserError, closest
 
 CLASSES = {
     name: value

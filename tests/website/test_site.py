@@ -16,6 +16,8 @@ from chromium import open_chromium
 from playwright.sync_api import Browser, Page
 from website.stage import ROOT, address, pages
 
+pytestmark = pytest.mark.xdist_group("documentation")  # one worker builds it, and none waits
+
 
 class Links(HTMLParser):
     """The links, the loaded files and the anchors of a page, and pictures without a text."""

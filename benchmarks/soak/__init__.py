@@ -1,0 +1,1 @@
+"""Load and faults as one command: visitors and programs on a real server, while things break."""

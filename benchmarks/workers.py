@@ -1,0 +1,155 @@
+"""Measure one worker and two: pages and presses a second, and a keep-alive request alone."""
+
+import argparse
+import contextlib
+import http.client
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from report import report
+from visitors import Person, wait_for
+
+from teaser import Teaser
+from teaser.app.process.listener import free_port
+from teaser.data import events
+
+WHAT = ("pages", "presses")
+TAGS = ("type=Comedy", "type=Concert", "type=Dance")
+
+
+class Program:
+    """A program that uses the API for a person of its own, over one connection."""
+
+    def __init__(self, port: int) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", port)
+        self.presses = 0
+        self.person = f"/api/v1/people/{self.post('/api/v1/people', {})['person_id']}"
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        headers = {"Content-Type": "application/json"}
+        self.connection.request("POST", path, json.dumps(body), headers)
+        answer = self.connection.getresponse()
+        text = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError(f"{answer.status}: {text[:200]!r}")
+        return json.loads(text)
+
+    def press(self) -> None:
+        """Press + on some tags in turn, then - on the same, so that every press is stored."""
+        tag, is_minus = TAGS[self.presses % len(TAGS)], self.presses // len(TAGS) % 2
+        self.post(f"{self.person}/presses", {"tag": tag, "steps": -1 if is_minus else 1})
+        self.presses += 1
+
+
+def count(somebody: Person, program: Program, what: str, seconds: float) -> int:
+    """Ask without a pause for some seconds; return the number of answers."""
+    number, until = 0, time.monotonic() + seconds
+    while time.monotonic() < until:
+        if what == "presses":
+            program.press()
+        else:
+            somebody.ask("GET", "/")
+        number += 1
+    return number
+
+
+def ask(ports: list[int], chosen: argparse.Namespace, ready: Barrier, results: Any) -> None:
+    """Ask each server in turn, as one client; put the numbers of answers."""
+    visitors = {port: (Person(port), Program(port)) for port in ports}
+    for round_ in range(chosen.rounds + 1):
+        for what in WHAT:
+            for port in ports:
+                ready.wait()
+                number = count(*visitors[port], what, chosen.seconds)
+                if round_:  # the first round warms up
+                    results.put((port, what, number))
+
+
+def rates(ports: list[int], chosen: argparse.Namespace) -> dict[tuple[int, str], float]:
+    """Return the answers a second by server, to so many clients, each a process."""
+    context = multiprocessing.get_context("spawn")
+    ready, results = context.Barrier(chosen.clients), context.Queue()
+    started = [
+        context.Process(target=ask, args=(ports, chosen, ready, results))
+        for _ in range(chosen.clients)
+    ]
+    for process in started:
+        process.start()
+    total: Counter[tuple[int, str]] = Counter()
+    for _ in range(chosen.clients * chosen.rounds * len(ports) * len(WHAT)):
+        port, what, number = results.get()
+        total[port, what] += number
+    for process in started:
+        process.join()
+    return {key: number / (chosen.rounds * chosen.seconds) for key, number in total.items()}
+
+
+def alone(port: int, path: str, repeat: int) -> float:
+    """Return the median milliseconds of a request of one client that keeps its connection."""
+    somebody = Person(port)
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        somebody.ask("GET", path)
+        times.append(1000 * (time.perf_counter() - start))
+    return float(np.median(times))
+
+
+@contextlib.contextmanager
+def served(model: Path, workers: int, database: str) -> Iterator[int]:
+    """Serve with so many workers; yield the port."""
+    port = free_port("127.0.0.1")
+    url = database or f"sqlite:///{model.with_name(f'{workers}.db')}"
+    command = [sys.executable, "-m", "teaser", "serve", str(model), "--port", str(port)]
+    server = subprocess.Popen(
+        [*command, "--workers", str(workers), "--database", url],
+        env={**os.environ, "TEASER_RATE": "0"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        wait_for(port)
+        yield port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clients", type=int, default=8, help="processes that ask")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of one server in one round")
+    parser.add_argument("--rounds", type=int, default=6, help="over the servers in turn")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--database", default="", help="an address; SQLite files by default")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
+        model = Path(scratch) / "model"
+        Teaser(tol=1e-2).fit(events.dataset()).save(model)
+        # All run at the same time and are asked in turn, so that they share the machine's load.
+        ports = [stack.enter_context(served(model, n, chosen.database)) for n in chosen.workers]
+        found = rates(ports, chosen)
+        rows = [
+            {
+                "workers": n,
+                "/healthz alone, median ms": alone(port, "/healthz", 200),
+                "page alone, median ms": alone(port, "/", 100),
+                **{f"{what} a second": found[port, what] for what in WHAT},
+            }
+            for n, port in zip(chosen.workers, ports, strict=True)
+        ]
+    report("workers", rows, clients=chosen.clients, load_of_the_machine=os.getloadavg()[0])
+
+
+if __name__ == "__main__":
+    main()
