@@ -22,9 +22,11 @@ PORT ?= 8000
 demo: $(VENV)/.run
 	$(BIN)/teaser demo --port $(PORT)
 
-# Each worker of pytest has one thread for algebra: more would compete for the cores. Tests of one
-# group, which share something that takes long to make, run in one worker.
-PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup
+# Each worker of pytest has one thread for algebra: more would compete for the cores. There is one
+# worker more than cores, because some tests wait for servers. Tests of one group, which share
+# something that takes long to make, run in one worker.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 test: lint browser test-bridges
 	$(PYTEST)

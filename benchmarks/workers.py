@@ -41,27 +41,31 @@ class Program:
         self.connection.request("POST", path, json.dumps(body), headers)
         answer = self.connection.getresponse()
         text = answer.read()
+        if answer.status == 503:
+            return None
         if answer.status >= 300:
             raise RuntimeError(f"{answer.status}: {text[:200]!r}")
         return json.loads(text)
 
-    def press(self) -> None:
-        """Press + on some tags in turn, then - on the same, so that every press is stored."""
+    def press(self) -> bool:
+        """Press + on some tags in turn, then - on the same; return whether it was stored."""
         tag, is_minus = TAGS[self.presses % len(TAGS)], self.presses // len(TAGS) % 2
-        self.post(f"{self.person}/presses", {"tag": tag, "steps": -1 if is_minus else 1})
-        self.presses += 1
+        body = {"tag": tag, "steps": -1 if is_minus else 1}
+        is_stored = self.post(f"{self.person}/presses", body) is not None
+        self.presses += is_stored
+        return is_stored
 
 
-def count(somebody: Person, program: Program, what: str, seconds: float) -> int:
-    """Ask without a pause for some seconds; return the number of answers."""
-    number, until = 0, time.monotonic() + seconds
+def count(somebody: Person, program: Program, what: str, seconds: float) -> tuple[int, int]:
+    """Ask without a pause for some seconds; return the numbers of answers and of refusals."""
+    asked, refused, until = 0, 0, time.monotonic() + seconds
     while time.monotonic() < until:
         if what == "presses":
-            program.press()
+            refused += not program.press()
         else:
-            somebody.ask("GET", "/")
-        number += 1
-    return number
+            refused += somebody.ask("GET", "/")[0] == 503
+        asked += 1
+    return asked - refused, refused
 
 
 def ask(ports: list[int], chosen: argparse.Namespace, ready: Barrier, results: Any) -> None:
@@ -71,9 +75,10 @@ def ask(ports: list[int], chosen: argparse.Namespace, ready: Barrier, results: A
         for what in WHAT:
             for port in ports:
                 ready.wait()
-                number = count(*visitors[port], what, chosen.seconds)
+                answered, refused = count(*visitors[port], what, chosen.seconds)
                 if round_:  # the first round warms up
-                    results.put((port, what, number))
+                    results.put((port, what, answered))
+                    results.put((port, "refused", refused))
 
 
 def rates(ports: list[int], chosen: argparse.Namespace) -> dict[tuple[int, str], float]:
@@ -87,7 +92,7 @@ def rates(ports: list[int], chosen: argparse.Namespace) -> dict[tuple[int, str],
     for process in started:
         process.start()
     total: Counter[tuple[int, str]] = Counter()
-    for _ in range(chosen.clients * chosen.rounds * len(ports) * len(WHAT)):
+    for _ in range(2 * chosen.clients * chosen.rounds * len(ports) * len(WHAT)):
         port, what, number = results.get()
         total[port, what] += number
     for process in started:
@@ -144,7 +149,7 @@ def main() -> None:
                 "workers": n,
                 "/healthz alone, median ms": alone(port, "/healthz", 200),
                 "page alone, median ms": alone(port, "/", 100),
-                **{f"{what} a second": found[port, what] for what in WHAT},
+                **{f"{what} a second": found[port, what] for what in (*WHAT, "refused")},
             }
             for n, port in zip(chosen.workers, ports, strict=True)
         ]
