@@ -15,7 +15,7 @@ from teaser.app.people.events import Event, State, check, fold
 from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.profile_view import tag_row
+from teaser.app.site.view.profile_view import tag_row
 from teaser.data.ids import ItemId
 from teaser.errors import (
     NotHiddenError,

@@ -17,9 +17,9 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.card_view import ViewedRow
-from teaser.app.site.profile_view import TagRow
-from teaser.app.site.score_steps import MAX_VIEWED, waterfall
+from teaser.app.site.view.card_view import ViewedRow
+from teaser.app.site.view.profile_view import TagRow
+from teaser.app.site.view.score_steps import MAX_VIEWED, waterfall
 from teaser.profile import Steering
 from teaser.reason import ViewedReason
 

@@ -8,9 +8,9 @@ from typing import Any, ParamSpec, TypeVar
 from fastapi import Request
 
 from teaser.app.brand.brand import Brand
+from teaser.app.database.threads import StoreThreads
 from teaser.app.http.rate_limit import RateLimits
 from teaser.app.people.store import Store
-from teaser.app.people.threads import StoreThreads
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings

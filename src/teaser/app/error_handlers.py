@@ -11,11 +11,11 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 from starlette.types import ASGIApp
 
-from teaser.app.api import validation_messages
+from teaser.app.api.schema import validation_messages
 from teaser.app.http.middleware import MONITORING, Message, Receive, Refusal, Refused, Scope, Send
 from teaser.app.i18n.error_messages import error_message
-from teaser.app.site.rendering import render
-from teaser.app.site.visitor import visitor_of
+from teaser.app.site.view.rendering import render
+from teaser.app.site.view.visitor import visitor_of
 from teaser.app.telemetry.request_record import current_request
 from teaser.errors import (
     ArtifactError,

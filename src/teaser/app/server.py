@@ -20,6 +20,7 @@ from teaser._version import __version__
 from teaser.app.api.router import complete_document
 from teaser.app.api.router import router as api_router
 from teaser.app.brand.brand import brand_routes, read_brand
+from teaser.app.database.threads import StoreThreads
 from teaser.app.dependencies import Services
 from teaser.app.error_handlers import add_error_handlers, refusal_of
 from teaser.app.http.identity import FirstCookie
@@ -30,7 +31,6 @@ from teaser.app.http.observer import Observer
 from teaser.app.http.rate_limit import RateLimit, RateLimits
 from teaser.app.http.route_names import RouteNames
 from teaser.app.people.store import Store
-from teaser.app.people.threads import StoreThreads
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
 from teaser.app.site import actions as site_actions

@@ -7,11 +7,11 @@ from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.name_search import find_names
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.card_view import card_views, plain_card
 from teaser.app.site.filters import Filters, filter_form
 from teaser.app.site.home import quick_start
 from teaser.app.site.preferences import about_view
-from teaser.app.site.profile_view import profile_view
+from teaser.app.site.view.card_view import card_views, plain_card
+from teaser.app.site.view.profile_view import profile_view
 
 
 def warm_up(catalogue: Catalogue) -> None:

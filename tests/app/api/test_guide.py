@@ -6,7 +6,7 @@ import pytest
 from app.conftest import TestClient
 
 from teaser import Tag, Teaser
-from teaser.app.api.requests import MAX_PICKS
+from teaser.app.api.schema.requests import MAX_PICKS
 from teaser.guide import quick_picks, say, smallest_presses, statements
 
 API = "/api/v1"

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, select, text, update
 
+from teaser.app.database.deadline import StoreUse, using
 from teaser.app.people import snapshot as module
-from teaser.app.people.deadline import StoreUse, using
 from teaser.app.people.events import Event, State, StateFold, fold
 from teaser.app.people.snapshot import restored, stored
 from teaser.app.people.store import Store

@@ -10,7 +10,7 @@ import pytest
 from app.conftest import TestClient, services_of
 from sqlalchemy import Connection, event
 
-from teaser.app.people.database import Database
+from teaser.app.database.database import Database
 from teaser.app.people.store import Store
 from teaser.app.people.write_check import WriteCheck
 from teaser.errors import StoreError

@@ -46,8 +46,8 @@ class TestShare:
     def test_the_rest_of_many_tags_is_counted(
         self, visitor: TestClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("teaser.app.site.profile_view.SHOWN_TAGS", 1)
-        monkeypatch.setattr("teaser.app.site.profile_view.INLINE_TAGS", 0)
+        monkeypatch.setattr("teaser.app.site.view.profile_view.SHOWN_TAGS", 1)
+        monkeypatch.setattr("teaser.app.site.view.profile_view.INLINE_TAGS", 0)
         page = visitor.get(share(visitor)).text
         assert '<p class="hint">2 more</p>' in page
         assert 'class="more"' not in page

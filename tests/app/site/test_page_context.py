@@ -5,7 +5,7 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import Event, State, fold
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.site.page_context import PageContext
-from teaser.app.site.visitor import Visitor
+from teaser.app.site.view.visitor import Visitor
 
 VISITOR = Visitor(None, texts_in("en"), "auto", False, False)
 

@@ -75,8 +75,8 @@ class TestTags:
     def test_what_the_panel_shows_is_not_among_the_rest(
         self, client: TestClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("teaser.app.site.profile_view.SHOWN_TAGS", 2)
-        monkeypatch.setattr("teaser.app.site.profile_view.INLINE_TAGS", 0)
+        monkeypatch.setattr("teaser.app.site.view.profile_view.SHOWN_TAGS", 2)
+        monkeypatch.setattr("teaser.app.site.view.profile_view.INLINE_TAGS", 0)
         client.post("/act", data={"view": "i1"}, headers={"origin": "http://testserver"})
         home = client.get("/").text
         (panel,) = re.findall(r'(?s)data-stable="tags town">(.*?)</ul>', home)

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from teaser.app.api import requests, responses
 from teaser.app.api.auth import check_admin
-from teaser.app.api.reason_responses import named
+from teaser.app.api.schema import requests, responses
+from teaser.app.api.schema.reason_responses import named
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.i18n.texts import choose_language, texts_in
 from teaser.app.serving.found_group import find_group

@@ -4,11 +4,11 @@ from typing import Literal, Self
 
 from fastapi import APIRouter, Request
 
-from teaser.app.api.examples import Schema
 from teaser.app.api.model_input import ModelInput
-from teaser.app.api.person_responses import Steps
-from teaser.app.api.reason_responses import Named, named
-from teaser.app.api.requests import LiftRequest, ModelItemId, PicksRequest, Taste
+from teaser.app.api.schema.examples import Schema
+from teaser.app.api.schema.person_responses import Steps
+from teaser.app.api.schema.reason_responses import Named, named
+from teaser.app.api.schema.requests import LiftRequest, ModelItemId, PicksRequest, Taste
 from teaser.app.dependencies import catalogue_of
 from teaser.guide import Lift as FoundLift
 from teaser.guide import quick_picks, say, smallest_presses, statements, undo_presses

@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.app.api import requests, responses
-from teaser.app.api.reason_responses import named
+from teaser.app.api.schema import requests, responses
+from teaser.app.api.schema.reason_responses import named
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.app.telemetry.request_record import measured

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from teaser.app.actions import LIMIT, act
-from teaser.app.api import person_responses, requests, responses
 from teaser.app.api.auth import check_reader
 from teaser.app.api.model_input import ModelInput
-from teaser.app.api.person_responses import Person
+from teaser.app.api.schema import person_responses, requests, responses
+from teaser.app.api.schema.person_responses import Person
 from teaser.app.dependencies import catalogue_of, services_of, store_of, uses_store
 from teaser.app.people.events import Event, State
 from teaser.app.serving.personal_model import PersonalModel

@@ -7,8 +7,8 @@ from fastapi.routing import APIRoute
 
 from teaser.app.api import catalogue, guide, people, stateless
 from teaser.app.api.auth import admin_needs_key, check_key
-from teaser.app.api.requests import MAX_ID
-from teaser.app.api.responses import ErrorAnswer
+from teaser.app.api.schema.requests import MAX_ID
+from teaser.app.api.schema.responses import ErrorAnswer
 from teaser.app.settings import Settings
 
 _ERRORS = {

@@ -11,10 +11,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 
+from teaser.app.database.threads import StoreThreads
 from teaser.app.http.cookies import TOKEN, carry_over, read_cookies, remember
 from teaser.app.http.middleware import MONITORING, Message, Receive, Scope, Send
 from teaser.app.people.store import Store
-from teaser.app.people.threads import StoreThreads
 from teaser.app.settings import Settings
 from teaser.errors import StoreError
 

@@ -8,11 +8,11 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.exceptions import HTTPException
 
+from teaser.app.database.threads import StoreThreads
 from teaser.app.http.address_set import AddressSet
 from teaser.app.http.middleware import address_of, too_many
 from teaser.app.http.rate_limit import RateLimits
 from teaser.app.people.store import Store
-from teaser.app.people.threads import StoreThreads
 from teaser.app.settings import Settings
 
 

@@ -1,1 +1,1 @@
-"""Persons and their stored actions: events, the state they lead to, the database."""
+"""Persons and their stored actions: events, and the state that they lead to."""

@@ -18,7 +18,7 @@ from typing import cast
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from teaser.app.people.database import Database
+from teaser.app.database.database import Database
 from teaser.errors import StoreError
 
 log = logging.getLogger("teaser")

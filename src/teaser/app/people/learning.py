@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from teaser.app.people.database import Database
+from teaser.app.database.database import Database
 from teaser.app.people.events import Event, fold
 from teaser.app.people.tables import event as events
 from teaser.app.people.tables import person, setting

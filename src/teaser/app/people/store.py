@@ -16,7 +16,7 @@ from alembic.config import Config
 from sqlalchemy import Connection, bindparam, delete, false, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from teaser.app.people.database import Database
+from teaser.app.database.database import Database
 from teaser.app.people.erasure import Erasure
 from teaser.app.people.event_log import (
     StoredEvent,

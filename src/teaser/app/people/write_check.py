@@ -7,8 +7,8 @@ from time import monotonic
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from teaser.app.people.database import Database
-from teaser.app.people.deadline import LATE
+from teaser.app.database.database import Database
+from teaser.app.database.deadline import LATE
 from teaser.app.people.tables import setting
 from teaser.errors import StoreError, StoreTimeoutError
 

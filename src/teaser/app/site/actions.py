@@ -17,7 +17,7 @@ from teaser.app.http.origin import local_path, need_own_origin
 from teaser.app.people.events import Event
 from teaser.app.site.home import home_page
 from teaser.app.site.page_context import PageContext
-from teaser.app.site.visitor import ensure_person, visitor_of
+from teaser.app.site.view.visitor import ensure_person, visitor_of
 from teaser.errors import ParameterError
 
 router = APIRouter()

@@ -15,7 +15,7 @@ from starlette.datastructures import QueryParams
 
 from teaser.app.i18n.texts import Texts
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
-from teaser.app.site.rendering import render_part
+from teaser.app.site.view.rendering import render_part
 from teaser.data.tagging.tag import Tag
 
 N_CARDS = 12

@@ -10,11 +10,11 @@ from teaser.app.dependencies import uses_store
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.site import item as item_pages
 from teaser.app.site import my_data, preferences, search
-from teaser.app.site.card_view import CardView, cached_card, card_views, plain_card
 from teaser.app.site.filters import Filters, filter_form
 from teaser.app.site.page_context import PageContext, page_context_of
 from teaser.app.site.preferences import about_view, balance_view
-from teaser.app.site.profile_view import profile_view
+from teaser.app.site.view.card_view import CardView, cached_card, card_views, plain_card
+from teaser.app.site.view.profile_view import profile_view
 from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 from teaser.guide import quick_picks

@@ -8,12 +8,12 @@ from fastapi.responses import RedirectResponse, Response
 
 from teaser.app.dependencies import catalogue_of, uses_store
 from teaser.app.serving.found_group import FoundGroup, find_group
-from teaser.app.site.card_view import fact_line, plain_card
 from teaser.app.site.filters import Filters
 from teaser.app.site.page_context import PageContext, page_context_of
-from teaser.app.site.profile_view import tag_label, tag_row
-from teaser.app.site.rendering import path_part
-from teaser.app.site.score_steps import waterfall
+from teaser.app.site.view.card_view import fact_line, plain_card
+from teaser.app.site.view.profile_view import tag_label, tag_row
+from teaser.app.site.view.rendering import path_part
+from teaser.app.site.view.score_steps import waterfall
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.guide import similar, smallest_presses

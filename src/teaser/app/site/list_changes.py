@@ -9,7 +9,7 @@ from teaser.app.i18n.texts import MINUS, Texts
 from teaser.app.people.events import Event, State, facts_of
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.site.preferences import describe_balance
-from teaser.app.site.profile_view import tag_label
+from teaser.app.site.view.profile_view import tag_label
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
-from teaser.app.api.person_responses import export_of
+from teaser.app.api.schema.person_responses import export_of
 from teaser.app.dependencies import catalogue_of, services_of, uses_store
 from teaser.app.http.cookies import TOKEN, forget, remember
 from teaser.app.http.form_text import FormText
@@ -14,12 +14,12 @@ from teaser.app.http.origin import need_own_origin, own_origin
 from teaser.app.people.events import State
 from teaser.app.people.store import StoredShare
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.card_view import card_views, plain_card
 from teaser.app.site.page_context import PageContext, page_context_of
 from teaser.app.site.preferences import describe_balance
-from teaser.app.site.profile_view import profile_view
-from teaser.app.site.rendering import render
-from teaser.app.site.visitor import ensure_person, visitor_of
+from teaser.app.site.view.card_view import card_views, plain_card
+from teaser.app.site.view.profile_view import profile_view
+from teaser.app.site.view.rendering import render
+from teaser.app.site.view.visitor import ensure_person, visitor_of
 from teaser.errors import UnknownShareError
 
 router = APIRouter()

@@ -22,8 +22,8 @@ from teaser.app.site.list_changes import (
     describe_action,
     describe_effect,
 )
-from teaser.app.site.rendering import render
-from teaser.app.site.visitor import Visitor, visitor_of
+from teaser.app.site.view.rendering import render
+from teaser.app.site.view.visitor import Visitor, visitor_of
 from teaser.errors import TeaserError
 from teaser.recommendation import Recommendation
 

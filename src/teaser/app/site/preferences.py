@@ -13,8 +13,8 @@ from teaser.app.http.origin import local_path, need_own_origin
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.people.events import AS_FITTED
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.rendering import render
-from teaser.app.site.visitor import THEMES, visitor_of
+from teaser.app.site.view.rendering import render
+from teaser.app.site.view.visitor import THEMES, visitor_of
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.profile import Steering

@@ -5,11 +5,11 @@ from fastapi.responses import HTMLResponse, Response
 
 from teaser.app.dependencies import catalogue_of, uses_store
 from teaser.app.serving.name_search import find_names
-from teaser.app.site.card_view import plain_card
 from teaser.app.site.page_context import page_context_of
-from teaser.app.site.profile_view import feature_rows, tag_row
-from teaser.app.site.rendering import render_part
-from teaser.app.site.visitor import visitor_of
+from teaser.app.site.view.card_view import plain_card
+from teaser.app.site.view.profile_view import feature_rows, tag_row
+from teaser.app.site.view.rendering import render_part
+from teaser.app.site.view.visitor import visitor_of
 from teaser.errors import UnknownFeatureError
 from teaser.profile import POPULARITY
 

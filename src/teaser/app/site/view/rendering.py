@@ -14,9 +14,9 @@ from markupsafe import Markup
 from teaser._version import __version__
 from teaser.app.dependencies import brand_of
 from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
-from teaser.app.site.card_view import BoostRow, ReasonRow, ViewedRow
-from teaser.app.site.profile_view import TagRow
-from teaser.app.site.visitor import THEMES, Visitor
+from teaser.app.site.view.card_view import BoostRow, ReasonRow, ViewedRow
+from teaser.app.site.view.profile_view import TagRow
+from teaser.app.site.view.visitor import THEMES, Visitor
 
 _COLOURS = 6
 

@@ -15,7 +15,7 @@ from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.card_view import (
+from teaser.app.site.view.card_view import (
     BoostRow,
     ReasonRow,
     ViewedRow,

@@ -4,9 +4,9 @@ import pytest
 
 from teaser import Teaser
 from teaser import reason as why
-from teaser.app.api import responses
-from teaser.app.api.reason_responses import Reason
-from teaser.app.api.requests import ProfileOptions
+from teaser.app.api.schema import responses
+from teaser.app.api.schema.reason_responses import Reason
+from teaser.app.api.schema.requests import ProfileOptions
 from teaser.errors import UnknownFeatureError
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from teaser.app.i18n.texts import Texts
 from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.profile_view import TagRow, joint_features, joint_names, tag_row
+from teaser.app.site.view.profile_view import TagRow, joint_features, joint_names, tag_row
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
 from teaser.profile import GENERAL

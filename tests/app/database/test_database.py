@@ -12,7 +12,7 @@ import pytest
 from app.conftest import TestClient, append, services_of
 from sqlalchemy import text
 
-from teaser.app.people.database import Database
+from teaser.app.database.database import Database
 from teaser.app.people.events import Event
 from teaser.app.people.store import Store
 from teaser.errors import StoreError, StoreTimeoutError

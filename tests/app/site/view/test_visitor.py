@@ -7,7 +7,7 @@ from fastapi import Request
 from teaser.app.dependencies import Services
 from teaser.app.http.cookies import TOKEN
 from teaser.app.http.identity import new_token
-from teaser.app.site.visitor import Visitor, ensure_person, visitor_of
+from teaser.app.site.view.visitor import Visitor, ensure_person, visitor_of
 
 
 def visitor(client: TestClient, cookie: str = "", **headers: str) -> Visitor:

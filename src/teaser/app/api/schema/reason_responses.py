@@ -7,8 +7,8 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from teaser import reason as why
-from teaser.app.api.examples import Schema, example_of
-from teaser.app.api.requests import ModelItemId
+from teaser.app.api.schema.examples import Schema, example_of
+from teaser.app.api.schema.requests import ModelItemId
 from teaser.data.tagging.tag import Tag
 
 

@@ -6,10 +6,10 @@ from fastapi import FastAPI, Request
 from teaser import Tag
 from teaser.app.brand.brand import Brand
 from teaser.app.i18n.texts import MINUS, texts_in
-from teaser.app.site.card_view import ReasonRow, ViewedRow
-from teaser.app.site.profile_view import TagRow
-from teaser.app.site.rendering import part, reason_lines, render, tag_lines
-from teaser.app.site.visitor import Visitor
+from teaser.app.site.view.card_view import ReasonRow, ViewedRow
+from teaser.app.site.view.profile_view import TagRow
+from teaser.app.site.view.rendering import part, reason_lines, render, tag_lines
+from teaser.app.site.view.visitor import Visitor
 
 
 def request(path: str, query: str = "", method: str = "GET") -> Request:

@@ -7,14 +7,14 @@ from typing import Any, Self
 from teaser import explain as why
 from teaser import profile as who
 from teaser import recommendation as listed
-from teaser.app.api.examples import Schema
-from teaser.app.api.reason_responses import (
+from teaser.app.api.schema.examples import Schema
+from teaser.app.api.schema.reason_responses import (
     AnyReason,
     Named,
     named,
     reasons_of,
 )
-from teaser.app.api.requests import ModelItemId, ProfileOptions, Share
+from teaser.app.api.schema.requests import ModelItemId, ProfileOptions, Share
 from teaser.app.serving.catalogue import Card as CatalogueCard
 from teaser.app.serving.found_group import FoundGroup
 from teaser.closeness import closest_names

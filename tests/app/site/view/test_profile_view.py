@@ -13,8 +13,8 @@ from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.card_view import cached_facts
-from teaser.app.site.profile_view import (
+from teaser.app.site.view.card_view import cached_facts
+from teaser.app.site.view.profile_view import (
     SHOWN_TAGS,
     TagRow,
     describe_certainty,
@@ -138,8 +138,8 @@ def slow_feature(seen: PersonalModel, name: str) -> list[Tag]:
 def test_a_feature_leads_with_the_most_influential_and_what_was_pressed(
     catalogue: Catalogue, inline: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("teaser.app.site.profile_view.INLINE_TAGS", inline)
-    monkeypatch.setattr("teaser.app.site.profile_view.SHOWN_TAGS", 1)
+    monkeypatch.setattr("teaser.app.site.view.profile_view.INLINE_TAGS", inline)
+    monkeypatch.setattr("teaser.app.site.view.profile_view.SHOWN_TAGS", 1)
     weak = [slow_feature(personal_of(catalogue, "i1", "i4"), "town")[i] for i in (-1, -2)]
     presses = {str(weak[0]): 1, str(weak[1]): -1}
     seen = PersonalModel(catalogue, State(history=("i1", "i4"), presses=presses))

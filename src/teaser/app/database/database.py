@@ -14,9 +14,9 @@ from sqlalchemy.exc import DisconnectionError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from teaser.app.people import postgres
-from teaser.app.people.breaker import Breaker
-from teaser.app.people.deadline import LATE, begin_commit, need_time, seconds_left
+from teaser.app.database import postgres
+from teaser.app.database.breaker import Breaker
+from teaser.app.database.deadline import LATE, begin_commit, need_time, seconds_left
 from teaser.app.telemetry.request_record import measuring
 from teaser.errors import StoreError, StoreTimeoutError
 
@@ -39,7 +39,7 @@ class Database:
     url
         `sqlite:///file` or `postgresql://user:password@host/name`.
     timeout
-        The seconds that a transaction may take; inside `teaser.app.people.threads`, all
+        The seconds that a transaction may take; inside `teaser.app.database.threads`, all
         transactions of a request together.
     """
 

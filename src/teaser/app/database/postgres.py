@@ -7,7 +7,7 @@ import psycopg
 from psycopg.errors import ConnectionTimeout, LockNotAvailable, QueryCanceled
 from sqlalchemy import Dialect
 
-from teaser.app.people.deadline import LATE, seconds_left
+from teaser.app.database.deadline import LATE, seconds_left
 
 _LONGEST_CONNECT = 5.0  # seconds
 # A transaction whose process is stopped frees its locks after a minute.

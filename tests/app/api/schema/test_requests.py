@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from teaser import Tag
-from teaser.app.api import requests as schemas
+from teaser.app.api.schema import requests as schemas
 from teaser.errors import ParameterError, UnknownTagError
 
 REQUESTS = [

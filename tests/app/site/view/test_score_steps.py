@@ -9,9 +9,9 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.people.events import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.card_view import BoostRow, ViewedRow
-from teaser.app.site.profile_view import TagRow
-from teaser.app.site.score_steps import waterfall
+from teaser.app.site.view.card_view import BoostRow, ViewedRow
+from teaser.app.site.view.profile_view import TagRow
+from teaser.app.site.view.score_steps import waterfall
 
 
 @given(
@@ -63,7 +63,7 @@ def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -
 def test_small_steps_are_folded_behind_the_large_ones(
     remainder_model: Teaser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("teaser.app.site.score_steps.SMALL_SHARE", 0.04)
+    monkeypatch.setattr("teaser.app.site.view.score_steps.SMALL_SHARE", 0.04)
     history = tuple(f"i{i}" for i in range(30))
     seen = PersonalModel(Catalogue(remainder_model), State(history=history))
     fall = waterfall(seen, "i33", texts_in("en"))

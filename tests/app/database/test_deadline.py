@@ -9,10 +9,10 @@ import anyio
 import pytest
 from sqlalchemy import event, text
 
-from teaser.app.people import deadline
-from teaser.app.people.database import Database
-from teaser.app.people.deadline import StoreUse, need_time, seconds_left, time_limit, using
-from teaser.app.people.threads import StoreThreads
+from teaser.app.database import deadline
+from teaser.app.database.database import Database
+from teaser.app.database.deadline import StoreUse, need_time, seconds_left, time_limit, using
+from teaser.app.database.threads import StoreThreads
 from teaser.errors import StoreTimeoutError
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from teaser.app.api import requests as schemas
-from teaser.app.api.validation_messages import describe, is_unreadable
+from teaser.app.api.schema import requests as schemas
+from teaser.app.api.schema.validation_messages import describe, is_unreadable
 
 FOREIGN = ("Input", "should be", "valid ", "pydantic", "Field required", "Extra inputs")
 

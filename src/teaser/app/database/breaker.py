@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-from teaser.app.people.deadline import time_limit
+from teaser.app.database.deadline import time_limit
 from teaser.errors import StoreTimeoutError
 
 log = logging.getLogger("teaser")

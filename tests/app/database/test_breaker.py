@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from teaser.app.people.breaker import Breaker
-from teaser.app.people.database import Database
-from teaser.app.people.deadline import StoreUse, seconds_left, using
+from teaser.app.database.breaker import Breaker
+from teaser.app.database.database import Database
+from teaser.app.database.deadline import StoreUse, seconds_left, using
 from teaser.errors import ParameterError, StoreTimeoutError
 
 

@@ -6,8 +6,8 @@ from typing import Self
 
 from pydantic.main import IncEx
 
-from teaser.app.api.examples import Schema
-from teaser.app.api.requests import ModelItemId, Share
+from teaser.app.api.schema.examples import Schema
+from teaser.app.api.schema.requests import ModelItemId, Share
 from teaser.app.people.event_log import StoredEvent
 from teaser.app.people.events import Kind, State, facts_of
 from teaser.app.people.store import Store, StoredShare

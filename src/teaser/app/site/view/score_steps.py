@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from teaser.app.i18n.texts import Texts
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.card_view import AnyRow, BoostRow, ViewedRow, boost_row, reason_row
-from teaser.app.site.profile_view import TagRow, tag_row
+from teaser.app.site.view.card_view import AnyRow, BoostRow, ViewedRow, boost_row, reason_row
+from teaser.app.site.view.profile_view import TagRow, tag_row
 from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 from teaser.explain import Explanation

@@ -7,8 +7,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Dis
 from pydantic import Tag as Shape
 from typing_extensions import TypeAliasType
 
-from teaser.app.api.examples import add_example
-from teaser.app.api.validation_messages import IDS, STRENGTHS
+from teaser.app.api.schema.examples import add_example
+from teaser.app.api.schema.validation_messages import IDS, STRENGTHS
 from teaser.app.people.events import AS_FITTED, MAX_STRENGTH
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError

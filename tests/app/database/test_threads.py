@@ -14,8 +14,8 @@ import psutil
 import pytest
 from app.conftest import API, Postgres, TestClient, new_key, new_person, services_of
 
-from teaser.app.people.deadline import time_limit
-from teaser.app.people.threads import StoreThreads
+from teaser.app.database.deadline import time_limit
+from teaser.app.database.threads import StoreThreads
 from teaser.errors import StoreTimeoutError
 
 Hang = Callable[[], AbstractContextManager[None]]

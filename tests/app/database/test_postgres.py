@@ -6,7 +6,7 @@ import pytest
 from app.conftest import Postgres
 from sqlalchemy import text
 
-from teaser.app.people.database import Database
+from teaser.app.database.database import Database
 from teaser.errors import StoreTimeoutError
 
 

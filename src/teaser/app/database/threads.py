@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 
-from teaser.app.people.deadline import LATE, StoreUse, using
+from teaser.app.database.deadline import LATE, StoreUse, using
 from teaser.errors import StoreTimeoutError
 
 T = TypeVar("T")

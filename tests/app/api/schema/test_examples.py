@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from teaser.app.api import person_responses, reason_responses, responses
-from teaser.app.api.examples import Schema, example_of
+from teaser.app.api.schema import person_responses, reason_responses, responses
+from teaser.app.api.schema.examples import Schema, example_of
 
 
 class Inner(Schema):

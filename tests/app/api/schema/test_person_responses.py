@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from app.conftest import append
 
-from teaser.app.api import person_responses
+from teaser.app.api.schema import person_responses
 from teaser.app.people.event_log import StoredEvent
 from teaser.app.people.events import KINDS, Event, fold
 from teaser.app.people.store import Store

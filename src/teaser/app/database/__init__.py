@@ -1,0 +1,1 @@
+"""The database of persons: connections, deadlines, and what happens when it does not answer."""

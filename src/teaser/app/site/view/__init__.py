@@ -1,0 +1,1 @@
+"""What pages show: cards, profile, score steps; the visitor; templates to responses."""
