@@ -1,0 +1,302 @@
+"""A request as atoms: the names, signs, places, bounds and dates that stand in it, in order."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from teaser.words.bands import are_decades, years_at
+from teaser.words.dates import DateReader
+from teaser.words.limits import LimitReader
+from teaser.words.phrases.lexicon import Lexicon, Meaning, lexicon, ordinary_words
+from teaser.words.phrases.phrase_index import Found
+from teaser.words.phrases.stems import split_compound
+from teaser.words.phrases.tokens import Token, tokenize
+from teaser.words.sign import Sign
+from teaser.words.vocabulary import SURNAME, Name, Vocabulary
+
+# What of the lexicon is an atom by itself; bounds, units, months and the like are parts of others.
+_SPOKEN = frozenset(
+    {
+        "sign", "size", "boost", "degree", "lasts", "place", "join", "like", "variety", "appeal",
+        "scale", "habit", "feature", "number", "filler",
+    }
+)  # fmt: skip
+# Which meaning of a phrase is taken, where it has several; most have 3.
+_PRIORITY = {
+    "habit": 5.6, "lasts": 5.5, "size": 3.3, "boost": 3.2, "degree": 3.1, "sign": 3.0,
+    "appeal": 2.9, "scale": 2.8, "place": 2.6, "join": 2.5, "like": 2.4, "feature": 2.2,
+    "filler": 1.5, "number": 1.0,
+}  # fmt: skip
+_STOPS = frozenset(".;!?:…。؟|")
+_COMMAS = frozenset(",()[]{}–—،、")
+_ENDS = frozenset({"comma", "stop"})
+# The most words such as "again" of a request that are looked at.
+_MOST_BACK = 40
+_JOINS = frozenset("&/+")
+# An item id as it is typed: letters and figures.
+_ID = re.compile(r"(?=[\w-]*\d)(?=[\w-]*[^\W\d])[\w-]{2,64}")
+_LONGEST_TITLE = 16
+_SHORTENED = frozenset({"max", "min", "ca", "approx", "env"})
+# The most places at which titles are looked for; each may compare many.
+_MOST_TITLES = 4
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A piece of a request with a meaning.
+
+    Parameters
+    ----------
+    kind
+        `name`, `limit`, `date`, `item`, `unknown`, `comma`, `stop`, or a section of the lexicon.
+    value
+        What it stands for: names of tags, bounds, a period, an item id, a key of the lexicon.
+    start, end
+        Where it stands in the request, in letters.
+    """
+
+    kind: str
+    value: Any
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    kind: str
+    value: Any
+    length: int
+    priority: float
+
+    @property
+    def cost(self) -> float:
+        if self.kind == "unknown":
+            return 5.0
+        if self.kind == "item" and self.priority == 0:
+            # A title alone goes before words that are not understood, and after all others.
+            return 4.0
+        # Among equally many pieces, the longer name is meant.
+        longer = 0.01 * self.length if self.kind == "name" else 0.0
+        return 1.0 - 0.02 * self.priority - longer
+
+
+class Segmenter:
+    """Cuts one request into atoms.
+
+    At each word the longest phrase with a meaning is taken; names of tags go before words of the
+    lexicon, and words of the request's language before those of others. Words without a meaning
+    are read once more as compounds and as misspellings.
+    """
+
+    def __init__(self, text: str, vocabulary: Vocabulary, language: str, today: date) -> None:
+        self.text, self.vocabulary, self.language = text, vocabulary, language
+        self.lexicon: Lexicon = lexicon(language)
+        self.tokens: list[Token] = self._respelt(tokenize(text))
+        self.words = [token.key if token.kind != "mark" else "" for token in self.tokens]
+        self._dates = DateReader(self.tokens, self.words, self.lexicon, today, vocabulary.names)
+        self._limits = LimitReader(self.tokens, self.words, self.lexicon, vocabulary)
+        self._titles_left = _MOST_TITLES
+        bands = vocabulary.bands_of("age")
+        self._has_decades = bool(bands) and are_decades(bands)
+
+    def atoms(self) -> list[Atom]:
+        """Return the atoms of the request."""
+        return self._without_taken_back(self._all_atoms())
+
+    def _without_taken_back(self, atoms: list[Atom]) -> list[Atom]:
+        """Return the atoms with each clause that shows something again as one unknown atom."""
+        said = [
+            (token.start, back[0])
+            for place, token in enumerate(self.tokens)
+            if (back := self.lexicon.find("back", self.words, place))
+        ]
+        if not said:
+            return atoms
+        found: list[Atom] = []
+        ends = [i for i, atom in enumerate(atoms) if atom.kind in _ENDS or atom.value == "but"]
+        first = 0
+        for end in (*ends, len(atoms)):
+            clause = atoms[first:end]
+            if clause and _takes_back(clause, said):
+                text = self.text[clause[0].start : clause[-1].end]
+                clause = [Atom("unknown", text, clause[0].start, clause[-1].end)]
+            found += [*clause, *atoms[end : end + 1]]
+            first = end + 1
+        return found
+
+    def _all_atoms(self) -> list[Atom]:
+        found: list[Atom] = []
+        place, best = 0, self._cheapest()
+        while place < len(self.tokens):
+            chosen, token = best[place], self.tokens[place]
+            if chosen.kind == "mark":
+                found += self._mark(place)
+            else:
+                last = self.tokens[place + chosen.length - 1].end
+                found.append(Atom(chosen.kind, chosen.value, token.start, last))
+            place += chosen.length
+        return found
+
+    def _cheapest(self) -> list[_Candidate]:
+        """Return what is read at each place, so that all of the request costs least.
+
+        Each piece costs about one, so that long phrases win, and an unknown word costs several.
+        """
+        n = len(self.tokens)
+        costs, best = [0.0] * (n + 1), [_Candidate("unknown", "", 1, 0.0)] * n
+        candidates = [self._at(place) for place in range(n)]
+        for place in reversed(range(n)):
+            best[place] = min(
+                candidates[place], key=lambda each: each.cost + costs[place + each.length]
+            )
+            costs[place] = best[place].cost + costs[place + best[place].length]
+        return best
+
+    def _at(self, place: int) -> list[_Candidate]:
+        token = self.tokens[place]
+        if token.kind == "mark" and not self._begins_amount(place):
+            return [_Candidate("mark", token.key, 1, 0.0)]
+        return list(self._candidates(place)) or [_Candidate("unknown", token.key, 1, 0.0)]
+
+    def _candidates(self, place: int) -> Iterator[_Candidate]:
+        limits = self._limits.at(place)
+        if limits:
+            yield _Candidate("limit", limits[0], limits[1], 6)
+        dated = self._dates.at(place) if self.vocabulary.has_dates else None
+        if dated:
+            yield _Candidate("date", dated[0], dated[1], 5)
+        elif not self.vocabulary.has_dates and (length := self._dates.years_at(place)):
+            yield _Candidate("date", None, length, 5)
+        names = self.vocabulary.names.at(self.words, place, self.language)
+        years = years_at(self.words, place, self.lexicon) if self.vocabulary.has_years else None
+        if years and not (years[0].is_decade and self._has_decades):
+            yield _Candidate("years", years[0], years[1], 7)
+        yield from self._named(names, place)
+        for found in self.lexicon.phrases.at(self.words, place, self.lexicon.language):
+            for meaning in found.values:
+                if meaning.section in _SPOKEN:
+                    yield self._spoken(meaning, found.length)
+                    if meaning.section == "like":
+                        yield from self._title(place, found.length)
+        yield from self._bare_item(place)
+        for each in self.vocabulary.features.at(self.words, place, self.language):
+            yield _Candidate("named_feature", each.values, each.length, 2)
+
+    def _named(self, found: list[Found[Name]], place: int) -> Iterator[_Candidate]:
+        """Yield names of tags: those of the request's language, else those of others."""
+        for each in found:
+            values = [name for name in each.values if self._is_meant(name, place, each.length)]
+            own = [n for n in values if n.language in ("", self.language)]
+            if own:
+                yield _Candidate("name", tuple(own), each.length, 4)
+            elif values:
+                yield _Candidate("name", tuple(values), each.length, 0)
+
+    def _is_meant(self, name: Name, place: int, length: int) -> bool:
+        """Return whether a surname is one: an ordinary word is, with a capital: King, no king."""
+        is_surname = name.rank == SURNAME and length == 1
+        if not is_surname or self.words[place] not in ordinary_words():
+            return True
+        return self.text[self.tokens[place].start].isupper()
+
+    def _spoken(self, meaning: Meaning, length: int) -> _Candidate:
+        # A phrase with several meanings is read by its first section; fillers go last.
+        priority = _PRIORITY.get(meaning.section, 3.0)
+        return _Candidate(meaning.section, meaning.key, length, priority)
+
+    def _bare_item(self, place: int) -> Iterator[_Candidate]:
+        """Yield an item that is named by its id, or by its whole title."""
+        start = self.tokens[place].start
+        written = _ID.match(self.text, start)
+        if written and written[0] in self.vocabulary.titles and not self.tokens[place].glued:
+            ahead = self.tokens[place : place + len(written[0])]
+            length = sum(token.end <= written.end() for token in ahead)
+            yield _Candidate("item", written[0], length, 9)
+        titled = self.vocabulary.titles.exact(self.words[place : place + _LONGEST_TITLE])
+        if titled:
+            yield _Candidate("item", titled[0], titled[1], 0)
+
+    def _title(self, place: int, length: int) -> Iterator[_Candidate]:
+        """Yield the item whose title follows a word such as `like`."""
+        if self._titles_left == 0:
+            return
+        start = place + length
+        spots = [i for i in range(start, min(len(self.words), start + 24)) if self.words[i]]
+        found = self.vocabulary.titles.find([self.words[i] for i in spots])
+        self._titles_left -= 1
+        if found:
+            item_id, used = found
+            yield _Candidate("item", item_id, spots[used - 1] + 1 - place, 9)
+
+    def _mark(self, place: int) -> list[Atom]:
+        token = self.tokens[place]
+        after = self.tokens[place + 1] if place + 1 < len(self.tokens) else None
+        opens = not token.glued and after is not None and after.glued and after.kind == "word"
+        if token.key in "+-" and opens:
+            kind, value = ("degree", "more") if token.key == "+" else ("sign", "without")
+        elif token.key in _JOINS:
+            kind, value = "join", "and"
+        elif token.key in _STOPS:
+            kind, value = "stop", token.key
+        elif token.key in _COMMAS or token.key == "-":
+            kind, value = "comma", token.key
+        else:
+            return []
+        return [Atom(kind, value, token.start, token.end)]
+
+    def _begins_amount(self, place: int) -> bool:
+        return self.tokens[place].key in "€$£" and self._limits.at(place) is not None
+
+    def _respelt(self, tokens: list[Token]) -> list[Token]:
+        """Return the tokens with compounds cut in two and misspelt words put right."""
+        out: list[Token] = []
+        for place, token in enumerate(tokens):
+            after = tokens[place + 1] if place + 1 < len(tokens) else None
+            is_short = bool(out) and out[-1].key in _SHORTENED
+            if token.key == "." and is_short and after is not None and after.kind == "number":
+                continue  # max. 20 euro
+            if token.kind != "word" or self._is_known(token.key):
+                out.append(token)
+                continue
+            halves = self._halves(token.key) if self.language == "nl" else None
+            if halves:
+                out += [replace(token, key=half) for half in halves]
+                continue
+            right = self.vocabulary.speller(self.language).correct(token.key)
+            out.append(replace(token, key=right) if right else token)
+        return out
+
+    def _is_known(self, word: str) -> bool:
+        names = self.vocabulary.names
+        return (
+            word in self.lexicon.phrases.words
+            or word in names.words
+            or word in self.vocabulary.features.words
+            or bool(names.single(word, self.language))
+            or bool(names.joined(word, self.language))
+        )
+
+    def _halves(self, word: str) -> tuple[str, str] | None:
+        """Return the two known words of a Dutch compound, at least one of them a tag."""
+        best: tuple[str, str] | None = None
+        for head, rest in split_compound(word):
+            named = [self._is_tag(head), self._is_tag(rest)]
+            known = [named[0], named[1] or rest in self.lexicon.phrases.words]
+            if all(known) and (best is None or len(rest) > len(best[1])):
+                best = head, rest
+        return best
+
+    def _is_tag(self, word: str) -> bool:
+        found = self.vocabulary.names.single(word, "nl")
+        return any(name.language in ("", "nl") for name in found)
+
+
+def _takes_back(clause: list[Atom], said: list[tuple[int, str]]) -> bool:
+    """Return whether a clause undoes what was hidden: unhide jazz, show jazz again."""
+    start, end = clause[0].start, clause[-1].end
+    own = {key for at, key in said[:_MOST_BACK] if start <= at < end}
+    signs = [Sign.parse(atom.value) for atom in clause if atom.kind == "sign"]
+    is_negative = any(sign is not None and sign.negative for sign in signs)
+    return "alone" in own or ({"show", "with_show"} <= own and not is_negative)

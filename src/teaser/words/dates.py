@@ -1,0 +1,358 @@
+"""Dates in a request: weekdays, months, feasts, days in figures, and what lies before or after."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from teaser.words.period import Period, month_days
+from teaser.words.phrases.lexicon import Lexicon
+from teaser.words.phrases.phrase_index import PhraseIndex
+from teaser.words.phrases.tokens import Token
+from teaser.words.vocabulary import Name
+
+_DAY = timedelta(days=1)
+_FIRST_YEAR, _LAST_YEAR = 1900, 2200
+# How a word before a date changes it; tried in this order.
+_OPENINGS = ("before", "until", "after", "from")
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A day or a run of days, and how many words it takes."""
+
+    first: date
+    last: date
+    length: int
+    name: str = ""
+    kind: str = "day"
+
+
+@dataclass(frozen=True)
+class DateReader:
+    """Reads dates at places of a request.
+
+    Parameters
+    ----------
+    tokens, words
+        The request, and its words as keys; a mark is an empty word.
+    lexicon
+        The phrases of its language.
+    today
+        The day that it is written.
+    names
+        The names of tags.
+    """
+
+    tokens: Sequence[Token]
+    words: list[str]
+    lexicon: Lexicon
+    today: date
+    names: PhraseIndex[Name]
+
+    def at(self, place: int) -> tuple[Period | None, int] | None:
+        """Return the period that stands at a place, and how many words it takes.
+
+        Days that are no one period, such as every Tuesday, have None for it.
+        """
+        unread = self.past_years_at(place) or self._repeated(place)
+        if unread:
+            return None, unread
+        readings = (self._range(place), self._opened(place), self._plain(place))
+        found = [each for each in readings if each]
+        return max(found, key=lambda each: each[1]) if found else None
+
+    def years_at(self, place: int) -> int:
+        """Return how many words speak of this year, the next or the last; 0 if none."""
+        years = ("this_year", "next_year")
+        found = (self.lexicon.find_key("date", each, self.words, place) for each in years)
+        return max(*found, self.past_years_at(place))
+
+    def past_years_at(self, place: int) -> int:
+        """Return how many words speak of years that are over; 0 if none."""
+        return self.lexicon.find_key("date", "last_years", self.words, place)
+
+    def _repeated(self, place: int) -> int:
+        """Return how many words name a day of all weeks: every Tuesday, on Mondays; 0 if none."""
+        opening = max(
+            self.lexicon.find_key("date", key, self.words, place) for key in ("on", "each")
+        )
+        for length in dict.fromkeys((opening, 0)):
+            start = place + length
+            plural = self.lexicon.find_key("date", "weekdays", self.words, start)
+            is_each = length and self.lexicon.find_key("date", "each", self.words, place) == length
+            one = self.lexicon.find("weekday", self.words, start) if is_each else None
+            name = plural or (one[1] if one else 0)
+            if name and not self.names.single(self.words[start], self.lexicon.language):
+                return self._with_part(place, length + name)
+        return 0
+
+    def _range(self, place: int) -> tuple[Period, int] | None:
+        """Read `from 1 to 10 December`, `between Friday and Sunday`, `5-10 December`."""
+        opening = self.lexicon.find_key("date", "between", self.words, place)
+        start = self._point(place + opening) or self._bare_day(place + opening)
+        if start is None:
+            return None
+        middle = place + opening + start.length
+        joint = self.lexicon.find_key("date", "to", self.words, middle)
+        if not joint and self._mark(middle) in ("-", "–", "—"):
+            joint = 1
+        is_list = not joint and start.kind in ("weekday", "bare", "named")
+        if is_list:
+            joint = self.lexicon.find_key("join", "and", self.words, middle)
+        end = self._end(middle + joint) if joint else None
+        # "today or tomorrow" is a period, "from tonight to the weekend" is not read.
+        named = {start.kind, end.kind if end else ""} & {"named"}
+        if end is None or (named and not is_list):
+            return None
+        first = start.first
+        if start.kind == "bare":
+            first = _moved(end.first, start.first.day) or end.last + _DAY
+        # Two days of a list are a period if one follows the other: Friday or Saturday.
+        is_list = is_list or (not opening and start.kind == "weekday")
+        last = first if start.kind == "bare" else start.last
+        if first > end.last or (is_list and end.first != last + _DAY):
+            return None
+        return Period("", first, end.last), middle + joint + end.length - place
+
+    def _opened(self, place: int) -> tuple[Period, int] | None:
+        """Read `before Christmas`, `until Friday`, `after new year`, `from 5 December`."""
+        if self._from_today(place):  # French "après-demain" is not "after tomorrow"
+            return None
+        for opening in _OPENINGS:
+            length = self.lexicon.find_key("date", opening, self.words, place)
+            point = self._point(place + length) if length else None
+            if point is None:
+                continue
+            # Dutch "voor" is "for" as well as "before".
+            is_for = self.lexicon.find_key("date", "on", self.words, place) == length
+            if opening == "before" and is_for and point.kind in ("weekday", "named", "month"):
+                continue
+            total = length + point.length
+            if opening == "before":
+                return Period("", None, point.first - _DAY), total
+            if opening == "until":
+                return Period("", None, point.last), total
+            first = point.last + _DAY if opening == "after" else point.first
+            return Period("", first, None), total
+        return None
+
+    def _plain(self, place: int) -> tuple[Period, int] | None:
+        """Read `on Friday`, `in December`, `this weekend`, `5 December`."""
+        opening = self.lexicon.find_key("date", "on", self.words, place)
+        for length in dict.fromkeys((opening, 0)):
+            point = self._point(place + length)
+            if point is None and length:
+                point = self._ordinal(place + length)
+            if point is None or (point.kind == "feast" and self._is_tag(place + length, point)):
+                continue
+            if point.name:
+                return Period(point.name), length + point.length
+            return Period("", point.first, point.last), length + point.length
+        return None
+
+    def _is_tag(self, place: int, point: _Point) -> bool:
+        """Return whether a feast is the name of a tag, which it then means without `before`."""
+        return bool(self.names.exact(" ".join(self.words[place : place + point.length])))
+
+    def _point(self, place: int) -> _Point | None:
+        """Read a day, a month, a feast or a named period, the longest of them."""
+        if place >= len(self.words):
+            return None
+        readers = (
+            self._named,
+            self._from_today,
+            self._day,
+            self._weekday,
+            self._month,
+            self._feast,
+        )
+        found = [point for reader in readers if (point := reader(place))]
+        return max(found, key=lambda each: each.length) if found else None
+
+    def _named(self, place: int) -> _Point | None:
+        found = self.lexicon.find("period", self.words, place)
+        if not found:
+            return None
+        first, last = Period(found[0]).days(self.today)
+        if first is None or last is None:
+            return None
+        return _Point(first, last, self._with_part(place, found[1]), found[0], "named")
+
+    def _from_today(self, place: int) -> _Point | None:
+        """Read `the day after tomorrow`, `this year`, `next year`."""
+        year, last = self.today.year, date(self.today.year, 12, 31)
+        spans = {
+            "after_tomorrow": (self.today + 2 * _DAY, self.today + 2 * _DAY),
+            "this_year": (self.today, last),
+            "next_year": (date(year + 1, 1, 1), date(year + 1, 12, 31)),
+        }
+        for key, (first, end) in spans.items():
+            length = self.lexicon.find_key("date", key, self.words, place)
+            if length:
+                return _Point(first, end, self._with_part(place, length), "", "span")
+        return None
+
+    def _weekday(self, place: int) -> _Point | None:
+        later = self.lexicon.find_key("date", "next", self.words, place)
+        found = self.lexicon.find("weekday", self.words, place + later)
+        if not found:
+            return None
+        end = place + later + found[1]
+        after = self.lexicon.find_key("date", "next_after", self.words, end)
+        ahead = (int(found[0]) - self.today.weekday()) % 7
+        if later or after:
+            ahead = 7 - self.today.weekday() + int(found[0])
+        day, end = self.today + ahead * _DAY, end + after
+        end += self.lexicon.find_key("date", "coming", self.words, end)
+        exact = self._day(end) or self._day_after_article(end)
+        if exact is not None:
+            return _Point(exact.first, exact.last, end - place + exact.length)
+        return _Point(day, day, self._with_part(place, end - place), "", "weekday")
+
+    def _end(self, place: int) -> _Point | None:
+        return self._point(place) or self._day_after_article(place)
+
+    def _day_after_article(self, place: int) -> _Point | None:
+        if place < len(self.words) and self.words[place] in ("the", "de", "le"):
+            found = self._day(place + 1)
+            return None if found is None else _Point(found.first, found.last, found.length + 1)
+        return None
+
+    def _day(self, place: int) -> _Point | None:
+        """Read `5 December 2026`, `December 5th`, `5/12`, `2026-12-05`."""
+        token = self.tokens[place] if place < len(self.tokens) else None
+        if token is None:
+            return None
+        if token.kind == "number" and ("/" in token.key or token.key.count("-") == 2):
+            day = self._figures(token.key)
+            return _Point(day, day, self._with_part(place, 1)) if day else None
+        number, length = self._number(place)
+        if number:
+            length += self._of(place + length)
+            month = self.lexicon.find("month", self.words, place + length)
+            if not month:
+                return None
+            length += month[1]
+        else:
+            month = self.lexicon.find("month", self.words, place)
+            if not month:
+                return None
+            length = month[1]
+            number, more = self._number(place + length)
+            length += more
+            if not number or self._is_amount(place + length):
+                return None
+        year, more = self._year(place + length)
+        made = self._next_date(number, int(month[0]), year)
+        return _Point(made, made, self._with_part(place, length + more)) if made else None
+
+    def _month(self, place: int) -> _Point | None:
+        found = self.lexicon.find("month", self.words, place)
+        # "may" and "mars" are other words too; a month follows "in" or stands with a year.
+        if not found or (found[1] == 1 and len(self.words[place]) < 3):
+            return None
+        ambiguous = self.words[place] in ("may", "mars", "mai", "mei", "sep", "sept", "mar")
+        opened = place > 0 and self.words[place - 1] in ("in", "en", "op", "vanaf", "de", "of")
+        if ambiguous and not opened:
+            return None
+        year, more = self._year(place + found[1])
+        month = int(found[0])
+        chosen = year or self.today.year + (month < self.today.month)
+        first, last = month_days(chosen, month)
+        return _Point(first, last, found[1] + more, "", "month")
+
+    def _feast(self, place: int) -> _Point | None:
+        found = self.lexicon.find("feast", self.words, place)
+        if not found:
+            return None
+        month, day = map(int, found[0].split("-"))
+        made = self._next_date(day, month, None)
+        return _Point(made, made, found[1], "", "feast") if made else None
+
+    def _ordinal(self, place: int) -> _Point | None:
+        """Read `the 5th`, `le 12`: the next day of that number."""
+        token = self.tokens[place] if place < len(self.tokens) else None
+        number, length = self._number(place)
+        if not number or token is None or self._is_amount(place + length):
+            return None
+        has_suffix = length > 1
+        if not has_suffix and not (place > 0 and self.words[place - 1] == "le"):
+            return None
+        day = _moved(self.today, number)
+        if day is None or day < self.today:
+            later = month_days(self.today.year + self.today.month // 12, self.today.month % 12 + 1)[
+                0
+            ]
+            day = _moved(later, number)
+        return _Point(day, day, length) if day else None
+
+    def _bare_day(self, place: int) -> _Point | None:
+        number, length = self._number(place)
+        if not number:
+            return None
+        day = _moved(date(2000, 1, 1), number)
+        return _Point(day, day, length, "", "bare") if day else None
+
+    def _number(self, place: int) -> tuple[int, int]:
+        """Return a day of a month at a place and its length; 0 and 0 if there is none."""
+        token = self.tokens[place] if place < len(self.tokens) else None
+        if token is None or token.kind != "number" or not token.key.isdigit():
+            return 0, 0
+        number = int(token.key)
+        if not 1 <= number <= 31:
+            return 0, 0
+        suffix = place + 1 < len(self.tokens) and self.tokens[place + 1].glued
+        length = self.lexicon.find_key("date", "day_suffix", self.words, place + 1) if suffix else 0
+        return number, 1 + min(length, 1)
+
+    def _year(self, place: int) -> tuple[int | None, int]:
+        token = self.tokens[place] if place < len(self.tokens) else None
+        figures = token.key if token is not None and token.kind == "number" else ""
+        is_year = figures.isdigit() and _FIRST_YEAR <= int(figures) <= _LAST_YEAR
+        return (int(figures), 1) if is_year else (None, 0)
+
+    def _of(self, place: int) -> int:
+        return int(place < len(self.words) and self.words[place] in ("of", "de", "van"))
+
+    def _is_amount(self, place: int) -> bool:
+        return bool(self.lexicon.find("unit", self.words, place)) or self._mark(place) in "€$£%"
+
+    def _mark(self, place: int) -> str:
+        found = self.tokens[place] if place < len(self.tokens) else None
+        return found.key if found is not None and found.kind == "mark" else " "
+
+    def _with_part(self, place: int, length: int) -> int:
+        """Return a length with the part of the day that follows: Friday night."""
+        return length + self.lexicon.find_key("date", "part", self.words, place + length)
+
+    def _figures(self, text: str) -> date | None:
+        parts = [int(part) for part in text.replace("-", "/").split("/")]
+        if len(parts) == 3 and parts[0] > 31:
+            year, month, day = parts
+        elif len(parts) >= 2:
+            day, month = parts[:2]
+            year = parts[2] if len(parts) == 3 else 0
+        else:
+            return None
+        if year and year < 100:
+            year += 2000
+        return self._next_date(day, month, year or None)
+
+    def _next_date(self, day: int, month: int, year: int | None) -> date | None:
+        """Return a day of a year, or without one the next such day, today included."""
+        for chosen in (year,) if year else range(self.today.year, self.today.year + 5):
+            try:
+                made = date(chosen, month, day)
+            except ValueError:
+                continue
+            if year or made >= self.today:
+                return made
+        return None
+
+
+def _moved(day: date, number: int) -> date | None:
+    """Return another day of the same month, or None if it has no such day."""
+    try:
+        return day.replace(day=number)
+    except ValueError:
+        return None

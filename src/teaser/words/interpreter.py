@@ -1,0 +1,125 @@
+"""Interpreters of requests in words: the own reader, or one that another package brings.
+
+A package offers an interpreter as an entry point:
+
+    [project.entry-points."teaser.interpreters"]
+    mine = "my_package:interpret"
+
+It is called with the text, the vocabulary, the likely language and today, and returns a `Reading`.
+What it returns is checked as input from outside is.
+"""
+
+from collections.abc import Callable
+from datetime import date
+from functools import cache
+from importlib.metadata import entry_points
+
+from teaser.data.tagging.tag import Tag
+from teaser.errors import InterpreterError, ParameterError, RequestLengthError, closest
+from teaser.words.read import LONGEST, read
+from teaser.words.reading import Reading
+from teaser.words.vocabulary import Vocabulary
+from teaser.words.wish import OF_COLUMNS, OF_TAGS, Wish
+
+Interpreter = Callable[[str, Vocabulary, str, date], Reading]
+
+GROUP = "teaser.interpreters"
+# The most wishes, and words that were not understood, that an interpreter may return.
+MOST = 500
+
+
+def interpret(
+    text: str,
+    vocabulary: Vocabulary,
+    *,
+    language: str = "en",
+    today: date | None = None,
+    interpreter: str | Interpreter = "",
+) -> Reading:
+    """Return what a request asks for, as an interpreter reads it.
+
+    Parameters
+    ----------
+    text, vocabulary, language, today
+        See `read`.
+    interpreter
+        A function, or the name of an installed one; the own reader if it is empty.
+
+    Raises
+    ------
+    RequestLengthError
+        If the text is longer than 2,000 letters.
+    ParameterError
+        If no installed interpreter has the name.
+    InterpreterError
+        If it fails, or returns what is no reading of this vocabulary.
+    """
+    if interpreter == "":
+        return read(text, vocabulary, language=language, today=today)
+    if len(text) > LONGEST:
+        raise RequestLengthError(len(text), LONGEST)
+    day = today or date.today()
+    if isinstance(interpreter, str):
+        name, function = interpreter, find_interpreter(interpreter)
+    else:
+        name, function = getattr(interpreter, "__name__", "given"), interpreter
+    try:
+        found = function(text, vocabulary, language, day)
+    except Exception as error:
+        raise InterpreterError(name, f"It failed: {type(error).__name__}: {error}") from error
+    problem = _problem(found, vocabulary)
+    if problem:
+        raise InterpreterError(name, problem)
+    # What contradicts is for us to say.
+    return Reading.of(found.wishes, found.unknown, today=day)
+
+
+@cache
+def find_interpreter(name: str) -> Interpreter:
+    """Return an installed interpreter by its name.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of that name.
+    InterpreterError
+        If it cannot be loaded.
+    """
+    known = {point.name: point for point in entry_points(group=GROUP)}
+    if name not in known:
+        listed = f"Installed: {', '.join(sorted(known))}." if known else "None is installed."
+        raise ParameterError(
+            f"Unknown interpreter {name!r} of requests in words.{closest(name, known)} {listed}"
+        )
+    try:
+        found: Interpreter = known[name].load()
+    except Exception as error:
+        raise InterpreterError(name, f"It cannot be loaded: {error}") from error
+    if not callable(found):
+        raise InterpreterError(name, f"It is no function, but {type(found).__name__}.")
+    return found
+
+
+def _problem(found: object, vocabulary: Vocabulary) -> str:
+    """Return what is wrong with a foreign reading, or nothing."""
+    if not isinstance(found, Reading):
+        return f"It returned {type(found).__name__} in place of a Reading."
+    if len(found.wishes) > MOST or len(found.unknown) > MOST:
+        return f"It returned more than {MOST} wishes or unknown words."
+    if not all(isinstance(word, str) for word in found.unknown):
+        return "Its unknown words are not texts."
+    return next((said for wish in found.wishes if (said := _problem_of(wish, vocabulary))), "")
+
+
+def _problem_of(wish: object, vocabulary: Vocabulary) -> str:
+    if not isinstance(wish, Wish):
+        return f"It returned {type(wish).__name__} in place of a Wish."
+    if wish.kind in OF_TAGS and Tag.parse(wish.name) not in vocabulary.counts:
+        return f"It returned the wish {str(wish)!r}, and there is no such tag."
+    if wish.kind in OF_COLUMNS and wish.name not in vocabulary.columns:
+        return f"It returned the wish {str(wish)!r}, and there is no such column of numbers."
+    if wish.kind == "when" and not vocabulary.has_dates:
+        return f"It returned the wish {str(wish)!r}, and the items have no dates."
+    if wish.kind == "like" and wish.name not in vocabulary.titles:
+        return f"It returned the wish {str(wish)!r}, and there is no such item."
+    return ""

@@ -1,0 +1,1 @@
+"""Words and phrases of three languages: tokens, stems, misspellings, titles and the lexicon."""

@@ -1,0 +1,363 @@
+"""What a request can speak of: the tags, columns, bands and titles of a model, and their names."""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from teaser.data.tagging.tag import Tag
+from teaser.errors import ParameterError
+from teaser.model.tagged import TaggedModel
+from teaser.profile import GENERAL, NOT_STATED, POPULARITY
+from teaser.words.bands import are_decades, decade_names, find_bands, kind_of
+from teaser.words.phrases.lexicon import ARTICLES, LANGUAGES, lexicon
+from teaser.words.phrases.phrase_index import PhraseIndex
+from teaser.words.phrases.speller import Speller
+from teaser.words.phrases.stems import stem
+from teaser.words.phrases.titles import TitleIndex
+from teaser.words.phrases.tokens import keys
+
+# The names of tags and features by language, as the application translates them.
+Translations = Mapping[str, Mapping[Tag | str, str]]
+# Words for a tag, by its name and their language.
+Synonyms = Mapping[str, Mapping[str, Sequence[str]]]
+_PLACES = ("town", "region", "country")
+_LONGEST_NAME = 120
+# The rank of a part of a name.
+SURNAME = 2
+_KIN = frozenset({"brothers", "sisters", "jr", "sr", "ii", "iii"})
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name of a tag.
+
+    Parameters
+    ----------
+    tag
+        The tag.
+    language
+        The language of the name; empty for the name in the data.
+    rank
+        0 for the name in the data or its translation, 1 for a synonym, 2 for a part of a name.
+    """
+
+    tag: Tag
+    language: str
+    rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """What a request can speak of.
+
+    Attributes
+    ----------
+    counts
+        The tags, and how many items carry each; general appeal is among them.
+    columns
+        The columns of numbers, with their lowest and highest value.
+    kinds
+        What features and columns are about: town, region, country, person, language, price,
+        length, age, rating or day. Others are not in it.
+    bands
+        The tags of features that are bands of numbers, the lowest first.
+    has_dates
+        Whether items have dates, so that a period can be asked for.
+    appeal
+        The tag of general appeal, or None.
+    names
+        The names of tags in all languages, by their words.
+    features
+        The names of features in all languages, by their words.
+    titles
+        The titles of the items.
+    unmatched
+        The owner's synonyms that are about no tag of the model.
+    medians
+        The middle value of each column of numbers.
+    """
+
+    counts: Mapping[Tag, int]
+    columns: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    bands: Mapping[str, tuple[Tag, ...]] = field(default_factory=dict)
+    has_dates: bool = False
+    appeal: Tag | None = None
+    names: PhraseIndex[Name] = field(default_factory=lambda: PhraseIndex(ARTICLES))
+    features: PhraseIndex[str] = field(default_factory=lambda: PhraseIndex(ARTICLES))
+    titles: TitleIndex = field(default_factory=TitleIndex)
+    unmatched: tuple[str, ...] = ()
+    medians: Mapping[str, float] = field(default_factory=dict)
+    _spellers: dict[str, Speller] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        model: TaggedModel,
+        *,
+        translations: Translations | None = None,
+        synonyms: str | Path | Synonyms | None = None,
+    ) -> "Vocabulary":
+        """Return the vocabulary of a fitted model.
+
+        Parameters
+        ----------
+        translations
+            The names of tags, and of features by their name in the data, by language.
+        synonyms
+            Further words for tags, as a TOML file or as what it holds: a table for each tag, by
+            its name or as `feature=value`, with lists of words by language. The words of common
+            tags of events, films, music, books and games are known.
+        """
+        model.check_fitted()
+        table = model.tag_table_
+        carried = np.bincount(table.decoder.indices, minlength=len(table.tags)).tolist()
+        counted = dict(zip(table.tags, carried, strict=True))
+        appeal = next((tag for tag in (GENERAL, POPULARITY) if tag in counted), None)
+        counts = {
+            tag: n
+            for tag, n in counted.items()
+            if not tag.discovered and tag not in (GENERAL, POPULARITY) and tag.value != NOT_STATED
+        }
+        own = read_synonyms(synonyms)
+        kinds = {
+            name: kind
+            for name in (*dict.fromkeys(tag.feature for tag in counts), *model.table_.columns)
+            if (kind := kind_of(name))
+        }
+        names = _name_index(counts, kinds, translations or {})
+        _add_synonyms(names, counts, common_synonyms(), 1)
+        unmatched = _add_synonyms(names, counts, own, 0)
+        order = np.lexsort((np.arange(len(model.items_)), -model.popularity_)).tolist()
+        titled = ((str(model.items_[i]), model.title(i) or "") for i in order)
+        return cls(
+            {**counts, **({appeal: len(model.items_)} if appeal else {})},
+            _columns(model.table_),
+            kinds,
+            find_bands(counts),
+            "date" in table.rules.roles,
+            appeal,
+            names,
+            _feature_index(counts, translations or {}),
+            TitleIndex.of(titled, frozenset().union(*ARTICLES.values())),
+            tuple(unmatched),
+            _medians(model.table_),
+        )
+
+    def kind(self, tag: Tag) -> str | None:
+        """Return what the feature of a tag is about, or None."""
+        return self.kinds.get(tag.feature)
+
+    def is_place(self, tag: Tag) -> bool:
+        """Return whether a tag is a place."""
+        return self.kind(tag) in _PLACES
+
+    def column_of(self, kind: str) -> str | None:
+        """Return the column of numbers that is about something, such as a price."""
+        return next((name for name in self.columns if self.kinds.get(name) == kind), None)
+
+    def bands_of(self, kind: str) -> tuple[Tag, ...]:
+        """Return the bands of the feature that is about something, the lowest first."""
+        found = (bands for feature, bands in self.bands.items() if self.kinds.get(feature) == kind)
+        return next(found, ())
+
+    @property
+    def has_years(self) -> bool:
+        """Whether items can be asked for by their year."""
+        return self.column_of("age") is not None or bool(self.bands_of("age"))
+
+    def speller(self, language: str) -> Speller:
+        """Return the known words of a language, for misspelt ones; made when first needed."""
+        if language not in self._spellers:
+            speller = Speller()
+            for word, weight in self._weighted_words(language):
+                speller.add(word, weight)
+            for word in lexicon(language).phrases.words:
+                speller.add(word, 40)
+            self._spellers[language] = speller
+        return self._spellers[language]
+
+    def _weighted_words(self, language: str) -> Iterable[tuple[str, int]]:
+        for phrase, names in self.names.items():
+            count = max(
+                (self.counts.get(n.tag, 0) for n in names if n.language in ("", language)),
+                default=0,
+            )
+            if count:
+                yield from ((word, count) for word in phrase.split())
+
+
+def read_synonyms(given: str | Path | Synonyms | None) -> Synonyms:
+    """Return an owner's synonyms; raise `ParameterError` for a file that cannot be read as such."""
+    if given is None or given == "":
+        return {}
+    data: Any = given
+    if isinstance(given, str | Path):
+        try:
+            data = tomllib.loads(Path(given).read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise ParameterError(
+                f"The synonyms in {str(given)!r} cannot be read: {error}"
+            ) from None
+    for name, table in data.items():
+        listed = table.items() if isinstance(table, Mapping) else [("", None)]
+        for language, words in listed:
+            if language not in LANGUAGES or not _are_texts(words):
+                raise ParameterError(
+                    f"The synonyms of {name!r} must be lists of texts by language "
+                    f"({', '.join(LANGUAGES)}), found {table!r}."
+                )
+    return dict(data)
+
+
+@cache
+def common_synonyms() -> dict[str, dict[str, list[str]]]:
+    """Return the words for common tags that come with the package."""
+    out: dict[str, dict[str, list[str]]] = {}
+    folder = resources.files("teaser.words") / "synonyms"
+    for path in sorted(folder.iterdir(), key=lambda each: each.name):
+        for name, table in tomllib.loads(path.read_text("utf-8")).items():
+            known = out.setdefault(name, {})
+            for language, words in table.items():
+                known.setdefault(language, []).extend(words)
+    return out
+
+
+def _name_index(
+    counts: Mapping[Tag, int], kinds: Mapping[str, str], translations: Translations
+) -> PhraseIndex[Name]:
+    """Return the names of tags in the data and in other languages."""
+    index: PhraseIndex[Name] = PhraseIndex(ARTICLES)
+    by_feature: dict[str, list[Tag]] = {}
+    for tag in counts:
+        by_feature.setdefault(tag.feature, []).append(tag)
+    # Where 1990 is a year among others, it is not the nineties.
+    decades = {feature for feature, tags in by_feature.items() if are_decades(tags)}
+    for tag in counts:
+        words = keys(tag.value[:_LONGEST_NAME])
+        index.add(words, Name(tag, "", 0))
+        named = decade_names(tag) if tag.feature in decades else {}
+        for language, phrases in named.items():
+            for phrase in phrases:
+                index.add(keys(phrase), Name(tag, language, 1))
+        if kinds.get(tag.feature) == "person":
+            for part in _surnames(words):
+                index.add(part, Name(tag, "", SURNAME))
+    for language, translated in translations.items():
+        for key, name in translated.items():
+            if isinstance(key, Tag) and key in counts:
+                index.add(keys(name[:_LONGEST_NAME]), Name(key, language, 0))
+    return index
+
+
+def _add_synonyms(
+    index: PhraseIndex[Name], counts: Mapping[Tag, int], synonyms: Synonyms, rank: int
+) -> list[str]:
+    """Add words for tags, and return the groups that are about no tag."""
+    by_name: dict[str, list[Tag]] = {}
+    for tag in counts:
+        by_name.setdefault(_stemmed(tag.value), []).append(tag)
+    unmatched = []
+    for group, table in synonyms.items():
+        meant = _meant(group, table, by_name, counts)
+        if not meant:
+            unmatched.append(group)
+        for tag in meant:
+            for language, listed in table.items():
+                for phrase in listed:
+                    index.add(keys(phrase[:_LONGEST_NAME]), Name(tag, language, rank))
+            if "=" not in group:
+                index.add(keys(group), Name(tag, "en", max(rank, 1)))
+    return unmatched
+
+
+def _meant(
+    name: str,
+    table: Mapping[str, Sequence[str]],
+    by_name: Mapping[str, list[Tag]],
+    counts: Mapping[Tag, int],
+) -> list[Tag]:
+    """Return the tags that a group of synonyms is about: by its name, else by one of its words."""
+    if "=" in name:
+        tag = Tag.parse(name)
+        return [tag] if tag in counts else []
+    found = [tag for tag in by_name.get(_stemmed(name), ()) if _is_of_group(tag, name)]
+    if found:
+        return found
+    for phrase in (phrase for listed in table.values() for phrase in listed):
+        stemmed = _stemmed(phrase)
+        # Dutch is a word of the Netherlands, but a tag of that name is the language.
+        if stemmed in by_name and stemmed not in _group_stems():
+            return by_name[stemmed]
+    return []
+
+
+def _is_of_group(tag: Tag, name: str) -> bool:
+    """Return whether no other group has the very name of a tag: Families are not Family."""
+    words = keys(tag.value[:_LONGEST_NAME])
+    return words == keys(name) or words not in _group_names()
+
+
+@cache
+def _group_names() -> frozenset[tuple[str, ...]]:
+    return frozenset(map(keys, common_synonyms()))
+
+
+@cache
+def _group_stems() -> frozenset[str]:
+    return frozenset(map(_stemmed, common_synonyms()))
+
+
+def _surnames(words: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the parts of a person's name that are used alone: De Sica, Sica; Coen."""
+    if len(words) > 1 and words[-1] in _KIN:
+        return [words[:-1]]
+    parts = [words[start:] for start in range(1, len(words))]
+    return [part for part in parts if len(part[0]) > 1 and len("".join(part)) > 2]
+
+
+def _stemmed(name: str) -> str:
+    return " ".join(stem(word, "en") for word in keys(name[:_LONGEST_NAME]))
+
+
+def _feature_index(counts: Mapping[Tag, int], translations: Translations) -> PhraseIndex[str]:
+    index: PhraseIndex[str] = PhraseIndex(ARTICLES)
+    features = dict.fromkeys(tag.feature for tag in counts)
+    for feature in features:
+        index.add(keys(feature.replace("_", " ")), feature)
+    for table in translations.values():
+        for key, name in table.items():
+            if isinstance(key, str) and key in features:
+                index.add(keys(name), key)
+    return index
+
+
+def _columns(table: pl.DataFrame) -> dict[str, tuple[float, float]]:
+    """Return the columns of numbers and their ranges; the first column holds ids."""
+    out = {}
+    for name in table.columns[1:]:
+        column = table[name]
+        if column.dtype.is_numeric():
+            low, high = column.min(), column.max()
+            if isinstance(low, int | float) and isinstance(high, int | float):
+                out[name] = float(low), float(high)
+    return out
+
+
+def _medians(table: pl.DataFrame) -> dict[str, float]:
+    """Return the middle value of each column of numbers."""
+    middle = {name: table[name].median() for name in _columns(table)}
+    return {name: float(n) for name, n in middle.items() if isinstance(n, int | float)}
+
+
+def _are_texts(words: object) -> bool:
+    if not isinstance(words, Sequence) or isinstance(words, str):
+        return False
+    return all(isinstance(word, str) for word in words)

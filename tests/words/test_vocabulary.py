@@ -1,0 +1,93 @@
+"""What a request can speak of."""
+
+from pathlib import Path
+
+import pytest
+from words.catalogues import event_model, film_model, vocabulary
+
+from teaser import Tag, Teaser
+from teaser.errors import NotFittedError, ParameterError
+from teaser.profile import GENERAL
+from teaser.words.phrases.lexicon import LANGUAGES
+from teaser.words.vocabulary import Vocabulary, common_synonyms, read_synonyms
+
+
+def test_tags_columns_bands_and_dates() -> None:
+    known = vocabulary("events")
+    assert known.counts[Tag("theme", "Jazz")] > 0
+    assert known.appeal == GENERAL
+    assert GENERAL in known.counts
+    assert known.column_of("price") == "price"
+    assert known.bands_of("price")[0].value == "free"
+    assert known.has_dates
+    assert not vocabulary("films").has_dates
+    assert set(vocabulary("films").columns) == {"runtime", "rating"}
+    assert vocabulary("films").column_of("length") == "runtime"
+    assert known.column_of("length") is None
+
+
+def test_counts_are_those_of_the_items() -> None:
+    model = film_model()
+    expected = model.table_.filter(model.table_["country"] == "Japan").height
+    assert vocabulary("films").counts[Tag("country", "Japan")] == expected
+
+
+@pytest.mark.parametrize(
+    ("phrase", "tag"),
+    [
+        ("jazz", "theme=Jazz"), ("toneel", "type=Theatre"), ("gand", "town=Ghent"),
+        ("wheelchair", "labels=wheelchair accessible"), ("rondleiding", "type=Guided tour"),
+    ],
+)  # fmt: skip
+def test_names_translations_and_synonyms(phrase: str, tag: str) -> None:
+    assert Tag.parse(tag) in {name.tag for name in vocabulary("events").names.exact(phrase)}
+
+
+def test_persons_are_known_by_their_surnames() -> None:
+    names = vocabulary("films").names
+    assert [n.tag.value for n in names.exact("kubrick")] == ["Stanley Kubrick"]
+    assert [n.tag.value for n in names.exact("de sica")] == ["Vittorio De Sica"]
+    assert [n.tag.value for n in names.exact("coen")] == ["Coen brothers"]
+
+
+def test_the_owner_adds_synonyms(tmp_path: Path) -> None:
+    path = tmp_path / "synonyms.toml"
+    path.write_text(
+        '[Jazz]\nen = ["trad"]\n["theme=Folk"]\nnl = ["boombal"]\n[Opera]\nen = ["x"]\n'
+    )
+    known = Vocabulary.of(event_model(), synonyms=path)
+    assert [n.tag for n in known.names.exact("trad")] == [Tag("theme", "Jazz")]
+    assert [n.tag for n in known.names.exact("boombal")] == [Tag("theme", "Folk")]
+    assert known.unmatched == ("Opera",)
+
+
+@pytest.mark.parametrize(
+    "text", ["jazz = 3", '[Jazz]\nen = "trad"', '[Jazz]\nde = ["x"]', "[Jazz]\nen = [1]", "= no"]
+)
+def test_synonyms_of_another_form_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "synonyms.toml"
+    path.write_text(text)
+    with pytest.raises(ParameterError, match="synonyms"):
+        read_synonyms(path)
+
+
+def test_a_missing_file_is_told() -> None:
+    with pytest.raises(ParameterError, match="cannot be read"):
+        read_synonyms("no/such/file.toml")
+    assert read_synonyms(None) == {}
+
+
+def test_a_model_has_to_be_fitted() -> None:
+    with pytest.raises(NotFittedError):
+        Vocabulary.of(Teaser())
+
+
+def test_common_synonyms_are_in_three_languages() -> None:
+    for name, table in common_synonyms().items():
+        assert set(table) == set(LANGUAGES), name
+
+
+def test_the_known_words_of_a_language_are_made_once() -> None:
+    known = vocabulary("films")
+    assert known.speller("nl") is known.speller("nl")
+    assert known.speller("en").correct("comdey") == "comedy"
