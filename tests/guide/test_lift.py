@@ -1,8 +1,9 @@
 """The fewest presses that bring an item up, against a search of everything."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
+from functools import cache
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
@@ -47,10 +48,15 @@ def rank_of(found: Sequence[Recommendation], item: str) -> int:
     return [r.item_id for r in found].index(item) + 1
 
 
-def choices(n_tags: int, most: int) -> Iterator[tuple[int, ...]]:
-    """All press vectors, the fewest presses first and then the fewest tags."""
-    every = [v for v in product(range(-most, most + 1), repeat=n_tags) if sum(map(abs, v)) <= most]
-    return iter(sorted(every, key=lambda v: (sum(map(abs, v)), sum(map(bool, v)))))
+@cache
+def choices(n_tags: int, most: int) -> list[tuple[tuple[int, int], list[tuple[int, ...]]]]:
+    """All press vectors by their presses and tags, the fewest presses first, then tags."""
+
+    def size(v: tuple[int, ...]) -> tuple[int, int]:
+        return sum(map(abs, v)), sum(map(bool, v))
+
+    every = [v for v in product(range(-most, most + 1), repeat=n_tags) if size(v)[0] <= most]
+    return [(key, list(alike)) for key, alike in groupby(sorted(every, key=size), key=size)]
 
 
 def brute_force(
@@ -63,15 +69,17 @@ def brute_force(
     allowed: NDArray[np.bool_] | None,
     steering: Steering,
 ) -> tuple[int, int] | None:
-    for vector in choices(len(model.tags_), limit):
-        net = dict(presses)
-        for tag, steps in zip(model.tags_, vector, strict=True):
-            net[tag] = net.get(tag, 0) + steps
-        if max(map(abs, net.values())) > 5:
-            continue
-        found = model.recommend(history, net, k=rank, allowed=allowed, steering=steering)
-        if item in [r.item_id for r in found]:
-            return sum(map(abs, vector)), sum(map(bool, vector))
+    def net(vector: tuple[int, ...]) -> dict[Tag, int]:
+        steps = dict(zip(model.tags_, vector, strict=True))
+        return {tag: presses.get(tag, 0) + steps[tag] for tag in steps}
+
+    for size, alike in choices(len(model.tags_), limit):
+        tried = [n for n in map(net, alike) if max(map(abs, n.values())) <= 5]
+        found = model.recommend_batch(
+            [history] * len(tried), tried, k=rank, allowed=allowed, steering=steering
+        )
+        if any(item in [r.item_id for r in shown] for shown in found):
+            return size
     return None
 
 

@@ -21,6 +21,10 @@ def test_a_user_is_a_row_of_the_batch() -> None:
     assert user.strengths.tolist() == [1, 0.25]
     assert (user.tags_weight, user.viewed_weight, user.offset) == (0.5, 4.0, 7.0)
     assert [state.seen.tolist() for state in states] == [[1], [0, 2]]
+    last = states.at(slice(1, 2))
+    assert last.rows.toarray().tolist() == [[1, 0, 0.25]]
+    assert last[0].values.tolist() == [0.2]
+    assert (last[0].tags_weight, last[0].viewed_weight, last[0].offset) == (0.5, 4.0, 7.0)
 
 
 def test_a_match_is_relative_to_the_highest_score() -> None:

@@ -1,9 +1,11 @@
-"""Functions that help a person to steer: lift, similarity, quick start, statements, variety."""
+"""Functions that help a person to steer: lift, similarity, variation, quick start, variety."""
 
 from teaser.guide.lift import Lift, smallest_presses
 from teaser.guide.quick_start import quick_picks
 from teaser.guide.similarity import Similar, SimilarItems, similar
 from teaser.guide.statement import Statement, say, statements, undo_presses
+from teaser.guide.tag_examples import TagBeside, TagExample, TagExamples, tag_examples
+from teaser.guide.variation import Variation, start_presses, vary_item
 from teaser.guide.variety import varied
 
 __all__ = [
@@ -11,11 +13,18 @@ __all__ = [
     "Similar",
     "SimilarItems",
     "Statement",
+    "TagBeside",
+    "TagExample",
+    "TagExamples",
+    "Variation",
     "quick_picks",
     "say",
     "similar",
     "smallest_presses",
+    "start_presses",
     "statements",
+    "tag_examples",
     "undo_presses",
     "varied",
+    "vary_item",
 ]

@@ -95,9 +95,8 @@ def undo_presses(
         How far one press moves an affinity.
     """
     found, pressed = {}, presses or {}
-    together = {learned.tags[j]: places for places in groups(learned) for j in places}
     for tag in statement.tags:
-        places, now = together[tag], pressed.get(tag, 0)
+        places, now = _group(learned, tag), pressed.get(tag, 0)
         others = sum(pressed.get(learned.tags[j], 0) for j in places) - now
         a = statement.leaning * (float(learned.values[places].sum()) + step * others)
         # Rounding may lift n presses slightly above n.
@@ -131,11 +130,14 @@ def _leanings(profile: Profile) -> list[tuple[Tag, float]]:
     tag was pressed against the sum are left out.
     """
     found = []
+    values = profile.values.tolist()
+    steps = profile.presses
+    pressed = {j: steps[tag] for j, tag in enumerate(profile.tags) if tag in steps} if steps else {}
     for places in groups(profile):
-        total = float(profile.values[places].sum())
-        pressed = [profile.presses.get(profile.tags[j], 0) for j in places]
-        if total and all(steps * total >= 0 for steps in pressed):
-            first = max(places, key=lambda j: math.copysign(1.0, total) * profile.values[j])
+        # Most tags are near-equal to none.
+        total = values[places[0]] if len(places) == 1 else float(profile.values[places].sum())
+        if total and all(pressed.get(j, 0) * total >= 0 for j in places):
+            first = max(places, key=lambda j: math.copysign(1.0, total) * values[j])
             found.append((profile.tags[first], total))
     return found
 
@@ -154,11 +156,16 @@ def _statement(
 
 def _near_equal(profile: Profile, tag: Tag) -> tuple[Tag, ...]:
     """Return the other tags that lie on nearly the same items as a tag."""
+    same = (profile.tags[j] for j in _group(profile, tag))
+    return tuple(other for other in same if other != tag)
+
+
+def _group(profile: Profile, tag: Tag) -> list[int]:
+    """Return the positions of a tag and of its near-equal ones."""
     place = profile.tags.index(tag)
     if profile.together is None or profile.together[place] < 0:
-        return ()
-    same = np.flatnonzero(profile.together == profile.together[place]).tolist()
-    return tuple(profile.tags[j] for j in same if j != place)
+        return [place]
+    return np.flatnonzero(profile.together == profile.together[place]).tolist()
 
 
 def groups(profile: Profile) -> list[list[int]]:

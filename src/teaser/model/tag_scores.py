@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser import profile as who
+from teaser._version import __version__
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
+from teaser.data.disliked import with_disliked
 from teaser.data.tagging.rule_set import Rules
 from teaser.data.tagging.tag import Tag
 from teaser.model.base import Model
@@ -20,11 +23,13 @@ from teaser.model.extensions.remainder import RemainderMatrix, viewed_sum
 from teaser.model.extensions.user_features import ManyAbout, UserRows, place_many_about
 from teaser.model.gram.operator import kernels_for
 from teaser.model.item_table import History, liked_part
+from teaser.model.lists.impact import measure_impacts, measured_users
 from teaser.model.lists.selection import Filters, Placed, Selection
 from teaser.model.packed import Packed
 from teaser.model.tag_table import TagTable
 from teaser.model.user_state import ScoreParts, UserState, UserStates, check_steered, split_scores
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
+from teaser.transparency import DataSources, Transparency
 
 Array = NDArray[Any]
 
@@ -39,12 +44,20 @@ class TagScores(Model, abstract=True):
 
     Scores are affinities with tags, summed over the tags of an item, and the remainder's sum over
     the viewed items where the model has one.
+
+    Attributes
+    ----------
+    transparency_
+        What decides in lists, measured at the fit; None for models of earlier versions, and
+        where no history was at hand.
     """
 
     # Whether what centring takes from all scores of a user is added again: scores then keep their
     # sign.
     keeps_offset: ClassVar[bool] = False
     lists_in_threads: ClassVar[bool] = True
+
+    transparency_: Transparency | None = None
 
     _tag_table: TagTable | None = None
     _user_rows: UserRows | None = None
@@ -137,6 +150,8 @@ class TagScores(Model, abstract=True):
     def keep_basis(self, dataset: Dataset) -> None:
         """Centre the tags and tell general appeal apart; see `teaser.model.basis`.
 
+        What then decides in lists is measured on the same users; see `Transparency`.
+
         Parameters
         ----------
         dataset
@@ -146,6 +161,7 @@ class TagScores(Model, abstract=True):
         learned = None if self.user_rows_ is None else dataset.Q
         sample = self._encode_users(rows, None if learned is None else learned[places])
         self._tag_table = self.tag_table_.with_basis(self.mean_raw(dataset, sample), sample)
+        self.transparency_ = self._measure(dataset, places, rows)
 
     def mean_raw(self, dataset: Dataset, sample: Array) -> Array:
         """Return the mean raw tag scores of the training users (learned tags).
@@ -340,16 +356,36 @@ class TagScores(Model, abstract=True):
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
-        return super().pack() | self.tag_table_.pack()
+        packed = super().pack() | self.tag_table_.pack()
+        if self.transparency_ is None:
+            return packed
+        return packed | Packed({"transparency": self.transparency_.as_dict()})
 
     def unpack(self, content: Content) -> None:
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         super().unpack(content)
         self._tag_table = TagTable.unpack(content)
+        # Models of earlier versions were not measured.
+        measured = content.settings.get("transparency")
+        self.transparency_ = None if measured is None else Transparency.from_dict(measured)
 
     def place_filters(self, filters: Filters) -> Placed:
         """Return which items filters allow and what they add, by the positions of items."""
         return Selection.read(filters, self.recommend).place(self.item_table_, self.tag_table_)
+
+    def _measure(self, dataset: Dataset, places: Array, rows: sp.csr_array) -> Transparency | None:
+        """Return what decides in lists of users, given their positions and choices."""
+        chosen = measured_users(np.diff(rows.indptr) > 0)
+        users, rows = places[chosen], sp.csr_array(rows[chosen])
+        if dataset.disliked is not None:
+            rows = with_disliked(rows, dataset.disliked[users])
+        about = None if self.user_rows_ is None or dataset.Q is None else dataset.Q[users]
+        states = self.user_states(rows, about=about)
+        impacts = measure_impacts(self, states, step=DEFAULT_STEERING.step)
+        if impacts is None:
+            return None
+        sources = DataSources.of(dataset, uses_user_features=self.user_rows_ is not None)
+        return Transparency(impacts, sources, __version__, datetime.now(UTC).date())
 
     def _rows(self, histories: Sequence[History]) -> sp.csr_array:
         items = self.item_table_

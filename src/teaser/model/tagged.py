@@ -15,6 +15,8 @@ from teaser import profile as who
 from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.difference import Difference, find_parts
+from teaser.errors import SameItemError
 from teaser.explain import Contributions, Explanation
 from teaser.model.checks import check_k
 from teaser.model.extensions.user_features import About, ManyAbout, place_about
@@ -257,6 +259,36 @@ class TaggedModel(TagScores, abstract=True):
         state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
         return self._explanation(i, state, self._score(state, placed), placed)
 
+    def compare(
+        self,
+        item_id: ItemId,
+        other_id: ItemId,
+        history: History,
+        presses: PressesLike | None = None,
+        *,
+        about: About | None = None,
+        steering: Steering = DEFAULT_STEERING,
+        boost: Mapping[Any, float] | None = None,
+        unknown: Unknown = "raise",
+    ) -> Difference:
+        """Return why one item stands above another for a user: the difference of their scores.
+
+        Parameters
+        ----------
+        item_id, other_id
+            Two different items. The difference is the score of the first less that of the other.
+        history, presses, about, steering, boost, unknown
+            See `explain`.
+        """
+        self.check_fitted()
+        i, other = self.items_.index_of(item_id), self.items_.index_of(other_id)
+        if i == other:
+            raise SameItemError(item_id)
+        placed = self.place_filters({"boost": boost, "unknown": unknown})
+        rows = self.item_table_.rows([known_history(self.item_table_, history, placed)[0]])
+        state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
+        return self._difference((i, other), state, self._score(state, placed), placed)
+
     def origins(
         self, tag: Tag | str, history: History, about: About | None = None
     ) -> dict[Any, float]:
@@ -386,4 +418,19 @@ class TaggedModel(TagScores, abstract=True):
             viewed=parts.by_item(),
             general=parts.general,
             boost=parts.boost,
+        )
+
+    def _difference(
+        self, pair: tuple[int, int], state: UserState, scored: Scored, placed: Placed
+    ) -> Difference:
+        i, other = pair
+        parts = (self.contributions(place, state, placed) for place in pair)
+        return Difference(
+            item_id=self.items_[i],
+            other_id=self.items_[other],
+            score=float(scored.scores[i]),
+            other_score=float(scored.scores[other]),
+            parts=find_parts(*parts),
+            title=self.title(i),
+            other_title=self.title(other),
         )

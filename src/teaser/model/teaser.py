@@ -154,6 +154,9 @@ class Teaser(EncoderModel):
         The user features, and what each adds to a history; () and None without.
     iterations_, residual_, converged_
         The iterations, the final residual, and whether it reached `tol`.
+    transparency_
+        What decides in lists, what a press changes and where the data come from, measured on
+        people of the fit; None for models that earlier versions saved.
     recipe_
         What `teaser.fit` tried, chose and why; None for a model that was fitted otherwise.
     dataset_path_

@@ -78,6 +78,11 @@ class UserStates:
             float(self.offset[user]),
         )
 
+    def at(self, users: slice) -> "UserStates":
+        """Return some of the users."""
+        parts = (self.values, self.tags_weight, self.viewed_weight, self.offset)
+        return UserStates(self.rows[users], *(part[users] for part in parts))
+
     def __iter__(self) -> Iterator[UserState]:
         return (self[user] for user in range(self.rows.shape[0]))
 

@@ -73,11 +73,12 @@ def draw_waterfall(
     rows = []
     for step, before, after in zip(shown, sums, sums[1:], strict=False):
         drawn = step_bar(before, after, low=low, high=high)
-        told = (_factors(step), _signed(step.adds), _plain(after), drawn)
-        rows.append((_named(step), *told, number(percent(step.adds / total), step.adds)))
+        told = (_factors(step), signed_number(step.adds), plain_number(after), drawn)
+        share = number(percent(step.adds / total), step.adds)
+        rows.append((named_step(step.name, step.kind), *told, share))
     whole = step_bar(0.0, sums[-1], low=low, high=high, total=True)
-    last = (f"{'score' if not note else 'sum'}", "", "", _plain(sums[-1]), whole, "")
-    head = title(f"Why {name}", f"score {_plain(score)}, {percent(match)} match")
+    last = (f"{'score' if not note else 'sum'}", "", "", plain_number(sums[-1]), whole, "")
+    head = title(f"Why {name}", f"score {plain_number(score)}, {percent(match)} match")
     foot = row(_COLUMNS, last)
     body = table("Steps that add up to the score", _COLUMNS, rows, foot=foot)
     return panel(head, body, paragraph(note) if note else "")
@@ -92,8 +93,19 @@ def fold_small(steps: Sequence[Step], total: float) -> list[Step]:
     return [*(step for step in steps if step not in small), one]
 
 
-def _named(step: Step) -> Html:
-    return join([step.name, element("span", f" ({step.kind})", class_="soft") if step.kind else ""])
+def named_step(name: str, kind: str) -> Html:
+    """Return the name of a step, with what it is in quieter letters behind it."""
+    return join([name, element("span", f" ({kind})", class_="soft") if kind else ""])
+
+
+def signed_number(value: float) -> Html:
+    """Return a number with its sign, in the colour of it."""
+    return number(signed(f"{value:+.{_DIGITS}f}"), value)
+
+
+def plain_number(value: float) -> str:
+    """Return a number as the sums of a waterfall show it."""
+    return signed(f"{value:.{_DIGITS}f}")
 
 
 def _factors(step: Step) -> str:
@@ -104,11 +116,3 @@ def _factors(step: Step) -> str:
     factor = step.adds / product if product else 1.0
     more = f" × {factor:.2f}" if abs(factor - 1) > 0.005 else ""
     return signed(f"{step.affinity:+.2f} × {step.weight:.2f}{more}")
-
-
-def _signed(value: float) -> Html:
-    return number(signed(f"{value:+.{_DIGITS}f}"), value)
-
-
-def _plain(value: float) -> str:
-    return signed(f"{value:.{_DIGITS}f}")

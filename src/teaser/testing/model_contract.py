@@ -293,6 +293,15 @@ class TaggedModelContract(ModelContract):
             assert sum(map(abs, shares)) <= 1 + 1e-9
             assert sum(shares) == pytest.approx(covered / said.total)
 
+    def test_the_parts_of_a_difference_sum_to_it(self, fitted: Any) -> None:
+        asked = (["i1", "i5"], {"town=Ghent": 1})
+        found = fitted.compare("i2", "i9", *asked)
+        score, other = found.explained
+        moved = sum(part.difference for part in found.parts)
+        assert moved == pytest.approx(score - other, abs=1e-9)
+        scores = tuple(fitted.explain(item, *asked).score for item in ("i2", "i9"))
+        assert (found.score, found.other_score) == scores
+
     def test_every_recommendation_has_reasons_of_its_own_tags(self, fitted: Any) -> None:
         D = fitted.decoder_.toarray()
         told = 0

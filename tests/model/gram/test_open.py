@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,9 @@ def run(*words: Any, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def said(*words: Any, cwd: Path) -> str:
-    done = run(*words, cwd=cwd)
-    assert done.returncode == 0, done.stdout + done.stderr
+    with chdir(cwd):
+        done = CliRunner().invoke(app, [str(w) for w in words], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
     return done.stdout
 
 
@@ -52,7 +54,7 @@ def refused(*words: Any) -> str:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Partitions, a data set of them and a model fitted in memory, by commands of their own."""
+    """Partitions, a data set of them and a model fitted in memory, by commands."""
     folder = tmp_path_factory.mktemp("shop")
     interactions, items = small_tables()
     interactions.write_csv(folder / "ratings.csv")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
+from teaser.difference import Difference
 from teaser.errors import NotFittedError, ParameterError
 from teaser.explain import Explanation
 from teaser.model.base import Model
@@ -93,6 +94,35 @@ class PartExplanation(Explanation):
     def sentences(self) -> list[str]:
         """Say every reason in plain words, and what they cover."""
         return [*super().sentences(), self.cover.sentence()]
+
+
+# Without a `repr` of its own, so that IPython finds `_repr_pretty_`.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PartDifference(Difference):
+    """The difference of two items for one user, of which the parts cover a factor of each score.
+
+    The differences of the parts sum to `cover.explained - other_cover.explained`.
+    """
+
+    cover: Cover
+    other_cover: Cover
+
+    @property
+    def explained(self) -> tuple[float, float]:
+        """The scores of the model with tags, which the parts sum to."""
+        return self.cover.explained, self.other_cover.explained
+
+    @property
+    def note(self) -> str:
+        """Which part of the scores the differences cover."""
+        if self.cover.alone:
+            return self.cover.sentence()
+        own, other = self.cover, self.other_cover
+        return (
+            f"The parts cover the scores of {own.explained_by}, {own.explained:.3g} and "
+            f"{other.explained:.3g}; each is multiplied by the score of {own.other}, "
+            f"{own.unexplained:.3g} and {other.unexplained:.3g}, which has no reasons."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,6 +335,15 @@ class Product(TaggedModel):
             PartRecommendation(cover=self._cover(i, scored), **vars(entry))
             for i, entry in zip(places.tolist(), entries, strict=True)
         )
+
+    def _difference(
+        self, pair: tuple[int, int], state: UserState, scored: Scored, placed: Placed
+    ) -> Difference:
+        found = super()._difference(pair, state, scored, placed)
+        if not isinstance(scored, ScoredParts):
+            return found
+        cover, other_cover = (self._cover(i, scored) for i in pair)
+        return PartDifference(cover=cover, other_cover=other_cover, **vars(found))
 
     def _cover(self, i: int, scored: ScoredParts) -> Cover:
         tagged, other = self.parts

@@ -109,6 +109,37 @@ class ReasonTable:
         ]
         return self._frame(general, boost, total, found, several)
 
+    def sizes(self, states: UserStates, places: Array) -> tuple[Array, Array, Array]:
+        """Return what makes up the scores of lists, boosts left out.
+
+        Parameters
+        ----------
+        states, places
+            As in `columns`.
+
+        Returns
+        -------
+        sizes
+            The sums of the absolute contributions of each feature, as in `TagTable.features`, and
+            of viewed items (listed items x features + 1).
+        user, column
+            One entry for each tag of each listed item, general appeal left out: whose list it is
+            in, and the column of the tag.
+        """
+        user, rank = np.nonzero(places >= 0)
+        item = places[user, rank]
+        tags, general = self._tag_entries(states, user, item)
+        viewed = self._viewed_entries(states, places, user, item)
+        names, numbers = ([], np.zeros(0)) if self.tags is None else self.tags.features
+        n, width = len(item), len(names)
+        at = tags.pair * width + numbers[tags.name]
+        out = np.zeros((n, width + 1))
+        out[:, :-1] = np.bincount(at, np.abs(tags.part), minlength=n * width).reshape(n, width)
+        out[:, -1] = viewed.sizes(n)
+        if self.tags is not None and self.tags.general is not None:
+            out[:, numbers[self.tags.general]] = np.abs(general)
+        return out, user[tags.pair], tags.name
+
     def _tag_entries(self, states: UserStates, user: Array, item: Array) -> tuple[_Entries, Array]:
         """Return what the tags of each listed item add, and what general appeal adds."""
         table = self.tags

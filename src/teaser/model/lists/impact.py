@@ -1,0 +1,159 @@
+"""What decides in the lists of people: shares of features, and what one press changes."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.tagging.tag import DISCOVERED
+from teaser.model.extensions.remainder import RemainderMatrix
+from teaser.model.item_table import ItemTable
+from teaser.model.lists.ranking import top_k_rows
+from teaser.model.lists.reason_table import ReasonTable
+from teaser.model.tag_table import TagTable
+from teaser.model.user_state import UserStates
+from teaser.profile import GENERAL, POPULARITY
+from teaser.transparency import Impacts
+
+Array = NDArray[Any]
+
+# The length of the lists that are measured, and the most people.
+K = 20
+PEOPLE = 300
+# Scores of one block of people, about 8 MB.
+_NUMBERS = 2**20
+
+
+class Scorer(Protocol):
+    """The part of a model with tags that scores people; see `TagScores`."""
+
+    @property
+    def item_table_(self) -> ItemTable: ...
+    @property
+    def tag_table_(self) -> TagTable: ...
+    @property
+    def remainder_(self) -> RemainderMatrix: ...
+    def decode(self, affinities: Array) -> Array: ...
+    def decode_viewed(self, rows: sp.csr_array) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The lists of several people, and the tag that each of them pressed.
+
+    Attributes
+    ----------
+    places
+        The positions of the listed items (people x K), -1 after the end of a list.
+    sizes
+        The absolute contributions of each feature and of viewed items to each listed item
+        (listed items x features + 1), features as in `TagTable.features`, general appeal among
+        them.
+    pressed
+        The column of the tag that each person pressed; -1 if no listed item has a tag.
+    changed
+        How many items of the list the press exchanged (people).
+    """
+
+    places: Array
+    sizes: Array
+    pressed: Array
+    changed: Array
+
+
+def measured_users(has_history: Array) -> Array:
+    """Return the positions of at most `PEOPLE` users with a history, evenly spaced."""
+    known = np.flatnonzero(has_history)
+    spaced = np.linspace(0, len(known) - 1, min(len(known), PEOPLE)).astype(np.int64)
+    return np.asarray(known[np.unique(spaced)])
+
+
+def measure_impacts(model: Scorer, states: UserStates, *, step: float) -> Impacts | None:
+    """Return what decides in the lists of people, without what they chose; None without a list.
+
+    Parameters
+    ----------
+    states
+        People with a history, as they are scored with the default steering.
+    step
+        How far one press moves an affinity.
+    """
+    rng = np.random.default_rng(0)
+    size = max(1, _NUMBERS // max(1, len(model.item_table_)))
+    parts = [
+        list_people(model, states.at(slice(first, first + size)), step=step, rng=rng)
+        for first in range(0, states.rows.shape[0], size)
+    ]
+    sizes = np.concatenate([part.sizes for part in parts]) if parts else np.zeros((0, 1))
+    total = sizes.sum(axis=1)
+    if not (total > 0).any():
+        return None
+    names, numbers = model.tag_table_.features
+    *shares, viewed = (sizes[total > 0] / total[total > 0, None]).mean(axis=0).tolist()
+    share = dict(zip(names, shares, strict=True))
+    pressed = np.concatenate([part.pressed for part in parts])
+    changed = np.concatenate([part.changed for part in parts])[pressed >= 0]
+    feature = numbers[pressed[pressed >= 0]]
+    return Impacts(
+        n_people=len(pressed),
+        k=K,
+        general=share.pop(GENERAL.feature, 0.0),
+        popularity=share.pop(POPULARITY.feature),
+        discovered=share.pop(DISCOVERED, 0.0),
+        viewed=viewed,
+        features=share,
+        step=step,
+        press_change=float(changed.mean()) if len(changed) else 0.0,
+        press_changes={names[f]: float(changed[feature == f].mean()) for f in np.unique(feature)},
+    )
+
+
+def list_people(
+    model: Scorer, states: UserStates, *, step: float, rng: np.random.Generator
+) -> Lists:
+    """Return the lists of some people, what makes up their scores, and what a press changes.
+
+    Parameters
+    ----------
+    rng
+        Draws the tag that each person presses.
+    """
+    items, table, R = model.item_table_, model.tag_table_, model.remainder_
+    viewed: Array = np.zeros(())
+    if R is not None:
+        viewed = states.viewed_weight[:, None] * model.decode_viewed(states.rows)
+
+    def rank(values: Array) -> Array:
+        scores = states.tags_weight[:, None] * model.decode(values) + viewed
+        return top_k_rows(scores, K, exclude=states.rows, tie=items.popularity)
+
+    places = rank(states.values)
+    sizes, user, column = ReasonTable(items, table, R, None).sizes(states, places)
+    personal = column < table.n_personal
+    pressed = _draw(user[personal], column[personal], len(places), rng)
+    who = np.flatnonzero(pressed >= 0)
+    values = states.values.copy()
+    # As `teaser.profile.press` does for one user.
+    a = values[who, pressed[who]]
+    values[who, pressed[who]] = np.clip(a + step, np.minimum(-1.0, a), np.maximum(1.0, a))
+    after = rank(values)
+    stays = ((places[:, :, None] == after[:, None, :]) & (places >= 0)[:, :, None]).any(axis=2)
+    return Lists(places, sizes, pressed, (places >= 0).sum(axis=1) - stays.sum(axis=1))
+
+
+def _draw(user: Array, column: Array, n_users: int, rng: np.random.Generator) -> Array:
+    """Return one column of each user at random, -1 for users without any.
+
+    Parameters
+    ----------
+    user, column
+        The columns of the tags of all items in the lists, by user, in the order of users.
+    """
+    counts = np.bincount(user, minlength=n_users)
+    first = np.cumsum(counts) - counts
+    place = first + np.floor(rng.random(n_users) * counts).astype(np.int64)
+    out = np.full(n_users, -1, dtype=np.int64)
+    out[counts > 0] = column[place[counts > 0]]
+    return out

@@ -1,0 +1,230 @@
+"""Why one item stands above another: differences that add up."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from terminal import pretty
+
+from teaser import Dataset, Difference, Explanation, Remainder, Steering, Tag, Teaser
+from teaser.difference import DifferencePart, find_parts
+from teaser.errors import ParameterError, SameItemError, UnknownItemError
+from teaser.explain import Contributions, Viewed
+from teaser.model.baselines.ease import EASE
+from teaser.model.baselines.product import PartDifference, Product
+from teaser.profile import GENERAL, POPULARITY
+
+IDS = st.integers(0, 39).map(lambda i: f"i{i}")
+PAIRS = st.lists(IDS, min_size=2, max_size=2, unique=True)
+STRENGTHS = st.dictionaries(IDS, st.sampled_from([1.0, 0.5, -0.125]), max_size=6)
+HISTORIES = st.lists(IDS, max_size=6, unique=True)
+TAGS = ("type=concert", "type=film", "town=Ghent", "town=Liège", "labels=free",
+        "popularity=popularity", "general appeal=general appeal")  # fmt: skip
+PRESSES = st.dictionaries(st.sampled_from(TAGS), st.integers(-5, 5), max_size=3)
+BOOSTS = st.dictionaries(st.sampled_from(["i3", "i7", "town=Ghent"]), st.floats(-2, 2), max_size=2)
+BALANCES = st.sampled_from([0.0, 0.3, 0.5, 1.0])
+
+
+@pytest.fixture(scope="module")
+def with_views(dataset: Dataset) -> Teaser:
+    return Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=5.0)).fit(dataset)
+
+
+def slow_parts(first: Explanation, second: Explanation) -> dict[object, float]:
+    """Return the difference by tag, viewed item and boost, from two whole explanations."""
+    found: dict[object, float] = {}
+    for sign, said in ((1, first), (-1, second)):
+        boosts = {("boost", r.name): r.contribution for r in said._boosts()}
+        own: dict[Any, float] = {**said.tags, GENERAL: said.general, **said.viewed, **boosts}
+        for name, part in own.items():
+            found[name] = found.get(name, 0.0) + sign * part
+    return found
+
+
+@given(PAIRS, STRENGTHS, PRESSES, BOOSTS, BALANCES)
+def test_differences_sum_to_that_of_the_scores(
+    with_views: Teaser,
+    pair: list[str],
+    history: dict[str, float],
+    presses: dict[str, int],
+    boost: dict[str, float],
+    balance: float,
+) -> None:
+    steering = Steering(balance=balance)
+    asked: dict[str, Any] = {"presses": presses, "boost": boost, "steering": steering}
+    found = with_views.compare(pair[0], pair[1], history, **asked)
+    first, second = (with_views.explain(item, history, **asked) for item in pair)
+    assert (found.score, found.other_score) == (first.score, second.score)
+    assert (found.title, found.other_title) == (first.title, second.title)
+    moved = [part.difference for part in found.parts]
+    assert sum(moved) == pytest.approx(found.score - found.other_score, abs=1e-9)
+    assert sum(p.contribution for p in found.parts) == pytest.approx(first.score, abs=1e-9)
+    assert sum(p.other_contribution for p in found.parts) == pytest.approx(second.score, abs=1e-9)
+    assert [abs(x) for x in moved] == sorted(map(abs, moved), reverse=True)
+    assert sum(abs(p.share) for p in found.parts) == pytest.approx(1.0 if found.total else 0.0)
+    assert sum(p.share for p in found.parts) * found.total == pytest.approx(found.difference)
+    wanted = slow_parts(first, second)
+    told: list[object] = []
+    for part in found.parts:
+        if part.kind in ("viewed", "disliked"):
+            assert (part.kind == "disliked") == (history[str(part.name)] < 0)
+        names: list[object] = [*part.tags] or [part.name]
+        if part.kind == "boost":
+            names = [("boost", part.name)]
+        assert part.difference == pytest.approx(sum(wanted[name] for name in names), abs=1e-12)
+        told += names
+    assert len(told) == len(set(told))
+    assert {name for name, x in wanted.items() if x} <= set(told)
+
+
+@given(PAIRS, HISTORIES, PRESSES)
+def test_the_other_way_round_everything_has_the_other_sign(
+    model: Teaser, pair: list[str], history: list[str], presses: dict[str, int]
+) -> None:
+    there = model.compare(pair[0], pair[1], history, presses)
+    back = model.compare(pair[1], pair[0], history, presses)
+    assert there.difference == -back.difference
+    moved = {part.tags: part.difference for part in there.parts}
+    assert {part.tags: -part.difference for part in back.parts} == pytest.approx(moved, abs=1e-12)
+    if there.difference:
+        first, second = (each.sentence().split(",")[0] for each in (there, back))
+        assert first == second
+
+
+def contributions(parts: dict[int, float], **more: Any) -> Contributions:
+    tags = (Tag("mood", "good"), Tag("style", "good mood"), Tag("mood", "calm"), POPULARITY)
+    places = np.array(list(parts), dtype=np.int64)
+    values = np.array(list(parts.values()))
+    together = np.array([0, 0, 1, -1])
+    return Contributions(
+        tags, places, values, np.ones(len(values)), values, together=together, **more
+    )
+
+
+def test_near_equal_tags_are_one_part_also_where_the_items_have_different_ones() -> None:
+    first, second = contributions({0: 0.5, 3: 0.1}), contributions({1: 0.2, 2: 0.3, 3: 0.1})
+    good, mood, calm = (first.tags[j] for j in (0, 1, 2))
+    parts = find_parts(first, second)
+    assert [(p.name, p.tags) for p in parts] == [
+        (good, (good, mood)), (calm, (calm,)), (POPULARITY, (POPULARITY,))
+    ]  # fmt: skip
+    assert [p.difference for p in parts] == pytest.approx([0.3, -0.3, 0.0])
+    assert parts[0].label == "good and good mood"
+
+
+def test_items_of_the_history_and_boosts_are_parts() -> None:
+    names = {0: ("a", "Alien"), 1: ("b", None), 2: ("c", None)}
+    disliked = np.array([False, True, False])
+    own, other = (
+        Viewed(np.array(parts), names.__getitem__, disliked)
+        for parts in ([0.2, 0.0, 0.0], [0.0, -0.3, 0.0])
+    )
+    first = contributions(
+        {2: 0.1}, general=0.4, viewed=own,
+        boosts=(("new", 0.5), (Tag("mood", "calm"), 0.1)),
+    )  # fmt: skip
+    second = contributions({}, general=0.4, viewed=other, boosts=(("new", 0.1),))
+    found = {(p.kind, p.name): p for p in find_parts(first, second)}
+    calm = Tag("mood", "calm")
+    assert {key: p.difference for key, p in found.items()} == pytest.approx({
+        ("boost", "new"): 0.4, ("disliked", "b"): 0.3, ("viewed", "a"): 0.2, ("tag", calm): 0.1,
+        ("boost", calm): 0.1, ("general", GENERAL): 0.0,
+    })  # fmt: skip
+    assert [(p.label, p.group) for p in found.values()] == [
+        ("new", "boost"), ("b", "disliked"), ("Alien", "viewed"), ("calm", "Mood"),
+        ("calm", "boost"), ("general appeal", ""),
+    ]  # fmt: skip
+
+
+def part(value: str, own: float, other: float, feature: str = "genre") -> DifferencePart:
+    tag = Tag(feature, value)
+    return DifferencePart("tag", tag, own, other, own - other, tags=(tag,))
+
+
+def test_the_sentence_names_what_decides_for_the_higher_item() -> None:
+    parts = (part("Jazz", 0.5, 0.1), part("Free", 0.0, 0.2), part("Evening", 0.1, 0.1))
+    found = Difference("a", "b", 0.6, 0.4, parts, "Miles")
+    assert found.names() == ("Miles", "b")
+    assert found.sentence() == (
+        "Miles stands 0.200 above b, because of Jazz (+0.400), "
+        "in spite of the lack of Free (-0.200)."
+    )
+    tiny = Difference("a", "b", 0.4, 0.0, (part("Jazz", 0.4, 0.0), part("Free", 0.001, 0.0)))
+    assert tiny.sentence() == "a stands 0.400 above b, because of Jazz (+0.400)."
+    lower = Difference("a", "b", 0.4, 0.6, (part("Free", 0.0, 0.2),))
+    assert lower.sentence() == "b stands 0.200 above a, because of Free (+0.200)."
+    assert Difference("a", "b", 0.4, 0.4, ()).sentence() == "a and b have the same score."
+
+
+def test_equal_values_are_told_apart_by_their_features() -> None:
+    directed, wrote = part("Varda", 0.5, 0.1, "director"), part("Varda", 0.3, 0.1, "writer")
+    found = Difference("a", "b", 0.8, 0.2, (directed, wrote, part("Jazz", 0.1, 0.1)))
+    assert found.labels() == ["Varda (director)", "Varda (writer)", "Jazz"]
+    assert found.sentence() == (
+        "a stands 0.600 above b, because of Varda (director) (+0.400) and Varda (writer) (+0.200)."
+    )
+    assert "   +0.200  Varda (writer)" in pretty(found)
+    # What both have in the same measure is not told, and needs no other name.
+    same = part("Varda", 0.1, 0.1, "writer")
+    assert Difference("a", "b", 0.6, 0.2, (directed, same)).labels() == ["Varda", "Varda"]
+
+
+def test_a_difference_is_a_frame_of_one_row_a_part(with_views: Teaser) -> None:
+    found = with_views.compare("i3", "i4", ["i1", "i5"], boost={"i3": 0.1, "town=Ghent": 0.2})
+    frame = found.to_frame()
+    assert frame.columns == [
+        "part", "feature", "value", "item_id", "contribution", "other_contribution",
+        "difference", "share",
+    ]  # fmt: skip
+    assert frame.height == len(found.parts)
+    assert frame["difference"].sum() == pytest.approx(found.difference)
+    viewed = frame.filter(frame["part"] == "viewed")
+    assert set(viewed["item_id"]) <= {"i1", "i5"}
+    assert frame.filter((frame["part"] == "boost") & (frame["value"] == "i3")).height == 1
+
+
+def test_a_difference_is_written_as_lines(model: Teaser) -> None:
+    found = model.compare("i3", "i4", ["i1", "i5"])
+    lines = pretty(found).splitlines()
+    assert lines[0] == f"Event 3 ({found.score:.3f}) against Event 4 ({found.other_score:.3f})"
+    assert lines[-1] == f"{found.difference:+9.3f}  in all"
+    many = tuple(part(str(n), 1.0, 0.0) for n in range(15))
+    assert "   +3.000  3 further parts" in pretty(Difference("a", "b", 15.0, 0.0, many))
+
+
+def test_of_a_product_the_parts_cover_the_model_with_tags(dataset: Dataset) -> None:
+    product = Product(Teaser(l2_weights=5.0, l2_encoder=5.0), EASE(l2_weights=5.0)).fit(dataset)
+    found = product.compare("i3", "i4", ["i1", "i5"])
+    assert isinstance(found, PartDifference)
+    first, second = (product.explain(item, ["i1", "i5"]) for item in ("i3", "i4"))
+    assert (found.cover, found.other_cover) == (first.cover, second.cover)
+    explained = first.cover.explained - second.cover.explained
+    assert sum(p.difference for p in found.parts) == pytest.approx(explained, abs=1e-9)
+    assert found.score == first.score
+    assert "which has no reasons" in found.note
+    assert found.sentence().endswith(found.note)
+    assert found.note in pretty(found)
+    cold = product.compare("i3", "i4", [])
+    assert "whole score" in cold.note
+
+
+def test_an_item_without_tags_has_general_appeal_alone(dataset: Dataset) -> None:
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset).add_items({"bare": []})
+    found = model.compare("bare", "i4", ["i1", "i5"])
+    own = [part for part in found.parts if part.contribution]
+    assert {part.kind for part in own} <= {"general", "tag"}
+    # Values that it does not state count, as in its explanation.
+    assert {t for p in own for t in p.tags} <= {*model.explain("bare", ["i1"]).tags, GENERAL}
+    assert sum(part.difference for part in found.parts) == pytest.approx(found.difference)
+
+
+def test_bad_questions_are_refused(model: Teaser) -> None:
+    with pytest.raises(SameItemError, match=r"Both items are 'i3'\. Name two different ones"):
+        model.compare("i3", "i3", [])
+    assert issubclass(SameItemError, ParameterError)
+    with pytest.raises(UnknownItemError, match="'nowhere'"):
+        model.compare("i3", "nowhere", [])
+    with pytest.raises(UnknownItemError, match="'elsewhere'"):
+        model.compare("elsewhere", "i3", [])

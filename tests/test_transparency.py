@@ -1,0 +1,175 @@
+"""What decides in lists, kept with the model: shares, data, sentences, saved and read back."""
+
+import copy
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from test_artifact import forge
+
+import teaser
+from teaser import Category, Dataset, ListOf, Teaser, Transparency
+from teaser._version import __version__
+from teaser.errors import ArtifactError
+from teaser.testing import example_tables
+from teaser.transparency import OTHER_PARTS, DataSources, FeatureSource
+
+USERS = pl.DataFrame({"user_id": ["u0", "u1", "u2"], "age": ["old", "old", "young"]})
+
+
+@pytest.fixture
+def told(model: Teaser) -> Transparency:
+    assert model.transparency_ is not None
+    return model.transparency_
+
+
+def test_all_shares_sum_to_one_the_largest_first(told: Transparency) -> None:
+    parts = told.shares()
+    shares = [share for _, _, share in parts]
+    assert sum(shares) == pytest.approx(1)
+    assert shares == sorted(shares, reverse=True)
+    assert [name for kind, name, _ in parts if kind == "feature"] == sorted(
+        told.impacts.features, key=lambda name: -told.impacts.features[name]
+    )
+    assert {kind for kind, name, _ in parts if name is None} == set(OTHER_PARTS)
+    frame = told.to_frame()
+    assert frame["share"].to_list() == shares
+    assert set(frame["press_change"].drop_nulls()) == set(told.impacts.press_changes.values())
+
+
+def test_version_and_day_are_those_of_the_fit(told: Transparency) -> None:
+    assert told.version == __version__
+    assert datetime.now(UTC).date() - told.date <= timedelta(days=1)
+
+
+def test_sources_count_and_name_the_columns_of_the_data() -> None:
+    items = pl.DataFrame(
+        {
+            "item_id": ["a", "b", "c"],
+            "title": ["A", "B", "C"],
+            "genre": ["x|y", "x", "y"],
+            "first": ["p", "q", "p"],
+            "second": ["q", None, "r"],
+            "price": [1.0, 2.0, 3.0],
+        }
+    )
+    interactions = pl.DataFrame(
+        {"user_id": ["u0", "u0", "u1"], "item_id": ["a", "b", "c"], "stars": [5, 4, 1]}
+    )
+    rules = teaser.Rules(
+        (
+            ListOf("genre"),
+            Category("first", feature="people"),
+            Category("second", feature="people"),
+        ),
+        roles={"title": "title"},
+    )
+    data = Dataset.from_tables(
+        interactions, items, rules=rules, users=USERS, positive="stars >= 4", negative="stars <= 1",
+        user_rules=[Category("age", min_items=1)],
+    )  # fmt: skip
+    found = DataSources.of(data, uses_user_features=False)
+    assert found == DataSources(
+        n_users=1,
+        n_items=3,
+        n_interactions=2,
+        n_disliked=0,
+        strengths=False,
+        features=(
+            FeatureSource("genre", ("genre",), 2),
+            FeatureSource("people", ("first", "second"), 3),
+        ),
+        n_discovered=0,
+        user_features=(FeatureSource("age", ("age",), 1),),
+        uses_user_features=False,
+        shown_columns={"title": "title"},
+        unused_columns=("price",),
+    )
+
+
+def test_strengths_and_dislikes_are_told() -> None:
+    interactions = pl.DataFrame(
+        {"user_id": ["u", "u", "v"], "item_id": ["a", "b", "c"], "plays": [5, 4, 1]}
+    )
+    items = pl.DataFrame({"item_id": ["a", "b", "c"], "genre": ["x", "y", "x"]})
+    strong = Dataset.from_tables(interactions, items, strength="plays")
+    assert DataSources.of(strong, uses_user_features=False).strengths
+    more = pl.concat([interactions, pl.DataFrame({"user_id": "u", "item_id": "c", "plays": 0})])
+    disliked = Dataset.from_tables(more, items, positive="plays >= 1", negative="plays <= 0")
+    found = DataSources.of(disliked, uses_user_features=True)
+    assert (found.strengths, found.n_disliked, found.uses_user_features) == (False, 1, True)
+
+
+def test_partitions_are_measured_too(tmp_path: Path) -> None:
+    interactions, items = example_tables()
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    interactions.write_parquet(folder / "one.parquet")
+    data = Dataset.from_partitions(folder, items)
+    found = Teaser().fit(data).transparency_
+    assert found is not None
+    assert found.impacts.n_people == 300
+    assert found.sources.n_interactions == data.X.nnz
+    assert not found.sources.strengths
+
+
+def test_sentences_name_shares_presses_data_and_what_is_not_used(told: Transparency) -> None:
+    said = told.sentences()
+    assert said[0].startswith("In the first 20 of the lists of 300 people")
+    assert "Type 31 %" in said[0]
+    assert "One press moves an affinity by 0.2" in said[1]
+    assert "The model learned from 1,694 choices of 300 people among 40 items." in said
+    assert "Labels: 2 tags, from labels." in said
+    sources = {**vars(told.sources), "unused_columns": ("price", "venue"),
+               "user_features": (FeatureSource("age", ("age",), 3),)}  # fmt: skip
+    more = Transparency(told.impacts, DataSources(**sources), "1.0", told.date).sentences()
+    assert "Not used: price, venue." in more
+    assert "Not used, of people: age." in more
+
+
+def test_it_is_saved_with_the_model_and_read_back(
+    model: Teaser, told: Transparency, tmp_path: Path
+) -> None:
+    model.save(tmp_path / "m")
+    assert teaser.load(tmp_path / "m").transparency_ == told
+    assert Transparency.from_dict(told.as_dict()) == told
+
+
+def test_a_model_of_an_earlier_version_has_none(model: Teaser, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    forge(tmp_path / "m", lambda manifest: manifest["settings"].pop("transparency"))
+    old = teaser.load(tmp_path / "m")
+    assert old.transparency_ is None
+    old.save(tmp_path / "again")
+    assert teaser.load(tmp_path / "again").transparency_ is None
+
+
+def test_a_second_fit_measures_again(dataset: Dataset) -> None:
+    model = Teaser(l2_weights=5.0).fit(dataset)
+    before = copy.deepcopy(model.transparency_)
+    model.l2_weights = 500.0
+    assert model.fit(dataset).transparency_ != before
+
+
+WRONG: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "shares sum to": lambda t: t["impacts"].update(general=0.9),
+    "0 or more": lambda t: t["impacts"].update(general=-0.1),
+    "whole number": lambda t: t["sources"].update(n_users=1.5),
+    "found True": lambda t: t["impacts"].update(n_people=True),
+    "must be true or false": lambda t: t["sources"].update(strengths="no"),
+    "must be a text": lambda t: t.update(version=3),
+    "isoformat": lambda t: t.update(date="yesterday"),
+    "'sources' is missing": lambda t: t.pop("sources"),
+    "TypeError": lambda t: t["sources"].update(features=3),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_what_was_forged_is_refused(said: str, model: Teaser, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    forge(tmp_path / "m", lambda manifest: WRONG[said](manifest["settings"]["transparency"]))
+    with pytest.raises(ArtifactError, match=said):
+        teaser.load(tmp_path / "m")
