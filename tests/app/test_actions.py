@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from app.conftest import append
@@ -11,17 +13,27 @@ from hypothesis import strategies as st
 from teaser import Tag, Teaser
 from teaser.app.actions import act, decide, effective_presses
 from teaser.app.i18n.texts import texts_in
-from teaser.app.people.events import Event, State, check, fold
+from teaser.app.people.checks import check
+from teaser.app.people.events import Event, time_text
+from teaser.app.people.fold import fold, state_after
+from teaser.app.people.state import ListFilter, State
 from teaser.app.people.store import Store
+from teaser.app.people.values import Values
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.view.profile_view import tag_row
 from teaser.data.ids import ItemId
 from teaser.errors import (
+    FeedExistsError,
+    FeedLimitError,
+    FeedNameError,
     NotHiddenError,
     NotInHistoryError,
     ParameterError,
+    PeriodError,
     PressRangeError,
+    TagNotHiddenError,
+    UnknownFeedError,
     UnknownItemError,
     UnknownNameError,
     UnknownTagError,
@@ -210,3 +222,227 @@ class TestAct:
             assert steps == [-6, -1]
             assert store.state(person).presses == {str(tag): -2}
         other.close()
+
+
+DAY, WEEK = (datetime(2026, 11, day, tzinfo=UTC) for day in (17, 24))
+GENT, GHENT = Tag("town", "Gent"), Tag("town", "Ghent")
+
+
+@pytest.fixture
+def renamed(model: Teaser) -> Catalogue:
+    """A catalogue in which the town was called Gent before."""
+    found = Catalogue(model)
+    found.tag_index = {**found.tag_index, GENT: found.tag_index[GHENT]}
+    return found
+
+
+def apply(state: State, asked: Event, catalogue: Catalogue, now: datetime | None = None) -> State:
+    """Return the state after an action, checked as the store checks it."""
+    event = decide(state, asked, catalogue)
+    if event is None:
+        return state
+    check(state, event)
+    return state_after(state, event, now)
+
+
+def pressed(steps: int, until: datetime | None = None, tag: object = "type=film") -> Event:
+    ends = {"until": time_text(until)} if until else {}
+    return Event("press", {"presses": {str(tag): steps}, **ends})
+
+
+STEPS = st.integers(-5, 5).filter(bool)
+WHEN = st.sampled_from([None, DAY, WEEK])
+CLOCK = st.sampled_from([0, 0, 1, 7])  # days that pass before a press
+
+
+@given(st.lists(st.tuples(STEPS, WHEN, CLOCK), max_size=8))
+def test_a_press_moves_the_net_presses_as_far_as_asked_whatever_ends_when(
+    model: Teaser, course: list[tuple[int, datetime | None, int]]
+) -> None:
+    catalogue = Catalogue(model)
+    now = datetime(2026, 11, 16, 12, tzinfo=UTC)
+    events: list[Event] = []
+    for steps, until, days in course:
+        now = now + timedelta(days)
+        if until is not None and until <= now:
+            continue
+        state = fold(events, now)
+        net = state.presses.get("type=film", 0)
+        try:
+            event = decide(state, pressed(steps, until), catalogue)
+        except PressRangeError:
+            assert abs(net + steps) > 5
+            assert abs(steps) > 1
+            continue
+        if event is None:
+            continue
+        check(state, event)
+        after = fold([*events, event], now)
+        moved = after.presses.get("type=film", 0) - net
+        # Further only if the affinity did not move before.
+        assert moved * steps > 0
+        assert abs(moved) >= abs(steps) or abs(net + steps) > 5
+        if until is not None:
+            assert after.lasting_presses == state.lasting_presses
+        events.append(event)
+
+
+def test_a_press_for_now_ends_and_one_that_lasts_stays(catalogue: Catalogue) -> None:
+    state = apply(State(), pressed(2), catalogue)
+    state = apply(state, pressed(3, DAY), catalogue)
+    assert (state.presses, state.lasting_presses) == ({"type=film": 5}, {"type=film": 2})
+    assert decide(state, pressed(1), catalogue) is None  # as far as it goes
+    lower = apply(state, pressed(-1), catalogue)
+    assert (lower.presses, lower.lasting_presses) == ({"type=film": 4}, {"type=film": 1})
+
+
+def test_a_press_against_one_for_now_moves_at_once_and_lasts_as_far_as_it_can(
+    catalogue: Catalogue,
+) -> None:
+    events = [pressed(4), pressed(-4, WEEK)]
+    state = fold(events, DAY)
+    assert state.presses == {}
+    event = decide(state, pressed(3), catalogue)
+    assert event is not None
+    # One more can last; what is beyond the range ends with what it stands against.
+    assert event.data["actions"] == [
+        ["press", {"presses": {"type=film": 1}}],
+        ["press", {"presses": {"type=film": 2}, "until": time_text(WEEK)}],
+    ]
+    assert fold([*events, event], DAY).presses == {"type=film": 3}
+    assert fold([*events, event], WEEK).presses == {"type=film": 5}
+
+
+class TestNewKinds:
+    def test_presses_under_earlier_names_move_along_in_their_feed_alone(
+        self, renamed: Catalogue
+    ) -> None:
+        events = [pressed(2, tag=GENT), Event("make_feed", {"feed": "Friday"})]
+        state = apply(fold(events), pressed(1, tag="town=Ghent"), renamed)
+        assert state.presses == {"town=Ghent": 3}
+        assert state.feeds[""].presses == {"town=Gent": 2}
+        main = apply(state, Event("switch_feed", {"feed": ""}), renamed)
+        assert PersonalModel(renamed, main).presses == {GHENT: 2}
+        assert apply(main, pressed(-1, tag=GENT), renamed).presses == {"town=Ghent": 1}
+
+    def test_presses_for_now_under_two_names_are_one_number(self, renamed: Catalogue) -> None:
+        events = [pressed(2, tag=GENT), pressed(2, WEEK, tag=GENT), pressed(1, DAY, tag=GHENT)]
+        state = fold(events)
+        for asked, net in ((pressed(-3, tag=GHENT), 2), (pressed(-3, DAY, tag=GHENT), 2)):
+            after = apply(state, asked, renamed)
+            assert PersonalModel(renamed, after).presses == {GHENT: net}
+        assert decide(state, pressed(1, DAY, tag=GHENT), renamed) is None
+
+    def test_tags_are_hidden_by_the_name_of_today_and_shown_by_any(
+        self, renamed: Catalogue
+    ) -> None:
+        hide = Event("hide", {"tag": "town = Gent", "until": "2026-11-17T01:00:00+01:00"})
+        assert decide(State(), hide, renamed) == Event(
+            "hide", {"tag": "town=Ghent", "until": time_text(DAY)}
+        )
+        both = State(hidden_tags=("town=Gent", "type=film", "town=Ghent"))
+        shown = apply(both, Event("unhide", {"tag": "town=Ghent"}), renamed)
+        assert shown.hidden_tags == ("type=film",)
+        gone = State(hidden_tags=("town=Gone",))
+        assert apply(gone, Event("unhide", {"tag": "town=Gone"}), renamed).hidden_tags == ()
+        with pytest.raises(TagNotHiddenError):
+            apply(State(), Event("unhide", {"tag": "town=Ghent"}), renamed)
+
+    def test_filters_are_spelled_as_the_catalogue_has_them_and_old_names_stay(
+        self, renamed: Catalogue
+    ) -> None:
+        asked = Event("filter", {"filters": {"only": ["town=Gent", "town=Ghent"]}})
+        assert apply(State(), asked, renamed).filters == ListFilter(("town=Ghent",))
+        kept = State(filters=ListFilter(("town=Gone",), at_most={"price": 3}))
+        more = {"only": ["town=Gone", "type=film"], "at_most": {"price": 2}}
+        changed = apply(kept, Event("filter", {"filters": more}), renamed)
+        assert changed.filters.only == ("town=Gone", "type=film")
+        for wrong, error in (
+            ({"only": ["town=Gone"]}, UnknownTagError),
+            ({"without": ["general appeal=general appeal"]}, ParameterError),
+            ({"at_most": {"price": 2}}, UnknownNameError),
+            ({"when": "weekend"}, ParameterError),  # no dates here
+            ({"when": "whenever"}, PeriodError),
+            ({"colour": "red"}, ParameterError),
+        ):
+            with pytest.raises(error):
+                decide(State(), Event("filter", {"filters": wrong}), renamed)
+
+    def test_what_all_items_have_cannot_be_hidden(self, catalogue: Catalogue) -> None:
+        for tag in (GENERAL, "popularity=popularity"):
+            with pytest.raises(ParameterError, match="All items have"):
+                decide(State(), Event("hide", {"tag": str(tag)}), catalogue)
+        with pytest.raises(UnknownTagError) as raised:
+            decide(State(), Event("hide", {"tag": "town=Gent"}), catalogue)
+        assert raised.value.closest[0] == "town=Ghent"
+
+    def test_feeds_are_found_whatever_the_case(self, catalogue: Catalogue) -> None:
+        state = apply(State(), Event("make_feed", {"feed": "  Friday   night "}), catalogue)
+        assert state.feed == "Friday night"
+        renaming = Event("rename_feed", {"feed": "FRIDAY NIGHT", "name": "friday night"})
+        assert list(apply(state, renaming, catalogue).feeds) == ["", "friday night"]
+        assert apply(state, Event("drop_feed", {"feed": "friday night"}), catalogue).feed == ""
+        for asked, error in (
+            (Event("make_feed", {"feed": "FRIDAY night"}), FeedExistsError),
+            (Event("make_feed", {"feed": "x" * 61}), FeedNameError),
+            (Event("make_feed", {"feed": " "}), FeedNameError),
+            (Event("make_feed", {"feed": "a\0b"}), FeedNameError),
+            (Event("make_feed", {}), FeedNameError),
+            (Event("switch_feed", {"feed": "Fridy night"}), UnknownFeedError),
+            (Event("drop_feed", {"feed": ""}), ParameterError),
+            (Event("rename_feed", {"feed": "", "name": "main"}), ParameterError),
+        ):
+            with pytest.raises(error):
+                apply(state, asked, catalogue)
+        for number in range(19):
+            state = apply(state, Event("make_feed", {"feed": str(number)}), catalogue)
+        with pytest.raises(FeedLimitError):
+            apply(state, Event("make_feed", {"feed": "one more"}), catalogue)
+
+    def test_the_newest_need_dates(self, catalogue: Catalogue) -> None:
+        off = apply(State(), Event("profiling", {"on": False}), catalogue)
+        assert (off.profiling, off.order) == (False, "appeal")
+        with pytest.raises(ParameterError, match="no dates"):
+            decide(off, Event("profiling", {"on": False, "order": "newest"}), catalogue)
+
+    def test_presses_count_again_when_the_profile_is_back(self, catalogue: Catalogue) -> None:
+        off = State(profiling=False, presses={"type=film": 5})
+        assert decide(off, PLUS, catalogue) is None
+        down = Event("press", {"presses": {"type=film": -2}})
+        assert apply(off, down, catalogue).presses == {"type=film": 3}
+
+    def test_several_actions_are_decided_one_after_the_other(self, catalogue: Catalogue) -> None:
+        parts = [
+            ["make_feed", {"feed": "Friday"}],
+            ["press", {"presses": {"type=film": 5}}],
+            ["press", {"presses": {"type=film": 1}}],  # moves nothing
+            ["filter", {"filters": {"only": ["town=Ghent"]}}],
+            ["remove", {"item": "i1"}],
+        ]
+        asked = Event("several", {"actions": parts})
+        event = decide(State(history=("i1",)), asked, catalogue)
+        assert event is not None
+        assert [kind for kind, _ in event.data["actions"]] == [
+            "make_feed",
+            "press",
+            "filter",
+            "remove",
+        ]
+        assert decide(State(presses={"type=film": 5}), Event("several", {"actions": [
+            ["press", {"presses": {"type=film": 1}}]
+        ]}), catalogue) is None  # fmt: skip
+        refused: list[Any] = [[], [["undo", {}]], [["several", {}]], "x", [["view"]], [[]], None]
+        for wrong in refused:
+            with pytest.raises(ParameterError):
+                decide(State(), Event("several", {"actions": wrong}), catalogue)
+        with pytest.raises(NotInHistoryError):  # all or nothing
+            decide(State(), asked, catalogue)
+
+    def test_an_import_names_items_as_the_catalogue_does(self, catalogue: Catalogue) -> None:
+        values = Values(history={"i1": 2.0, "gone": 1.0}, hidden={"i2": None})
+        asked = Event("import", {"state": values.to_json()})
+        assert decide(State(), asked, catalogue) == asked
+        broken: list[Any] = [{}, {"history": ["i1"]}, {**values.to_json(), "feeds": []}, 7, None]
+        for wrong in broken:
+            with pytest.raises(ParameterError):
+                decide(State(), Event("import", {"state": wrong}), catalogue)

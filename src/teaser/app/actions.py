@@ -4,16 +4,29 @@
 once give what one after the other would.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from teaser.app.people.events import Event, State, checked_presses
+from teaser.app.people.checks import (
+    check,
+    check_actions,
+    check_filters,
+    checked_presses,
+    feed_name,
+    find_feed,
+)
+from teaser.app.people.events import Event, parts_of, read_time, time_text
+from teaser.app.people.fold import state_after
+from teaser.app.people.state import State
 from teaser.app.people.store import Decided, Store
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.list_filter import read_filters, read_tags
 from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.errors import ParameterError
 from teaser.profile import MAX_PRESSES, check_press
 from teaser.profile import press as moved
 
@@ -58,28 +71,151 @@ def decide(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
     """Return the event to store: names as the catalogue has them, presses that move something.
 
     A single press beyond the range moves nothing; several at once are refused with
-    `PressRangeError`.
+    `PressRangeError`. Names that the catalogue does not have are refused, unless they are taken
+    back, or were in the filters before, or are in what is copied or imported.
     """
-    kind, data = asked.kind, asked.data
-    if kind in ("view", "hide"):
-        items = catalogue.model.items_
-        strength = {"strength": x} if (x := data.get("strength", 1)) != 1 else {}
-        return Event(kind, {"item": items[items.index_of(data.get("item"))], **strength})
-    if kind == "remove":
-        return Event(kind, {"item": _stored_id(data.get("item"), state.history)})
-    if kind == "unhide":
-        return Event(kind, {"item": _stored_id(data.get("item"), state.hidden)})
-    if kind == "about":
-        return Event(kind, {"about": read_about(data["about"], catalogue)})
-    if kind == "press":
-        personal = PersonalModel(catalogue, state)
-        presses = current_presses(checked_presses(data.get("presses")), catalogue)
-        for tag, steps in presses.items():
-            if abs(steps) > 1:
-                check_press(tag, personal.presses.get(tag, 0) + steps)
-        texts = _under_current_names(effective_presses(personal, presses), personal)
-        return Event(kind, {"presses": texts}) if texts else None
+    if asked.kind not in _DECIDE:
+        return asked
+    return _DECIDE[asked.kind](state, asked, catalogue)
+
+
+def _view(state: State, asked: Event, catalogue: Catalogue) -> Event:
+    strength = {"strength": x} if (x := asked.data.get("strength", 1)) != 1 else {}
+    return Event(asked.kind, {"item": _item(asked, catalogue), **strength})
+
+
+def _remove(state: State, asked: Event, catalogue: Catalogue) -> Event:
+    return Event(asked.kind, {"item": _stored_id(asked.data.get("item"), state.history)})
+
+
+def _hide(state: State, asked: Event, catalogue: Catalogue) -> Event:
+    if "tag" not in asked.data:
+        return Event(asked.kind, {"item": _item(asked, catalogue), **_until(asked)})
+    (tag,) = read_tags(catalogue, [str(asked.data["tag"])])
+    return Event(asked.kind, {"tag": tag, **_until(asked)})
+
+
+def _unhide(state: State, asked: Event, catalogue: Catalogue) -> Event:
+    """Return what shows an item or a tag again; a tag may be hidden by several of its names."""
+    if "tag" not in asked.data:
+        return Event(asked.kind, {"item": _stored_id(asked.data.get("item"), state.hidden)})
+    index = catalogue.tag_index
+    tag = Tag.parse(str(asked.data["tag"]))
+    place = index.get(tag)
+    hidden = ((text, Tag.parse(text)) for text in state.hidden_tags)
+    names = [
+        text
+        for text, known in hidden
+        if known == tag or (place is not None and index.get(known) == place)
+    ]
+    parts = [Event(asked.kind, {"tag": name}) for name in names or [str(tag)]]
+    return parts[0] if len(parts) == 1 else _together(parts)
+
+
+def _press(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
+    personal = PersonalModel(catalogue, replace(state, profiling=True))
+    presses = current_presses(checked_presses(asked.data.get("presses")), catalogue)
+    for tag, steps in presses.items():
+        if abs(steps) > 1:
+            check_press(tag, personal.presses.get(tag, 0) + steps)
+    moving = effective_presses(personal, presses)
+    ends = {tag: personal.presses.get(tag, 0) + steps for tag, steps in moving.items()}
+    if until := _until(asked):
+        names = _names_of(ends, personal)
+        texts = {str(tag): end - _total(names[tag], state) for tag, end in ends.items()}
+        found = [Event("press", {"presses": {t: n for t, n in texts.items() if n}, **until})]
+    else:
+        found = _lasting(ends, personal)
+    found = [event for event in found if event.data["presses"]]
+    return None if not found else found[0] if len(found) == 1 else _together(found)
+
+
+def _filter(state: State, asked: Event, catalogue: Catalogue) -> Event:
+    filters = check_filters(asked.data.get("filters"))
+    found = read_filters(catalogue, filters, state.filters)
+    return Event(asked.kind, {"filters": found.to_json()})
+
+
+def _about(state: State, asked: Event, catalogue: Catalogue) -> Event:
+    return Event(asked.kind, {"about": read_about(asked.data["about"], catalogue)})
+
+
+def _make_feed(state: State, asked: Event, catalogue: Catalogue) -> Event:
+    return Event(asked.kind, {**asked.data, "feed": feed_name(asked.data.get("feed"))})
+
+
+def _of_feed(state: State, asked: Event, catalogue: Catalogue) -> Event:
+    feed = find_feed(state, asked.data.get("feed"))
+    name = {"name": feed_name(asked.data.get("name"))} if asked.kind == "rename_feed" else {}
+    return Event(asked.kind, {"feed": feed, **name})
+
+
+def _profiling(state: State, asked: Event, catalogue: Catalogue) -> Event:
+    if asked.data.get("order") == "newest" and catalogue.dates is None:
+        raise ParameterError(
+            "This catalogue has no dates, so its newest items are not known. Take appeal."
+        )
     return asked
+
+
+def _import(state: State, asked: Event, catalogue: Catalogue) -> Event:
+    """Return an import whose items are those of the catalogue, where it has them."""
+    check(state, asked)
+    items, given = catalogue.model.items_, asked.data["state"]
+
+    def spelled(names: Iterable[ItemId]) -> list[ItemId]:
+        places = [(name, items.find(name)) for name in names]
+        return [name if place is None else items[place] for name, place in places]
+
+    known = {name: spelled(given[name]) for name in ("history", "hidden")}
+    return Event(asked.kind, {"state": {**given, **known}})
+
+
+def _several(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
+    """Return the actions that change something, each decided on the state after those before."""
+    check_actions(asked.data)
+    found = []
+    for part in parts_of(asked):
+        decided = decide(state, part, catalogue)
+        for event in parts_of(decided) if decided else ():
+            check(state, event)
+            state = state_after(state, event)
+            found.append(event)
+    return _together(found) if found else None
+
+
+_DECIDE: dict[str, Callable[[State, Event, Catalogue], Event | None]] = {
+    "view": _view,
+    "remove": _remove,
+    "hide": _hide,
+    "unhide": _unhide,
+    "press": _press,
+    "filter": _filter,
+    "about": _about,
+    "make_feed": _make_feed,
+    "switch_feed": _of_feed,
+    "rename_feed": _of_feed,
+    "drop_feed": _of_feed,
+    "profiling": _profiling,
+    "import": _import,
+    "several": _several,
+}
+
+
+def _together(events: Iterable[Event]) -> Event:
+    return Event("several", {"actions": [[event.kind, dict(event.data)] for event in events]})
+
+
+def _until(asked: Event) -> dict[str, str]:
+    """Return when an action ends, as it is stored."""
+    until = asked.data.get("until")
+    return {} if until is None else {"until": time_text(read_time(until))}
+
+
+def _item(asked: Event, catalogue: Catalogue) -> ItemId:
+    items = catalogue.model.items_
+    found: ItemId = items[items.index_of(asked.data.get("item"))]
+    return found
 
 
 def current_presses(presses: Mapping[Tag, int], catalogue: Catalogue) -> dict[Tag, int]:
@@ -91,25 +227,50 @@ def current_presses(presses: Mapping[Tag, int], catalogue: Catalogue) -> dict[Ta
     return {tag: steps for tag, steps in net.items() if steps}
 
 
-def _under_current_names(presses: Mapping[Tag, int], model: PersonalModel) -> dict[str, int]:
-    """Return presses as they are stored, by text; presses under earlier names move along.
-
-    A tag may have been renamed, or several merged, since they were pressed. What is stored under
-    the old names goes to today's name, so that the net presses are one number within bounds.
-    """
-    index = model.catalogue.tag_index
-    names: dict[int, dict[str, int]] = {index[tag]: {} for tag in presses}
-    for text, count in model.state.presses.items():
+def _names_of(tags: Iterable[Tag], model: PersonalModel) -> dict[Tag, list[str]]:
+    """Return the texts under which presses on each tag are stored; it may have been renamed."""
+    index, state = model.catalogue.tag_index, model.state
+    names: dict[int, list[str]] = {index[tag]: [] for tag in tags}
+    for text in dict.fromkeys((*state.presses, *state.lasting_presses, *_pressed_texts(state))):
         place = index.get(Tag.parse(text))
         if place in names:
-            names[place][text] = count
+            names[place].append(text)
+    return {tag: names[index[tag]] for tag in tags}
+
+
+def _lasting(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:
+    """Return the events after which the net presses on each tag are as wanted, and last.
+
+    Presses under earlier names move along: a tag may have been renamed, or several merged, since
+    they were pressed. So the net presses are one number within bounds.
+
+    Where presses the other way end later, more may be needed than can last. What is beyond the
+    range ends together with them.
+    """
+    state, lasting = model.state, model.state.lasting_presses
     texts: dict[str, int] = {}
-    for tag, steps in presses.items():
-        own = names[index[tag]]
-        end = model.presses.get(tag, 0) + steps
-        texts |= {text: -count for text, count in own.items() if text != str(tag)}
-        texts[str(tag)] = end - own.get(str(tag), 0)
-    return {text: steps for text, steps in texts.items() if steps}
+    passing: dict[str, dict[str, int]] = {}
+    for tag, names in _names_of(ends, model).items():
+        wanted = ends[tag] - sum(map(state.passing_steps, names))
+        kept = max(-MAX_PRESSES, min(MAX_PRESSES, wanted))
+        texts |= {text: -lasting.get(text, 0) for text in names if text != str(tag)}
+        texts[str(tag)] = kept - lasting.get(str(tag), 0)
+        if beyond := wanted - kept:
+            until = max(e.until for e in state.ends if e.name in names and e.steps * beyond < 0)
+            passing.setdefault(time_text(until), {})[str(tag)] = beyond
+    found = [Event("press", {"presses": {text: n for text, n in texts.items() if n}})]
+    return found + [
+        Event("press", {"presses": presses, "until": until}) for until, presses in passing.items()
+    ]
+
+
+def _total(names: Iterable[str], state: State) -> int:
+    """Return all presses on a tag, also beyond the range of net presses."""
+    return sum(state.lasting_presses.get(name, 0) + state.passing_steps(name) for name in names)
+
+
+def _pressed_texts(state: State) -> list[str]:
+    return [str(end.name) for end in state.ends if end.kind == "press"]
 
 
 def effective_presses(model: PersonalModel, presses: Mapping[Tag, int]) -> dict[Tag, int]:

@@ -4,7 +4,6 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -19,6 +18,16 @@ NEEDED: dict[str | None, set[str]] = {
     "number": {*RANGES},
 }
 PRESS = {"tag": "town=Ghent", "steps": 1}
+END = {"kind": "press", "name": "town=Ghent", "steps": 1, "until": "2026-05-01T12:00:00Z"}
+CHANGE = {"old": "town=Ghent"}
+# An entry of each list of objects, so that only one value of it is wrong.
+ENTRIES: dict[str | int, dict[str, Any]] = {
+    "presses": PRESS,
+    "lasting": PRESS,
+    "ends": END,
+    "feeds": {"feed": ""},
+    "changes": CHANGE,
+}
 
 
 @dataclass(frozen=True)
@@ -76,16 +85,14 @@ def filled(place: Place, value: Any) -> Any:
     """Return the example of a request with one value put in."""
     request = copy.deepcopy(place.example)
     inner, where = request, place.where
-    for name, after in pairwise(where):
+    for before, name, after in zip(("", *where), where, where[1:], strict=False):
         if name == 0:
-            inner.append([] if after == 0 else {})
+            inner[:] = [[] if after == 0 else dict(ENTRIES.get(str(before), {}))]
         elif name not in inner or not inner[name]:
             inner[name] = [] if after == 0 else {}
         inner = inner[-1] if name == 0 else inner[name]
-        if "tag" not in inner and where[0] == "presses" and name == 0:
-            inner |= PRESS
     if where[-1] == 0:
-        inner.append(value)
+        inner[:] = [value]
     else:
         inner[where[-1]] = value
     return request
@@ -94,7 +101,9 @@ def filled(place: Place, value: Any) -> Any:
 def at_bounds(schema: Any) -> Iterator[tuple[Any, Any]]:
     """Yield a value at each bound of a schema, and one beyond it."""
     kind = schema.get("type", "")
-    entry = PRESS if "Press" in schema.get("items", {}).get("$ref", "") else "i=1"
+    named = schema.get("items", {}).get("$ref", "").split("/")[-1]
+    entries = {"Press": PRESS, "GivenEnding": END, "NamedFeed": {"feed": ""}, "Change": CHANGE}
+    entry = entries.get(named, "i=1")
     one: dict[str, Callable[[int], Any]] = {
         "string": lambda n: "x" * n,
         "array": lambda n: [entry] * n,

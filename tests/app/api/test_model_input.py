@@ -8,7 +8,7 @@ import pytest
 from teaser import Teaser
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.schema import requests
-from teaser.app.people.events import State
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.errors import (

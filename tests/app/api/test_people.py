@@ -17,6 +17,7 @@ from teaser.profile import GENERAL
 
 HISTORY = ["i0", "i2", "i4"]
 GHENT = {"tag": "town=Ghent", "steps": 3}
+EMPTY_EXPORT: dict[str, Any] = {"state": {"history": [], "presses": [], "hidden": []}}
 
 
 class TestPeople:
@@ -27,20 +28,31 @@ class TestPeople:
         client.post(f"{person}/presses", json=GHENT)
         client.post(f"{person}/hidden", json={"item_id": "i6"})
         state = client.get(person).json()
+        filters = {"only": [], "without": [], "at_most": {}, "at_least": {}, "when": ""}
+        current: dict[str, Any] = {
+            "presses": [GHENT],
+            "lasting": None,
+            "filters": filters,
+            "ends": [],
+        }
+        current |= {"variety": 0.0, "balance": 0.5, "feed": ""}
         assert state == {
+            **current,
             "person_id": person.split("/")[-1],
             "history": HISTORY,
             "strengths": {},
-            "presses": [GHENT],
             "hidden": ["i6"],
-            "variety": 0.0,
-            "balance": 0.5,
+            "hidden_tags": [],
+            "feeds": [current],
+            "profiling": True,
+            "order": "appeal",
             "about": [],
             "can_undo": True,
             "can_redo": False,
             "n_events": 5,
             "unknown_items": [],
             "unknown_tags": [],
+            "unknown_columns": [],
             "unknown_about": [],
             "note": None,
         }
@@ -261,7 +273,7 @@ class TestPeople:
         assert times == sorted(times)
         assert start <= times[0] <= times[-1] <= datetime.now(UTC)
         nothing: dict[str, Any] = {"item_id": None, "presses": [], "variety": None}
-        nothing |= {"balance": None, "about": None, "strength": None}
+        nothing |= {"balance": None, "about": None, "strength": None, "data": {}}
         assert events == [
             {**nothing, "place": 1, "kind": "view", "item_id": "i0", "strength": 1.0},
             {**nothing, "place": 2, "kind": "press", "presses": [GHENT]},
@@ -287,6 +299,14 @@ class TestPeople:
             client.put(f"{person}/about", json={"about": []}),
             *(client.post(f"{person}/{act}") for act in ("undo", "redo", "reset")),
             *(client.get(f"{person}/{p}") for p in ("recommendations", "profile", "export")),
+            client.put(f"{person}/filters", json={}),
+            client.put(f"{person}/feed", json={"feed": ""}),
+            client.put(f"{person}/profiling", json={"on": False}),
+            client.get(f"{person}/feeds"),
+            client.post(f"{person}/feeds", json={"feed": "Friday"}),
+            client.post(f"{person}/wishes", json={"wishes": ["variety 0.5"]}),
+            client.post(f"{person}/shares", json={"feed": ""}),
+            client.post(f"{person}/import", json=EMPTY_EXPORT),
         ]
         assert {error_of(answer, 404)["code"] for answer in answers} == {"unknown_person"}
 

@@ -1,6 +1,5 @@
 """A database that hangs holds up only what needs it, and what was refused did not happen."""
 
-import signal
 import sqlite3
 import threading
 import time
@@ -10,7 +9,6 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import anyio
-import psutil
 import pytest
 from app.conftest import API, Postgres, TestClient, new_key, new_person, services_of
 
@@ -27,15 +25,11 @@ LONG = 60  # seconds; no wait in a test is meant to take as long
 @contextmanager
 def stopped(server: Postgres) -> Iterator[None]:
     """Stop all processes of a PostgreSQL server with SIGSTOP."""
-    first = psutil.Process(int((server.data / "postmaster.pid").read_text().split()[0]))
-    processes = [first, *first.children(recursive=True)]
-    for process in processes:
-        process.send_signal(signal.SIGSTOP)
+    server.stop()
     try:
         yield
     finally:
-        for process in processes:
-            process.send_signal(signal.SIGCONT)
+        server.resume()
 
 
 @contextmanager
@@ -153,6 +147,52 @@ class TestThreads:
             go_on.set()
 
         anyio.run(ask)
+
+    def test_while_the_database_hangs_nobody_waits_longer_for_a_thread_than_in_the_store(
+        self,
+    ) -> None:
+        hangs = threading.Event()
+        threads = StoreThreads(0.2, n_threads=1, is_hanging=hangs.is_set)
+        has_begun, go_on = threading.Event(), threading.Event()
+        done: list[str] = []
+
+        def busy() -> None:  # it computes, so it is not late in the store
+            has_begun.set()
+            assert go_on.wait(LONG)
+
+        async def ask() -> None:
+            async with anyio.create_task_group() as group:
+                group.start_soon(threads.run, busy)
+                while not has_begun.is_set():
+                    await anyio.sleep(0.01)
+                group.start_soon(threads.run, lambda: done.append("waited"))
+                await anyio.sleep(0.5)  # it waits for longer than the limit: nothing hangs
+                hangs.set()
+                with anyio.fail_after(LONG / 2), pytest.raises(StoreTimeoutError):
+                    await threads.run(lambda: done.append("refused"))
+                hangs.clear()
+                go_on.set()
+
+        with pytest.raises(BaseExceptionGroup) as caught:  # the one that waited is refused, too
+            anyio.run(ask)
+        assert caught.group_contains(StoreTimeoutError)
+        assert done == []
+
+    def test_a_long_queue_of_a_database_that_answers_is_no_reason_to_refuse(self) -> None:
+        threads = StoreThreads(0.05, n_threads=1)
+        done: list[int] = []
+
+        def work(number: int) -> None:
+            time.sleep(0.1)
+            done.append(number)
+
+        async def ask() -> None:
+            async with anyio.create_task_group() as group:
+                for number in range(5):
+                    group.start_soon(threads.run, lambda n=number: work(n))
+
+        anyio.run(ask)
+        assert sorted(done) == list(range(5))
 
     def test_a_request_that_is_cancelled_before_it_begins_never_does(self) -> None:
         threads = StoreThreads(LONG, n_threads=1)

@@ -95,21 +95,27 @@ def test_a_reader_delays_it_and_does_not_prevent_it(
     assert has_come(lambda: not found(tmp_path, gone, "Wanda"))
 
 
+def crowd(store: Store, rng: random.Random) -> dict[str, str]:
+    """Make persons whose events take turns; return the text that the events of each hold."""
+    people = {f"{rng.getrandbits(256):064x}"[:43]: f"TEXT{n:04d}Z" for n in range(40)}
+    with store._writing() as connection:
+        for who in people:
+            connection.exec_driver_sql("INSERT INTO person VALUES (?, NULL, 0)", (who,))
+        for step in range(2_400):
+            who = rng.choice(list(people))
+            row = (who, step, "view", f'{{"item":"{people[who]}{"x" * rng.randrange(300)}"}}')
+            insert = "INSERT INTO event (person_id, place, kind, data, at) VALUES (?, ?, ?, ?, 0)"
+            connection.exec_driver_sql(insert, row)
+    return people
+
+
 def test_copies_that_sqlite_left_when_it_moved_rows_are_erased_too(
     store: Store, tmp_path: Path
 ) -> None:
     """Many persons come and go, so that rows move between pages; `secure_delete` is not enough."""
     rng = random.Random(4)  # noqa: S311
-    people = {f"{rng.getrandbits(256):064x}"[:43]: f"TEXT{n:04d}Z" for n in range(40)}
-    alive, copies = list(people), 0
-    with store._writing() as connection:
-        for who in alive:
-            connection.exec_driver_sql("INSERT INTO person VALUES (?, NULL, 0)", (who,))
-        for step in range(2_400):
-            who = rng.choice(alive)
-            row = (who, step, "view", f'{{"item":"{people[who]}{"x" * rng.randrange(300)}"}}')
-            insert = "INSERT INTO event (person_id, place, kind, data, at) VALUES (?, ?, ?, ?, 0)"
-            connection.exec_driver_sql(insert, row)
+    people, copies = crowd(store, rng), 0
+    alive = list(people)
     for n in range(30):
         who = alive.pop(rng.randrange(len(alive)))
         delete_only(store, who)
@@ -128,6 +134,41 @@ def test_the_log_of_a_process_that_ended_is_emptied_at_the_start(
     assert found(tmp_path, "Wanda")
     Store(store.url).migrate()
     assert not found(tmp_path, "Wanda")
+
+
+def marks(store: Store) -> list[str]:
+    with store._reading() as connection:
+        names = connection.exec_driver_sql("SELECT name FROM setting").scalars().all()
+    return [name for name in names if name.startswith("erasing")]
+
+
+def test_copies_that_a_killed_process_left_are_erased_after_the_next_start(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(4)  # noqa: S311
+    people = crowd(store, rng)
+    monkeypatch.setattr(store._erasure, "begin", lambda *_: None)  # killed right after a deletion
+    gone: list[str] = []
+    while not (left := found(tmp_path, *gone, *(people[who] for who in gone))):
+        gone.append(rng.choice([who for who in people if who not in gone]))
+        store.delete_person(gone[-1])
+        assert store._erasure.empty_log()
+    assert len(marks(store)) == len(gone)
+    assert not any(who in mark for mark in marks(store) for who in gone)
+    after = Store(store.url)
+    after.migrate()
+    assert has_come(partial(is_gone, tmp_path, *left))
+    assert has_come(lambda: not marks(store))
+    after.close()
+    with store._reading() as connection:
+        kept = connection.exec_driver_sql("SELECT id FROM person").scalars().all()
+    assert set(kept) == set(people) - set(gone)
+
+
+def test_no_mark_stays_of_what_is_erased(store: Store) -> None:
+    store.delete_person(store.create_person()[0])
+    assert has_come(lambda: store._erasure._thread is None)
+    assert marks(store) == []
 
 
 LAST = """

@@ -13,7 +13,8 @@ from teaser.app.people.event_log import (
     last_place,
     read_events,
 )
-from teaser.app.people.events import Event, StateFold, fold
+from teaser.app.people.events import Event
+from teaser.app.people.fold import StateFold, fold
 from teaser.app.people.store import Store
 from teaser.app.people.tables import event as events
 
@@ -39,9 +40,9 @@ def test_events_come_back_in_order_and_in_parts(store: Store) -> None:
         assert [e.place for e in read_events(connection, person, after=1, limit=2)] == [2, 3]
         folded = StateFold()
         assert not extend(connection, person, folded, 3)
-        assert folded.state == fold(VIEWS[1:4])
+        assert folded.state_at(None) == fold(VIEWS[1:4])
         assert not extend(connection, person, folded, None)
-        assert folded.state == fold(VIEWS[1:5])
+        assert folded.state_at(None) == fold(VIEWS[1:5])
 
 
 def test_a_place_is_taken_once(store: Store) -> None:

@@ -6,6 +6,7 @@ from app.conftest import append
 from teaser.app.people.events import Event
 from teaser.app.people.learning import Visits
 from teaser.app.people.store import Store
+from teaser.app.people.values import Values
 from teaser.errors import ParameterError
 
 
@@ -88,3 +89,23 @@ def test_deleted_people_and_people_of_the_api_do_not_count(store: Store) -> None
     assert items == set(range(60))
     items = {each.views[0].item for each in store.learning.visits(with_api=True)}
     assert items == {*range(60), "api"}
+
+
+def test_views_among_several_actions_count_and_imported_ones_do_not(store: Store) -> None:
+    store.learning.switch(True)
+    state = Values(history={"imported": 1.0, "again": 2.0}, hidden={"hidden": None}).to_json()
+    both = [["view", {"item": "one"}], ["hide", {"item": "two"}], ["view", {"item": "two"}]]
+    visitor(
+        store,
+        view("forgotten"),
+        Event("import", {"state": state}),
+        Event("several", {"actions": [*both, ["press", {"presses": {"type=film": 1}}]]}),
+        view("again"),
+        view("hidden"),
+        Event("make_feed", {"feed": "Friday"}),
+        Event("press", {"presses": {"town=Ghent": 2}}),
+        Event("switch_feed", {"feed": ""}),
+    )
+    (found,) = store.learning.visits()
+    assert seen(found) == [("one", 1.0), ("again", 1.0)]
+    assert found.presses == {"type=film": 1, "town=Ghent": 2}

@@ -2,19 +2,22 @@
 
 import json
 import sqlite3
+from datetime import datetime
 from functools import partial
 
 import pytest
 from app.conftest import append
-from app.people.test_events import COURSES, possible
+from app.people.test_fold import COURSES, NOWS, possible
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, select, text, update
 
 from teaser.app.database.deadline import StoreUse, using
 from teaser.app.people import snapshot as module
-from teaser.app.people.events import Event, State, StateFold, fold
+from teaser.app.people.events import Event
+from teaser.app.people.fold import StateFold, fold
 from teaser.app.people.snapshot import restored, stored
+from teaser.app.people.state import State
 from teaser.app.people.store import Store
 from teaser.app.people.tables import event as events
 from teaser.app.people.tables import snapshot
@@ -36,23 +39,24 @@ def reach(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @settings(max_examples=80)
-@given(COURSES.map(possible), COURSES, WALKS, st.integers(0, 6))
+@given(COURSES.map(possible), COURSES, WALKS, st.integers(0, 6), NOWS)
 def test_a_fold_that_goes_on_from_a_snapshot_is_the_fold_of_all_events(
-    earlier: list[Event], later: list[Event], walk: list[Event], reach: int
+    earlier: list[Event], later: list[Event], walk: list[Event], reach: int, at: datetime | None
 ) -> None:
     folded = StateFold(earlier)
     folded.narrow(reach)
     back = saved(folded)
     assert back.is_whole
-    assert back.state == fold(earlier)
+    assert back.state_at(at) == fold(earlier, at)
     course = [*earlier]
     for event in (*walk, *later):
         course.append(event)
         back.add(event)
         if back.is_whole:
-            whole = fold(course)
-            assert back.state == whole
-            assert list(back.state.presses) == list(whole.presses)
+            whole = fold(course, at)
+            assert back.state_at(at) == whole
+            assert list(back.state_at(at).presses) == list(whole.presses)
+            assert list(back.state_at(at).feeds) == list(whole.feeds)
             back = saved(back) if len(course) % 3 == 0 else back
         else:  # it says so, and is not asked again
             return
@@ -68,14 +72,16 @@ def test_undo_and_redo_go_as_far_as_promised(course: list[Event], reach: int) ->
         for steps in range(1, reach + 1):
             back.add(kind)
             assert back.is_whole
-            assert back.state == fold([*course, *[kind] * steps])
+            assert back.state_at(None) == fold([*course, *[kind] * steps])
 
 
 def long_course() -> list[Event]:
     """Return events with a walk far back and forth."""
     views = [Event("view", {"item": f"i{n}"}) for n in range(14)]
     press = Event("press", {"presses": {"town=Ghent": 1, "type=film": -1}})
-    return [*views, press, *[UNDO] * 11, *[REDO] * 9, press, Event("reset"), UNDO, *[UNDO] * 9]
+    feed = [Event("make_feed", {"feed": "Friday"}), Event("hide", {"tag": "type=film"})]
+    walk = [*[UNDO] * 11, *[REDO] * 9, press, Event("reset"), UNDO, *[UNDO] * 9]
+    return [*views, *feed, press, *walk]
 
 
 def chosen(event: Event, _: State) -> Event:

@@ -1,27 +1,36 @@
 """What was acknowledged is stored, on both databases; what the database refuses is said."""
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from importlib import resources
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from app.conftest import Postgres, append
-from sqlalchemy import create_engine, inspect, text
+from forked import forked
+from sqlalchemy import column, create_engine, insert, inspect, table, text
 
-from teaser.app.people.events import Event, State, fold
-from teaser.app.people.store import MAX_SHARES, Decided, Store, share_id_of
-from teaser.app.people.tables import metadata
+from teaser.app.people.events import Event, time_text
+from teaser.app.people.fold import fold
+from teaser.app.people.keys import hash_of
+from teaser.app.people.shares import MAX_SHARES, share_id_of
+from teaser.app.people.state import State
+from teaser.app.people.store import Decided, Store
+from teaser.app.people.tables import event as events
+from teaser.app.people.tables import metadata, person, snapshot
 from teaser.errors import (
     ActionLimitError,
     ParameterError,
     ShareLimitError,
     StoreError,
+    TagNotHiddenError,
     UnknownPersonError,
     UnknownShareError,
 )
@@ -395,18 +404,120 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
     person_id, _ = store.create_person()
     stored: list[int] = []
     for length in (1, 7, 40):
-        command = [sys.executable, "-c", ENDLESS, database_url, person_id, str(len(stored))]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            said = [process.stdout.readline() for _ in range(length)]
-            process.kill()
-            said += process.stdout.readlines()
-        assert process.returncode == -9
+        with forked(ENDLESS, database_url, person_id, str(len(stored))) as running:
+            said = [running.stdout.readline() for _ in range(length)]
+            running.kill()
+            said += running.stdout.readlines()
+        assert running.process.exitcode == -9
         acknowledged = int([line for line in said if line.endswith("\n")][-1])
         stored = [e.data["item"] for e in store.events(person_id)]
         assert stored == list(range(len(stored)))
         assert acknowledged + 1 <= len(stored) <= acknowledged + 2
     assert append(store, person_id, PLUS).n_events == len(stored) + 1
+
+
+MIXED = """
+import sys
+from teaser.app.people.events import Event
+from teaser.app.people.store import Store
+
+store = Store(sys.argv[1])
+number = int(sys.argv[3])
+until = "2100-01-01T00:00:00+00:00"
+while True:
+    name = f"feed {number}"
+    event = [
+        Event("make_feed", {"feed": name}),
+        Event("filter", {"filters": {"only": [f"tag={number}"]}}),
+        Event("hide", {"tag": f"tag={number}", "until": until}),
+        Event("several", {"actions": [
+            ["press", {"presses": {f"tag={number}": 2}, "until": until}],
+            ["drop_feed", {"feed": f"feed {number - 3}"}],
+        ]}),
+    ][number % 4]
+    store.decide(sys.argv[2], lambda _: event)
+    print(number, flush=True)
+    number += 1
+"""
+
+
+def test_a_kill_loses_no_feed_and_nothing_hidden_that_was_acknowledged(
+    database_url: str, store: Store
+) -> None:
+    person_id, _ = store.create_person()
+    n_stored = 0
+    for length in (2, 9, 150):
+        with forked(MIXED, database_url, person_id, str(n_stored)) as running:
+            said = [running.stdout.readline() for _ in range(length)]
+            running.kill()
+            said += running.stdout.readlines()
+        acknowledged = int([line for line in said if line.endswith("\n")][-1])
+        stored = store.events(person_id)
+        n_stored = len(stored)
+        assert acknowledged + 1 <= n_stored <= acknowledged + 2
+        # The state of the snapshots is that of all events.
+        state = store.state(person_id)
+        now = datetime.now(UTC)
+        assert state == fold([Event(e.kind, e.data) for e in stored], now)
+        assert len(state.hidden_tags) == (n_stored + 1) // 4
+        assert [e.kind for e in state.ends if e.kind == "hide"] == ["hide"] * ((n_stored + 1) // 4)
+
+
+def test_a_database_of_an_earlier_version_gives_the_same_states(database_url: str) -> None:
+    """Begin with the tables of before feeds, and with a snapshot that this version cannot read."""
+    engine = create_engine(database_url.replace("postgresql:", "postgresql+psycopg:"))
+    config = Config()
+    migrations = resources.files("teaser.app.people") / "migrations"
+    config.set_main_option("script_location", str(migrations))
+    course = [VIEW, PLUS, Event("hide", {"item": "i2"}), Event("about", {"people": ["age=young"]})]
+    person_id, at = "p" * 43, datetime.now(UTC)
+    own = {"person_id": person_id}
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0003")
+        connection.execute(insert(person).values(id=person_id, created_at=at))
+        for place, event in enumerate(course, 1):
+            row = {**own, "place": place, "kind": event.kind, "data": event.data, "at": at}
+            connection.execute(insert(events).values(row))
+        old = {"done": [[1, 4]], "undone": [], "base": 4, "history": ["i1"], "strengths": []}
+        connection.execute(insert(snapshot).values(**own, place=4, version=1, data=old))
+        link = {**own, "token_hash": hash_of("a link"), "place": 2, "created_at": at}
+        connection.execute(insert(table("share", *map(column, link))).values(link))
+    engine.dispose()
+    new = Store(database_url)
+    new.migrate()
+    state = new.state(person_id)
+    assert state == fold(course)
+    assert (state.history, state.presses) == (("i1",), {"town=Ghent": 1})
+    assert (state.hidden, state.about) == (("i2",), ("age=young",))
+    assert new.shared_state("a link") == fold(course[:2])
+    assert [share.feed for share in new.shares(person_id)] == [None]
+    assert append(new, person_id, Event("make_feed", {"feed": "Friday"})).presses == state.presses
+    new.close()
+
+
+def test_what_ends_is_gone_when_its_time_has_come(database_url: str) -> None:
+    now = datetime(2026, 11, 16, 12, tzinfo=UTC)
+    store = Store(database_url, clock=lambda: now)
+    store.migrate()
+    person_id, _ = store.create_person()
+    until = time_text(now + timedelta(days=1))
+    append(store, person_id, Event("hide", {"tag": "type=film", "until": until}))
+    pressed = append(store, person_id, Event("press", {"presses": {"a=b": 2}, "until": until}))
+    assert (pressed.presses, pressed.hidden_tags) == ({"a=b": 2}, ("type=film",))
+    token, _ = store.make_share(person_id)
+    now += timedelta(days=1)
+    after = store.state(person_id)
+    assert (after.presses, after.hidden_tags, after.ends) == ({}, (), ())
+    assert store.shared_state(token) == after
+    assert store.last_action(person_id, 2)[0].hidden_tags == ()
+    with pytest.raises(TagNotHiddenError):
+        append(store, person_id, Event("unhide", {"tag": "type=film"}))
+    # Time does not stand in the way of undo.
+    assert append(store, person_id, Event("undo")).undoable == Event(
+        "hide", {"tag": "type=film", "until": until}
+    )
+    store.close()
 
 
 MIGRATE = """
@@ -437,21 +548,13 @@ class TestMigrations:
         assert store.state(person_id).history == ("i1",)
 
     def test_several_processes_may_begin_at_once(self, database_url: str) -> None:
-        processes = [
-            subprocess.Popen(
-                [sys.executable, "-c", MIGRATE, database_url],
-                stdin=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for _ in range(4)
-        ]
-        for process in processes:
-            assert process.stdin is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
-        said = [process.communicate()[1] for process in processes]
-        assert [process.returncode for process in processes] == [0] * 4, said
+        with ExitStack() as stack:
+            running = [stack.enter_context(forked(MIGRATE, database_url)) for _ in range(4)]
+            for each in running:
+                print("go", file=each.stdin, flush=True)
+            for each in running:
+                each.process.join()
+        assert [each.process.exitcode for each in running] == [0] * 4
         store = Store(database_url)
         person_id, _ = store.create_person()
         assert store.state(person_id) == State()
@@ -541,7 +644,7 @@ class TestTrouble:
         store.migrate()
         person_id, _ = store.create_person()
         append(store, person_id, VIEW)
-        server.stop()
+        server.kill()
         for _ in range(3):
             with pytest.raises(StoreError):
                 append(store, person_id, PLUS)

@@ -5,7 +5,7 @@ import copy
 import math
 import weakref
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta, timezone
 
 import polars as pl
 import pytest
@@ -14,7 +14,7 @@ from teaser import Category, Dataset, ListOf, Number, Rules, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.site.view.card_view import fact_line
-from teaser.errors import UnknownItemError
+from teaser.errors import UnknownItemError, UnknownNameError
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 PIXEL = base64.b64encode(b"bytes of a picture").decode()
@@ -177,3 +177,36 @@ def test_a_cache_ends_with_its_catalogue(model: Teaser) -> None:
     reference = weakref.ref(one)
     del one
     assert reference() is None
+
+
+def test_bounds_are_on_columns_of_numbers_and_what_has_no_number_fails() -> None:
+    items = pl.DataFrame(
+        {
+            "item_id": [1, 2, 3, 4],
+            "type": ["a", "a", "b", "b"],
+            "price": [5.0, None, 20.0, 30.0],
+            "year": [1990, 2000, 2010, None],
+        }
+    )
+    interactions = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [1, 2, 3, 4]})
+    dataset = Dataset.from_tables(interactions, items, rules=[Category("type")])
+    found = Catalogue(Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset))
+    assert found.numbers == ("price", "year")
+    assert found.allowed(at_most={"price": 20}).tolist() == [True, False, True, False]
+    assert found.allowed(at_least={"price": 20, "year": 2000}).tolist() == [
+        False,
+        False,
+        True,
+        False,
+    ]
+    without = found.allowed(without=[Tag("type", "a"), Tag("type", "none")])
+    assert without.tolist() == [False, False, True, True]
+    for column in ("item_id", "type", "prise"):
+        with pytest.raises(UnknownNameError, match=column):
+            found.allowed(at_most={column: 1})
+
+
+def test_today_is_that_of_the_site(model: Teaser) -> None:
+    east, west = (Catalogue(model, zone=timezone(timedelta(hours=h))).today for h in (14, -12))
+    assert east - west in (timedelta(days=1), timedelta(days=2))
+    assert west <= Catalogue(model).today <= east

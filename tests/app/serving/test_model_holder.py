@@ -4,11 +4,13 @@ import gc
 import os
 import re
 import shutil
-import sys
+import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from app.conftest import TestClient, services_of
 
@@ -182,21 +184,65 @@ def test_a_copy_that_had_no_room_is_tried_again(
 
 
 def test_caches_are_filled_before_a_model_is_served(folder: Path) -> None:
-    seen: list[tuple[Catalogue, Catalogue, float]] = []
-    holder = ModelHolder(
-        folder, warm_up=lambda new: seen.append((new, holder.current, sys.getswitchinterval()))
-    )
-    old, usual = holder.current, sys.getswitchinterval()
+    seen: list[tuple[Catalogue, Catalogue]] = []
+
+    def fill(new: Catalogue) -> Iterator[None]:
+        seen.append((new, holder.current))
+        yield
+
+    holder = ModelHolder(folder, warm_up=fill)
+    old = holder.current
     assert holder.refresh(force=True)
-    ((new, served, interval),) = seen
+    ((new, served),) = seen
     assert served is old
     assert new is holder.current
-    assert interval < usual  # other threads get their turn meanwhile
-    assert sys.getswitchinterval() == usual
+
+
+def test_requests_have_most_of_the_time_while_caches_are_filled(folder: Path) -> None:
+    took: list[float] = []
+
+    def fill(catalogue: Catalogue) -> Iterator[None]:
+        for _ in range(5):
+            began = time.thread_time()
+            while time.thread_time() < began + 0.02:
+                pass
+            took.append(time.monotonic())
+            yield
+
+    holder = ModelHolder(folder, warm_up=fill)
+    assert holder.refresh(force=True)
+    steps = np.diff(took)
+    assert len(steps) == 4
+    assert steps.min() > 3 * 0.02  # each step took a fifth of the time at most, and pauses the rest
+
+
+def test_the_processes_of_a_server_take_turns(folder: Path, tmp_path: Path, model: Teaser) -> None:
+    busy: list[int] = []
+    most: list[int] = []
+
+    def fill(catalogue: Catalogue) -> Iterator[None]:
+        busy.append(1)
+        for _ in range(20):
+            most.append(len(busy))
+            time.sleep(0.01)
+            yield
+        busy.pop()
+
+    holders = [
+        ModelHolder(folder, shared_folder=tmp_path / "shared", warm_up=fill) for _ in range(3)
+    ]
+    model.save(folder)
+    with ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(lambda holder: holder.refresh(force=True), holders))
+    assert len(most) == 60
+    assert max(most) == 1
 
 
 def test_a_model_whose_pages_cannot_be_made_is_not_served(folder: Path) -> None:
-    holder = ModelHolder(folder, warm_up=lambda catalogue: 1 / 0)
+    def fail(catalogue: Catalogue) -> Iterator[float]:
+        yield 1 / 0
+
+    holder = ModelHolder(folder, warm_up=fail)
     old = holder.current
     with pytest.raises(ArtifactError, match="ZeroDivisionError"):
         holder.refresh(force=True)

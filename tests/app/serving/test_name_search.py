@@ -4,6 +4,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
@@ -104,3 +106,8 @@ def test_common_tags_come_first_among_equals(catalogue: Catalogue) -> None:
 def test_normalize() -> None:
     assert normalize("  Ærø  STRASSE\tŒuvre é ") == "ærø strasse œuvre e"
     assert normalize("Straße ﬁn") == "strasse fin"
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_names_without_accents_are_compared_as_with_one(text: str) -> None:
+    assert normalize(text) == normalize(f"{text}\u0301")

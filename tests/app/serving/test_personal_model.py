@@ -1,11 +1,15 @@
 """A state seen through a catalogue: what the model does not know is kept and left out."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from teaser import Tag, Teaser
-from teaser.app.people.events import State
+from teaser import Tag, Teaser, load
+from teaser.app.people.state import ListFilter, State
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.list_filter import by_date
 from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.errors import ParameterError, UnknownTagError
 
@@ -89,3 +93,55 @@ def test_facts_are_read_once_as_the_model_names_them(people_model: Teaser) -> No
     assert read_about(given, catalogue) == ["sex=F", "age=young"]
     with pytest.raises(UnknownTagError, match="Closest: age=young"):
         read_about(["age=yong"], catalogue)
+
+
+def test_hidden_tags_and_filters_leave_items_out(catalogue: Catalogue) -> None:
+    state = State(history=("i1",), hidden=("i4",), hidden_tags=("town=Ghent", "town=Gone"))
+    session = PersonalModel(catalogue, state)
+    listed = {r.item_id for r in session.recommend(k=40)}
+    ghent = {i for i in catalogue.model.items_ if "Ghent" in catalogue.card(i).facts["town"]}
+    assert listed == {*catalogue.model.items_} - ghent - {"i1", "i4"}
+    assert {i for i in catalogue.model.items_ if session.is_hidden(i)} == {*ghent, "i4"}
+    assert not session.is_hidden("gone")
+    assert not PersonalModel(catalogue, State()).is_hidden("i4")
+    only = PersonalModel(catalogue, replace(state, filters=ListFilter(only=("type=film",))))
+    films = {i for i in catalogue.model.items_ if "film" in catalogue.card(i).facts["type"]}
+    assert {r.item_id for r in only.recommend(k=40)} == listed & films
+    assert only.hidden is not None
+    assert only.shown(filtered=False).tolist() == (~only.hidden).tolist()
+
+
+def test_a_list_without_profile_is_the_same_for_everybody(catalogue: Catalogue) -> None:
+    known = State(
+        history=("i1", "i4"), presses={"town=Ghent": 3}, balance=1.0, about=("age=young",)
+    )
+    off = PersonalModel(catalogue, replace(known, profiling=False))
+    assert off.is_new
+    assert list(off.viewed) == ["i1", "i4"]
+    assert off.recommend(k=40) == PersonalModel(catalogue, State()).recommend(k=40)
+    assert off.learned.values.tolist() == off.profile.values.tolist()
+    # What is hidden or filtered stays so.
+    limited = replace(known, profiling=False, hidden=("i7",), hidden_tags=("type=film",))
+    listed = [r.item_id for r in PersonalModel(catalogue, limited).recommend(k=40)]
+    plain = [r.item_id for r in off.recommend(k=40)]
+    films = {i for i in plain if "film" in catalogue.card(i).facts["type"]}
+    assert listed == [i for i in plain if i not in films | {"i7"}]
+
+
+def test_the_newest_come_first_where_there_are_dates(events_folder: Path) -> None:
+    catalogue = Catalogue(load(events_folder, Teaser))
+    state = State(history=("e0001",), profiling=False, order="newest", hidden=("e0002",))
+    session = PersonalModel(catalogue, state)
+    assert session.is_by_date
+    order = [catalogue.model.items_[i] for i in by_date(catalogue, catalogue.today)]
+    found = [r.item_id for r in session.recommend(k=20)]
+    assert found == [i for i in order if i != "e0002"][:20]
+    assert not PersonalModel(catalogue, replace(state, profiling=True)).is_by_date
+
+
+def test_a_catalogue_without_dates_is_ordered_by_appeal(catalogue: Catalogue) -> None:
+    state = State(profiling=False, order="newest")
+    assert not PersonalModel(catalogue, state).is_by_date
+    assert (
+        PersonalModel(catalogue, state).recommend() == PersonalModel(catalogue, State()).recommend()
+    )

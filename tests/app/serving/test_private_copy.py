@@ -5,8 +5,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -219,3 +221,22 @@ def test_a_model_replaced_while_it_is_copied_is_still_whole(
     served = load_private(folder, shared_folder=tmp_path / "shared")
     assert served.recommend(["i1"]) == newer.recommend(["i1"])
     assert len(list((tmp_path / "shared").glob("model-*"))) == 1
+
+
+def test_a_folder_that_another_server_took_for_abandoned_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    make = tempfile.mkdtemp
+
+    def removed_at_first(**given: Any) -> str:
+        made.append(make(**given))
+        if len(made) == 1:
+            os.rmdir(made[0])
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", removed_at_first)
+    with make_shared_folder(tmp_path) as folder:
+        assert str(folder) == made[1]
+        assert folder.is_dir()
+    assert list(tmp_path.iterdir()) == []

@@ -8,23 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.app.api.schema import requests, responses
+from teaser.app.api.schema.guidance import Variation, VariationRequest
 from teaser.app.api.schema.reason_responses import named
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.list_filter import by_date
 from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.app.telemetry.request_record import measured
 from teaser.closeness import closest_names
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.difference import Difference
 from teaser.errors import (
     ParameterError,
     UnknownFeatureError,
     UnknownNameError,
     closest,
 )
+from teaser.guide.tag_examples import TagExamples, tag_examples
+from teaser.guide.variation import Changes, vary_item
 from teaser.guide.variety import varied
 from teaser.model.item_table import History
-from teaser.model.lists.selection import Unknown
+from teaser.model.lists.selection import Filters, Unknown
 from teaser.profile import PressesLike, Profile, Steering
+from teaser.recommendation import Recommendations
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class ModelInput:
     @classmethod
     def of_person(cls, personal: PersonalModel, scale: str, balance: float | None = None) -> Self:
         """Return the input of a person; a balance that is given replaces the person's own."""
-        chosen = personal.state.balance if balance is None else balance
+        chosen = personal.steering.balance if balance is None else balance
         steering = Steering(scale=scale, balance=chosen)
         taste = personal.history, personal.presses, personal.about
         return cls(personal.catalogue, *taste, steering, personal)
@@ -71,26 +77,49 @@ class ModelInput:
         """Return a list; items that a person hid are left out."""
         tags = self._conditions(asked)
         boosts = self._boosts(boost or {}, asked.unknown)
-        found = varied(
-            self.catalogue.model,
-            self.history,
-            self.presses,
-            variety=variety,
-            k=asked.k,
-            exclude_history=asked.exclude_history,
-            negative_reasons=asked.negative_reasons,
+        filters = Filters(
             allowed=self._allowed(asked, tags),
             items=asked.items,
             exclude=asked.exclude,
             boost=boosts,
             unknown=asked.unknown,
-            about=self.about,
-            steering=self.steering,
         )
+        if self.personal and self.personal.is_by_date:
+            found = self._newest(asked, filters)
+        else:
+            found = varied(
+                self.catalogue.model,
+                self.history,
+                self.presses,
+                variety=variety,
+                k=asked.k,
+                exclude_history=asked.exclude_history,
+                negative_reasons=asked.negative_reasons,
+                about=self.about,
+                steering=self.steering,
+                **filters,
+            )
         made = [responses.Recommendation.of(entry) for entry in found]
         ignored = sum(tag not in self.catalogue.tag_index for tag in tags)
         ignored += found.ignored + len(boost or {}) - len(boosts)
         return responses.Recommendations(recommendations=made, ignored=ignored)
+
+    def _newest(self, asked: requests.ListOptions, filters: Filters) -> Recommendations:
+        """Return a list in the order of dates, with the scores of everybody's list."""
+        model, profile = self.catalogue.model, self.profile()
+        placed = model.place_filters(filters)
+        order = by_date(self.catalogue, self.catalogue.today)
+        places = order if placed.allowed is None else order[placed.allowed[order]]
+        scores = placed.boosted(model.scores(profile))
+        found = model.entries(
+            places[: asked.k],
+            profile,
+            scores,
+            negative_reasons=asked.negative_reasons,
+            placed=placed,
+        )
+        found.ignored = placed.ignored
+        return found
 
     @measured("model")
     def explain(
@@ -106,6 +135,58 @@ class ModelInput:
             boost=self._boosts(boost or {}, "raise"),
         )
         return responses.Explanation.of_score(found)
+
+    @measured("model")
+    def compare(self, item_id: ItemId, other_id: ItemId, boost: Mapping[str, float]) -> Difference:
+        """Return why one item stands above another."""
+        return self.catalogue.model.compare(
+            item_id,
+            other_id,
+            self.history,
+            self.presses,
+            about=self.about,
+            steering=self.steering,
+            boost=self._boosts(boost, "raise"),
+        )
+
+    @measured("model")
+    def vary(self, asked: VariationRequest, changes: Changes) -> Variation:
+        """Return a list like an item, with some of its tags changed."""
+        tags = self._conditions(asked)
+        found = vary_item(
+            self.catalogue.model,
+            asked.item_id,
+            changes,
+            self.history,
+            self.presses,
+            n=asked.n,
+            steps=asked.steps,
+            k=asked.k,
+            exclude_history=asked.exclude_history,
+            negative_reasons=asked.negative_reasons,
+            allowed=self._allowed(asked, tags),
+            items=asked.items,
+            exclude=asked.exclude,
+            unknown=asked.unknown,
+            about=self.about,
+            steering=self.steering,
+        )
+        return Variation.of(found, sum(tag not in self.catalogue.tag_index for tag in tags))
+
+    @measured("model")
+    def examples(self, text: str, k: int, places: int) -> TagExamples:
+        """Return what a tag brings up; items that a person hid are left out."""
+        return tag_examples(
+            self.catalogue.model,
+            self._tag(text),
+            self.history,
+            self.presses,
+            k=k,
+            places=places,
+            allowed=None if self.personal is None else self.personal.shown(),
+            about=self.about,
+            steering=self.steering,
+        )
 
     @measured("model")
     def origins(self, text: str) -> responses.Origins:

@@ -1,26 +1,26 @@
-"""Routes about persons whose state is stored: what they do, their lists, links and data."""
+"""Routes about persons whose state is stored: what they do, and what they are recommended."""
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
-from fastapi.responses import Response, StreamingResponse
 
 from teaser.app.actions import LIMIT, act
 from teaser.app.api.auth import check_reader
 from teaser.app.api.model_input import ModelInput
-from teaser.app.api.schema import person_responses, requests, responses
+from teaser.app.api.schema import requests, responses
+from teaser.app.api.schema.person_requests import HiddenOptions, NewHidden
 from teaser.app.api.schema.person_responses import Person
 from teaser.app.dependencies import catalogue_of, services_of, store_of, uses_store
-from teaser.app.people.events import Event, State
+from teaser.app.people.events import Event, ending, parts_of
+from teaser.app.people.state import State
+from teaser.app.people.store import Decided
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.errors import ParameterError
 
 router = APIRouter(prefix="/people", tags=["people"], dependencies=[Depends(check_reader)])
 
 PersonId = Annotated[
     str, Path(pattern="^[A-Za-z0-9_-]{43}$", description="As `POST /people` gave it; keep it safe.")
-]
-ShareId = Annotated[
-    str, Path(pattern="^[0-9a-f]{16}$", description="As `POST /people/{person_id}/shares` gave it.")
 ]
 # An item id may be any text, also with slashes or '..', so it is never part of a path.
 ItemQuery = Annotated[requests.ItemOptions, Query()]
@@ -47,18 +47,6 @@ def show_person(request: Request, person_id: PersonId) -> Person:
 def delete_person(request: Request, person_id: PersonId) -> None:
     """Remove a person and all that is stored for them."""
     store_of(request).delete_person(person_id)
-
-
-@router.get("/{person_id}/export", response_model=person_responses.Export)
-@uses_store
-def export_person(request: Request, person_id: PersonId) -> Response:
-    """Return all that is stored for a person: since when, links in use, every action; the state.
-
-    The response is sent in pieces, and its length is not told beforehand.
-    """
-    found = person_responses.export_of(store_of(request), person_id, catalogue_of(request))
-    pieces = services_of(request).threads.iterate(found)
-    return StreamingResponse(pieces, media_type="application/json")
 
 
 @router.get("/{person_id}/recommendations")
@@ -113,14 +101,14 @@ def add_view(request: Request, person_id: PersonId, asked: requests.NewView) -> 
 
     Its strength replaces the one that it had.
     """
-    return _act(request, person_id, "view", item=asked.item_id, strength=asked.strength)
+    return act_for(request, person_id, "view", item=asked.item_id, strength=asked.strength)
 
 
 @router.delete("/{person_id}/views")
 @uses_store
 def remove_view(request: Request, person_id: PersonId, asked: ItemQuery) -> Person:
     """Remove an item from the history, also one that the model does not have any more."""
-    return _act(request, person_id, "remove", item=asked.item_id)
+    return act_for(request, person_id, "remove", item=asked.item_id)
 
 
 @router.post("/{person_id}/presses")
@@ -131,95 +119,90 @@ def press(request: Request, person_id: PersonId, asked: requests.NewPress) -> Pe
     A press that moves nothing, because the affinity or the presses are at their limit, is not
     stored: `note` says so.
     """
-    return _act(request, person_id, "press", presses={asked.tag: asked.steps})
+    ends = ending(asked.lasts, services_of(request).settings.zone)
+    return act_for(request, person_id, "press", presses={asked.tag: asked.steps}, **ends)
 
 
 @router.post("/{person_id}/hidden")
 @uses_store
-def hide(request: Request, person_id: PersonId, asked: requests.ItemChoice) -> Person:
-    """Leave an item out of the person's recommendations."""
-    return _act(request, person_id, "hide", item=asked.item_id)
+def hide(request: Request, person_id: PersonId, asked: NewHidden) -> Person:
+    """Never show an item, or items with a tag, in any list; it can last for a while."""
+    ends = ending(asked.lasts, services_of(request).settings.zone)
+    return act_for(request, person_id, "hide", **_named(asked), **ends)
 
 
 @router.delete("/{person_id}/hidden")
 @uses_store
-def unhide(request: Request, person_id: PersonId, asked: ItemQuery) -> Person:
-    """Let an item be recommended again."""
-    return _act(request, person_id, "unhide", item=asked.item_id)
+def unhide(
+    request: Request, person_id: PersonId, asked: Annotated[HiddenOptions, Query()]
+) -> Person:
+    """Let an item, or items with a tag, be recommended again."""
+    return act_for(request, person_id, "unhide", **_named(asked))
 
 
 @router.put("/{person_id}/variety")
 @uses_store
 def vary(request: Request, person_id: PersonId, asked: requests.Variety) -> Person:
     """Set how much the person's lists are varied."""
-    return _act(request, person_id, "vary", variety=asked.variety)
+    return act_for(request, person_id, "vary", variety=asked.variety)
 
 
 @router.put("/{person_id}/balance")
 @uses_store
 def balance(request: Request, person_id: PersonId, asked: requests.NewBalance) -> Person:
     """Set how much tags count for the person, and how much viewed items beside them."""
-    return _act(request, person_id, "balance", balance=asked.balance)
+    return act_for(request, person_id, "balance", balance=asked.balance)
 
 
 @router.put("/{person_id}/about")
 @uses_store
 def set_about(request: Request, person_id: PersonId, asked: requests.About) -> Person:
     """Set the facts about the person, where the model has user features."""
-    return _act(request, person_id, "about", about=asked.about)
+    return act_for(request, person_id, "about", about=asked.about)
 
 
 @router.post("/{person_id}/undo")
 @uses_store
 def undo(request: Request, person_id: PersonId) -> Person:
     """Undo the last action, whatever it was."""
-    return _act(request, person_id, "undo")
+    return act_for(request, person_id, "undo")
 
 
 @router.post("/{person_id}/redo")
 @uses_store
 def redo(request: Request, person_id: PersonId) -> Person:
     """Redo the action that was undone last."""
-    return _act(request, person_id, "redo")
+    return act_for(request, person_id, "redo")
 
 
 @router.post("/{person_id}/reset")
 @uses_store
 def reset(request: Request, person_id: PersonId) -> Person:
     """Begin again with nothing viewed, pressed or hidden; undo brings it back."""
-    return _act(request, person_id, "reset")
-
-
-@router.post("/{person_id}/shares", status_code=201)
-@uses_store
-def share(request: Request, person_id: PersonId) -> person_responses.NewLink:
-    """Make a link that shows the current state, read-only; only this response contains it."""
-    token, made = store_of(request).make_share(person_id)
-    link = person_responses.Link.of(made)
-    return person_responses.NewLink(**link.model_dump(), path=f"/s/{token}")
-
-
-@router.get("/{person_id}/shares")
-@uses_store
-def list_shares(request: Request, person_id: PersonId) -> person_responses.Links:
-    """Return the links of a person that are in use."""
-    found = store_of(request).shares(person_id)
-    return person_responses.Links(shares=[person_responses.Link.of(share) for share in found])
-
-
-@router.delete("/{person_id}/shares/{share_id}", status_code=204)
-@uses_store
-def revoke_share(request: Request, person_id: PersonId, share_id: ShareId) -> None:
-    """End a link: from now on it shows nothing."""
-    store_of(request).revoke_share(person_id, share_id)
+    return act_for(request, person_id, "reset")
 
 
 def _personal_model(request: Request, person_id: str) -> PersonalModel:
     return PersonalModel(catalogue_of(request), store_of(request).state(person_id))
 
 
-def _act(request: Request, person_id: str, kind: str, **data: Any) -> Person:
+def act_for(request: Request, person_id: str, kind: str, **data: Any) -> Person:
+    """Make an action of a person, and return the state after it."""
     catalogue = catalogue_of(request)
     done = act(store_of(request), person_id, Event(kind, data), catalogue)
-    note = None if done.event else f"{', '.join(data['presses'])}: {LIMIT}"
-    return Person.of(person_id, done.after, catalogue, note=note)
+    return Person.of(person_id, done.after, catalogue, note=note_of(done, Event(kind, data)))
+
+
+def note_of(done: Decided, asked: Event) -> str | None:
+    """Return why an action was not stored; None if it was."""
+    if done.event:
+        return None
+    presses = [part.data["presses"] for part in parts_of(asked) if part.kind == "press"]
+    return f"{', '.join(tag for each in presses for tag in each)}: {LIMIT}"
+
+
+def _named(asked: NewHidden | HiddenOptions) -> dict[str, Any]:
+    """Return the item or the tag of a request, which must name one of them."""
+    if (asked.item_id is None) == (asked.tag is None):
+        raise ParameterError("Name an item_id or a tag, and not both.")
+    return {"item": asked.item_id} if asked.tag is None else {"tag": asked.tag}

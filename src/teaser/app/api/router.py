@@ -5,7 +5,17 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 
-from teaser.app.api import catalogue, guide, people, stateless
+from teaser.app.api import (
+    catalogue,
+    compare,
+    feeds,
+    guide,
+    people,
+    stateless,
+    transfer,
+    transparency,
+    words,
+)
 from teaser.app.api.auth import admin_needs_key, check_key
 from teaser.app.api.schema.requests import MAX_ID
 from teaser.app.api.schema.responses import ErrorAnswer
@@ -37,7 +47,7 @@ router = APIRouter(
         for status, description in _ERRORS.items()
     },
 )
-for part in (guide, stateless, people, catalogue):
+for part in (guide, stateless, compare, people, feeds, transfer, catalogue, transparency, words):
     router.include_router(part.router)
 
 
@@ -48,9 +58,9 @@ def complete_document(app: FastAPI, settings: Settings) -> None:
     def describe() -> dict[str, Any]:
         if app.openapi_schema is None:
             document = _with_exact_bounds(derive())
-            for operations in document["paths"].values():
+            for path, operations in document["paths"].items():
                 for operation in operations.values():
-                    _describe_settings(operation, settings)
+                    _describe_settings(operation, settings, settings.largest_body(path))
             if not admin_needs_key(settings):
                 document["components"].pop("securitySchemes", None)
         return derive()
@@ -58,11 +68,11 @@ def complete_document(app: FastAPI, settings: Settings) -> None:
     app.openapi = describe  # type: ignore[method-assign] # FastAPI's own way to change it
 
 
-def _describe_settings(operation: dict[str, Any], settings: Settings) -> None:
+def _describe_settings(operation: dict[str, Any], settings: Settings, max_body: int) -> None:
     is_admin = "admin" in operation["tags"]
     if not (admin_needs_key(settings) if is_admin else settings.needs_keys):
         operation.pop("security", None)
-    largest = f"larger than {settings.max_body:,} bytes"
+    largest = f"larger than {max_body:,} bytes"
     operation["responses"]["413"]["description"] = f"The request is {largest}."
     if "requestBody" in operation:
         operation["requestBody"]["description"] = f"It must not be {largest}."

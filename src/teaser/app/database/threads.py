@@ -22,7 +22,8 @@ class StoreThreads:
     """Run work that uses the store in threads of its own.
 
     A database that hangs can hold up these threads only. Whoever waits for one gives up when the
-    work is late in the store, however long its thread stays there.
+    work is late in the store, however long its thread stays there. And while the database hangs,
+    nobody waits for a thread for longer than the work may take.
 
     Parameters
     ----------
@@ -30,11 +31,16 @@ class StoreThreads:
         The time that the transactions of one request may take together.
     n_threads
         The number of threads.
+    is_hanging
+        Returns whether the database does not answer in time.
     """
 
-    def __init__(self, seconds: float, n_threads: int = 4) -> None:
+    def __init__(
+        self, seconds: float, n_threads: int = 4, is_hanging: Callable[[], bool] = lambda: False
+    ) -> None:
         self.seconds = seconds
         self.n_threads = n_threads
+        self._is_hanging = is_hanging
         self._left: set[StoreUse] = set()
         self._limiters: RunVar[anyio.CapacityLimiter] = RunVar("store_threads")
 
@@ -51,9 +57,10 @@ class StoreThreads:
         Raises
         ------
         StoreTimeoutError
-            If the work is late in the store, or every thread is stuck there.
+            If the work is late in the store, or if no thread has begun it: every one is stuck
+            there, or the database hangs and the time is over.
         """
-        end = monotonic() + patience
+        asked = monotonic()
         use = StoreUse(self.seconds)
 
         def start() -> T:
@@ -67,8 +74,12 @@ class StoreThreads:
         try:
             while not (await asyncio.wait({task}, timeout=wait))[0]:
                 wait = _LOOK_SECONDS
-                all_stuck = not use.has_started and self._n_stuck >= self.n_threads
-                if use.abandon_if_late() or all_stuck or monotonic() > end:
+                waited = monotonic() - asked
+                is_hopeless = not use.has_started and (
+                    self._n_stuck >= self.n_threads
+                    or (waited >= self.seconds and self._is_hanging())
+                )
+                if use.abandon_if_late() or is_hopeless or waited > patience:
                     raise StoreTimeoutError(LATE)
             return task.result()
         finally:

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select
 
-from teaser.app.people.events import Event, Kind, StateFold
+from teaser.app.people.events import Event, Kind
+from teaser.app.people.fold import StateFold
 from teaser.app.people.snapshot import read_snapshot
 from teaser.app.people.tables import event as events
 

@@ -16,7 +16,8 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.database.database import Database
-from teaser.app.people.events import Event, fold
+from teaser.app.people.events import Event
+from teaser.app.people.fold import fold
 from teaser.app.people.tables import event as events
 from teaser.app.people.tables import person, setting
 from teaser.data.ids import ItemId
@@ -25,7 +26,7 @@ from teaser.errors import ParameterError
 _SINCE = "learn_since"
 # Few people at a time: each query stays within the deadlines of the database.
 _PAGE = 50
-_WITH_ITEM = ("view", "remove", "hide", "unhide")
+_NEVER = datetime.min.replace(tzinfo=UTC)
 # The id of a person, and kind, data and time of an event.
 _Action = tuple[str, str, dict[str, Any], datetime]
 
@@ -48,8 +49,9 @@ class Visits:
     views
         The views that count, the latest last.
     presses
-        Net presses by tag text, whenever they were made. They teach nothing: they tell which tags
-        the next model must not lose.
+        Net presses by tag text, of all lists of the person, whenever they were made; of a tag that
+        is pressed in several, those of the latest. They teach nothing: they tell which tags the
+        next model must not lose.
     """
 
     views: tuple[View, ...] = ()
@@ -156,9 +158,19 @@ def _visits(rows: Iterable[_Action], since: datetime) -> Visits:
         for key in state.history
         if key.at >= since and key not in state.hidden
     )
-    return Visits(tuple(view for view in views if view.strength > 0), state.presses)
+    presses = {tag: n for feed in state.feeds.values() for tag, n in feed.presses.items()}
+    return Visits(tuple(view for view in views if view.strength > 0), presses)
 
 
 def _timed(kind: str, data: dict[str, Any], at: datetime) -> dict[str, Any]:
-    """Return the data of an event, its item with the time: the fold keeps that of the last view."""
-    return {**data, "item": _Timed(data["item"], at)} if kind in _WITH_ITEM else data
+    """Return the data of an event, its items with the time: the fold keeps that of the last view.
+
+    What was imported was not viewed here, so it is older than any view that counts.
+    """
+    if kind == "several":
+        return {"actions": [[each, _timed(each, own, at)] for each, own in data["actions"]]}
+    if kind == "import":
+        state = data["state"]
+        items = {name: [_Timed(i, _NEVER) for i in state[name]] for name in ("history", "hidden")}
+        return {"state": {**state, **items}}
+    return {**data, "item": _Timed(data["item"], at)} if "item" in data else data

@@ -9,11 +9,13 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select
 
-from teaser.app.people.events import Event, StateFold, Values
+from teaser.app.people.events import Event
+from teaser.app.people.fold import StateFold
 from teaser.app.people.tables import share, snapshot
+from teaser.app.people.values import Values
 
 # Raise this when the fold gives another state for the same events, or when the data change.
-VERSION = 1
+VERSION = 2
 # A snapshot is made after this many events, and undo and redo can go as far from one.
 REACH = 100
 
@@ -60,41 +62,24 @@ def save_snapshot(connection: Connection, person_id: str, fold: StateFold) -> No
 def stored(fold: StateFold) -> dict[str, Any]:
     """Return what is stored of a fold: values, the places of actions, and the nearest events."""
     fold.narrow(REACH)
-    values = fold.base_values
     return {
         "done": _runs(fold.done),
         "undone": _runs(reversed(fold.undone)),
         "base": fold.base,
-        "history": list(values.history),
-        "strengths": [[i, x] for i, x in enumerate(values.history.values()) if x != 1],
-        "hidden": list(values.hidden),
-        "presses": values.presses,
-        "variety": values.variety,
-        "balance": values.balance,
-        "about": list(values.about),
+        "values": fold.base_values.to_json(),
         "events": [[place, e.kind, dict(e.data)] for place, e in fold.known.items()],
     }
 
 
 def restored(n_events: int, data: dict[str, Any]) -> StateFold:
     """Return the fold that was stored after a number of events."""
-    history = dict.fromkeys(data["history"], 1.0)
-    items = data["history"]
-    history |= {items[i]: x for i, x in data["strengths"]}
     fold = StateFold()
     fold.n_events = n_events
     fold.done = _places(data["done"])
     fold.undone = _places(data["undone"])[::-1]
     fold.known = {place: Event(kind, own) for place, kind, own in data["events"]}
     fold.base = data["base"]
-    fold.base_values = Values(
-        history=history,
-        hidden=dict.fromkeys(data["hidden"]),
-        presses=data["presses"],
-        variety=data["variety"],
-        balance=data["balance"],
-        about=tuple(data["about"]),
-    )
+    fold.base_values = Values.of_json(data["values"])
     return fold
 
 

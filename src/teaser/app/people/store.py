@@ -1,7 +1,6 @@
 """Persons, their events, shares and API keys in the database; secrets are stored as hashes."""
 
 import copy
-import hashlib
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -13,10 +12,11 @@ from typing import Self
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, bindparam, delete, false, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, false, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.database.database import Database
+from teaser.app.people.checks import check, find_feed
 from teaser.app.people.erasure import Erasure
 from teaser.app.people.event_log import (
     StoredEvent,
@@ -25,27 +25,32 @@ from teaser.app.people.event_log import (
     read_events,
     read_fold,
 )
-from teaser.app.people.events import Event, State, StateFold, check
+from teaser.app.people.events import Event
+from teaser.app.people.fold import StateFold
+from teaser.app.people.keys import Keys, hash_of
 from teaser.app.people.learning import Learning
+from teaser.app.people.shares import (
+    StoredShare,
+    add_share,
+    find_share,
+    read_shares,
+    remove_share,
+)
 from teaser.app.people.snapshot import REACH, save_snapshot
+from teaser.app.people.state import Feed, State
 from teaser.app.people.tables import api_key, person, setting, share, snapshot
 from teaser.app.people.tables import event as events
 from teaser.app.people.write_check import WriteCheck
 from teaser.errors import (
     ActionLimitError,
-    ParameterError,
-    ShareLimitError,
     StoreError,
     UnknownPersonError,
-    UnknownShareError,
 )
 
 _ATTEMPTS = 20
 _MIGRATION_SECONDS = 60.0
 _FREE_ATTEMPTS = 3
 _PAGE = 200
-MAX_SHARES = 100
-_SHARE_ID = 16
 # A snapshot saves time later, so a request gives this share of its time to one at most.
 _SNAPSHOT_SHARE = 0.25
 
@@ -54,23 +59,6 @@ _PERSON_OF_TOKEN = select(person.c.id).where(person.c.token_hash == bindparam("t
 _PERSON = select(person.c.id).where(person.c.id == bindparam("id"))
 _WRITE_NOTHING = delete(api_key).where(false())
 _SIGNING_KEY = select(setting.c.value).where(setting.c.name == "signing_key")
-
-
-@dataclass(frozen=True)
-class StoredShare:
-    """A link that shows a state of a person, read-only; its token is not stored.
-
-    Attributes
-    ----------
-    share_id
-        The name by which the owner ends the link; it does not open it.
-    place
-        The link shows the state after this many actions.
-    """
-
-    share_id: str
-    place: int
-    created_at: datetime
 
 
 @dataclass(frozen=True)
@@ -112,9 +100,18 @@ class Store:
         The most actions that are stored for one person.
     timeout
         The seconds that a transaction may take.
+    clock
+        Tells the time, at which some of what people did has ended.
     """
 
-    def __init__(self, url: str, *, max_events: int = 10_000, timeout: float = 10.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        max_events: int = 10_000,
+        timeout: float = 10.0,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         database = Database(url, timeout)
         self.url = database.url
         self.max_events = max_events
@@ -126,6 +123,8 @@ class Store:
         self._appending = partial(database.writing, single=True)
         self._known = (_PERSON, _PERSON.with_for_update())
         self._write_check = WriteCheck(database)
+        self._keys = Keys(database)
+        self._clock = clock
 
     @property
     def is_hanging(self) -> bool:
@@ -150,7 +149,7 @@ class Store:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
             connection.execute(_WRITE_NOTHING)
-        self._erasure.empty_log()  # the process before may have ended right after a deletion
+        self._erasure.resume()  # the process before may have ended right after a deletion
 
     def ping(self) -> None:
         """Raise `StoreError` unless the database answers and takes a write.
@@ -193,7 +192,7 @@ class Store:
         """
         person_id = secrets.token_urlsafe(32)
         token = token or (secrets.token_urlsafe(32) if with_token else None)
-        row = {"id": person_id, "token_hash": token and _hash(token), "created_at": _now()}
+        row = {"id": person_id, "token_hash": token and hash_of(token), "created_at": self._clock()}
         try:
             with self._appending() as connection:
                 connection.execute(insert(person).values(row))
@@ -207,7 +206,7 @@ class Store:
     def find_person(self, token: str) -> str | None:
         """Return the id of the person who holds a token."""
         with self._reading() as connection:
-            found = connection.execute(_PERSON_OF_TOKEN, {"token_hash": _hash(token)})
+            found = connection.execute(_PERSON_OF_TOKEN, {"token_hash": hash_of(token)})
             return found.scalar_one_or_none()
 
     def events(self, person_id: str) -> list[StoredEvent]:
@@ -234,13 +233,13 @@ class Store:
         with self._reading_of(person_id) as connection:
             query = select(person.c.created_at).where(person.c.id == person_id)
             created_at = connection.execute(query).scalar_one()
-            shares = self._read_shares(connection, person_id)
+            shares = read_shares(connection, person_id)
             return Kept(created_at, shares, last_place(connection, person_id))
 
     def state(self, person_id: str, *, until: int | None = None) -> State:
         """Return the current state, or after the first `until` events."""
         fold, n_read = read_fold(partial(self._reading_of, person_id), person_id, until)
-        state = fold.state
+        state = fold.state_at(self._clock())
         if n_read >= REACH:
             self._remember(person_id, fold)
         return state
@@ -302,7 +301,8 @@ class Store:
         """Return the decision, the fold after it, and how many events were read for it."""
         opened = partial(self._reading_of, person_id, reading)
         fold, n_read = read_fold(opened, person_id)
-        before = fold.state
+        now = self._clock()
+        before = fold.state_at(now)
         event = decision(before)
         if event is None:
             return Decided(before, before, None), fold, n_read
@@ -317,8 +317,8 @@ class Store:
             # Locks are taken in one order, or PostgreSQL has deadlocks: the person, the place.
             if connection.dialect.name == "postgresql":
                 self._need(connection, person_id, lock=True)
-            append_event(connection, person_id, fold.n_events, event, _now())
-        return Decided(before, fold.state, event), fold, n_read
+            append_event(connection, person_id, fold.n_events, event, now)
+        return Decided(before, fold.state_at(now), event), fold, n_read
 
     def delete_person(self, person_id: str) -> None:
         """Remove a person with all that is stored of them; `Erasure` removes the bytes soon."""
@@ -327,81 +327,67 @@ class Store:
             for table in (events, share, snapshot):
                 connection.execute(delete(table).where(table.c.person_id == person_id))
             connection.execute(delete(person).where(person.c.id == person_id))
-        self._erasure.begin(person_id)
+            mark = self._erasure.mark(connection)
+        self._erasure.begin(person_id, mark)
 
-    def make_share(self, person_id: str) -> tuple[str, StoredShare]:
-        """Make a link to the current state; return its token, not stored, and the share."""
-        token = secrets.token_urlsafe(32)
+    def make_share(self, person_id: str, feed: str | None = None) -> tuple[str, StoredShare]:
+        """Make a link to the current state, or to one feed; return its token, and the share.
+
+        Raises
+        ------
+        UnknownFeedError
+            If the person has no feed of that name.
+        """
+        name = None if feed is None else find_feed(self.state(person_id), feed)
         with self._writing() as connection:
             self._need(connection, person_id, lock=True)
-            if len(self._read_shares(connection, person_id)) >= MAX_SHARES:
-                raise ShareLimitError(MAX_SHARES)
             place = last_place(connection, person_id)
-            row = {"token_hash": _hash(token), "person_id": person_id, "place": place}
-            at = _now()
-            connection.execute(insert(share).values({**row, "created_at": at}))
-        return token, StoredShare(share_id_of(token), place, at)
+            return add_share(connection, person_id, place, name, self._clock())
 
     def shares(self, person_id: str) -> list[StoredShare]:
         """Return the links of a person that are in use, the oldest first."""
         with self._reading_of(person_id) as connection:
-            return self._read_shares(connection, person_id)
+            return read_shares(connection, person_id)
 
     def revoke_share(self, person_id: str, share_id: str) -> None:
         """End a link of a person: from now on it shows nothing."""
         with self._writing() as connection:
             self._need(connection, person_id)
-            known = [s.share_id for s in self._read_shares(connection, person_id)]
-            if share_id not in known:
-                raise UnknownShareError
-            connection.execute(
-                delete(share).where(
-                    share.c.person_id == person_id, share.c.token_hash.startswith(share_id)
-                )
-            )
+            remove_share(connection, person_id, share_id)
 
     def shared_state(self, token: str) -> State | None:
-        """Return the state that a link shows; None if no link in use has this token."""
+        """Return the state that a link shows; None if no link to a profile has this token."""
         with self._reading() as connection:
-            query = select(share.c.person_id, share.c.place).where(
-                share.c.token_hash == _hash(token)
-            )
-            found = connection.execute(query).one_or_none()
-        return None if found is None else self.state(found[0], until=found[1])
+            found = find_share(connection, token)
+        if found is None or found[2] is not None:
+            return None
+        return self.state(found[0], until=found[1])
+
+    def shared_feed(self, token: str) -> tuple[str, Feed] | None:
+        """Return name and feed that a link shows; None if no link to a feed has this token."""
+        with self._reading() as connection:
+            found = find_share(connection, token)
+        if found is None or found[2] is None:
+            return None
+        # A feed that was dropped between the check of its name and the row is not there.
+        feed = self.state(found[0], until=found[1]).feeds.get(found[2])
+        return None if feed is None else (found[2], feed)
 
     def create_key(self, name: str) -> str:
         """Add an API key and return it; only its hash is stored."""
-        if not name.strip() or len(name) > 100:
-            raise ParameterError("A key needs a name of 1 to 100 characters.")
-        key = "tk_" + secrets.token_urlsafe(32)
-        row = {"key_hash": _hash(key), "name": name, "created_at": _now()}
-        try:
-            with self._writing() as connection:
-                connection.execute(insert(api_key).values(row))
-        except IntegrityError:
-            raise ParameterError(f"There is a key named {name!r} already.") from None
-        return key
+        return self._keys.create(name)
 
     def has_key(self, key: str) -> bool:
         """Return whether a key is known and not revoked."""
-        with self._reading() as connection:
-            query = select(api_key.c.name).where(
-                api_key.c.key_hash == _hash(key), api_key.c.revoked_at.is_(None)
-            )
-            return connection.execute(query).first() is not None
+        return self._keys.has(key)
 
     def keys(self) -> list[tuple[str, datetime, datetime | None]]:
         """Return name, creation and revocation of every key."""
-        with self._reading() as connection:
-            query = select(api_key.c.name, api_key.c.created_at, api_key.c.revoked_at)
-            return [tuple(row) for row in connection.execute(query.order_by(api_key.c.created_at))]
+        return self._keys.all()
 
     def revoke_key(self, name: str) -> None:
         """Revoke a key."""
-        with self._writing() as connection:
-            change = update(api_key).where(api_key.c.name == name, api_key.c.revoked_at.is_(None))
-            if connection.execute(change.values(revoked_at=_now())).rowcount == 0:
-                raise ParameterError(f"There is no key named {name!r} in use.")
+        self._keys.revoke(name)
 
     def _need(self, connection: Connection, person_id: str, *, lock: bool = False) -> None:
         # Actions of one person wait for each other; SQLite has one writer anyway.
@@ -425,23 +411,3 @@ class Store:
         ):
             self._need(connection, person_id, lock=True)
             save_snapshot(connection, person_id, fold)
-
-    def _read_shares(self, connection: Connection, person_id: str) -> list[StoredShare]:
-        query = select(share.c.token_hash, share.c.place, share.c.created_at)
-        query = query.where(share.c.person_id == person_id)
-        found = connection.execute(query.order_by(share.c.created_at, share.c.token_hash))
-        return [StoredShare(digest[:_SHARE_ID], place, at) for digest, place, at in found]
-
-
-def share_id_of(token: str) -> str:
-    """Return the name of a link: the beginning of its token's hash."""
-    return _hash(token)[:_SHARE_ID]
-
-
-def _hash(secret: str) -> str:
-    """Hash a token; it has 256 random bits, so a fast hash is safe."""
-    return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

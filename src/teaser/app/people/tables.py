@@ -62,6 +62,8 @@ share = Table(
     Column("person_id", String(43), ForeignKey("person.id", ondelete="CASCADE"), nullable=False),
     Column("place", Integer, nullable=False),
     Column("created_at", Time(), nullable=False),
+    # The name of the feed that the link shows; of none for the whole profile.
+    Column("feed", String(60), nullable=True),
     Index("share_of_person", "person_id"),
 )
 

@@ -5,7 +5,7 @@ import math
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime, tzinfo
 from functools import cached_property, lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from teaser.data.ids import ItemId
 from teaser.data.tagging.rule_kinds import Category, ListOf
 from teaser.data.tagging.tag import Tag
+from teaser.errors import UnknownNameError, closest, shortened
 from teaser.model.lists.selection import NOTHING_ASKED
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
@@ -60,6 +61,8 @@ class Catalogue:
         The fitted model.
     boost
         What the site adds to scores, by id, tag or column; see `teaser.Filters`.
+    zone
+        The time zone of the site's days; that of the machine by default.
 
     Attributes
     ----------
@@ -67,8 +70,15 @@ class Catalogue:
         The boosts, by the positions of items.
     """
 
-    def __init__(self, model: Teaser, boost: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        model: Teaser,
+        boost: Mapping[str, float] | None = None,
+        *,
+        zone: tzinfo | None = None,
+    ) -> None:
         self.model = model
+        self.zone = zone
         self.boost = dict(boost or {})
         self.placed = model.place_filters({"boost": self.boost}) if self.boost else NOTHING_ASKED
         self._roles = model.rules_.roles
@@ -119,11 +129,24 @@ class Catalogue:
         return cell if cell[:8].lower() == "https://" else None
 
     def allowed(
-        self, tags: Iterable[Tag] = (), *, first: date | None = None, last: date | None = None
+        self,
+        tags: Iterable[Tag] = (),
+        *,
+        without: Iterable[Tag] = (),
+        at_most: Mapping[str, float] | None = None,
+        at_least: Mapping[str, float] | None = None,
+        first: date | None = None,
+        last: date | None = None,
     ) -> NDArray[np.bool_]:
-        """Return a mask of the items in a range of dates that pass the tags.
+        """Return a mask of the items in a range of dates that pass the tags and bounds.
 
-        An item passes if it has at least one of the tags of every feature that they name.
+        An item passes if it has at least one of the tags of every feature that they name, none of
+        those of `without`, and a number within the bounds in each column that they name.
+
+        Raises
+        ------
+        UnknownNameError
+            If a bound is on what is no column of numbers.
         """
         mask = np.ones(len(self.model.items_), dtype=bool)
         by_feature: dict[str, list[int]] = {}
@@ -132,11 +155,44 @@ class Catalogue:
             by_feature.setdefault(tag.feature, []).extend([index[tag]] if tag in index else [])
         for columns in by_feature.values():
             mask &= np.diff(self.model.decoder_[:, columns].indptr) > 0
+        if excluded := [index[tag] for tag in without if tag in index]:
+            mask &= np.diff(self.model.decoder_[:, excluded].indptr) == 0
+        # A number that is missing is NaN, which is within no bound.
+        for column, bound in (at_most or {}).items():
+            mask &= self.number(column) <= bound
+        for column, bound in (at_least or {}).items():
+            mask &= self.number(column) >= bound
         if self.dates is not None and (first or last):
             mask &= np.array(
                 [d is not None and (first or d) <= d <= (last or d) for d in self.dates], dtype=bool
             )
         return mask
+
+    @property
+    def today(self) -> date:
+        """The present day at the site."""
+        return datetime.now(self.zone).date()
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns of numbers, which bounds can be on; ids are none."""
+        table = self.model.table_
+        return tuple(name for name in table.columns[1:] if table[name].dtype.is_numeric())
+
+    def number(self, column: str) -> NDArray[np.float64]:
+        """Return the number of each item in a column, NaN where there is none.
+
+        Raises
+        ------
+        UnknownNameError
+            If it is no column of numbers.
+        """
+        if column not in self.numbers:
+            near = closest(column, self.numbers)
+            raise UnknownNameError(
+                f"There is no column of numbers named {shortened(column)!r}.{near}"
+            )
+        return self.model.table_[column].cast(pl.Float64).fill_null(math.nan).to_numpy()
 
     @cached_property
     def dates(self) -> list[date | None] | None:

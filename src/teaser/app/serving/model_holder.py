@@ -1,22 +1,23 @@
 """The model being served, and its replacement while requests go on."""
 
 import logging
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import tzinfo
 from pathlib import Path
 
 from teaser import artifact
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.memory import return_memory
-from teaser.app.serving.private_copy import is_refusal, load_kept, load_private
+from teaser.app.serving.private_copy import is_refusal, load_kept, load_private, taking_turns
 from teaser.errors import ArtifactError, TeaserError
 
 log = logging.getLogger("teaser")
-# While a model is loaded, requests wait for the interpreter at most this long at a time.
-_SWITCH_SECONDS = 0.0005
+# While a model is taken up, this thread pauses after each step for so many times the processor time
+# that the step took: requests then have most of the interpreter.
+_REST = 4.0
 
 
 class ModelHolder:
@@ -33,9 +34,11 @@ class ModelHolder:
         Where the copy is kept, see `load_private`.
     boost
         What the site adds to scores. A model that does not have all of it is not served.
+    zone
+        The time zone of the site's days.
     warm_up
-        Is given each new catalogue before it is served, and fills its caches. One that it fails
-        on is not served.
+        Is given each new catalogue before it is served, and fills its caches, step by step: each
+        next value of what it returns is a step. A catalogue that it fails on is not served.
 
     Attributes
     ----------
@@ -54,10 +57,12 @@ class ModelHolder:
         shared_folder: Path | None = None,
         base: Path | None = None,
         boost: Mapping[str, float] | None = None,
-        warm_up: Callable[[Catalogue], object] = lambda catalogue: None,
+        zone: tzinfo | None = None,
+        warm_up: Callable[[Catalogue], Iterable[object]] = lambda catalogue: (),
     ) -> None:
         self.folder = folder
         self.boost = dict(boost or {})
+        self._zone = zone
         self.load_error: str | None = None
         self._shared = shared_folder
         self._base = base
@@ -73,13 +78,14 @@ class ModelHolder:
             if kept is None:
                 raise
             self._record(error)
-            self.current = Catalogue(kept, self.boost)
+            self.current = Catalogue(kept, self.boost, zone=self._zone)
 
     def refresh(self, *, force: bool = False) -> bool:
         """Load the folder again if it changed, and return whether a new model is served.
 
         If the folder is damaged the present model stays; with `force` the error is raised. If
-        there was no room for a copy, the next call tries again.
+        there was no room for a copy, the next call tries again. It takes its time, for the sake of
+        the requests meanwhile; the processes of one server do it one after the other.
         """
         with self._lock:
             stamp = _stamp(self.folder)
@@ -87,8 +93,9 @@ class ModelHolder:
                 return False
             self._stamp, written_at = stamp, _written_at(self.folder)
             try:
-                with _short_turns():
-                    catalogue = self._load()
+                with taking_turns(self._shared):
+                    with _resting():
+                        catalogue = self._load()
                     self._warm(catalogue)
                 self.current = catalogue
             except TeaserError as error:
@@ -108,11 +115,15 @@ class ModelHolder:
             # The shared copy may be older than damage to the folder.
             artifact.verify(self.folder)
         model = load_private(self.folder, shared_folder=self._shared, base=self._base)
-        return Catalogue(model, self.boost)
+        return Catalogue(model, self.boost, zone=self._zone)
 
     def _warm(self, catalogue: Catalogue) -> None:
         try:
-            self._warm_up(catalogue)
+            steps = iter(self._warm_up(catalogue))
+            while True:
+                with _resting():
+                    if next(steps, _END) is _END:
+                        return
         except Exception as error:
             raise ArtifactError(
                 f"{self.folder} can be read, but its pages cannot be made: {error!r}."
@@ -125,15 +136,15 @@ class ModelHolder:
         self.load_error = str(error)
 
 
+_END = object()
+
+
 @contextmanager
-def _short_turns() -> Iterator[None]:
-    """Let other threads take turns often, while this one computes for long."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, _SWITCH_SECONDS))
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
+def _resting() -> Iterator[None]:
+    """Pause after what is done inside, in proportion to its processor time."""
+    began = time.thread_time()
+    yield
+    time.sleep(_REST * (time.thread_time() - began))
 
 
 def _stamp(folder: Path) -> tuple[tuple[int, int, int] | None, ...]:

@@ -49,6 +49,8 @@ def find_names(catalogue: Catalogue, words: str, texts: Texts) -> NameMatches:
 
 def normalize(text: str) -> str:
     """Return a text as it is compared: no accents, no capitals, single spaces."""
+    if text.isascii():  # most names are: there is nothing to decompose
+        return " ".join(text.lower().split())
     decomposed = unicodedata.normalize("NFKD", text)
     letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     return " ".join(letters.casefold().split())

@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.app.people.events import State
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.list_filter import by_date, passing, places_of, without_tags
 from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
@@ -30,6 +31,11 @@ class PersonalModel:
 
     @cached_property
     def history(self) -> list[ItemId] | dict[ItemId, float]:
+        """What the profile is made from: `viewed`, or nothing for a list without profile."""
+        return self.viewed if self.state.profiling else []
+
+    @cached_property
+    def viewed(self) -> list[ItemId] | dict[ItemId, float]:
         """The viewed items that the model has, the latest last; by strength where one is not 1."""
         items, strengths = self.catalogue.model.items_, self.state.strengths
         known = {items[items.index_of(i)]: i for i in self.state.history if i in items}
@@ -39,23 +45,22 @@ class PersonalModel:
 
     @cached_property
     def presses(self) -> Mapping[Tag, int]:
-        """The presses on tags that the model has, by their names of today."""
-        index, tags = self.catalogue.tag_index, self.catalogue.model.tags_
-        parsed = {Tag.parse(text): steps for text, steps in self.state.presses.items()}
-        known = {tag: steps for tag, steps in parsed.items() if tag in index}
-        return {tags[place]: steps for place, steps in place_presses(known, index).items() if steps}
+        """The presses on tags that the model has, by their names of today; none without profile."""
+        return known_presses(self.catalogue, self.state.presses) if self.state.profiling else {}
 
     @cached_property
     def about(self) -> list[Tag]:
-        """The facts about the person that the model has."""
+        """The facts about the person that the model has; none without profile."""
+        if not self.state.profiling:
+            return []
         index = self.catalogue.user_tag_index
         parsed = [Tag.parse(text) for text in self.state.about] if index else []
         return [tag for tag in parsed if tag in index]
 
     @cached_property
     def steering(self) -> Steering:
-        """The settings of the state that change scores."""
-        return Steering(balance=self.state.balance)
+        """The settings of the state that change scores; without profile there are none."""
+        return Steering(balance=self.state.balance) if self.state.profiling else Steering()
 
     @cached_property
     @measured("model")
@@ -75,7 +80,7 @@ class PersonalModel:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing is known about the person, so that general appeal orders the list."""
+        """Whether nothing of the person is used, so that general appeal orders the list."""
         return not (self.history or self.presses or self.about)
 
     @property
@@ -93,16 +98,53 @@ class PersonalModel:
         """The score of every item, the boosts of the site included."""
         return self.catalogue.placed.boosted(self.catalogue.model.scores(self.profile))
 
-    def shown(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
-        """Return a mask of the items that may be recommended: allowed and not hidden."""
+    @property
+    def is_by_date(self) -> bool:
+        """Whether dates order the list: it is without profile, and the newest come first."""
+        chosen = not self.state.profiling and self.state.order == "newest"
+        return chosen and self.catalogue.dates is not None
+
+    @cached_property
+    def hidden(self) -> NDArray[np.bool_] | None:
+        """A mask of the items that are never shown, by themselves or by a tag; None if none is."""
+        places = places_of(self.catalogue, self.state.hidden)
+        by_tag = without_tags(self.catalogue, self.state.hidden_tags)
+        if not places and by_tag is None:
+            return None
+        items = self.catalogue.model.items_
+        mask = np.zeros(len(items), dtype=bool) if by_tag is None else ~by_tag
+        mask[places] = True
+        return mask
+
+    def is_hidden(self, item_id: ItemId) -> bool:
+        """Return whether an item is never shown, by itself or by one of its tags."""
+        place = self.catalogue.model.items_.find(item_id)
+        return place is not None and self.hidden is not None and bool(self.hidden[place])
+
+    def shown(
+        self, allowed: NDArray[np.bool_] | None = None, *, filtered: bool = True
+    ) -> NDArray[np.bool_]:
+        """Return a mask of the items that may be recommended: allowed and not hidden.
+
+        `filtered=False` leaves out the filters of the current feed.
+        """
         items = self.catalogue.model.items_
         mask = np.ones(len(items), dtype=bool) if allowed is None else allowed.copy()
-        mask[[items.index_of(i) for i in self.state.hidden if i in items]] = False
+        own = passing(self.catalogue, self.state.filters) if filtered else None
+        if own is not None:
+            mask &= own
+        if self.hidden is not None:
+            mask &= ~self.hidden
         return mask
 
     @measured("model")
     def rank(self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Return the positions of the items that `recommend` returns."""
+        is_limited = self.hidden is not None or bool(self.state.filters)
+        mask = self.shown(allowed) if is_limited else allowed
+        if self.is_by_date:
+            order = by_date(self.catalogue, self.catalogue.today)
+            return (order if mask is None else order[mask[order]])[:k]
         items = self.catalogue.model.items_
         return spread(
             self.catalogue.model,
@@ -110,7 +152,7 @@ class PersonalModel:
             variety=self.state.variety,
             k=k,
             seen=[items.index_of(i) for i in self.history],
-            allowed=self.shown(allowed) if self.state.hidden else allowed,
+            allowed=mask,
         )
 
     @measured("model")
@@ -122,6 +164,14 @@ class PersonalModel:
         return self.catalogue.model.entries(
             places, self.profile, self.scores, placed=self.catalogue.placed
         )
+
+
+def known_presses(catalogue: Catalogue, presses: Mapping[str, int]) -> dict[Tag, int]:
+    """Return net presses on tags that the model has, by their names of today."""
+    index, tags = catalogue.tag_index, catalogue.model.tags_
+    parsed = {Tag.parse(text): steps for text, steps in presses.items()}
+    known = {tag: steps for tag, steps in parsed.items() if tag in index}
+    return {tags[place]: steps for place, steps in place_presses(known, index).items() if steps}
 
 
 def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:

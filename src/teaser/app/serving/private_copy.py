@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,7 +24,7 @@ _REFUSALS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS),
     *(errno.EACCES, errno.ENOENT, errno.ENOTDIR),
 )
-_COPY, _UNFINISHED, _LOCK = "model-", "copying-", "lock"
+_COPY, _UNFINISHED, _LOCK, _TURN = "model-", "copying-", "lock", "turn"
 
 
 def load_private(
@@ -81,13 +81,27 @@ def make_shared_folder(base: Path | None = None) -> Iterator[Path]:
     """Make a folder for the processes of one server, and remove those of servers that died."""
     base = base or Path(tempfile.gettempdir())
     _remove_abandoned(base)
-    with _disk_errors(base), tempfile.TemporaryDirectory(prefix=PREFIX, dir=base) as shared_folder:
-        # The lock shows other servers that the folder is in use; it ends with this process.
-        directory = os.open(shared_folder, os.O_RDONLY)
-        fcntl.flock(directory, fcntl.LOCK_SH)
+    with _disk_errors(base):
+        shared_folder, directory = _made_and_locked(base)
         try:
-            yield Path(shared_folder)
+            yield shared_folder
         finally:
+            shutil.rmtree(shared_folder, ignore_errors=True)
+            os.close(directory)
+
+
+def _made_and_locked(base: Path) -> tuple[Path, int]:
+    """Make a folder whose lock shows other servers that it is in use; it ends with this process.
+
+    Another server may take the folder for abandoned before it is locked; then a next one is made.
+    """
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+        with suppress(FileNotFoundError):
+            directory = os.open(made, os.O_RDONLY)
+            fcntl.flock(directory, fcntl.LOCK_SH)
+            if made.exists():
+                return made, directory
             os.close(directory)
 
 
@@ -154,12 +168,17 @@ def _disk_errors(place: Path | None) -> Iterator[None]:
         ) from error
 
 
+def taking_turns(shared_folder: Path | None) -> AbstractContextManager[None]:
+    """Let one process of a server at a time take up a new model: the others answer meanwhile."""
+    return nullcontext() if shared_folder is None else _locked(shared_folder, _TURN)
+
+
 @contextmanager
-def _locked(shared_folder: Path) -> Iterator[None]:
+def _locked(shared_folder: Path, name: str = _LOCK) -> Iterator[None]:
     """Let one process at a time work in a shared folder."""
     with _disk_errors(shared_folder):
         shared_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = (shared_folder / _LOCK).open("ab")
+        handle = (shared_folder / name).open("ab")
     with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -4,7 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from teaser.app.api.schema import person_responses, reason_responses, responses
+from teaser.app.api.schema import (
+    guidance,
+    person_responses,
+    reason_responses,
+    responses,
+    transparency,
+)
 from teaser.app.api.schema.examples import Schema, example_of
 
 
@@ -36,12 +42,12 @@ def test_plain_models_have_no_example_in_their_schema() -> None:
 
 
 def test_every_response_has_an_example_that_is_valid_and_whole() -> None:
-    modules = (responses, person_responses, reason_responses)
+    modules = (responses, person_responses, reason_responses, guidance, transparency)
     found = [
         kind
         for module in modules
         for kind in vars(module).values()
-        if isinstance(kind, type) and issubclass(kind, BaseModel)
+        if isinstance(kind, type) and issubclass(kind, Schema)
         if kind.__module__ == module.__name__
     ]
     assert len(found) > 24

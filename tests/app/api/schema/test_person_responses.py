@@ -10,7 +10,8 @@ from app.conftest import append
 
 from teaser.app.api.schema import person_responses
 from teaser.app.people.event_log import StoredEvent
-from teaser.app.people.events import KINDS, Event, fold
+from teaser.app.people.events import KINDS, Event
+from teaser.app.people.fold import fold
 from teaser.app.people.store import Store
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.errors import UnknownPersonError

@@ -9,11 +9,13 @@ from typing_extensions import TypeAliasType
 
 from teaser.app.api.schema.examples import add_example
 from teaser.app.api.schema.validation_messages import IDS, STRENGTHS
-from teaser.app.people.events import AS_FITTED, MAX_STRENGTH
+from teaser.app.people.checks import MAX_STRENGTH
+from teaser.app.people.state import AS_FITTED
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.model.lists.selection import parse_boosts
 from teaser.profile import MAX_PRESSES, check_press
+from teaser.words.wish import Lasts
 
 MAX_K = 500
 MAX_PICKS = 50
@@ -116,6 +118,14 @@ AboutTags = Annotated[
 ]
 
 
+LastsText = Annotated[
+    Lasts,
+    Field(
+        description="Until midnight, for a week, or until it is taken back.", examples=["always"]
+    ),
+]
+
+
 class StrictSchema(BaseModel):
     """A request; a misspelt field is refused instead of ignored."""
 
@@ -136,6 +146,7 @@ class NewPress(StrictSchema):
     steps: Annotated[
         Steps, AfterValidator(_not_zero), Field(json_schema_extra={"not": {"const": 0}})
     ] = 1
+    lasts: LastsText = "always"
 
 
 class ItemChoice(StrictSchema):

@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from teaser.errors import shortened
+
 # The two shapes of a history, as they stand in the place of an error.
 IDS, STRENGTHS = "list[id]", "dict[id, strength]"
 _MOST = 60
@@ -63,7 +65,7 @@ def _where(parts: Sequence[Any]) -> tuple[str, bool]:
     for before, part in zip((None, *parts), parts, strict=False):
         # The part after STRENGTHS is an id that the request gives, whatever it looks like.
         if before == STRENGTHS or not _is_type(part):
-            own.append(str(part))
+            own.append(shortened(part))
         else:
             is_id = is_id or part not in (IDS, STRENGTHS)
     return ".".join(own), is_id

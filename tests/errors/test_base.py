@@ -7,6 +7,7 @@ import pytest
 
 from teaser import errors
 from teaser.closeness import closest_names
+from teaser.data.tagging.tag import Tag
 from teaser.errors import TeaserError, closest
 
 CLASSES = {
@@ -142,3 +143,28 @@ def test_a_missing_package_tells_how_to_install_it() -> None:
     assert str(error).endswith("pip install 'teaser-recommender[dask]'")
     assert isinstance(error, ImportError)
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # as workers send it
+
+
+def test_long_names_are_cut_in_messages_only() -> None:
+    long = "x" * 60_000
+    for error in (
+        errors.UnknownItemError(long),
+        errors.UnknownTagError(Tag("theme", long)),
+        errors.MalformedTagError(long),
+        errors.UnknownFeatureError(long),
+        errors.UnknownFeedError(long),
+        errors.FeedNameError(long, 60),
+        errors.FeedExistsError(long),
+        errors.TagNotHiddenError(long),
+        errors.NotHiddenError(long),
+        errors.WishError(long, "It begins with no known word."),
+        errors.ContradictionError(long, long),
+        errors.PressRangeError(Tag("theme", long), 9, 5),
+    ):
+        assert len(str(error)) < 400, type(error)
+        assert "xxx…" in str(error), type(error)
+    assert errors.UnknownItemError(long).item_id == long
+    problem = "a sentence, " * 30
+    assert problem in str(errors.ImportedFileError(problem))
+    assert errors.shortened("x" * 80) == "x" * 80
+    assert errors.shortened("x" * 81) == "x" * 80 + "…"

@@ -1,0 +1,166 @@
+"""Wishes applied to a person's state: the one action that they are together."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, tzinfo
+from itertools import islice
+from typing import Any
+
+from teaser.app.people.checks import MAX_PRESS_TAGS
+from teaser.app.people.events import Event, ending
+from teaser.app.people.state import ListFilter, State
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.errors import ContradictionError, ParameterError, WishLimitError
+from teaser.guide.variation import start_presses
+from teaser.profile import MAX_PRESSES
+from teaser.words.period import Period
+from teaser.words.reading import find_contradictions
+from teaser.words.wish import Wish
+
+# The most wishes that are applied together: on the site, over the API and by assistants.
+MAX_WISHES = 50
+_Action = tuple[str, dict[str, Any]]
+
+
+def event_of(
+    wishes: Iterable[Wish],
+    state: State,
+    catalogue: Catalogue,
+    *,
+    now: datetime | None = None,
+    time_zone: tzinfo | None = None,
+) -> Event:
+    """Return the action that some wishes are together; it is one step of undo.
+
+    Presses go as far as their tags go. Conditions come to those of the current feed; one that the
+    feed has and that a new one contradicts makes way. Of two bounds among the wishes on one side
+    of a column, and of two periods that share days, both hold: the tighter bound, the shared days.
+
+    Parameters
+    ----------
+    wishes
+        What is wished, at least one wish.
+    state
+        The person's present state.
+    catalogue
+        Which items and tags there are.
+    now
+        The present by default.
+    time_zone
+        Where the day ends; the site's own by default.
+
+    Raises
+    ------
+    ContradictionError
+        If two of the wishes cannot both hold.
+    UnknownNameError
+        If the catalogue does not have a tag, an item or a column.
+    WishLimitError
+        If there are more than `MAX_WISHES`.
+    ParameterError
+        If there is no wish.
+    """
+    each = tuple(dict.fromkeys(wishes))
+    if not each:
+        raise ParameterError("Nothing is wished. Say at least one thing.")
+    if len(each) > MAX_WISHES:
+        raise WishLimitError(len(each), MAX_WISHES)
+    zone = time_zone or catalogue.zone
+    today = (now or datetime.now(zone)).astimezone(zone).date()
+    found = find_contradictions(each, today=today)
+    if found:
+        raise ContradictionError(*found[0])
+    actions: list[_Action] = []
+    filters = _filters(each, state.filters, today)
+    if filters != state.filters:
+        actions.append(("filter", {"filters": filters.to_json()}))
+    for wish in each:
+        if wish.kind == "never":
+            actions.append(("hide", {"tag": wish.name, **ending(wish.lasts, zone, now=now)}))
+        elif wish.kind == "variety":
+            actions.append(("vary", {"variety": wish.number}))
+    for lasts, presses in _presses(each, state, catalogue).items():
+        ends = ending(lasts, zone, now=now)
+        left = iter(presses.items())
+        while part := dict(islice(left, MAX_PRESS_TAGS)):
+            actions.append(("press", {"presses": part, **ends}))
+    if not actions:  # all of it is in the filters already
+        actions.append(("filter", {"filters": filters.to_json()}))
+    return Event("several", {"actions": [list(action) for action in actions]})
+
+
+def _filters(wishes: Sequence[Wish], kept: ListFilter, today: date) -> ListFilter:
+    """Return the conditions of a list with those of wishes."""
+    only, without = dict.fromkeys(kept.only), dict.fromkeys(kept.without)
+    at_most, at_least = dict(kept.at_most), dict(kept.at_least)
+    # The loosest bound first, so that the tightest one stays.
+    for wish in sorted(wishes, key=_tightness):
+        number = wish.number or 0.0
+        if wish.kind == "only":
+            without.pop(wish.name, None)
+            only[wish.name] = None
+        elif wish.kind == "without":
+            only.pop(wish.name, None)
+            without[wish.name] = None
+        elif wish.kind == "at_most":
+            at_most[wish.name] = number
+            if at_least.get(wish.name, number) > number:
+                del at_least[wish.name]
+        elif wish.kind == "at_least":
+            at_least[wish.name] = number
+            if at_most.get(wish.name, number) < number:
+                del at_most[wish.name]
+    periods = [wish.name for wish in wishes if wish.kind == "when"]
+    when = _shared_days(periods, today) if periods else kept.when
+    return ListFilter(tuple(only), tuple(without), at_most, at_least, when)
+
+
+def _tightness(wish: Wish) -> float:
+    """Return a number that grows as a bound becomes tighter; 0 for other wishes."""
+    number = wish.number or 0.0
+    return {"at_most": -number, "at_least": number}.get(wish.kind, 0.0)
+
+
+def _shared_days(periods: Sequence[str], today: date) -> str:
+    """Return the days that all periods have, as the period among them that has no others."""
+    days = [Period.parse(period).days(today) for period in periods]
+    first = max((day for day, _ in days if day is not None), default=None)
+    last = min((day for _, day in days if day is not None), default=None)
+    if (first, last) in days:
+        return periods[days.index((first, last))]
+    return str(Period("", first, last))
+
+
+def _presses(
+    wishes: Iterable[Wish], state: State, catalogue: Catalogue
+) -> dict[str, dict[str, int]]:
+    """Return the steps on each tag by how long they last, as far as its range goes.
+
+    One step stays for a tag at its limit, so that the visitor is told.
+    """
+    model, index = catalogue.model, catalogue.tag_index
+    wanted: dict[str, dict[Tag, int]] = {}
+    for wish in wishes:
+        if wish.kind == "press":
+            tag = model.tags_[resolve_tag(Tag.parse(wish.name), index)]
+            _add(wanted.setdefault(wish.lasts, {}), {tag: wish.steps})
+        elif wish.kind == "like":
+            _add(wanted.setdefault("always", {}), start_presses(model, wish.name))
+    net = dict(PersonalModel(catalogue, replace(state, profiling=True)).presses)
+    found: dict[str, dict[str, int]] = {}
+    for lasts, presses in wanted.items():
+        for tag, steps in presses.items():
+            now = net.get(tag, 0)
+            end = max(-MAX_PRESSES, min(MAX_PRESSES, now + steps))
+            if steps:
+                least = 1 if steps > 0 else -1
+                found.setdefault(lasts, {})[str(tag)] = end - now or least
+                net[tag] = end
+    return found
+
+
+def _add(presses: dict[Tag, int], more: Mapping[Tag, int]) -> None:
+    for tag, steps in more.items():
+        presses[tag] = presses.get(tag, 0) + steps
