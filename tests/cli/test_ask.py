@@ -1,4 +1,4 @@
-"""profile, recommend, explain and info: what they print, and how they refuse."""
+"""profile, recommend, explain, info and say: what they print, and how they refuse."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,8 @@ from commands import refused, said
 
 import teaser
 from teaser import Dataset
+from teaser.words.apply import recommend_for
+from teaser.words.wish import Wish
 
 
 def test_a_profile_is_drawn(shop: Path) -> None:
@@ -189,3 +191,47 @@ def test_a_user_of_the_data_set_has_a_history(shop: Path) -> None:
         command, *rest = words
         found = said(command, shop / "model", *rest, "--user", "u7", "--json")
         assert found == said(command, shop / "model", *rest, *given, "--json")
+
+
+def test_wishes_are_a_table(shop: Path) -> None:
+    text = said("say", shop / "model", "more Ghent, no Liège, dragons")
+    assert "press +4 town=Ghent" in text
+    assert "without town=Liège" in text
+    assert "Not understood: dragons" in text
+
+
+def test_contradictions_are_asked_back(shop: Path) -> None:
+    text = said("say", shop / "model", "more Ghent, no Ghent")
+    assert "These cannot both be: press +4 town=Ghent and without town=Ghent. Which" in text
+    assert "cannot both be" in refused("say", shop / "model", "more Ghent, no Ghent", "--apply")
+
+
+def test_a_request_without_a_wish(shop: Path) -> None:
+    assert "Nothing to change was found" in said("say", shop / "model", "please")
+
+
+def test_wishes_in_json_with_the_list(shop: Path) -> None:
+    found = json.loads(
+        said("say", shop / "model", "niet in Gent", "--language", "nl", "--apply", "-i", "i2",
+             "-k", 5, "--json")
+    )  # fmt: skip
+    assert [wish["wish"] for wish in found["wishes"]] == ["without town=Ghent"]
+    model = teaser.load(shop / "model", teaser.Teaser)
+    expected = recommend_for(model, [Wish("without", "town=Ghent")], ["i2"], k=5)
+    assert [r["item_id"] for r in found["recommendations"]] == [r.item_id for r in expected]
+
+
+def test_the_list_follows_the_table(shop: Path) -> None:
+    assert "Event" in said("say", shop / "model", "more Ghent", "--apply", "-k", 3)
+
+
+def test_say_takes_own_words(shop: Path, tmp_path: Path) -> None:
+    path = tmp_path / "words.toml"
+    path.write_text('[Ghent]\nen = ["arteveldetown"]\n')
+    assert "only town=Ghent" in said("say", shop / "model", "in Arteveldetown", "--synonyms", path)
+
+
+def test_how_say_refuses(shop: Path) -> None:
+    assert "--today must be a day" in refused("say", shop / "model", "jazz", "--today", "soon")
+    assert "Unknown interpreter" in refused("say", shop / "model", "jazz", "--interpreter", "x")
+    assert "at most 2,000" in refused("say", shop / "model", "jazz " * 500)

@@ -1,11 +1,16 @@
-"""The commands that ask a saved model: profile, explain, info."""
+"""The commands that ask a saved model: profile, explain, info, and say, a request in words."""
 
 from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
 from typing import Annotated, Any
 
 import polars as pl
 import typer
+from rich.console import RenderableType
 from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
 
 from teaser import artifact
 from teaser.choose.record import Recipe
@@ -22,10 +27,11 @@ from teaser.cli.options import (
     Unknown,
     expand_options,
     read_boosts,
+    read_history,
     read_presses,
     refuse_unused,
 )
-from teaser.cli.output import out, print_json
+from teaser.cli.output import QUIET, err, out, print_json, print_lines
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
@@ -33,6 +39,11 @@ from teaser.model import load
 from teaser.model.item_table import History as ItemHistory
 from teaser.model.teaser import Teaser
 from teaser.profile import Steering
+from teaser.words.apply import recommend_for
+from teaser.words.interpreter import interpret
+from teaser.words.reading import Reading
+from teaser.words.vocabulary import Vocabulary
+from teaser.words.wish import Wish
 
 commands = typer.Typer()
 
@@ -161,3 +172,108 @@ def _find_names(
         },
         "tags": [str(tag) for tag in tags if wanted in str(tag).casefold()],
     }
+
+
+@commands.command()
+def say(
+    model: ModelFolder,
+    text: Annotated[str, typer.Argument(help="What is asked for, in your own words.")],
+    *,
+    language: Annotated[
+        str, typer.Option(help="The language it is most likely written in: en, nl or fr.")
+    ] = "en",
+    today: Annotated[
+        str | None, typer.Option(help="The day that dates count from, as 2026-11-20.")
+    ] = None,
+    synonyms: Annotated[
+        Path | None, typer.Option(help="A TOML file of further words for tags.")
+    ] = None,
+    interpreter: Annotated[
+        str, typer.Option(help="The name of an installed interpreter, in place of the own reader.")
+    ] = "",
+    apply: Annotated[
+        bool, typer.Option("--apply", help="List the items that the wishes lead to as well.")
+    ] = False,
+    history: Annotated[
+        list[str] | None,
+        typer.Option("--history", "-i", help="With --apply: a viewed item; repeat, or use commas."),
+    ] = None,
+    k: Annotated[int, typer.Option("--k", "-k", help="With --apply: number of items.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Read a request in words as wishes, and with --apply list what they lead to."""
+    fitted, day = load(model, Teaser), _day(today)
+    vocabulary = Vocabulary.of(fitted, synonyms=synonyms)
+    if vocabulary.unmatched:
+        err.print(
+            f"Synonyms for what is no tag: {', '.join(vocabulary.unmatched)}",
+            highlight=False, markup=False,
+        )  # fmt: skip
+    reading = interpret(text, vocabulary, language=language, today=day, interpreter=interpreter)
+    found = None
+    if apply:
+        seen = read_history(fitted.items_, history or [])
+        found = recommend_for(fitted, reading.wishes, seen, k=k, today=day)
+    if as_json:
+        shown = as_reading(reading)
+        if found is not None:
+            shown["recommendations"] = [output.as_recommendation(r) for r in found]
+        print_json(shown)
+        return
+    if reading.wishes:
+        out.print(draw_reading(reading))
+    print_lines(remarks(reading))
+    if found is not None:
+        out.print(output.draw_recommendations(found))
+
+
+def draw_reading(reading: Reading) -> RenderableType:
+    """Return the wishes as a table: what each was read from, and its text form."""
+    table = Table(box=None, pad_edge=False, header_style=QUIET)
+    table.add_column("read from")
+    table.add_column("wish")
+    for wish in reading.wishes:
+        table.add_row(Text(wish.words), Text(str(wish)))
+    return table
+
+
+def remarks(reading: Reading) -> list[str]:
+    """Return what is to be said about a reading besides its wishes."""
+    said = []
+    if not reading.wishes:
+        said.append("Nothing to change was found in this request.")
+    if reading.unknown:
+        said.append(f"Not understood: {', '.join(reading.unknown)}")
+    for one, other in reading.contradictions:
+        said.append(f"These cannot both be: {one} and {other}. Which is meant?")
+    return said
+
+
+def as_reading(reading: Reading) -> dict[str, Any]:
+    """Return a reading as JSON has it."""
+    return {
+        "wishes": [_as_wish(wish) for wish in reading.wishes],
+        "unknown": list(reading.unknown),
+        "contradictions": [[str(one), str(other)] for one, other in reading.contradictions],
+    }
+
+
+def _as_wish(wish: Wish) -> dict[str, Any]:
+    return {
+        "wish": str(wish),
+        "kind": wish.kind,
+        "name": wish.name,
+        "steps": wish.steps,
+        "number": wish.number,
+        "lasts": wish.lasts,
+        "words": wish.words,
+    }
+
+
+def _day(text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ParameterError(f"--today must be a day such as 2026-11-20, found {text!r}.") from None

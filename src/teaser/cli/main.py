@@ -11,7 +11,7 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from teaser._version import __version__
-from teaser.cli import ask, card, check, demo, fit, lists, prepare, refit, serve
+from teaser.cli import ask, card, check, compare, demo, fit, lists, mcp, prepare, refit, serve
 from teaser.cli.output import err, out
 from teaser.cli.study import experiment
 from teaser.console import VisibleFormatter
@@ -38,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="A recommender that people can read and steer.",
 )
-for module in (prepare, fit, check, card, lists, ask, demo, serve, refit, experiment):
+for module in (prepare, fit, check, card, lists, ask, compare, demo, serve, mcp, refit, experiment):
     app.add_typer(module.commands)
 
 

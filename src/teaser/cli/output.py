@@ -28,7 +28,15 @@ from teaser.model.teaser import Teaser
 from teaser.notebook.progress import Update
 from teaser.notebook.progress import progress_bar as plain_bar
 from teaser.profile import GENERAL, Profile
-from teaser.reason import AnyReason, Reason, join_names, named_reason, short_reason
+from teaser.reason import (
+    AnyReason,
+    Reason,
+    distinct_labels,
+    join_names,
+    named_reason,
+    short_reasons,
+    tell_reasons,
+)
 from teaser.recommendation import Recommendation
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
@@ -164,7 +172,7 @@ def draw_recommendations(
     for place, r in enumerate(recommendations, 1):
         moved = [] if before is None else [_moved(ranks.get(r.item_id), place)]
         name = Text.assemble((f"{r.title}  " if r.title else "", "bold"), (str(r.item_id), QUIET))
-        reasons = Text("  ").join(_reason(reason) for reason in r.reasons)
+        reasons = Text("  ").join(map(_reason, r.reasons, short_reasons(r.reasons)))
         general = Text(f"{100 * r.general_share:+.0f} %", style=QUIET)
         table.add_row(str(place), *moved, f"{100 * r.match:.0f} %", name, general, reasons)
     return table
@@ -181,7 +189,10 @@ def draw_similar(found: Sequence[Similar]) -> RenderableType:
         name = Text.assemble(
             (f"{each.title}  " if each.title else "", "bold"), (str(each.item_id), QUIET)
         )
-        shared = ", ".join(f"{tag.value} {100 * share:.0f} %" for tag, share in each.shared[:5])
+        first = each.shared[:5]
+        labels = distinct_labels([(tag,) for tag, _ in first])
+        told = (f"{label} {100 * s:.0f} %" for label, (_, s) in zip(labels, first, strict=True))
+        shared = ", ".join(told)
         table.add_row(str(place), f"{each.similarity:.2f}", name, Text(shared))
     return table
 
@@ -200,15 +211,16 @@ def draw_explanation(explanation: Explanation) -> RenderableType:
     table.add_row(*(Text(h, style=QUIET) for h in ("feature", "tag", "affinity", "adds", "share")))
     if explanation.general:
         named, share = (feature_label(GENERAL.feature), "", ""), explanation.general_share
-        table.add_row(*map(Text, named), *_part_cells(explanation.general, share))
+        table.add_row(*map(Text, named), *part_cells(explanation.general, share))
     for r in explanation.reasons:
         if isinstance(r, Reason):
-            values = join_names([tag.value for tag in r.tags])
-            named = (feature_label(r.tag.feature), values, f"{r.affinity:+.3f}")
+            values = join_names(list(dict.fromkeys(tag.value for tag in r.tags)))
+            features = dict.fromkeys(feature_label(tag.feature) for tag in r.tags)
+            named = (" / ".join(features), values, f"{r.affinity:+.3f}")
         else:
             name, kind = named_reason(r)
             named = (kind.capitalize(), name, "")
-        table.add_row(*map(Text, named), *_part_cells(r.contribution, r.share))
+        table.add_row(*map(Text, named), *part_cells(r.contribution, r.share))
     parts = {
         "general": explanation.general,
         "tags": sum(explanation.tags.values()),
@@ -259,14 +271,15 @@ def as_profile(profile: Profile) -> dict[str, Any]:
     }
 
 
-def as_reason(reason: AnyReason) -> dict[str, Any]:
-    """Return a reason of either kind for JSON, with its sentence."""
-    return {**asdict(reason), "sentence": reason.sentence()}
+def as_reasons(reasons: Sequence[AnyReason]) -> list[dict[str, Any]]:
+    """Return reasons of either kind for JSON, with their sentences."""
+    told = zip(reasons, tell_reasons(reasons), strict=True)
+    return [{**asdict(reason), "sentence": sentence} for reason, sentence in told]
 
 
 def as_recommendation(found: Recommendation) -> dict[str, Any]:
     """Return one entry of a list for JSON."""
-    return {**asdict(found), "reasons": [as_reason(r) for r in found.reasons]}
+    return {**asdict(found), "reasons": as_reasons(found.reasons)}
 
 
 def as_similar(found: Similar) -> dict[str, Any]:
@@ -292,7 +305,7 @@ def as_explanation(found: Explanation) -> dict[str, Any]:
         "tags": {str(t): c for t, c in found.tags.items()},
         **viewed,
         **({"boost": found.boost} if found.boost else {}),
-        "reasons": [as_reason(r) for r in found.reasons],
+        "reasons": as_reasons(found.reasons),
     }
 
 
@@ -343,7 +356,8 @@ def _affinity_cells(tag: Tag, affinity: float, profile: Profile) -> tuple[Text, 
     return _signed_bar(affinity), number, f"{pressed:+d}" if pressed else ""
 
 
-def _part_cells(contribution: float, share: float) -> tuple[Text, Text]:
+def part_cells(contribution: float, share: float) -> tuple[Text, Text]:
+    """Return what a part adds and its signed share, in the colour of the sign."""
     style = _colour(contribution)
     return Text(f"{contribution:+.3f}", style=style), Text(f"{100 * share:+.0f} %", style=style)
 
@@ -373,9 +387,9 @@ def _shows(letter: str) -> bool:
     return True
 
 
-def _reason(reason: AnyReason) -> Text:
+def _reason(reason: AnyReason, name: str) -> Text:
     share = f"{100 * reason.share:+.0f} %"
-    return Text.assemble((share, _colour(reason.share)), f" {short_reason(reason)}")
+    return Text.assemble((share, _colour(reason.share)), f" {name}")
 
 
 def _moved(before: int | None, now: int) -> Text:

@@ -1,0 +1,1 @@
+"""Assistants: tools and resources of the Model Context Protocol (MCP), over stdio and HTTP."""

@@ -1,0 +1,255 @@
+"""The sentences that tell results: names with their ids, so that a later call can use them."""
+
+from collections.abc import Iterable, Sequence
+
+from teaser import reason as why
+from teaser.app.api.guide import LiftAnswer
+from teaser.app.api.schema import responses
+from teaser.app.api.schema.guidance import Difference, Variation
+from teaser.app.api.schema.person_responses import Filters, NetPresses, Person
+from teaser.app.api.schema.reason_responses import AnyReason, BoostReason, Named, Reason
+from teaser.app.api.words import WordsAnswer
+from teaser.app.mcp.results import Pressed
+from teaser.app.people.events import Event, parts_of
+from teaser.data.tagging.tag import Tag
+from teaser.reason import affinity_text, general_sentence, join_names, share_text
+
+# The parts of a difference that are told; the result has all.
+_MOST_PARTS = 8
+
+
+def name_of(item_id: int | str, title: str | None) -> str:
+    """Return the name of an item: its title and its id."""
+    return f"{title} ({item_id})" if title and title != str(item_id) else str(item_id)
+
+
+def reason_sentences(reasons: Iterable[AnyReason]) -> list[str]:
+    """Return reasons of a response as the sentences that the library has for them."""
+    return why.tell_reasons([_reason(reason) for reason in reasons])
+
+
+def _reason(reason: AnyReason) -> why.AnyReason:
+    part, share = reason.contribution, reason.share
+    if isinstance(reason, Reason):
+        tags = tuple(map(_tag, reason.tags))
+        return why.Reason(_tag(reason), part, share, reason.affinity, reason.weight, tags)
+    if isinstance(reason, BoostReason):
+        text = str(reason.name)
+        return why.BoostReason(Tag.parse(text) if "=" in text else reason.name, part, share)
+    return why.ViewedReason(reason.item_id, part, share, reason.title, reason.disliked)
+
+
+def of_list(found: responses.Recommendations) -> list[str]:
+    """Return a line for each item of a list, with its main reasons."""
+    return _entries(found.recommendations)
+
+
+def of_variation(found: Variation) -> list[str]:
+    """Return what a list started from, then its items."""
+    start = [f"{steps_text(press.steps)} on {press.tag}" for press in found.start]
+    told = f"{name_of(found.item_id, found.title)} as a start presses {join_names(start)}"
+    return [f"{told}. Nothing is stored.", *_entries(found.recommendations)]
+
+
+def of_difference(found: Difference) -> list[str]:
+    """Return which item stands above the other, then the parts that decide it."""
+    name = name_of(found.item_id, found.title)
+    other = name_of(found.other_id, found.other_title)
+    parts = [
+        f"{part.label}: {part.contribution:.2f} against {part.other_contribution:.2f}, "
+        f"so {part.difference:+.2f}."
+        for part in found.parts
+        if part.difference
+    ]
+    scores = f"{name} has a score of {found.score:.2f}, {other} one of {found.other_score:.2f}."
+    return [found.said, scores, *parts[:_MOST_PARTS]]
+
+
+def of_explanation(found: responses.Explanation) -> list[str]:
+    """Return the score of an item as a sum, then every reason."""
+    parts = [f"{found.general:.2f} from general appeal", f"{found.from_tags:.2f} from tags"]
+    parts += [f"{found.from_viewed:.2f} from viewed items"] if found.viewed else []
+    parts += [f"{found.boost:.2f} from boosts"] if found.boost else []
+    told = reason_sentences(r for r in found.reasons if r.contribution != 0)
+    return [
+        f"{name_of(found.item_id, found.title)} has a score of {found.score:.2f}: "
+        f"{join_names(parts)}. Its match is {share_text(found.match)}.",
+        *([f"{general_sentence(found.general_share).capitalize()}."] if found.general else []),
+        *(f"{sentence}." for sentence in told),
+    ]
+
+
+def of_profile(found: responses.Profile, said: Iterable[str]) -> list[str]:
+    """Return plain statements about a profile, then the strongest tags of each feature."""
+    lines = [
+        *said,
+        f"The certainty of the profile is {share_text(found.certainty)}; the affinity with general "
+        f"appeal is {affinity_text(found.general)}.",
+    ]
+    for feature in found.features:
+        tags = [
+            f"{tag.value} {affinity_text(tag.affinity)}" + _pressed(tag.presses)
+            for tag in feature.tags
+        ]
+        if tags:
+            impact = share_text(feature.impact)
+            lines.append(f"{feature.feature} (impact {impact}): {', '.join(tags)}.")
+    return lines
+
+
+def of_found(found: responses.Found) -> list[str]:
+    """Return the items and tags of a search, or that there are none."""
+    items = [name_of(item.item_id, item.title) for item in found.items]
+    tags = [f"{tag.tag} ({_count(tag.n_items, 'item')})" for tag in found.tags]
+    lines = [f"Items: {'; '.join(items)}."] if items else []
+    lines += [f"Tags: {'; '.join(tags)}."] if tags else []
+    return lines or ["No name of an item or a tag contains all of these words."]
+
+
+def of_card(card: responses.Card) -> list[str]:
+    """Return what the data say of an item."""
+    lines = [f"{name_of(card.item_id, card.title)}."]
+    if card.description:
+        lines.append(card.description)
+    if card.date:
+        lines.append(f"It is on {card.date:%d %B %Y}.")
+    lines += [f"{feature}: {', '.join(values)}." for feature, values in card.facts.items()]
+    if card.link:
+        lines.append(f"Its page is {card.link}")
+    return lines
+
+
+def of_similar(item: str, found: responses.SimilarItems) -> list[str]:
+    """Return a line for each similar item, with the tags that both have."""
+    if not found.similar:
+        return [f"No item shares a tag with {item}."]
+    return [
+        f"{n}. {name_of(other.item_id, other.title)}, similarity {share_text(other.similarity)}: "
+        f"both have {why.join_values([_tag(tag) for tag in other.shared])}."
+        for n, other in enumerate(found.similar, 1)
+    ]
+
+
+def of_lift(item: str, k: int, found: LiftAnswer) -> list[str]:
+    """Return the fewest presses that bring an item up, as instructions."""
+    lift = found.lift
+    if lift is None:
+        return [f"No ten presses bring {item} among the first {k}, or it was viewed."]
+    if not lift.presses:
+        return [f"{item} is in place {lift.rank_before} already: no press is needed."]
+    presses = [f"{steps_text(press.steps)} on {press.tag}" for press in lift.presses]
+    return [
+        f"Press {join_names(presses)}: {item} then rises from place {lift.rank_before} to "
+        f"{lift.rank_after}. Nothing was pressed yet."
+    ]
+
+
+def of_press(found: Pressed) -> list[str]:
+    """Return what a press moved, and whether it was stored."""
+    if found.note and not found.stored:
+        return [found.note]
+    before, after = affinity_text(found.affinity_before), affinity_text(found.affinity_after)
+    stored = (
+        "It is stored, and undo takes it back."
+        if found.stored
+        else "Nothing is stored: give these presses with the next call."
+    )
+    return [
+        f"The affinity with {found.tag} goes from {before} to {after}.",
+        f"Net presses: {presses_text(found.presses)}. {stored}",
+        *([found.note] if found.note else []),
+    ]
+
+
+def of_person(person: Person) -> list[str]:
+    """Return the state of a person in a few sentences."""
+    viewed, hidden = _count(len(person.history), "viewed item"), len(person.hidden)
+    lines = [f"The state has {viewed} and {_count(hidden, 'hidden item')}."]
+    if person.history:
+        lines.append(f"The last views: {', '.join(map(str, person.history[-5:]))}.")
+    lines.append(f"Net presses: {presses_text(person.presses)}.")
+    unknown = [*map(str, person.unknown_items), *person.unknown_tags, *person.unknown_columns]
+    named = {
+        "The current list": [person.feed] if person.feed else [],
+        "Conditions of the list": _conditions(person.filters),
+        "Never shown": person.hidden_tags,
+        "Ends by itself": [f"{end.name} at {end.until:%Y-%m-%d %H:%M %Z}" for end in person.ends],
+        "Facts about the person": person.about,
+        "The present model does not have": [*unknown, *person.unknown_about],
+    }
+    lines += [f"{what}: {', '.join(names)}." for what, names in named.items() if names]
+    if not person.profiling:
+        lines.append("Lists are without profile: neither views nor presses count.")
+    return [*lines, person.note] if person.note else lines
+
+
+def _conditions(filters: Filters) -> list[str]:
+    """Return the conditions of a list as wishes write them."""
+    return [
+        *(f"only {tag}" for tag in filters.only),
+        *(f"without {tag}" for tag in filters.without),
+        *(f"at_most {name} {number:g}" for name, number in filters.at_most.items()),
+        *(f"at_least {name} {number:g}" for name, number in filters.at_least.items()),
+        *([f"when {filters.when}"] if filters.when else []),
+    ]
+
+
+def of_reading(found: WordsAnswer, labels: Iterable[str]) -> list[str]:
+    """Return what was understood of a request, what was not, and what contradicts."""
+    named = zip(labels, found.wishes, strict=True)
+    lines = [f"Understood: {label} ({wish.wish})." for label, wish in named]
+    if found.unknown:
+        lines.append(f"Not understood: {', '.join(found.unknown)}.")
+    lines += [f"Only one can hold: {one}, or {other}." for one, other in found.contradictions]
+    if not found.wishes:
+        lines.append("No wish was found in it.")
+    return [*lines, "Nothing is applied yet."]
+
+
+def of_event(event: Event) -> str:
+    """Return an action in a few words, or several as a list."""
+    if event.kind == "several":
+        return join_names([of_event(part) for part in parts_of(event)])
+    presses = event.data.get("presses")
+    if presses:
+        return join_names([f"{steps_text(n)} on {tag}" for tag, n in presses.items()])
+    kind = event.kind.replace("_", " ")
+    item = event.data.get("item", event.data.get("tag"))
+    return kind if item is None else f"{kind} {item}"
+
+
+def presses_text(presses: Sequence[NetPresses]) -> str:
+    """Return net presses as a list in words."""
+    return ", ".join(f"{press.tag} {press.steps:+d}" for press in presses) or "none"
+
+
+def steps_text(steps: int) -> str:
+    """Return the steps of a press in words: once or several times + or -."""
+    times = "once" if abs(steps) == 1 else "twice" if abs(steps) == 2 else f"{abs(steps)} times"
+    return f"{'+' if steps > 0 else '-'} {times}"
+
+
+def _entries(entries: Sequence[responses.Recommendation]) -> list[str]:
+    if not entries:
+        return ["No item is left: conditions, hidden items or viewed ones exclude all of them."]
+    return [
+        f"{n}. {name_of(entry.item_id, entry.title)}, match {share_text(entry.match)}: "
+        f"{_reasons(entry)}."
+        for n, entry in enumerate(entries, 1)
+    ]
+
+
+def _reasons(entry: responses.Recommendation) -> str:
+    return "; ".join(reason_sentences(entry.reasons)) or general_sentence(entry.general_share)
+
+
+def _tag(found: Named) -> Tag:
+    return Tag(found.feature, found.value)
+
+
+def _pressed(presses: int) -> str:
+    return f" (pressed {presses:+d})" if presses else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"

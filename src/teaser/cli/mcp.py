@@ -1,0 +1,61 @@
+"""The command that serves a model to an assistant: MCP over standard input and output."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from teaser.cli.options import ModelFolder, refuse_unused
+from teaser.cli.output import err
+from teaser.cli.serve import check_packages
+from teaser.errors import MissingPackageError
+
+commands = typer.Typer()
+
+
+@commands.command("mcp")
+def serve_assistant(
+    model: ModelFolder,
+    *,
+    database: Annotated[
+        str,
+        typer.Option(
+            help="Where your views and presses are kept: sqlite:///file or postgresql://...; by "
+            "default a file of this model in your data folder.",
+        ),
+    ] = "",
+    stateless: Annotated[
+        bool,
+        typer.Option("--stateless", help="Store nothing: the assistant gives history and presses."),
+    ] = False,
+    name: Annotated[str, typer.Option(help="Name that the assistant shows.")] = "",
+    log_level: Annotated[
+        str,
+        typer.Option(help="Lowest level that is logged to stderr: debug, info, warning, error."),
+    ] = "warning",
+) -> None:
+    """Serve a model to an assistant on this computer, over stdin and stdout (MCP).
+
+    The assistant starts this command itself; see docs/users/assistants.md.
+    """
+    check_packages()
+    try:
+        import mcp  # noqa: F401
+    except ImportError as error:
+        raise MissingPackageError("teaser mcp", str(error.name), extra="mcp") from None
+    from teaser.app.mcp.stdio import own_database, serve_stdio
+    from teaser.app.settings import Settings
+    from teaser.app.telemetry.logs import configure_logs
+
+    if stateless:
+        refuse_unused("--stateless, which stores nothing", database=database or None)
+    named = {"name": name} if name else {}
+    settings = Settings.from_environment(
+        model=model, database_url=database, log_level=log_level, shared_folder="", **named
+    )
+    configure_logs(settings)
+    if sys.stdin.isatty():  # somebody tries the command by hand
+        kept = "nothing" if stateless else f"views and presses in {database or own_database(model)}"
+        said = f"Waiting for an assistant on stdin. It stores {kept}. Stop it with Ctrl+C."
+        err.print(said, markup=False, highlight=False)
+    serve_stdio(settings, stores=not stateless)

@@ -1,0 +1,138 @@
+"""`teaser mcp` in a process of its own, asked by the SDK's client over stdin and stdout."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app.mcp.conftest import found, refused, with_client
+from mcp.client.stdio import StdioServerParameters
+
+from teaser.app.mcp.arguments import ME
+from teaser.app.mcp.stdio import own_database, own_person
+from teaser.app.people.store import Store
+from teaser.errors import UnknownPersonError
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def command(model_folder: Path) -> list[str]:
+    return [sys.executable, "-m", "teaser", "mcp", str(model_folder)]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A home of the test's own, so that the data folder is in it."""
+    return {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+
+
+@pytest.fixture
+def ask(command: list[str], environment: dict[str, str]) -> Ask:
+    """Return a function that starts the command and works with a client of it."""
+
+    def start(work: Callable[[Any], Awaitable[Any]], *options: str, mode: str = "auto") -> Any:
+        arguments = [*command[1:], *options]
+        server = StdioServerParameters(command=command[0], args=arguments, env=environment)
+        return with_client(server, work, mode=mode)
+
+    return start
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_an_assistant_steers_the_one_at_this_computer(ask: Ask, tmp_path: Path, mode: str) -> None:
+    async def steer(client: Any) -> None:
+        who = {"person_id": ME}
+        found(await client.call_tool("press", {**who, "tag": "town=Ghent", "steps": 3}))
+        found(await client.call_tool("view", {**who, "item_id": "i4"}))
+        assert "i999" in refused(await client.call_tool("view", {**who, "item_id": "i999"}))
+
+    async def show(client: Any) -> Any:
+        return found(await client.call_tool("person", {"person_id": ME}))
+
+    ask(steer, mode=mode)
+    shown = ask(show, mode=mode)  # another process finds what the first one stored
+    assert shown["presses"] == [{"tag": "town=Ghent", "steps": 3}]
+    assert shown["history"] == ["i4"]
+    assert shown["person_id"] == ME
+    (file,) = (tmp_path / "data" / "teaser" / "assistants").glob("*.db")
+    assert file.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_database_can_be_named_and_persons_are_kept_apart(ask: Ask, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'own.db'}"
+
+    async def press_for_two(client: Any) -> Any:
+        other = found(await client.call_tool("new_person", {}))["person_id"]
+        for who, tag in ((ME, "town=Ghent"), (other, "town=Liège")):
+            found(await client.call_tool("press", {"person_id": who, "tag": tag}))
+        return other
+
+    other = ask(press_for_two, "--database", url)
+    store = Store(url)
+    assert store.state(own_person(store)).presses == {"town=Ghent": 1}
+    assert store.state(other).presses == {"town=Liège": 1}
+    store.close()
+
+
+def test_stateless_stores_nothing(ask: Ask, tmp_path: Path) -> None:
+    async def ask_all(client: Any) -> Any:
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+        pressed = found(await client.call_tool("press", {"tag": "town=Ghent"}))
+        said = refused(await client.call_tool("recommend", {"person_id": ME}))
+        return tools, pressed, said
+
+    tools, pressed, said = ask(ask_all, "--stateless")
+    assert "undo" not in tools
+    assert not pressed["stored"]
+    assert "stores nothing" in said
+    assert not (tmp_path / "data").exists()
+
+
+def test_only_messages_go_to_stdout(command: list[str], environment: dict[str, str]) -> None:
+    lines = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\nno json\n'
+    done = subprocess.run(
+        [*command, "--log-level", "debug"],
+        input=lines,
+        capture_output=True,
+        env=environment,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert all(line.startswith(b"{") for line in done.stdout.splitlines())
+    assert b"Traceback" not in done.stderr
+
+
+def test_it_ends_at_a_signal(command: list[str], environment: dict[str, str]) -> None:
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    process.stdin.flush()
+    assert process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == -signal.SIGTERM
+    process.stdin.close()
+    process.stdout.close()
+
+
+def test_each_folder_of_a_model_has_a_database_of_its_own(tmp_path: Path) -> None:
+    urls = {own_database(tmp_path / name / "model") for name in "ab"}
+    assert len(urls) == 2
+    assert all(url.startswith("sqlite:///") for url in urls)
+
+
+def test_the_own_person_is_one_and_is_not_reached_by_an_id(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'people.db'}")
+    store.migrate()
+    person_id = own_person(store)
+    assert own_person(store) == person_id
+    with pytest.raises(UnknownPersonError):
+        store.without_site.state(person_id)
+    store.close()
