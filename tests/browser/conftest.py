@@ -29,7 +29,10 @@ def served(model: Teaser, folder: Path, **given: Any) -> Iterator[str]:
     settings = Settings(model=folder / "model", database_url=database, **given)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(create_app(settings), log_level="warning", lifespan="on")
+        # Without the usual log_config, which would change the loggers of later tests.
+        config = uvicorn.Config(
+            create_app(settings), log_config=None, access_log=False, lifespan="on"
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -40,11 +43,16 @@ def served(model: Teaser, folder: Path, **given: Any) -> Iterator[str]:
         thread.join()
 
 
+@pytest.fixture(scope="session")
+def events_model() -> Teaser:
+    """A model of the built-in events."""
+    return Teaser().fit(events.dataset(n_events=400, n_users=1200, start=date(2026, 1, 1)))
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def site(events_model: Teaser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of the built-in events."""
-    model = Teaser().fit(events.dataset(n_events=400, n_users=1200, start=date(2026, 1, 1)))
-    with served(model, tmp_path_factory.mktemp("site")) as address:
+    with served(events_model, tmp_path_factory.mktemp("site")) as address:
         yield address
 
 

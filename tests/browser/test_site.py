@@ -219,7 +219,7 @@ def test_without_javascript(visit: Visit) -> None:
     page.get_by_role("link", name="Find the fewest presses").click()
     expect(page.get_by_text("It is in the first 10 already")).to_be_visible()
     page.goto("/")
-    page.get_by_role("button", name="Apply").click()
+    page.get_by_role("button", name="Apply", exact=True).click()
     expect(page.locator("#notice")).to_contain_text("Variety at")
     page.locator(".menu summary").click()
     page.get_by_role("link", name="Tour").click()
@@ -241,7 +241,7 @@ def test_the_tour_comes_once_and_again_on_demand(visit: Visit) -> None:
     page.locator(".menu summary").click()
     page.get_by_role("link", name="Tour").click()
     expect(tour).to_be_visible()
-    for _ in range(4):
+    for _ in range(5):
         tour.get_by_role("button", name="Next").click()
     tour.get_by_role("button", name="Done").click()
     expect(tour).to_have_count(0)
@@ -266,7 +266,7 @@ def test_nothing_is_wider_than_the_screen(visit: Visit, width: int, height: int)
     pick(page)
     item = listed(page)[0]
     paths = ["/", f"/item/{item}", f"/lift/{item}", "/search?q=jazz", "/tag?tag=theme=Jazz"]
-    for path in [*paths, "/tags?feature=town", "/share", "/delete", "/tour"]:
+    for path in [*paths, "/tags?feature=town", "/share", "/feeds", "/delete", "/tour"]:
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 

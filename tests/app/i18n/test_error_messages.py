@@ -16,10 +16,12 @@ from teaser.errors import (
     NothingToUndoError,
     ParameterError,
     ShareLimitError,
+    StateLimitError,
     TeaserError,
     UnknownFeatureError,
     UnknownItemError,
     UnknownTagError,
+    WishLimitError,
 )
 
 OWN = {"origin": "http://testserver"}
@@ -127,6 +129,12 @@ def test_a_database_that_is_gone(
         (503, ArtifactError("damaged"), "This cannot be done just now."),
         (422, ShareLimitError(100), "You have as many links as can be had."),
         (422, ActionLimitError(10_000), "You have done as much as can be kept."),
+        (422, WishLimitError(62, 50), "These are 62 wishes, and at most 50 can be taken at once."),
+        (
+            422,
+            StateLimitError("hidden items", 20_000, 1_000),
+            "There would be 20,000 hidden items, and at most 1,000 can be kept.",
+        ),
     ],
 )
 def test_a_class_or_a_status_decides(status: int, error: TeaserError | None, sentence: str) -> None:
@@ -137,7 +145,7 @@ def test_a_class_or_a_status_decides(status: int, error: TeaserError | None, sen
 
 def test_facts_are_filled_in_as_they_are_and_cut_where_very_long() -> None:
     for error, name in (
-        (UnknownItemError("x" * 900), f"geen item “{'x' * 120}…”"),
+        (UnknownItemError("x" * 900), f"geen item “{'x' * 80}…”"),
         (UnknownItemError(17), "geen item “17”"),
         (UnknownTagError("a=b. c'", ["a=b"]), "geen label “a=b. c'”"),
         (UnknownTagError("a={b}"), "geen label “a={b}”"),
@@ -152,3 +160,16 @@ def test_details_are_the_error_s_own_words_if_they_differ(client: TestClient) ->
     assert "Détails" in page
     error = NothingToUndoError()
     assert error_message(422, str(error), texts_in("en"), error).details == ""
+
+
+def test_a_very_long_name_makes_no_long_page(client: TestClient) -> None:
+    long = "x" * 20_000
+    for field in ("feed", "hide_tag", "view", "make_feed", "rename_feed", "vary", "unhide_tag"):
+        for name in (long, f"type={long}"):
+            page = client.post("/act", data={field: name}, headers=OWN)
+            assert page.status_code in (404, 422)
+            assert "x" * 101 not in page.text, field
+    for path in (f"/tag?tag=type%3D{long}", f"/compare?item={long}&item=i1", f"/item/{long}"):
+        page = client.get(path)
+        assert page.status_code == 404
+        assert "x" * 101 not in page.text, path[:8]

@@ -3,7 +3,7 @@
 import pytest
 
 from teaser import Teaser
-from teaser.app.people.events import State
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 

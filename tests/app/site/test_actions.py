@@ -5,6 +5,8 @@ import json
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from app.conftest import TestClient, services_of
@@ -35,11 +37,45 @@ def test_each_button_asks_for_one_action() -> None:
         (ActionForm(vary="0.5"), Event("vary", {"variety": 0.5})),
         (ActionForm(balance="1"), Event("balance", {"balance": 1})),
         (ActionForm(set_about="1", about=["a=b", ""]), Event("about", {"about": ["a=b", ""]})),
+        (ActionForm(hide_tag="a=b"), Event("hide", {"tag": "a=b"})),
+        (ActionForm(unhide_tag="a=b"), Event("unhide", {"tag": "a=b"})),
+        (ActionForm(filter='{"only": ["a=b"]}'), Event("filter", {"filters": {"only": ["a=b"]}})),
+        (ActionForm(feed="A"), Event("switch_feed", {"feed": "A"})),
+        (ActionForm(main_feed="1"), Event("switch_feed", {"feed": ""})),
+        (ActionForm(make_feed="A"), Event("make_feed", {"feed": "A"})),
+        (ActionForm(rename_feed="A", name="B"), Event("rename_feed", {"feed": "A", "name": "B"})),
+        (ActionForm(drop_feed="A"), Event("drop_feed", {"feed": "A"})),
+        (ActionForm(profiling="on"), Event("profiling", {"on": True})),
+        (ActionForm(profiling="newest"), Event("profiling", {"on": False, "order": "newest"})),
+        (
+            ActionForm(end_press="2099-11-17T00:00:00+00:00 -2 a=b c"),
+            Event("press", {"presses": {"a=b c": -2}, "until": "2099-11-17T00:00:00+00:00"}),
+        ),
+        (
+            ActionForm(make_feed="B", copy_of="A"),
+            Event(
+                "several",
+                {"actions": [["switch_feed", {"feed": "A"}], ["make_feed", {"feed": "B"}]]},
+            ),
+        ),
         (ActionForm(undo="1"), Event("undo")),
         (ActionForm(redo="1"), Event("redo")),
         (ActionForm(reset="1"), Event("reset")),
     ):
         assert form.event() == event
+
+
+def test_what_lasts_ends_at_midnight_at_the_site() -> None:
+    zone = ZoneInfo("Pacific/Auckland")
+    for form in (
+        ActionForm(press="+1 a=b", lasts="today"),
+        ActionForm(mute="today i1"),
+        ActionForm(mute_tag="week a=b"),
+    ):
+        until = datetime.fromisoformat(form.event(zone).data["until"]).astimezone(zone)
+        assert (until.hour, until.minute, until.second) == (0, 0, 0)
+    for form in (ActionForm(press="+1 a=b", lasts="always"), ActionForm(hide="i1", lasts="week")):
+        assert "until" not in form.event(zone).data
 
 
 def test_a_form_that_cannot_be_read_is_refused() -> None:
@@ -51,6 +87,12 @@ def test_a_form_that_cannot_be_read_is_refused() -> None:
         ActionForm(presses="{"),
         ActionForm(presses="[" * 20_000),
         ActionForm(vary="much"),
+        ActionForm(filter="[]"),
+        ActionForm(filter='{"only": ["\\ud800"]}'),
+        ActionForm(press="+1 a=b", lasts="soon"),
+        ActionForm(mute="soon i1"),
+        ActionForm(end_press="soon much a=b"),
+        ActionForm(end_press="2001-01-01T00:00:00+00:00 3 a=b"),
     ):
         with pytest.raises(ParameterError):
             form.event()
@@ -166,3 +208,28 @@ class TestBrokenTexts:
             answer = visitor.get("/", params={"far": text})
             assert answer.status_code == 200
             assert "data-notice" not in answer.text
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, "9" * 4_299, "9" * 400, "1e999", "-1e308", "NaN"])
+def test_no_number_is_too_much_for_a_form(client: TestClient, number: str) -> None:
+    client.headers.update(OWN)
+    for fields in (
+        {"presses": f'{{"type=film": {number}}}'},
+        {"press": f"{number} type=film"},
+        {"filter": f'{{"at_most": {{"price": {number}}}}}'},
+        {"filter": f'{{"only": [{number}]}}'},
+        {"filter": f'{{"when": {number}}}'},
+        {"vary": number},
+        {"balance": number},
+        {"end_press": f"2099-11-20T00:00:00+00:00 {number} type=film"},
+        {"view": number},
+        {"unhide": number},
+        {"feed": number},
+    ):
+        assert client.post("/act", data=fields).status_code in (404, 422), fields
+    for kind in ("at_most price", "at_least price", "variety", "like", "when"):
+        wish = f"{kind} {number}"
+        assert client.post("/say", data={"wish": wish}).status_code in (404, 422), wish
+    page = f"/?far={{%22type=film%22:{number}}}&did={number}&k={number}"
+    assert client.get(page).status_code < 500
+    assert client.get("/say", params={"text": f"under {number}"}).status_code < 500

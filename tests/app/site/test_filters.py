@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
+from teaser.app.people.state import ListFilter
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.site.filters import MAX_CARDS, Filters, choices, filter_form, reading_order
 from teaser.data.tagging.rule_set import Rules
@@ -103,3 +104,16 @@ def test_the_form_marks_what_is_chosen(catalogue: Catalogue) -> None:
     assert '<option value="type=film" selected>' in form
     assert form.count("selected") == 1
     assert "date" not in form
+
+
+def test_filters_come_to_those_that_a_list_has(dated: Catalogue) -> None:
+    kept = ListFilter(only=("type=film",), without=("town=Ghent",), when="weekend")
+    chosen = read("only=type%3Dfilm&only=town%3DLi%C3%A8ge", dated).kept_in(kept)
+    assert chosen.only == ("type=film", "town=Liège")
+    assert (chosen.without, chosen.when) == (kept.without, kept.when)
+    assert read("from=2026-01-02", dated).kept_in(kept).when == "2026-01-02.."
+    assert read("to=2026-01-02", dated).kept_in(kept).when == "..2026-01-02"
+    assert read("from=2026-01-01&to=2026-01-02", dated).kept_in(kept).when == (
+        "2026-01-01..2026-01-02"
+    )
+    assert read("", dated).kept_in(kept) == kept

@@ -1,6 +1,7 @@
 """The main page over HTTP: what it shows, what its buttons do, what it refuses."""
 
 import html
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -354,3 +355,26 @@ def test_no_page_runs_or_styles_inline(visitor: TestClient) -> None:
         assert "<style" not in page
         assert not re.search(r"\son\w+=", page)
         assert re.findall(r"<script[^>]*>(.*?)</script>", page) in ([], [""])
+
+
+def test_only_the_first_of_many_hidden_things_and_endings_are_listed(client: TestClient) -> None:
+    client.headers.update(OWN)
+    end = "2099-01-01T00:00:00+00:00"
+    state = {
+        "history": [],
+        "presses": [],
+        "lasting": [],
+        "hidden": [f"x{n}" for n in range(150)],
+        "hidden_tags": [f"type=x{n}" for n in range(30)],
+        "ends": [
+            {"kind": "press", "name": f"type=y{n}", "steps": 1, "until": end} for n in range(120)
+        ],
+    }
+    sent = {"export": (None, json.dumps({"state": state}))}
+    assert client.post("/import", files=sent).status_code == 200
+    page = client.get("/").text
+    assert page.count('name="unhide') == 100
+    assert page.count('name="end_press"') == 100
+    assert "180 hidden" in page
+    assert "120 presses for now" in page
+    assert re.findall(r'<li class="hint">(\d+ more)</li>', page) == ["80 more", "20 more"]

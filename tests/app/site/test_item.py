@@ -5,13 +5,17 @@ import html
 import re
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 import polars as pl
 import pytest
-from app.conftest import TestClient
+from app.conftest import TestClient, services_of
 
-from teaser import Category, Dataset, Teaser
+from teaser import Category, Dataset, Tag, Teaser
+from teaser.app.http.cookies import TOKEN
+from teaser.app.people.state import State
 from teaser.data.tagging.rule_set import Rules
+from teaser.guide import tag_examples, vary_item
 
 OWN = {"origin": "http://testserver"}
 MINUS = "\N{MINUS SIGN}"
@@ -23,6 +27,12 @@ def visitor(client: TestClient) -> TestClient:
     client.post("/act", data={"view": "i1"})
     client.post("/act", data={"press": "-1 type=film"})
     return client
+
+
+def state_of(client: TestClient) -> State:
+    """Return the state of the visitor whose cookie a client has."""
+    store = services_of(client).store
+    return store.state(str(store.find_person(str(client.cookies[TOKEN]))))
 
 
 def number(text: str) -> float:
@@ -168,6 +178,128 @@ class TestTag:
     @pytest.mark.parametrize("tag", ["type=opera", "film", "="])
     def test_unknown(self, visitor: TestClient, tag: str) -> None:
         assert visitor.get("/tag", params={"tag": tag}).status_code == 404
+
+
+class TestExamples:
+    def test_are_those_of_the_library(self, visitor: TestClient, model: Teaser) -> None:
+        page = visitor.get("/tag", params={"tag": "type=film"}).text
+        found = tag_examples(model, "type=film", ["i1"], {"type=film": -1}, k=5, places=12)
+        assert found.brings_up
+        assert found.would_bring_up
+        part = page.split('class="panel examples"')[1].split("</section>")[0]
+        now, then = part.split("With one press more")
+        assert re.findall(r'data-card="([^"]+)"', now) == [e.item_id for e in found.brings_up]
+        assert re.findall(r"number (\d+) in your list, (\d+) without", now) == [
+            (str(e.rank), str(e.rank_without)) for e in found.brings_up
+        ]
+        assert re.findall(r'data-card="([^"]+)"', then) == [e.item_id for e in found.would_bring_up]
+        assert re.findall(r"from number (\d+) to number (\d+)", then) == [
+            (str(e.rank), str(e.rank_pressed)) for e in found.would_bring_up
+        ]
+        beside = re.findall(r'class="chip" href="/tag\?tag=([^"]+)"', part)
+        assert [unquote(text) for text in beside] == [str(b.tag) for b in found.comes_with]
+
+    def test_one_press_more_does_what_it_says(self, visitor: TestClient) -> None:
+        page = visitor.get("/tag", params={"tag": "type=film"}).text
+        rising = page.split("With one press more")[1]
+        said = re.findall(r'data-card="([^"]+)".*?to number (\d+)', rising, re.S)
+        assert said
+        visitor.post("/act", data={"press": "+1 type=film"})
+        order = re.findall(r'<li class="card" data-card="([^"]+)"', visitor.get("/").text)
+        assert [(item, order.index(item) + 1) for item, _ in said] == [
+            (item, int(rank)) for item, rank in said
+        ]
+
+    def test_what_every_item_has_is_no_example(self, visitor: TestClient) -> None:
+        tag = "general appeal=general appeal"
+        assert "panel examples" not in visitor.get("/tag", params={"tag": tag}).text
+
+
+class TestLike:
+    def test_shows_its_tags_the_presses_and_the_list_they_lead_to(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        page = visitor.get("/like/i5").text
+        own = [html.unescape(t) for t in re.findall(r'name="tag" value="([^"]+)"', page)]
+        assert set(own) >= {"type=film"}
+        start = vary_item(model, "i5", {}).start
+        shown = re.findall(r'<b class="number up">\+(\d)</b> <span>([^<]+) <small>', page)
+        assert [(value, int(n)) for n, value in shown] == [(t.value, n) for t, n in start.items()]
+        presses: dict[str | Tag, int] = {"type=film": -1}
+        for tag, steps in start.items():
+            presses[str(tag)] = min(5, presses.get(str(tag), 0) + steps)
+        ranked = [e.item_id for e in model.recommend(["i1"], presses, k=7) if e.item_id != "i5"]
+        assert re.findall(r'class="small" data-card="([^"]+)"', page) == ranked[:6]
+
+    def test_a_tag_can_be_changed_or_left_out(self, visitor: TestClient, model: Teaser) -> None:
+        town = f"town={model.table_['town'][5]}"
+        query = {"tag": ["type=film", town], "to": ["type=concert", ""]}
+        page = visitor.get("/like/i5", params=query).text
+        assert '<option value="type=concert" selected>' in page
+        assert '<option value="" selected>leave it out' in page
+        result = page.split('id="result"')[1]
+        assert "</b> <span>concert <small>" in result
+        assert "</b> <span>film <small>" not in result
+
+    def test_applies_as_one_step_to_the_list_or_in_a_new_feed(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        form = {"tag": ["type=film"], "to": ["type=concert"]}
+        shown = visitor.get("/like/i5", params=form).text
+        first = re.findall(r'class="small" data-card="([^"]+)"', shown)
+        start = vary_item(model, "i5", {"type=film": "type=concert"}).start
+        before = state_of(visitor)
+        page = visitor.post("/like/i5", data={**form, "into": "list"}).text
+        listed = re.findall(r'<li class="card" data-card="([^"]+)"', page)
+        assert [item for item in listed if item != "i5"][:6] == first
+        steps = start[Tag("type", "concert")]
+        assert f"+{steps} on <b>concert</b>" in page
+        after = state_of(visitor)
+        assert after.presses == {"type=film": -1, **{str(t): n for t, n in start.items()}}
+        assert after.n_events == before.n_events + 1
+        visitor.post("/act", data={"undo": "1"})
+        assert state_of(visitor).presses == before.presses
+        page = visitor.post("/like/i5", data={**form, "into": "feed", "feed": "Mild"}).text
+        assert "New feed: <b>Mild</b>" in page
+        found = state_of(visitor)
+        assert (found.feed, found.presses) == ("Mild", after.presses)
+        assert found.feeds[""].presses == before.presses
+        visitor.post("/act", data={"undo": "1"})
+        assert list(state_of(visitor).feeds) == [""]
+
+    def test_what_cannot_be_done_changes_nothing(self, visitor: TestClient) -> None:
+        before = state_of(visitor)
+        for form, status in (
+            ({"into": "feed", "feed": " "}, 422),
+            ({"into": "feed", "feed": "x" * 61}, 422),
+            ({"tag": "type=film", "to": "type=opera"}, 404),
+            ({"tag": "type=film"}, 422),
+        ):
+            assert visitor.post("/like/i5", data=form).status_code == status, form
+        foreign = {"origin": "https://evil.example"}
+        assert visitor.post("/like/i5", headers=foreign).status_code == 403
+        every = re.findall(r'name="tag" value="([^"]+)"', visitor.get("/like/i5").text)
+        own = {"tag": list(dict.fromkeys(every)), "to": [""] * len(set(every))}
+        assert "No press comes of it" in visitor.get("/like/i5", params=own).text
+        assert visitor.post("/like/i5", data=own).status_code == 200
+        assert state_of(visitor) == before
+
+    def test_is_linked_from_the_item(self, visitor: TestClient) -> None:
+        assert 'href="/like/i5"' in visitor.get("/item/i5").text
+
+    @pytest.mark.parametrize(
+        ("path", "status"),
+        [
+            ("/like/none", 404),
+            ("/like/i5?tag=type%3Dfilm&to=type%3Dopera", 404),
+            ("/like/i5?tag=type%3Dfilm", 422),
+            ("/like/i5?tag=type%3Dconcert&to=", 422),
+        ],
+    )
+    def test_odd_requests_get_a_sentence(self, visitor: TestClient, path: str, status: int) -> None:
+        response = visitor.get(path)
+        assert response.status_code == status
+        assert "data-message" in response.text
 
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()

@@ -1,10 +1,14 @@
 """What an action did, worked out by hand."""
 
+from datetime import UTC
+
 import pytest
 
 from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
-from teaser.app.people.events import Event, State, fold
+from teaser.app.people.events import Event
+from teaser.app.people.fold import fold
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.site.list_changes import NEW, compare, describe_action, describe_effect
 
@@ -44,10 +48,32 @@ def test_lists_of_other_lengths() -> None:
         (Event("about", {"about": ["age=<b>", "sex=F"]}), "About you: <b>&lt;b&gt; and Sex: F</b>"),
         (Event("about", {"about": []}), "Removed the facts about you"),
         (Event("reset"), "Started again"),
+        (Event("hide", {"tag": "type=film"}), "Hid <b>film</b>"),
+        (Event("unhide", {"tag": "type=film"}), "Brought <b>film</b> back"),
+        (Event("filter", {"filters": {}}), "No filters in this list"),
+        (
+            Event("filter", {"filters": {"without": ["type=film"], "at_most": {"price": 9}}}),
+            "Filters of this list: <b>no film, Price at most 9</b>",
+        ),
+        (Event("make_feed", {"feed": "<i>"}), "New feed: <b>&lt;i&gt;</b>"),
+        (Event("switch_feed", {"feed": ""}), "Now you see <b>For you</b>"),
+        (Event("rename_feed", {"feed": "A", "name": "B"}), "Renamed <b>A</b> to <b>B</b>"),
+        (Event("drop_feed", {"feed": "A"}), "Dropped the feed <b>A</b>"),
+        (Event("profiling", {"on": True}), "With your profile"),
+        (Event("profiling", {"on": False}), "Without your profile"),
+        (Event("import", {"state": {}}), "Imported a profile"),
+        (
+            Event("press", {"presses": {"type=film": 2}, "until": "2999-01-02T00:00:00+00:00"}),
+            "+2 on <b>film</b>, until Tue 1 Jan 2999",
+        ),
+        (
+            Event("several", {"actions": [["make_feed", {"feed": "A"}], ["vary", {"variety": 0}]]}),
+            "New feed: <b>A</b>; Variety at <b>0\N{NARROW NO-BREAK SPACE}%</b>",
+        ),
     ],
 )
 def test_every_action_is_said(model: Teaser, event: Event, said: str) -> None:
-    assert describe_action(event, State(), Catalogue(model), EN) == said
+    assert describe_action(event, State(), Catalogue(model, zone=UTC), EN) == said
 
 
 def test_undo_and_redo_name_what_they_took_back(model: Teaser) -> None:

@@ -3,10 +3,21 @@
 import re
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from app.conftest import TestClient, services_of
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import event
+
+from teaser import Teaser
+from teaser.app.http.cookies import TOKEN
+from teaser.app.people.checks import feed_name
+from teaser.app.people.state import Feed, ListFilter, State
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.site.my_data import free_name
 
 OWN = {"origin": "http://testserver"}
 
@@ -142,6 +153,120 @@ class TestLinks:
         assert visitor.get(link).status_code == 200
 
 
+def share_feed(client: TestClient, feed: str) -> str:
+    page = client.post("/share", data={"feed": feed} if feed else {"main_feed": "1"}).text
+    found = re.search(r'value="http://testserver(/s/[\w-]{43})"', page)
+    assert found
+    return found[1]
+
+
+def listed(page: str) -> list[str]:
+    return re.findall(r'class="card" data-card="([^"]+)"', page)
+
+
+def state_of(client: TestClient) -> State:
+    """Return the state of the visitor whose cookie a client has."""
+    store = services_of(client).store
+    person_id = store.find_person(str(client.cookies[TOKEN]))
+    assert person_id
+    return store.state(person_id)
+
+
+@pytest.fixture
+def feeder(visitor: TestClient) -> TestClient:
+    """A visitor with a feed of presses and filters."""
+    visitor.post("/act", data={"make_feed": "Friday night"})
+    visitor.post("/act", data={"press": "+1 town=Ghent"})
+    visitor.post("/act", data={"filter": '{"without": ["type=concert"]}'})
+    visitor.post("/act", data={"vary": "0.4"})
+    return visitor
+
+
+class TestSharedFeed:
+    def test_shows_what_it_asks_for_and_nothing_of_the_owner(
+        self, feeder: TestClient, model: Teaser
+    ) -> None:
+        link = share_feed(feeder, "Friday night")
+        feeder.post("/act", data={"press": "-1 town=Ghent"})
+        feeder.cookies.clear()
+        response = feeder.get(link)
+        page = response.text
+        assert '<h1 id="feed-title">Friday night</h1>' in page
+        asked = page.split('class="asks"')[1].split("</ul>")[0]
+        assert re.findall(r">([+-]\d)</b> (\w+)</li>", asked) == [("+1", "film"), ("+1", "Ghent")]
+        assert "no concert" in asked
+        assert "variety at 40" in asked
+        assert "Event 1<" not in page.split('id="list"')[0]
+        assert "You looked at" not in page
+        assert 'form="act"' not in page
+        assert "set-cookie" not in response.headers
+        feed = State(
+            presses={"type=film": 1, "town=Ghent": 1},
+            filters=ListFilter(without=("type=concert",)),
+            variety=0.4,
+        )
+        shown = PersonalModel(Catalogue(model), feed).recommend(k=12)
+        assert listed(page) == [entry.item_id for entry in shown]
+
+    def test_can_be_copied_by_somebody_new_and_by_its_owner(self, feeder: TestClient) -> None:
+        link = share_feed(feeder, "Friday night")
+        owned = state_of(feeder)
+        page = feeder.post(link).text
+        assert "New feed: <b>Friday night 2</b>" in page
+        assert state_of(feeder).current == owned.current
+        feeder.cookies.clear()
+        page = feeder.post(link).text
+        assert "New feed: <b>Friday night</b>" in page
+        copied = state_of(feeder)
+        assert (copied.feed, copied.history) == ("Friday night", ())
+        assert copied.current == owned.current
+        assert list(copied.feeds) == ["", "Friday night"]
+        page = feeder.post("/act", data={"undo": "1"}).text
+        assert "Taken back: New feed: <b>Friday night</b>" in page
+        assert state_of(feeder).feed == ""
+
+    def test_the_main_list_can_be_shared_as_a_feed(self, visitor: TestClient) -> None:
+        link = share_feed(visitor, "")
+        assert "A shared feed</h1>" in visitor.get(link).text
+        assert state_of(visitor).history
+        page = visitor.post(link).text
+        assert "New feed: <b>A shared feed</b>" in page
+        french = visitor.get(link, headers={"accept-language": "fr"}).text
+        assert "Partir de cette liste" in french
+
+    def test_a_link_that_was_ended_shows_and_copies_nothing(self, feeder: TestClient) -> None:
+        link = share_feed(feeder, "Friday night")
+        (name,) = names(feeder.get("/share").text)
+        feeder.post("/share/end", data={"share_id": name})
+        before = state_of(feeder)
+        for response in (feeder.get(link), feeder.post(link)):
+            assert response.status_code == 404
+            assert "Perhaps its owner ended it" in response.text
+        assert state_of(feeder) == before
+
+    def test_a_link_to_a_profile_is_no_feed(self, visitor: TestClient) -> None:
+        assert visitor.post(share(visitor)).status_code == 404
+
+    def test_another_site_copies_nothing(self, feeder: TestClient) -> None:
+        link = share_feed(feeder, "Friday night")
+        foreign = {"origin": "https://evil.example"}
+        assert feeder.post(link, headers=foreign).status_code == 403
+        assert list(state_of(feeder).feeds) == ["", "Friday night"]
+
+    @given(
+        name=st.text("ab ", min_size=1, max_size=60).filter(str.strip),
+        n=st.integers(0, 12),
+    )
+    def test_names_are_free_and_valid(self, name: str, n: int) -> None:
+        state = State()
+        for _ in range(n):
+            name = feed_name(name)
+            found = free_name(name, state)
+            assert found.casefold() not in {known.casefold() for known in state.feeds}
+            assert feed_name(found) == found
+            state = replace(state, feeds={**state.feeds, found: Feed()})
+
+
 class TestExport:
     def test_holds_every_action(self, visitor: TestClient) -> None:
         response = visitor.get("/export")
@@ -198,7 +323,7 @@ class TestDelete:
     [
         ("en", "Privacy", "helps to teach the next version", "does not teach this recommender"),
         ("nl", "Privacy", "geen labels verliest", "leert dit aanbevelingssysteem niets"),
-        ("fr", "Vie privée", "perde pas d’étiquettes", "pas ce système de recommandation"),
+        ("fr", "Vie privée", "perde pas d’étiquettes", "n’apprend rien de ce que vous faites ici"),
     ],
 )
 def test_the_privacy_page_says_whether_views_teach_the_next_model(

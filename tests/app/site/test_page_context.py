@@ -2,7 +2,9 @@
 
 from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
-from teaser.app.people.events import Event, State, fold
+from teaser.app.people.events import Event
+from teaser.app.people.fold import fold
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.site.page_context import PageContext
 from teaser.app.site.view.visitor import Visitor

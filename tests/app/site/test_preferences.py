@@ -2,7 +2,7 @@
 
 from teaser import Tag, Teaser
 from teaser.app.i18n.texts import texts_in
-from teaser.app.people.events import State
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.preferences import about_view, balance_view

@@ -5,18 +5,32 @@ from dataclasses import dataclass
 from teaser.app.i18n.texts import Texts
 from teaser.errors import (
     ActionLimitError,
+    ContradictionError,
+    FeedExistsError,
+    FeedLimitError,
+    FeedNameError,
     ForeignOriginError,
+    ImportedFileError,
+    NoTagsError,
     NotHiddenError,
     NothingToRedoError,
     NothingToUndoError,
     NotInHistoryError,
+    PeriodError,
     PressRangeError,
+    RequestLengthError,
+    SameItemError,
     ShareLimitError,
+    StateLimitError,
     TeaserError,
     UnknownFeatureError,
+    UnknownFeedError,
     UnknownItemError,
     UnknownShareError,
     UnknownTagError,
+    WishError,
+    WishLimitError,
+    shortened,
 )
 
 # The sentence for a class of errors, and the attribute that fills in {name}, if any.
@@ -26,10 +40,35 @@ _BY_CLASS: dict[type[BaseException], tuple[str, str | None]] = {
     UnknownFeatureError: ("There is no feature “{name}” here.", "feature"),
     UnknownShareError: ("There is no such link. Perhaps its owner ended it.", None),
     PressRangeError: ("That is as far as this tag goes; it cannot be pressed further.", None),
+    SameItemError: ("These are the same item. Choose two different ones.", None),
+    NoTagsError: ("This has no tags, so nothing like it can be looked for.", None),
+    WishError: ("This wish cannot be understood. Nothing was changed.", None),
+    PeriodError: ("These days cannot be understood. Nothing was changed.", None),
+    RequestLengthError: (
+        "This is too long to read. Write what you want in a few sentences.",
+        None,
+    ),
     NothingToUndoError: ("There is nothing to undo.", None),
     NothingToRedoError: ("There is nothing to redo.", None),
     NotInHistoryError: ("This is not among what you looked at any more.", None),
     NotHiddenError: ("This is not hidden any more.", None),
+    UnknownFeedError: ("You have no list named “{name}”.", "name"),
+    FeedNameError: ("A list needs a name of one line, of at most 60 letters.", None),
+    FeedExistsError: ("You have a list named “{name}” already. Take another name.", "name"),
+    FeedLimitError: ("You have as many lists as can be had. Drop one of them first.", None),
+    ContradictionError: ("Two of these wishes cannot both be. Take one of them off.", None),
+    WishLimitError: (
+        "These are {n} wishes, and at most {limit} can be taken at once. Nothing was changed.",
+        None,
+    ),
+    StateLimitError: (
+        "There would be {n} {kind}, and at most {limit} can be kept. Nothing was changed.",
+        None,
+    ),
+    ImportedFileError: (
+        "This is not a file that was exported here, or it is damaged. Nothing was changed.",
+        None,
+    ),
     ForeignOriginError: ("This form was sent from another site, so nothing was changed.", None),
     ShareLimitError: ("You have as many links as can be had. End one of them first.", None),
     ActionLimitError: (
@@ -47,7 +86,6 @@ _BY_STATUS = {
     503: "This cannot be done just now. Nothing that was confirmed is lost; try again soon.",
 }
 _OTHER = "What was sent cannot be understood. Go back and try again."
-_LONGEST = 120
 
 
 @dataclass(frozen=True)
@@ -77,12 +115,12 @@ def error_message(
     known = next((_BY_CLASS[kind] for kind in type(error).__mro__ if kind in _BY_CLASS), None)
     if known is None:
         text = texts(_BY_STATUS.get(status, _OTHER if status < 500 else _BY_STATUS[500]))
+    elif isinstance(error, StateLimitError | WishLimitError):
+        kind = texts(error.kind) if isinstance(error, StateLimitError) else ""
+        n, limit = texts.integer(error.n), texts.integer(error.limit)
+        text = texts(known[0], n=n, limit=limit, kind=kind)
     elif known[1] is None:
         text = texts(known[0])
     else:
-        text = texts(known[0], name=_shortened(str(getattr(error, known[1]))))
+        text = texts(known[0], name=shortened(getattr(error, known[1])))
     return ErrorMessage(text, "" if details == text else details)
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"

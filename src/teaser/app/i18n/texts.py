@@ -2,6 +2,7 @@
 
 import gettext
 import math
+import re
 from collections.abc import Callable, Iterator
 from datetime import date
 from functools import cache, lru_cache
@@ -19,6 +20,8 @@ from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
 LANGUAGES = {"en": "English", "nl": "Nederlands", "fr": "Français"}
 MINUS = "\N{MINUS SIGN}"
+# The spaces of French before : ; ? ! and inside its quotes, where a line must not break.
+_FRENCH_SPACE = re.compile("(?<=«) | (?=[:;?!»])")
 
 Messages = dict[tuple[str | None, str], str | tuple[str, ...]]
 
@@ -159,15 +162,22 @@ def _read(language: str) -> tuple[Messages, Callable[[int], int]]:
     with path.open("rb") as file:
         messages = read_po(file, locale=language)
     form: Callable[[int], int] = gettext.c2py(messages.plural_expr)
-    return {_key(m): _translation(m) for m in messages if m.id and m.string}, form
+    return {_key(m): _translation(m, language) for m in messages if m.id and m.string}, form
 
 
 def _key(message: Any) -> tuple[str | None, str]:
     return message.context, message.id if isinstance(message.id, str) else message.id[0]
 
 
-def _translation(message: Any) -> str | tuple[str, ...]:
-    return message.string if isinstance(message.string, str) else tuple(message.string)
+def _translation(message: Any, language: str) -> str | tuple[str, ...]:
+    if isinstance(message.string, str):
+        return _spaced(message.string, language)
+    return tuple(_spaced(form, language) for form in message.string)
+
+
+def _spaced(text: str, language: str) -> str:
+    """Return a text with spaces that do not break before French marks and inside its quotes."""
+    return _FRENCH_SPACE.sub("\u202f", text) if language == "fr" else text
 
 
 @lru_cache(maxsize=4096)

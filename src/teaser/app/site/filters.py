@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from urllib.parse import urlencode, urlsplit
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from starlette.datastructures import QueryParams
 
 from teaser.app.i18n.texts import Texts
+from teaser.app.people.state import ListFilter
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.site.view.rendering import render_part
 from teaser.data.tagging.tag import Tag
@@ -69,6 +70,12 @@ class Filters:
     def is_active(self) -> bool:
         """Whether any item is left out."""
         return bool(self.tags or self.first or self.last)
+
+    def kept_in(self, kept: ListFilter) -> ListFilter:
+        """Return the conditions of a list with these filters among them."""
+        tags = dict.fromkeys((*kept.only, *map(str, self.tags)))
+        days = f"{self.first or ''}..{self.last or ''}" if self.first or self.last else kept.when
+        return replace(kept, only=tuple(tags), when=days)
 
     def pairs(self, *, without: Tag | None = None) -> list[tuple[str, str]]:
         """Return the filters as the parameters of an address, without one tag."""

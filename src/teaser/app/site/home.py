@@ -2,25 +2,46 @@
 
 from typing import Any
 
+import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.datastructures import QueryParams
 
 from teaser.app.dependencies import uses_store
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.app.site import compare as compare_page
+from teaser.app.site import feeds, my_data, preferences, say, search, transfer, transparency
 from teaser.app.site import item as item_pages
-from teaser.app.site import my_data, preferences, search
 from teaser.app.site.filters import Filters, filter_form
 from teaser.app.site.page_context import PageContext, page_context_of
 from teaser.app.site.preferences import about_view, balance_view
+from teaser.app.site.say import say_example
 from teaser.app.site.view.card_view import CardView, cached_card, card_views, plain_card
+from teaser.app.site.view.feed_view import (
+    MAX_LISTED,
+    ending_presses,
+    feed_names,
+    filter_chips,
+    filter_text,
+    hidden_rows,
+)
 from teaser.app.site.view.profile_view import profile_view
 from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 from teaser.guide import quick_picks
 
 router = APIRouter()
-for _pages in (item_pages, my_data, preferences, search):
+for _pages in (
+    compare_page,
+    feeds,
+    item_pages,
+    my_data,
+    preferences,
+    say,
+    search,
+    transfer,
+    transparency,
+):
     router.include_router(_pages.router)
 
 ENOUGH_PICKS = 3
@@ -38,6 +59,7 @@ def home(request: Request) -> Response:
 def home_page(request: Request, context: PageContext, query: QueryParams) -> Response:
     """Return the home page; `query` holds the filters of the list."""
     personal, texts, catalogue = context.personal, context.texts, context.catalogue
+    state, clock = context.state, context.clock
     filters = Filters.read(query, catalogue)
     allowed = filters.allowed(catalogue)
     recommendations = personal.recommend(k=filters.k, allowed=allowed)
@@ -48,12 +70,21 @@ def home_page(request: Request, context: PageContext, query: QueryParams) -> Res
         "home.html",
         page_path=filters.path(),
         summary=summary,
-        profile=profile_view(personal, texts),
-        history=[_small_card(catalogue, i) for i in reversed(personal.history)],
-        hidden=[_small_card(catalogue, i) for i in context.state.hidden],
+        profile=profile_view(context.own, texts),
+        history=[_small_card(catalogue, i) for i in reversed(context.own.history)],
+        hidden=hidden_rows(state, catalogue, texts, clock, most=MAX_LISTED),
+        n_hidden=len(state.hidden) + len(state.hidden_tags),
+        ending=ending_presses(state, catalogue, texts, clock, most=MAX_LISTED),
+        n_ending=sum(end.kind == "press" for end in state.ends),
+        feeds=feed_names(state, texts),
+        chips=filter_chips(state.filters, catalogue, texts, clock),
+        kept=filter_text(filters.kept_in(state.filters)) if filters.is_active else "",
+        has_dates=catalogue.dates is not None,
+        is_by_date=personal.is_by_date,
+        example=say_example(catalogue, texts),
         cards=card_views(personal, recommendations, texts, moves),
-        balance=balance_view(personal, texts),
-        about=about_view(personal),
+        balance=balance_view(personal, texts) if state.profiling else None,
+        about=about_view(context.own),
         filters=filters,
         filter_form=filter_form(catalogue, texts, filters),
         picks=_picks(context),
@@ -65,10 +96,12 @@ def home_page(request: Request, context: PageContext, query: QueryParams) -> Res
 
 def _picks(context: PageContext) -> list[CardView]:
     """Return the items of the quick start; none once it is done or skipped."""
-    picked = tuple(context.personal.history)
-    if context.visitor.has_skipped or len(picked) >= ENOUGH_PICKS:
+    picked = tuple(context.own.history)
+    has_enough = context.visitor.has_skipped or len(picked) >= ENOUGH_PICKS
+    if has_enough or not context.state.profiling:
         return []
-    hidden = tuple(i for i in context.state.hidden if i in context.catalogue.model.items_)
+    mask, items = context.personal.hidden, context.catalogue.model.items_
+    hidden = () if mask is None else tuple(items[i] for i in np.flatnonzero(mask).tolist())
     item_ids = quick_start(context.catalogue, picked, hidden)
     return [plain_card(context.catalogue, item_id, context.texts) for item_id in item_ids]
 

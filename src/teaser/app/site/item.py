@@ -1,27 +1,35 @@
-"""Pages about one item or tag: the score, its lift, the picture; the origin of an affinity."""
+"""Pages about one item or tag: the score, its lift, a start from it; where an affinity is from."""
 
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel
 
 from teaser.app.dependencies import catalogue_of, uses_store
+from teaser.app.http.form_text import FormText
+from teaser.app.http.origin import need_own_origin
+from teaser.app.people.events import Event, parts_of
 from teaser.app.serving.found_group import FoundGroup, find_group
-from teaser.app.site.filters import Filters
-from teaser.app.site.page_context import PageContext, page_context_of
-from teaser.app.site.view.card_view import fact_line, plain_card
+from teaser.app.site.compare import compare_path, neighbour_in_list
+from teaser.app.site.filters import N_CARDS, Filters, choices
+from teaser.app.site.page_context import PageContext, act_and_show, page_context_of
+from teaser.app.site.view.card_view import CardView, cached_card, fact_line, plain_card
+from teaser.app.site.view.feed_view import ending_presses, hidden_rows
 from teaser.app.site.view.profile_view import tag_label, tag_row
 from teaser.app.site.view.rendering import path_part
 from teaser.app.site.view.score_steps import waterfall
+from teaser.app.site.view.variation_view import read_changes, tag_choices, variation_view
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
-from teaser.guide import similar, smallest_presses
+from teaser.guide import Similar, similar, smallest_presses, tag_examples
 from teaser.profile import GENERAL, POPULARITY
 
 router = APIRouter()
 
 N_SIMILAR = 6
+N_EXAMPLES = 5
 MAX_MEMBERS = 100
 RANK = 10
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -44,13 +52,14 @@ def item(request: Request, item_id: str) -> Response:
         card=card,
         facts=fact_line(catalogue, card, texts),
         waterfall=waterfall(context.personal, card.item_id, texts),
+        like_path=f"/like/{path_part(card.item_id)}" if card.facts else None,
+        neighbour=_neighbour(context, card.item_id, filters),
         lift_path=_address("lift", card.item_id, filters),
         list_path=filters.path(),
         similar=[
-            (plain_card(catalogue, s.item_id, texts), s)
-            for s in similar(catalogue.model, card.item_id, k=N_SIMILAR)
+            (plain_card(catalogue, s.item_id, texts), s) for s in _similar(card.item_id, context)
         ],
-        is_seen=card.item_id in context.personal.history,
+        is_seen=card.item_id in context.personal.viewed,
         is_hidden=card.item_id in context.state.hidden,
         is_new=context.personal.is_new,
     )
@@ -90,15 +99,74 @@ def lift(request: Request, item_id: str) -> Response:
         item_path=_address("item", card.item_id, filters),
         is_seen=card.item_id in personal.history,
         is_hidden=card.item_id in context.state.hidden,
-        is_filtered_out=allowed is not None and not allowed[place],
+        is_filtered_out=not personal.shown(allowed)[place],
+        has_hidden_tag=personal.is_hidden(card.item_id),
+        profile_is_off=not context.state.profiling,
         tags_are_off=personal.profile.tags_weight == 0,
     )
+
+
+@router.get("/like/{item_id:path}")
+@uses_store
+def like(request: Request, item_id: str) -> Response:
+    """Show the tags of an item as a start, with what is changed, and the list that follows."""
+    context = page_context_of(request)
+    texts, catalogue = context.texts, context.catalogue
+    card = catalogue.card(_item_id(request, item_id))
+    query = request.query_params
+    changes = read_changes(query.getlist("tag"), query.getlist("to"), context.personal)
+    found = variation_view(context.personal, card.item_id, changes)
+    first = found.after.recommend(k=N_SIMILAR + 1)
+    return context.render(
+        request,
+        "like.html",
+        title=texts("Like this, but …"),
+        card=card,
+        choices=tag_choices(card, choices(catalogue), changes),
+        n_tags=sum(map(len, card.facts.values())),
+        presses=found.presses,
+        first=[
+            plain_card(catalogue, entry.item_id, texts)
+            for entry in first
+            if entry.item_id != card.item_id
+        ][:N_SIMILAR],
+        tags_are_off=context.personal.profile.tags_weight == 0,
+        profile_is_off=not context.state.profiling,
+        item_path=f"/item/{path_part(card.item_id)}",
+        like_path=f"/like/{path_part(card.item_id)}",
+    )
+
+
+class LikeForm(BaseModel):
+    """The tags of an item, those in their places, and the name of a new feed, or nothing."""
+
+    tag: list[FormText] = []
+    to: list[FormText] = []
+    into: FormText = "list"
+    feed: FormText = ""
+
+
+@router.post("/like/{item_id:path}")
+@uses_store
+def start_from_item(request: Request, item_id: str, form: Annotated[LikeForm, Form()]) -> Response:
+    """Press the tags of an item, with changes, in the visitor's list or in a new feed."""
+    need_own_origin(request)
+    context = page_context_of(request)
+    found = context.catalogue.card(_item_id(request, item_id)).item_id
+    changes = read_changes(form.tag, form.to, context.personal)
+    press = variation_view(context.personal, found, changes).event
+    actions = [["make_feed", {"feed": form.feed}]] if form.into == "feed" else []
+    if press is not None:
+        actions += [[part.kind, dict(part.data)] for part in parts_of(press)]
+    if not actions:
+        return RedirectResponse(f"/like/{path_part(found)}", 303)
+    return act_and_show(request, Event("several", {"actions": actions}))
 
 
 @router.get("/tag")
 @uses_store
 def tag(request: Request, tag: str) -> Response:
-    """Show which viewed items and facts the affinity with a tag comes from.
+    """Show which viewed items and facts the affinity with a tag comes from, and what it brings up.
 
     Of a tag that the system found, its group is shown too.
     """
@@ -136,7 +204,74 @@ def tag(request: Request, tag: str) -> Response:
         has_facts=bool(personal.about),
         origins=origins,
         n_items=carriers if is_carried else None,
+        examples=_examples(wanted, context) if is_carried else None,
+        **_kept_away(wanted, context),
     )
+
+
+def _examples(tag: Tag, context: PageContext) -> dict[str, Any]:
+    """Return what a page shows of a tag's part in the list, and of the tags beside it."""
+    personal, texts, catalogue = context.personal, context.texts, context.catalogue
+    found = tag_examples(
+        catalogue.model,
+        tag,
+        personal.history,
+        personal.presses,
+        k=N_EXAMPLES,
+        places=N_CARDS,
+        about=personal.about,
+        steering=personal.steering,
+        allowed=personal.shown(),
+        boost=catalogue.boost,
+    )
+    shown, rising = (
+        [(plain_card(catalogue, each.item_id, texts), each) for each in some]
+        for some in (found.brings_up, found.would_bring_up)
+    )
+    return {
+        "places_in_list": [] if context.state.profiling else _places_of(tag, context),
+        "brings_up": shown,
+        "would_bring_up": rising,
+        "is_up": found.affinity > 0,
+        "can_press": found.can_press,
+        "places": N_CARDS,
+        "comes_with": [
+            (beside.tag, tag_label(beside.tag, catalogue, texts), texts.percent(beside.share))
+            for beside in found.comes_with
+        ],
+        "is_profiled": context.state.profiling,
+    }
+
+
+def _places_of(tag: Tag, context: PageContext) -> list[tuple[CardView, int]]:
+    """Return the first items of the visitor's list that have a tag, with their places."""
+    personal, catalogue = context.personal, context.catalogue
+    items = catalogue.model.items_
+    has_tag = catalogue.allowed([tag])
+    ranked = personal.rank(k=len(items)).tolist()
+    places = [(i, place) for place, i in enumerate(ranked, 1) if has_tag[i]]
+    return [
+        (plain_card(catalogue, items[i], context.texts), place) for i, place in places[:N_EXAMPLES]
+    ]
+
+
+def _similar(item_id: ItemId, context: PageContext) -> list[Similar]:
+    """Return the items most similar to one, without those that are never shown."""
+    personal, model = context.personal, context.catalogue.model
+    k = N_SIMILAR if personal.hidden is None else 5 * N_SIMILAR
+    found = similar(model, item_id, k=k)
+    return [each for each in found if not personal.is_hidden(each.item_id)][:N_SIMILAR]
+
+
+def _kept_away(tag: Tag, context: PageContext) -> dict[str, Any]:
+    """Return whether a tag is hidden, and its presses that end by themselves."""
+    state, catalogue = context.state, context.catalogue
+    rows = hidden_rows(state, catalogue, context.texts, context.clock)
+    ends = ending_presses(state, catalogue, context.texts, context.clock)
+    return {
+        "hidden": next((row for row in rows if row.tag == tag), None),
+        "ends": [end for end in ends if end.tag == tag],
+    }
 
 
 def _group_view(found: FoundGroup, context: PageContext) -> dict[str, Any]:
@@ -170,6 +305,18 @@ def picture(request: Request, item_id: str) -> Response:
     return Response(
         content, media_type=kind, headers={**cached, "content-security-policy": _PICTURE_POLICY}
     )
+
+
+def _neighbour(
+    context: PageContext, item_id: ItemId, filters: Filters
+) -> tuple[str, str, str] | None:
+    """Return what an item can be compared with: the address, its place, its title."""
+    found = neighbour_in_list(context.personal, item_id, filters)
+    if found is None:
+        return None
+    other, place = found
+    pair = (other, item_id) if place in ("above", "first") else (item_id, other)
+    return compare_path(*pair), place, cached_card(context.catalogue, other).title
 
 
 def _item_id(request: Request, item_id: str) -> str:

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from teaser.app.i18n.texts import MINUS, Texts
-from teaser.app.people.events import Event, State, facts_of
+from teaser.app.people.events import Event, facts_of, parts_of, read_time
+from teaser.app.people.state import ListFilter, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.site.preferences import describe_balance
+from teaser.app.site.view.clock import Clock
+from teaser.app.site.view.feed_view import feed_label, filter_wishes
 from teaser.app.site.view.profile_view import tag_label
+from teaser.app.site.view.wish_view import describe_wish
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
 
@@ -61,14 +65,29 @@ def compare(before: Sequence[ItemId], after: Sequence[ItemId]) -> ListChange:
     )
 
 
-def describe_action(event: Event, before: State, catalogue: Catalogue, texts: Texts) -> Markup:
+def describe_action(
+    event: Event, before: State, catalogue: Catalogue, texts: Texts, clock: Clock | None = None
+) -> Markup:
     """Describe an action; the state before it shows what was undone or redone."""
+    clock = clock or Clock.at(catalogue)
     if event.kind == "undo" and before.undoable:
-        undone = describe_action(before.undoable, before, catalogue, texts)
+        undone = describe_action(before.undoable, before, catalogue, texts, clock)
         return texts.html("Taken back: {action}", action=undone)
     if event.kind == "redo" and before.redoable:
-        redone = describe_action(before.redoable, before, catalogue, texts)
+        redone = describe_action(before.redoable, before, catalogue, texts, clock)
         return texts.html("Done again: {action}", action=redone)
+    if event.kind == "several":
+        told = (describe_action(e, before, catalogue, texts, clock) for e in parts_of(event))
+        return Markup("; ").join(told)
+    said = _describe(event, catalogue, texts, clock)
+    if "until" not in event.data:
+        return said
+    end = clock.describe_end(read_time(event.data["until"]), texts)
+    return texts.html("{action}, {until}", action=said, until=end.words)
+
+
+def _describe(event: Event, catalogue: Catalogue, texts: Texts, clock: Clock) -> Markup:
+    """Describe a single action, without its end."""
     if event.kind == "press":
         return Markup(", ").join(
             texts.html(
@@ -86,6 +105,15 @@ def describe_action(event: Event, before: State, catalogue: Catalogue, texts: Te
         return texts.html("Balance: {balance}", balance=_bold(balance))
     if event.kind == "about":
         return _describe_about(event, texts)
+    if event.kind == "filter":
+        return _describe_filters(event, catalogue, texts, clock)
+    if event.kind.endswith("_feed"):
+        return _describe_feed(event, texts)
+    if event.kind == "profiling":
+        on = event.data["on"]
+        return texts.html("With your profile") if on else texts.html("Without your profile")
+    if event.kind == "import":
+        return texts.html("Imported a profile")
     if event.kind == "reset":
         return texts.html("Started again")
     forms = {
@@ -94,8 +122,10 @@ def describe_action(event: Event, before: State, catalogue: Catalogue, texts: Te
         "hide": "Hid {title}",
         "unhide": "Brought {title} back",
     }
-    title = _bold(_title(catalogue, event.data.get("item")))
-    return texts.html(forms.get(event.kind, "{title}"), title=title)
+    tag = event.data.get("tag")
+    title = tag_label(Tag.parse(tag), catalogue, texts) if tag else ""
+    title = title or _title(catalogue, event.data.get("item"))
+    return texts.html(forms.get(event.kind, "{title}"), title=_bold(title))
 
 
 def describe_effect(change: ListChange, texts: Texts) -> str:
@@ -130,6 +160,27 @@ def _describe_about(event: Event, texts: Texts) -> Markup:
     if not facts:
         return texts.html("Removed the facts about you")
     return texts.html("About you: {facts}", facts=_bold(texts.join(facts)))
+
+
+def _describe_filters(event: Event, catalogue: Catalogue, texts: Texts, clock: Clock) -> Markup:
+    filters = ListFilter.of_json(event.data["filters"])
+    wishes = filter_wishes(filters)
+    if not wishes:
+        return texts.html("No filters in this list")
+    told = [describe_wish(wish, catalogue, texts, clock.today) for wish in wishes]
+    return texts.html("Filters of this list: {filters}", filters=_bold(", ".join(told)))
+
+
+def _describe_feed(event: Event, texts: Texts) -> Markup:
+    name = _bold(feed_label(event.data["feed"], texts))
+    if event.kind == "make_feed":
+        return texts.html("New feed: {name}", name=name)
+    if event.kind == "rename_feed":
+        new = _bold(event.data["name"])
+        return texts.html("Renamed {name} to {new}", name=name, new=new)
+    if event.kind == "drop_feed":
+        return texts.html("Dropped the feed {name}", name=name)
+    return texts.html("Now you see {name}", name=name)
 
 
 def _title(catalogue: Catalogue, item: object) -> str:

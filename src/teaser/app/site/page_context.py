@@ -1,18 +1,22 @@
 """What every page needs: the visitor, their state, the model, and the action just done."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
 from numpy.typing import NDArray
 
-from teaser.app.actions import LIMIT, TAGS_OFF, decide
+from teaser.app.actions import LIMIT, TAGS_OFF, act, decide
 from teaser.app.dependencies import catalogue_of, services_of
+from teaser.app.http.cookies import TOKEN, remember
 from teaser.app.http.form_text import read_presses
+from teaser.app.http.origin import need_own_origin
 from teaser.app.i18n.texts import Texts
-from teaser.app.people.events import Event, State
+from teaser.app.people.events import Event
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.filters import N_CARDS
@@ -22,8 +26,9 @@ from teaser.app.site.list_changes import (
     describe_action,
     describe_effect,
 )
+from teaser.app.site.view.clock import Clock
 from teaser.app.site.view.rendering import render
-from teaser.app.site.view.visitor import Visitor, visitor_of
+from teaser.app.site.view.visitor import Visitor, ensure_person, visitor_of
 from teaser.errors import TeaserError
 from teaser.recommendation import Recommendation
 
@@ -51,6 +56,18 @@ class PageContext:
         """The model with the visitor's state."""
         return PersonalModel(self.catalogue, self.state)
 
+    @cached_property
+    def clock(self) -> Clock:
+        """The time of the request at the site."""
+        return Clock.at(self.catalogue)
+
+    @cached_property
+    def own(self) -> PersonalModel:
+        """The model with the visitor's profile, also while lists are made without it."""
+        if self.state.profiling:
+            return self.personal
+        return PersonalModel(self.catalogue, replace(self.state, profiling=True))
+
     def summary(
         self,
         after: list[Recommendation] | None = None,
@@ -72,7 +89,10 @@ class PageContext:
         else:
             new = [entry.item_id for entry in after]
         change = compare(old, new)
-        action = describe_action(self.event, self.before, self.catalogue, self.texts)
+        action = describe_action(self.event, self.before, self.catalogue, self.texts, self.clock)
+        if self.event.kind == "press" and not self.state.profiling:
+            off = self.texts("your profile is switched off, so the list stays as it was.")
+            return ActionSummary(action, off, change)
         if self.event.kind == "press" and np.array_equal(
             earlier.profile.values, self.personal.profile.values
         ):
@@ -105,6 +125,19 @@ def page_context_of(request: Request) -> PageContext:
         return PageContext(visitor, catalogue, state, State(), None)
     before, event = store.last_action(visitor.person_id, state.n_events)
     return PageContext(visitor, catalogue, state, before, event)
+
+
+def act_and_show(request: Request, event: Event, path: str = "/") -> Response:
+    """Make an action of the visitor, then show a page that says what it did."""
+    need_own_origin(request)
+    services, visitor = services_of(request), visitor_of(request)
+    person_id, token = ensure_person(visitor, services)
+    done = act(services.store, person_id, event, catalogue_of(request))
+    joint = "&" if "?" in path else "?"
+    response = RedirectResponse(f"{path}{joint}did={done.after.n_events}#notice", 303)
+    if token:
+        remember(response, services.settings, TOKEN, token)
+    return response
 
 
 def _unstored_press(text: str | None, catalogue: Catalogue, state: State) -> Event | None:

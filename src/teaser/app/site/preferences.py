@@ -7,16 +7,16 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from teaser.app.dependencies import catalogue_of, services_of
-from teaser.app.http.cookies import LANGUAGE, SKIPPED, THEME, remember
+from teaser.app.http.cookies import LANGUAGE, LASTS, SKIPPED, THEME, remember
 from teaser.app.http.form_text import FormText
 from teaser.app.http.origin import local_path, need_own_origin
 from teaser.app.i18n.texts import LANGUAGES, Texts
-from teaser.app.people.events import AS_FITTED
+from teaser.app.people.state import AS_FITTED
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.view.rendering import render
-from teaser.app.site.view.visitor import THEMES, visitor_of
+from teaser.app.site.view.visitor import DURATIONS, THEMES, visitor_of
 from teaser.data.tagging.tag import Tag
-from teaser.errors import ParameterError
+from teaser.errors import ParameterError, shortened
 from teaser.profile import Steering
 
 router = APIRouter()
@@ -99,7 +99,9 @@ def skip(request: Request) -> Response:
 def language(request: Request, language: Field, back: Field = "/") -> Response:
     """Choose the language of the pages."""
     if language not in LANGUAGES:
-        raise ParameterError(f"Unknown language {language!r}. Known: {', '.join(LANGUAGES)}.")
+        raise ParameterError(
+            f"Unknown language {shortened(language)!r}. Known: {', '.join(LANGUAGES)}."
+        )
     return _set_cookie(request, LANGUAGE, language, back)
 
 
@@ -107,8 +109,18 @@ def language(request: Request, language: Field, back: Field = "/") -> Response:
 def theme(request: Request, theme: Field, back: Field = "/") -> Response:
     """Choose light or dark colours, or those of the system."""
     if theme not in THEMES:
-        raise ParameterError(f"Unknown theme {theme!r}. Known: {', '.join(THEMES)}.")
+        raise ParameterError(f"Unknown theme {shortened(theme)!r}. Known: {', '.join(THEMES)}.")
     return _set_cookie(request, THEME, theme, back)
+
+
+@router.post("/lasts")
+def lasts(request: Request, lasts: Field, back: Field = "/") -> Response:
+    """Choose how long the next presses count."""
+    if lasts not in DURATIONS:
+        raise ParameterError(
+            f"Unknown duration {shortened(lasts)!r}. Known: {', '.join(DURATIONS)}."
+        )
+    return _set_cookie(request, LASTS, lasts, back)
 
 
 @router.get("/tour")

@@ -53,6 +53,7 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
     is_number = page.isascii() and page.isdigit() and len(page) < 9
     number = max(1, min(n_pages, int(page))) if is_number else 1
     first = PAGE_SIZE * (number - 1)
+    item_ids = found.items(first, first + PAGE_SIZE)
     return context.render(
         request,
         "search.html",
@@ -68,11 +69,9 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
             tag_row(tag, context.personal.affinity(tag), context.personal, texts)
             for tag in found.tags(first, first + PAGE_SIZE)
         ],
-        cards=[
-            plain_card(context.catalogue, item_id, texts)
-            for item_id in found.items(first, first + PAGE_SIZE)
-        ],
-        seen=set(context.personal.history),
+        cards=[plain_card(context.catalogue, item_id, texts) for item_id in item_ids],
+        seen=set(context.personal.viewed),
+        hidden={item_id for item_id in item_ids if context.personal.is_hidden(item_id)},
     )
 
 

@@ -11,7 +11,7 @@ from app.site.conftest import personal_of
 
 from teaser import Category, Dataset, LearnedDecoder, ListOf, Tag, Teaser, Year
 from teaser.app.i18n.texts import texts_in
-from teaser.app.people.events import State
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel

@@ -9,7 +9,7 @@ from app.site.conftest import personal_of
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
-from teaser.app.people.events import State
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
@@ -115,7 +115,7 @@ def test_a_number_is_told_with_its_feature(tables: tuple[Any, Any]) -> None:
     catalogue = Catalogue(Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5).fit(data))
     two = Tag("min_players", "2")
     assert tag_label(two, catalogue, EN) == "Min players: 2"
-    assert tag_label(two, catalogue, texts_in("fr")) == "Min players : 2"
+    assert tag_label(two, catalogue, texts_in("fr")) == "Min players\N{NARROW NO-BREAK SPACE}: 2"
     assert tag_label(Tag("players", "9"), catalogue, EN) == "Players: 9"
     both = (two, Tag("players", "2"))
     assert joint_names(both, catalogue, EN) == ["Min players / Players: 2"]

@@ -121,3 +121,23 @@ def test_a_disliked_item_is_told_as_such(language: str, words: tuple[str, str]) 
     for steer, said in zip((True, False), words, strict=True):
         assert said in reason_lines(texts, [disliked], 0, steer)
         assert said not in reason_lines(texts, [viewed], 0, steer)
+
+
+def test_a_line_is_kept_once_for_all_cards_and_numbers() -> None:
+    row = TagRow(Tag("a", "kept"), "a=kept", "kept", 0.5, 1)
+    viewed = ViewedRow("i9", "Kept")
+    before = part.cache_info().currsize
+    lines = {
+        str(reason_lines(texts_in("en"), [ReasonRow(row, share, 0.0), reason], where, True))
+        for share in (0.1, 0.2, 0.3)
+        for where in ("i1", 'i"2', 3)
+        for reason in [ReasonRow(viewed, share, 0.0)]
+    }
+    assert len(lines) == 9
+    assert sum('data-key="i&#34;2+a=kept"' in line for line in lines) == 3
+    assert sum('data-key="3 remove i9"' in line for line in lines) == 3
+    assert part.cache_info().currsize == before + 2
+
+
+def test_the_memory_of_parts_is_bounded() -> None:
+    assert (part.cache_info().maxsize or 0) <= 8_000

@@ -10,7 +10,7 @@ document.documentElement.classList.add("scripted");
 let queue = Promise.resolve();
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.getAttribute("action") !== "/act") return;
+  if (form.getAttribute("action") !== "/act" || "leave" in form.dataset) return;
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form, event.submitter));
   const keeps = event.submitter?.name?.startsWith("press") ?? false;
@@ -67,7 +67,7 @@ const hash = (text) => [...text].reduce((sum, c) => (sum * 31 + c.codePointAt(0)
 function replace(fresh, keepsOrder) {
   const active = document.activeElement;
   const key = active?.dataset?.key;
-  const typed = new Map([...document.querySelectorAll("main input[type=search][data-key]")].map((e) => [e.dataset.key, e.value]));
+  const typed = new Map([...document.querySelectorAll("main input:is([type=search], :not([type]))[data-key]")].map((e) => [e.dataset.key, e.value]));
   const open = new Map([...document.querySelectorAll("main details[data-key]")].filter((e) => keepsOrder || touched.has(e.dataset.key)).map((e) => [e.dataset.key, e.open]));
   const scrolls = [...document.querySelectorAll("[data-scroll]")].map((e) => e.scrollTop);
   const images = new Map([...document.images].map((e) => [pictureKey(e), e]));
@@ -77,6 +77,7 @@ function replace(fresh, keepsOrder) {
     order.set(list.dataset.stable, [...list.children].map((e) => e.dataset.key));
   }
   const at = active?.getBoundingClientRect().top;
+  const ticked = new Set([...document.querySelectorAll(".vs :checked")].map((e) => e.value));
 
   for (const old of document.querySelectorAll("[data-swap]")) {
     const next = fresh.getElementById(old.id);
@@ -91,6 +92,7 @@ function replace(fresh, keepsOrder) {
   for (const details of document.querySelectorAll("main details[data-key]")) {
     if (open.has(details.dataset.key)) details.open = open.get(details.dataset.key);
   }
+  for (const tick of document.querySelectorAll(".vs input")) tick.checked = ticked.has(tick.value);
   for (const [name, value] of typed) { const input = find(name); if (input) input.value = value; }
   for (const [name, content] of loaded) find(name)?.querySelector("[data-loaded]")?.replaceWith(content);
   document.querySelectorAll("[data-scroll]").forEach((e, i) => { e.scrollTop = scrolls[i] ?? 0; });
@@ -171,6 +173,19 @@ document.addEventListener("input", (event) => {
 
 document.addEventListener("change", (event) => {
   if (event.target.form?.matches("[data-auto]")) event.target.form.requestSubmit();
+});
+
+// Count again what would change, whenever a wish is taken off or put back.
+document.addEventListener("change", async (event) => {
+  const form = event.target.form;
+  if (!form?.matches("[data-preview]")) return;
+  const asked = new URLSearchParams(new FormData(form));
+  try {
+    const response = await fetch(`/say?${asked}`, { headers: FRAGMENT });
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const fresh = page.getElementById("preview");
+    if (fresh) document.getElementById("preview").replaceChildren(...fresh.childNodes);
+  } catch { /* the button that counts again still works */ }
 });
 
 document.addEventListener("click", async (event) => {

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from teaser.app.i18n.texts import Texts
 from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
@@ -44,6 +45,8 @@ class BoostRow:
 
 
 AnyRow = TagRow | ViewedRow | BoostRow
+# What orders a list without matches: nothing is known yet, or the list is without profile.
+Order = Literal["popularity", "appeal", "date"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,8 @@ class ReasonRow:
 class CardView:
     """An item in a list; without match and reasons if nothing is known about the person.
 
-    `general` is what general appeal adds, None if that is nothing.
+    `general` is what general appeal adds, None if that is nothing. `ordered_by` says what orders
+    a list without matches.
     """
 
     card: Card
@@ -94,6 +98,7 @@ class CardView:
     reasons: list[ReasonRow]
     moved: int | str | None
     general: ReasonRow | None = None
+    ordered_by: Order = "popularity"
 
     @property
     def drawn(self) -> list[ReasonRow]:
@@ -116,9 +121,16 @@ def card_views(
             reasons=_reasons(entry, personal, texts),
             moved=(moves or {}).get(entry.item_id),
             general=None if personal.is_new else _general(entry, personal, texts),
+            ordered_by=_ordered_by(personal),
         )
         for entry in recommendations
     ]
+
+
+def _ordered_by(personal: PersonalModel) -> Order:
+    if personal.is_by_date:
+        return "date"
+    return "popularity" if personal.state.profiling else "appeal"
 
 
 def plain_card(catalogue: Catalogue, item_id: ItemId, texts: Texts) -> CardView:

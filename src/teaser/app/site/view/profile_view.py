@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,8 @@ class TagRow:
 
     A row of near-equal tags has the sum of their affinities. `others` are the names of all but the
     first, which presses are on, and `own` is the affinity of that one; `features` are those of all.
-    `full` is the label where the feature is not shown.
+    `full` is the label where the feature is not shown. `ends` says that some of the presses end by
+    themselves, and `is_hidden` that items with the tag are not shown.
     """
 
     tag: Tag
@@ -41,6 +42,8 @@ class TagRow:
     own: float | None = None
     features: tuple[str, ...] = ()
     full: str = ""
+    ends: bool = False
+    is_hidden: bool = False
 
     @property
     def name(self) -> str:
@@ -175,9 +178,19 @@ def joint_features(tags: Sequence[Tag], texts: Texts) -> tuple[str, ...]:
 
 def tag_row(tag: Tag, affinity: float, personal: PersonalModel, texts: Texts) -> TagRow:
     """Return the row of one tag."""
-    name = tag_names(personal.catalogue, texts)[personal.catalogue.tag_index[tag]]
-    presses = personal.presses.get(tag, 0)
-    return TagRow(tag, name.text, name.label, affinity, presses, full=name.full)
+    place = personal.catalogue.tag_index[tag]
+    name, presses = tag_names(personal.catalogue, texts)[place], personal.presses.get(tag, 0)
+    ends, hidden = _marked(personal)
+    return TagRow(
+        tag,
+        name.text,
+        name.label,
+        affinity,
+        presses,
+        full=name.full,
+        ends=place in ends,
+        is_hidden=place in hidden,
+    )
 
 
 def profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool = True) -> ProfileView:
@@ -294,11 +307,23 @@ def _leading(personal: PersonalModel, places: NDArray[Any]) -> list[int]:
 def _rows(places: list[int], personal: PersonalModel, texts: Texts) -> list[TagRow]:
     names, tags = tag_names(personal.catalogue, texts), personal.catalogue.model.tags_
     affinities = personal.profile.values[places].tolist()
+    ends, hidden = _marked(personal)
     rows = []
     for j, affinity in zip(places, affinities, strict=True):
         name, presses = names[j], personal.presses.get(tags[j], 0)
-        rows.append(TagRow(tags[j], name.text, name.label, affinity, presses, full=name.full))
+        row = TagRow(tags[j], name.text, name.label, affinity, presses, full=name.full)
+        is_marked = j in ends or j in hidden
+        rows.append(replace(row, ends=j in ends, is_hidden=j in hidden) if is_marked else row)
     return rows
+
+
+def _marked(personal: PersonalModel) -> tuple[set[int], set[int]]:
+    """Return the tags with presses that end by themselves, and those that are never shown."""
+    state, index = personal.state, personal.catalogue.tag_index
+    if not state.ends and not state.hidden_tags:
+        return set(), set()
+    ends = {index.get(Tag.parse(str(e.name)), -1) for e in state.ends if e.kind == "press"}
+    return ends, {index.get(Tag.parse(text), -1) for text in state.hidden_tags}
 
 
 @cached_per_catalogue(1)

@@ -1,5 +1,6 @@
 """The waterfall of an item's score: steps that add up to it, the small ones together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -18,7 +19,8 @@ from teaser.reason import BoostReason, Reason, ViewedReason
 MAX_VIEWED = 8
 # Small steps are folded, if there are at least so many.
 MIN_FOLDED = 3
-_DIGITS, _MAX_DIGITS = 2, 6
+DIGITS = 2
+_MAX_DIGITS = 6
 
 
 class _Part(NamedTuple):
@@ -77,6 +79,27 @@ class Step:
     def is_general(self) -> bool:
         """Whether the step is general appeal."""
         return isinstance(self.row, TagRow) and self.row.tag == GENERAL
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The scale of the bars of a waterfall: from the lowest sum on the way to the highest, 100."""
+
+    low: float
+    width: float
+
+    @classmethod
+    def of(cls, sums: Sequence[float]) -> "Scale":
+        """Return the scale on which all sums fit."""
+        return cls(min(sums), (max(sums) - min(sums)) or 1.0)
+
+    def at(self, value: float) -> float:
+        """Return the position of a sum."""
+        return round(100 * (value - self.low) / self.width, 2)
+
+    def length(self, value: float) -> float:
+        """Return the length of the bar of a contribution."""
+        return round(100 * abs(value) / self.width, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,51 +195,49 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
     )
     parts = _parts(explanation, personal, texts)
     sums = list(accumulate((part.contribution for part in parts), initial=0.0))
-    low, high = min(sums), max(sums)
-    width = (high - low) or 1.0
-
-    def at(value: float) -> float:
-        return round(100 * (value - low) / width, 2)
-
+    scale = Scale.of(sums)
     steps: list[Step] = []
     running = 0.0
     for part, before, after in zip(parts, sums, sums[1:], strict=False):
-        shown = round(part.contribution, _DIGITS)
-        running = round(running + shown, _DIGITS)
+        shown = round(part.contribution, DIGITS)
+        running = round(running + shown, DIGITS)
         steps.append(
             Step(
                 *part,
                 shown=shown,
                 running=running,
                 digits=_digits(part, personal.profile.tags_weight),
-                start=at(min(before, after)),
-                length=round(100 * abs(part.contribution) / width, 2),
+                start=scale.at(min(before, after)),
+                length=scale.length(part.contribution),
             )
         )
     total = explanation.score
-    general = round(explanation.general, _DIGITS)
-    viewed = round(sum(explanation.viewed.values()), _DIGITS)
-    boost = round(explanation.boost, _DIGITS)
+    general = round(explanation.general, DIGITS)
+    viewed = round(sum(explanation.viewed.values()), DIGITS)
+    boost = round(explanation.boost, DIGITS)
     return Waterfall(
         explanation=explanation,
         steps=steps,
-        rounding=round(round(total, _DIGITS) - running, _DIGITS),
-        zero=at(0.0),
-        start=at(min(0.0, total)),
-        length=round(100 * abs(total) / width, 2),
+        rounding=round(round(total, DIGITS) - running, DIGITS),
+        zero=scale.at(0.0),
+        start=scale.at(min(0.0, total)),
+        length=scale.length(total),
         tags_weight=personal.profile.tags_weight,
         from_general=general,
-        from_tags=round(round(total, _DIGITS) - general - viewed - boost, _DIGITS),
+        from_tags=round(round(total, DIGITS) - general - viewed - boost, DIGITS),
         from_viewed=viewed,
         from_boost=boost,
-        fold=_fold(steps, explanation.total),
+        fold=fold_steps(steps, explanation.total),
     )
 
 
-def _fold(steps: list[Step], total: float) -> Folded | None:
-    """Return the small steps, which are the last ones; None if they are few."""
+def fold_steps(steps: Sequence[Step], total: float) -> Folded | None:
+    """Return the small steps, which are the last ones; None if they are few.
+
+    `total` is the sum of all absolute contributions.
+    """
     least = SMALL_SHARE * total
-    small = [step for step in steps if not _is_large(step, least)]
+    small = [step for step in steps if not is_large(step, least)]
     if len(small) < MIN_FOLDED or len(small) == len(steps):
         return None
     ends = [edge for step in (small[0], small[-1]) for edge in step.edges]
@@ -224,14 +245,14 @@ def _fold(steps: list[Step], total: float) -> Folded | None:
     return Folded(
         steps=small,
         share=sum(step.contribution for step in small) / total if total else 0.0,
-        shown=round(sum(step.shown for step in small), _DIGITS),
+        shown=round(sum(step.shown for step in small), DIGITS),
         running=small[-1].running,
         start=min(first, last),
         length=round(abs(last - first), 2),
     )
 
 
-def _is_large(part: _Part | Step, least: float) -> bool:
+def is_large(part: _Part | Step, least: float) -> bool:
     """Return whether a part is general appeal, which comes first, a boost, or not small."""
     is_general = isinstance(part.row, TagRow) and part.row.tag == GENERAL
     return is_general or isinstance(part.row, BoostRow) or abs(part.contribution) >= least
@@ -241,11 +262,11 @@ def _digits(part: _Part, tags_weight: float) -> int:
     """Return how many digits to show, so that the factors visibly give the rounded contribution."""
     row, weight, contribution = part
     if weight is None or not isinstance(row, TagRow):
-        return _DIGITS
-    shown, share = round(contribution, _DIGITS), round(tags_weight, _DIGITS)
-    for digits in range(_DIGITS, _MAX_DIGITS):
+        return DIGITS
+    shown, share = round(contribution, DIGITS), round(tags_weight, DIGITS)
+    for digits in range(DIGITS, _MAX_DIGITS):
         product = round(row.affinity, digits) * round(weight, digits) * share
-        if abs(product - shown) <= 0.5 * 10**-_DIGITS + 1e-9:
+        if abs(product - shown) <= 0.5 * 10**-DIGITS + 1e-9:
             return digits
     return _MAX_DIGITS
 
@@ -274,7 +295,7 @@ def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> l
         title = texts.count("{n} more that you viewed", "{n} more that you viewed", len(rest))
         parts.append(_Part(ViewedRow(None, title), None, sum(r.contribution for r in rest)))
     least = SMALL_SHARE * explanation.total
-    return sorted(parts, key=lambda part: not _is_large(part, least))
+    return sorted(parts, key=lambda part: not is_large(part, least))
 
 
 def _general(explanation: Explanation, personal: PersonalModel, texts: Texts) -> list[_Part]:

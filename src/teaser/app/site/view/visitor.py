@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from teaser.app.dependencies import Services, services_of
-from teaser.app.http.cookies import LANGUAGE, SKIPPED, THEME, read_cookies
+from teaser.app.http.cookies import LANGUAGE, LASTS, SKIPPED, THEME, read_cookies
 from teaser.app.http.identity import holder_of, new_token
 from teaser.app.i18n.texts import Texts, choose_language, texts_in
 
 THEMES = ("auto", "light", "dark")
+DURATIONS = ("always", "week", "today")
 FRAGMENT = "x-teaser-fragment"
 
 
@@ -29,6 +30,8 @@ class Visitor:
         Whether the visitor skipped the quick start.
     wants_fragment
         Whether the page's script asks for the parts that it replaces.
+    lasts
+        How long the visitor's next presses count: `always`, `week` or `today`.
     token
         The token in the cookie, if it belongs to a person or this server signed it.
     """
@@ -38,6 +41,7 @@ class Visitor:
     theme: str
     has_skipped: bool
     wants_fragment: bool
+    lasts: str = "always"
     token: str | None = None
 
 
@@ -46,7 +50,7 @@ def visitor_of(request: Request, *, with_person: bool = True) -> Visitor:
     services = services_of(request)
     cookies, store = read_cookies(request.cookies, services.settings), services.store
     token, person_id = holder_of(cookies, store) if with_person else (None, None)
-    theme = cookies.get(THEME, "auto")
+    theme, lasts = cookies.get(THEME, "auto"), cookies.get(LASTS, "always")
     language = choose_language(cookies.get(LANGUAGE), request.headers.get("accept-language"))
     return Visitor(
         person_id=person_id,
@@ -54,6 +58,7 @@ def visitor_of(request: Request, *, with_person: bool = True) -> Visitor:
         theme=theme if theme in THEMES else "auto",
         has_skipped=SKIPPED in cookies,
         wants_fragment=FRAGMENT in request.headers,
+        lasts=lasts if lasts in DURATIONS else "always",
         token=token,
     )
 

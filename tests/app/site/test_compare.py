@@ -1,0 +1,176 @@
+"""Why this above that: numbers that add up, from any two cards; odd choices get a sentence."""
+
+import html
+import re
+from itertools import pairwise
+
+import pytest
+from app.conftest import TestClient
+
+from teaser import Teaser
+
+OWN = {"origin": "http://testserver"}
+MINUS = "\N{MINUS SIGN}"
+ROW = re.compile(
+    r'<td class="n pair">(?:<b>)?([^<]+)(?:</b>)?</td><td class="n pair">(?:<b>)?([^<]+)(?:</b>)?'
+    r'</td>\s*<td class="n(?: number[^"]*)?">(?:<b>)?([^<]+)(?:</b>)?</td>.*?'
+    r'<td class="n sum">(?:<b>)?([^<]+)(?:</b>)?</td>',
+    re.S,
+)
+
+
+@pytest.fixture
+def visitor(client: TestClient) -> TestClient:
+    client.headers.update(OWN)
+    client.post("/act", data={"view": "i1"})
+    client.post("/act", data={"press": "-1 type=film"})
+    return client
+
+
+def number(text: str) -> float:
+    return float(text.replace(MINUS, "-"))
+
+
+def listed(page: str) -> list[str]:
+    return re.findall(r'<li class="card" data-card="([^"]+)"', page)
+
+
+class TestPage:
+    def test_the_visible_numbers_add_up_to_the_scores(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        page = visitor.get("/compare", params={"item": ["i3", "i4"]}).text
+        whys = [model.explain(i, ["i1"], {"type=film": -1}) for i in ("i3", "i4")]
+        *rows, total = [tuple(map(number, row)) for row in ROW.findall(page)]
+        assert len(rows) >= 2
+        running = 0.0
+        for own, other, difference, so_far in rows:
+            assert own - other == pytest.approx(difference, abs=1e-9)
+            running += difference
+            assert so_far == pytest.approx(running, abs=1e-9)
+        assert [sum(row[i] for row in rows) for i in range(3)] == pytest.approx(total[:3], abs=1e-9)
+        assert total[:2] == tuple(round(why.score, 2) for why in whys)
+        assert total[3] == total[2]
+
+    def test_says_which_is_above_and_why(self, visitor: TestClient, model: Teaser) -> None:
+        first, second = (e.item_id for e in model.recommend(["i1"], {"type=film": -1}, k=2))
+        page = visitor.get("/compare", params={"item": [first, second]}).text
+        told = re.search(r'<p class="told">(.*?)</p>', page, re.S)
+        assert told
+        titles = [model.title(model.items_.index_of(i)) for i in (first, second)]
+        plain = re.sub(r"<[^>]+>", "", told[1])
+        assert re.match(rf"{titles[0]} scores [\d.]+ more than {titles[1]}, mostly because", plain)
+        assert "number 1 in your list" in page
+        assert "number 2 in your list" in page
+        swapped = re.search(r'href="(/compare\?item=[^"]+)"', page)
+        assert swapped
+        back = visitor.get(html.unescape(swapped[1])).text
+        assert f'<p class="told">{told[1]}</p>' in back
+
+    def test_a_press_there_returns_to_it(self, visitor: TestClient) -> None:
+        path = "/compare?item=i3&item=i4"
+        page = visitor.post("/act", data={"press": "+1 town=Ghent", "back": path}).text
+        assert "+ on <b>Ghent</b>" in page
+        assert "Why this above that" in page
+
+    def test_somebody_new_can_compare_too(self, client: TestClient) -> None:
+        page = client.get("/compare", params={"item": ["i3", "i4"]}).text
+        assert "match" not in page.split('class="sides"')[1].split("</ul>")[0]
+        assert "A − B" in page
+
+    def test_without_the_profile_general_appeal_decides(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        visitor.post("/act", data={"profiling": "appeal"})
+        page = visitor.get("/compare", params={"item": ["i3", "i4"]}).text
+        exact = model.compare("i3", "i4", [])
+        *_, total = [tuple(map(number, row)) for row in ROW.findall(page)]
+        assert total[:2] == (round(exact.score, 2), round(exact.other_score, 2))
+
+    def test_a_mixed_list_may_have_them_the_other_way_round(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        said = "Your list has them the other way round"
+        visitor.post("/act", data={"vary": "1"})
+        order = listed(visitor.get("/").text)
+        scores = {i: model.explain(i, ["i1"], {"type=film": -1}).score for i in order}
+        found = set()
+        for one, two in pairwise(order):
+            is_told = said in visitor.get("/compare", params={"item": [one, two]}).text
+            assert is_told == (scores[one] < scores[two])
+            found.add(is_told)
+        assert found == {True, False}
+
+    @pytest.mark.parametrize(
+        ("language", "said"), [("nl", "Waarom dit boven dat"), ("fr", "Pourquoi ceci avant cela")]
+    )
+    def test_languages(self, visitor: TestClient, language: str, said: str) -> None:
+        visitor.headers["accept-language"] = language
+        assert f"<h1>{said}</h1>" in visitor.get("/compare?item=i3&item=i4").text
+
+
+class TestChoice:
+    @pytest.mark.parametrize(
+        ("items", "said"),
+        [
+            ([], "No item is chosen."),
+            ([""], "No item is chosen."),
+            (["i3"], "One item is chosen."),
+            (["i3", "i3"], "Both are the same item."),
+            (["i3", "i4", "i5"], "3 items are chosen, and two can be compared."),
+        ],
+    )
+    def test_a_sentence_and_a_way_on(
+        self, visitor: TestClient, items: list[str], said: str
+    ) -> None:
+        response = visitor.get("/compare", params={"item": items})
+        assert response.status_code == 422
+        assert said in response.text
+        offered = re.findall(
+            r'<input type="(?:radio|checkbox)" name="item" value="([^"]+)"', response.text
+        )
+        assert len(offered) >= 2
+        if len(items) > 2:
+            assert offered == items
+        else:
+            assert "i3" not in offered or not any(items)
+
+    def test_unknown(self, visitor: TestClient) -> None:
+        response = visitor.get("/compare?item=i3&item=none")
+        assert response.status_code == 404
+        assert "There is no item “none” here." in response.text
+
+    def test_markup_in_a_name_is_shown_as_text(self, visitor: TestClient) -> None:
+        response = visitor.get("/compare", params={"item": "<script>alert(1)</script>"})
+        assert response.status_code == 404
+        assert "<script>alert" not in response.text
+
+
+class TestWaysThere:
+    def test_every_card_can_be_ticked(self, visitor: TestClient) -> None:
+        page = visitor.get("/").text
+        ticks = re.findall(r'<input type=checkbox form=compare name=item value="([^"]+)"', page)
+        assert ticks == listed(page)
+        assert '<form id="compare" class="compare-bar" action="/compare">' in page
+
+    def test_a_shared_profile_has_no_ticks(self, visitor: TestClient) -> None:
+        found = re.search(r'value="http://testserver(/s/[\w-]{43})"', visitor.post("/share").text)
+        assert found
+        assert "form=compare" not in visitor.get(found[1]).text
+
+    def test_from_an_item_to_the_one_above_it(self, visitor: TestClient) -> None:
+        order = listed(visitor.get("/").text)
+        page = visitor.get(f"/item/{order[3]}").text
+        assert f'href="/compare?item={order[2]}&amp;item={order[3]}"' in page
+        assert "Compare with the one above it in my list" in page
+        page = visitor.get(f"/item/{order[0]}").text
+        assert f'href="/compare?item={order[0]}&amp;item={order[1]}"' in page
+        assert "Compare with the one below it in my list" in page
+        page = visitor.get("/item/i1").text  # seen, so not in the list
+        assert f'href="/compare?item={order[0]}&amp;item=i1"' in page
+        assert "Compare with the first of my list" in page
+
+    def test_the_one_above_is_that_of_the_filtered_list(self, visitor: TestClient) -> None:
+        order = listed(visitor.get("/?only=type%3Dconcert").text)
+        page = visitor.get(f"/item/{order[2]}?only=type%3Dconcert").text
+        assert f'href="/compare?item={order[1]}&amp;item={order[2]}"' in page

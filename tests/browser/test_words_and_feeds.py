@@ -1,0 +1,122 @@
+"""Words, feeds, what is never shown or only for now, and the profile switch, in a real browser."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from browser.steps import check_axe, listed, pick
+from playwright.sync_api import Page, expect
+
+Visit = Callable[..., Page]
+
+
+def say(page: Page, words: str) -> None:
+    page.get_by_label("What are you in the mood for?").fill(words)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What are you in the mood for?")).to_be_visible()
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_words_are_shown_before_they_apply(visit: Visit, has_script: bool) -> None:
+    page = visit(java_script_enabled=has_script)
+    pick(page)
+    before = listed(page)
+    say(page, "more jazz, no workshops, with dragons")
+    expect(page.locator(".unknown")).to_contain_text("dragons")
+    chips = page.locator(".wishes")
+    expect(chips.get_by_label("more Jazz")).to_be_checked()
+    with_both = page.locator("#preview").inner_text()
+    chips.get_by_label("more Jazz").press("Space")
+    expect(chips.get_by_label("more Jazz")).not_to_be_checked()
+    again = page.get_by_role("button", name="Update the preview")
+    if has_script:
+        expect(again).to_be_hidden()
+    else:
+        again.click()
+    expect(page.locator("#preview")).not_to_have_text(with_both)
+    expect(chips.get_by_label("more Jazz")).not_to_be_checked()
+    page.get_by_role("button", name="Apply to my list").click()
+    expect(page.locator("#notice")).to_contain_text("no Workshop")
+    expect(page.locator("#notice")).not_to_contain_text("Jazz")
+    page.locator("#notice").get_by_role("button", name="Undo").click()
+    expect(page.locator("#notice")).to_contain_text("Taken back")
+    assert listed(page) == before
+
+
+def test_a_contradiction_is_asked_back(visit: Visit) -> None:
+    page = visit(width=390, height=844, color_scheme="dark")
+    say(page, "more jazz, no jazz, more film")
+    page.get_by_role("button", name="Apply to my list").click()
+    # The browser asks for an answer first.
+    expect(page.get_by_role("heading", name="What are you in the mood for?")).to_be_visible()
+    check_axe(page, "say")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("radio", name="more Jazz").check()
+    page.get_by_text("Keep it as a feed of its own").click()
+    page.get_by_label("Name of the feed").fill("Friday night")
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_contain_text("New feed: Friday night; ")
+    expect(page.locator("#notice")).to_contain_text("+4 on Jazz")
+    bar = page.get_by_role("navigation", name="Your feeds")
+    expect(bar.get_by_role("button", name="Friday night")).to_have_attribute("aria-current", "true")
+    check_axe(page, "feed")
+
+
+def test_feeds_are_made_shown_and_dropped(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    main = listed(page)
+    page.get_by_text("New feed", exact=True).click()
+    page.get_by_label("Keep this list under a name").fill("With the kids")
+    page.get_by_role("button", name="Keep", exact=True).click()
+    bar = page.get_by_role("navigation", name="Your feeds")
+    expect(bar.get_by_role("button", name="With the kids")).to_be_visible()
+    page.locator(".cards .stepper button").first.click()
+    expect(page.locator("#notice")).to_contain_text("on ")
+    page.wait_for_function("document.querySelectorAll('.is-pressed').length > 0")
+    bar.get_by_role("button", name="For you").click()
+    expect(page.locator("#notice")).to_contain_text("Now you see For you")
+    assert listed(page) == main
+    bar.get_by_role("link", name="Manage").click()
+    check_axe(page, "feeds")
+    page.get_by_role("button", name="Show With the kids").click()
+    expect(page).to_have_url(re.compile(r"/\?did=\d+"))
+    expect(page.locator("#notice")).to_contain_text("Now you see With the kids")
+    page.goto("/feeds")
+    page.get_by_role("button", name="Drop With the kids").click()
+    expect(page.locator("#notice")).to_contain_text("Dropped the feed With the kids")
+    expect(page.get_by_role("heading", name="With the kids")).to_have_count(0)
+
+
+def test_never_for_now_and_without_profile(visit: Visit) -> None:
+    page = visit()
+    pick(page)
+    page.get_by_label("My presses last").select_option("today")
+    expect(page.locator("#act input[name=lasts]")).to_have_value("today")
+    page.locator(".features .stepper button[value^='+1']:not([aria-disabled])").first.click()
+    expect(page.locator("#notice")).to_contain_text("today only")
+    page.locator(".features a.tag-name").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Never show this").click()
+    dialog.get_by_role("button", name="a week").click()
+    expect(dialog.get_by_text("Items with this tag are not shown.")).to_be_visible()
+    page.keyboard.press("Escape")
+    hidden = page.locator("#hidden")
+    hidden.locator("summary").click()
+    expect(hidden.get_by_role("listitem")).to_have_count(2)
+    check_axe(page, "hidden")
+    hidden.get_by_role("button", name="Show again").click()
+    expect(hidden.get_by_role("listitem")).to_have_count(1)
+    hidden.get_by_role("button", name="End now").click()
+    expect(hidden).to_have_count(0)
+    own = listed(page)
+    page.get_by_role("button", name="Without my profile").click()
+    expect(page.get_by_text("This is the same list for everybody.")).to_be_visible()
+    page.get_by_role("button", name="Upcoming, then newest").click()
+    expect(page.get_by_role("button", name="Upcoming, then newest")).to_have_attribute(
+        "aria-current", "true"
+    )
+    check_axe(page, "without profile")
+    page.get_by_role("button", name="Use my profile").click()
+    expect(page.get_by_text("This is the same list for everybody.")).to_have_count(0)
+    assert listed(page) == own
