@@ -28,6 +28,7 @@ class Running:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
+        self.model = model
         self.log = model.with_name("log")
         self.temporary = model.with_name("temporary")
         self.temporary.mkdir(exist_ok=True)

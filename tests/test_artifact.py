@@ -355,7 +355,7 @@ class TestForgery:
         path = folder / (artifact.MANIFEST if of == "manifest" else files[of]["name"])
         path.unlink()
         os.mkfifo(path)
-        with pytest.raises(ArtifactError, match=f"{path.name} .*(is a pipe|is missing)"):
+        with pytest.raises(ArtifactError, match=f"{path.name} .*it is a pipe"):
             artifact.read(folder)
 
     def test_a_table_that_claims_billions_of_rows_is_not_read(self, folder: Path) -> None:
@@ -367,9 +367,11 @@ class TestForgery:
         content = part(folder, ".safetensors").read_bytes()
         (folder.parent / "secret").write_bytes(content)
         arrays = artifact.read_manifest(folder)["files"]["arrays"]
-        for name in ("../secret", "/etc/hostname", "a/../../secret", "..", ""):
+        outside = ("../secret", "/etc/hostname", "a/../../secret")
+        said = dict.fromkeys(outside, "is missing") | dict.fromkeys(("..", ""), "it is a folder")
+        for name, reason in said.items():
             forge_files(folder, {"arrays": {**arrays, "name": name}})
-            with pytest.raises(ArtifactError, match="is missing"):
+            with pytest.raises(ArtifactError, match=reason):
                 artifact.read(folder)
 
     def test_numbers_that_are_no_safetensors(self, folder: Path) -> None:

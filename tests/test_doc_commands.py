@@ -38,6 +38,7 @@ from teaser.testing import example_dataset
 # Commands of blocks that are parsed and not run, by how they begin, and why.
 ONLY_PARSED = {
     "teaser serve": "it serves until it is stopped; tests/cli/test_serve.py runs it",
+    "teaser mcp": "it serves until its side closes; tests/app/mcp/test_stdio.py runs it",
     "teaser demo": "it serves until it is stopped; tests/cli/test_demo.py runs it",
     "teaser fit films --out model --scheduler": "it needs a cluster; tests/clusters.py has one",
     "teaser evaluate experiments/events.toml": "a minute; test_experiment.py has a small study",
@@ -200,6 +201,7 @@ BEFORE: dict[str, Any] = {
     "docs/users/tasks.md": bookshop,
     "docs/users/popularity.md": own_tables,
     "docs/users/lists.md": example,
+    "docs/users/control.md": example,
     "docs/users/studies.md": short_studies,
     "experiments/README.md": repository_files,
 }

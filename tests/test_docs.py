@@ -3,6 +3,7 @@
 import re
 import runpy
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import teaser
 from teaser.cli.main import app
 from teaser.evaluate.study.grid_search import check_models
 from teaser.evaluate.study.plan import Study
+from teaser.words.interpreter import GROUP
+from teaser.words.vocabulary import read_synonyms
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -44,6 +47,10 @@ def test_rules_and_studies_in_the_documentation_are_valid(page: Path, tmp_path: 
         path.write_text(block)
         if "[data]" in block:
             check_models(Study.read(path).models)
+        elif "[project." in block:
+            assert tomllib.loads(block)["project"]["entry-points"][GROUP]
+        elif page.name == "words.md":
+            assert read_synonyms(path)
         else:
             assert teaser.Rules.read(path).tags
 

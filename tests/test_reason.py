@@ -6,12 +6,14 @@ import pytest
 
 from teaser import BoostReason, Reason, Tag
 from teaser.reason import (
+    AnyReason,
     ViewedReason,
     affinity_text,
     join_values,
     main_reasons,
     named_reason,
-    short_reason,
+    short_reasons,
+    tell_reasons,
 )
 
 
@@ -47,7 +49,34 @@ def test_affinities_are_said_briefly() -> None:
 def test_values_are_joined_in_words() -> None:
     jazz = Tag("genre", "jazz")
     assert join_values([jazz]) == "jazz"
-    assert join_values([jazz, Tag("min_players", "2"), jazz]) == "jazz, Min players: 2 and jazz"
+    club = Tag("type", "club")
+    assert join_values([jazz, Tag("min_players", "2"), club]) == "jazz, Min players: 2 and club"
+
+
+def test_equal_values_are_told_apart_by_their_features() -> None:
+    directed, wrote = Tag("director", "Varda"), Tag("screenWriter", "Varda")
+    film = Tag("type", "film")
+    assert join_values([directed, film, wrote]) == "Varda (director and screen writer) and film"
+    reasons: list[AnyReason] = [
+        Reason(directed, 0.2, 0.2, 0.5),
+        ViewedReason("i", 0.1, 0.1, "A"),
+        Reason(wrote, 0.1, 0.1, 0.4),
+        Reason(film, 0.1, 0.1, 0.4),
+    ]
+    assert short_reasons(reasons) == [
+        "Varda (director)",
+        "viewed A",
+        "Varda (screen writer)",
+        "film",
+    ]
+    assert tell_reasons(reasons) == [
+        "20 % because of your affinity of 0.5 with Varda (director)",
+        "10 % because you viewed A",
+        "10 % because of your affinity of 0.4 with Varda (screen writer)",
+        "10 % because of your affinity of 0.4 with film",
+    ]
+    # Alone, a value needs no feature.
+    assert tell_reasons(reasons[:1]) == [reasons[0].sentence()]
 
 
 def test_a_small_share_of_a_viewed_item_is_said_so() -> None:
@@ -87,7 +116,7 @@ def test_a_reason_has_a_name_and_a_kind() -> None:
     ]
     for reason, named, short in cases:
         assert named_reason(reason) == named
-        assert short is None or short_reason(reason) == short
+        assert short is None or short_reasons([reason]) == [short]
 
 
 def test_boosts_are_always_among_the_main_reasons() -> None:

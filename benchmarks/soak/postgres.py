@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the soak's own, which can be stopped, killed and started again."""
+"""A PostgreSQL server of one's own, which can be stopped, killed and started again."""
 
 import os
 import pwd
@@ -16,9 +16,16 @@ from soak.memory import children
 
 
 class Postgres:
-    """A server on a socket in a folder of its own; root runs it as nobody. `with` ends it."""
+    """A server on a socket in a folder of its own; root runs it as nobody. `with` ends it.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    options
+        Further options of the server.
+    """
+
+    def __init__(self, options: str = "") -> None:
+        self._options = options
         self.folder = Path(tempfile.mkdtemp(prefix="soak-pg-"))
         self.data = self.folder / "data"
         self.commands = _commands()
@@ -45,7 +52,8 @@ class Postgres:
 
     def start(self) -> None:
         """Start the server and wait until it takes connections."""
-        options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}'"
+        place = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}'"
+        options = f"{place} {self._options}"
         self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
 
     def stop(self) -> None:
@@ -73,10 +81,15 @@ class Postgres:
     def _run(self, command: str, *arguments: str) -> None:
         done = subprocess.run(
             [self.commands / command, "-D", self.data, *arguments],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder, **self._user,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL,
+            # What a server starts keeps its files open; only the first command ends by itself.
+            stderr=subprocess.PIPE if command == "initdb" else subprocess.DEVNULL,
+            cwd=self.folder,
+            **self._user,
+        )
         if done.returncode != 0:
-            raise RuntimeError(f"PostgreSQL's {command} failed with status {done.returncode}.")
+            said = (done.stderr or b"").decode(errors="replace")
+            raise RuntimeError(f"PostgreSQL's {command} failed: {done.returncode} {said}")
 
 
 def _commands() -> Path:

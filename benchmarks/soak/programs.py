@@ -5,42 +5,19 @@ import threading
 import time
 from typing import Any
 
-import numpy as np
-
+from soak.actor import TRIES, Actor
 from soak.client import Answer, Client
 from soak.ledger import Comparison, Ledger, compare, stored_actions
-from soak.models import Models
 from soak.records import CROWD, Record
 
 _PEOPLE = "/api/v1/people"
 _ACTIONS = 60  # of a person, before the next one
-_TRIES = 40
 
 
-class Program:
-    """A client of the API: one person after the other; every other one is deleted at the end.
+class Program(Actor):
+    """A client of the API: one person after the other; every other one is deleted at the end."""
 
-    Parameters
-    ----------
-    number
-        Of the program; the seed of what it does.
-    port
-        Of the server.
-    models
-        Which items and tags there are.
-    record
-        Where answers are counted.
-    pause
-        The seconds between two requests; there are none in the phase without pauses.
-    """
-
-    def __init__(
-        self, number: int, port: int, models: Models, record: Record, pause: float
-    ) -> None:
-        self.rng = np.random.default_rng(1_000_000 + number)
-        self.client = Client(port, record, is_visitor=False)
-        self.models, self.record, self.pause = models, record, pause
-        self.ledgers: list[tuple[str, Ledger]] = []
+    is_visitor = False
 
     def run(self, stop: threading.Event) -> None:
         """Act until asked to stop."""
@@ -96,7 +73,7 @@ class Program:
             ledger.is_deleted = True
 
     def _stored(self, person_id: str, *, is_gone: bool) -> list[tuple[str, str]]:
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             if is_gone:
                 # Asked beside the record: the answer 404 is the right one.
                 other = Client(int(self.client.host.split(":")[1]), Record(), is_visitor=False)

@@ -4,13 +4,13 @@ import json
 import threading
 import time
 import urllib.parse
+from collections.abc import Sequence
 
 import numpy as np
 
-from soak.client import Answer, Client
+from soak.actor import TRIES, Actor
+from soak.client import Answer
 from soak.ledger import Action, Comparison, Ledger, compare, stored_actions
-from soak.models import Models
-from soak.records import Record
 
 # What a visitor does next, and how often of a hundred times.
 _CHANCES = {
@@ -18,41 +18,20 @@ _CHANCES = {
     "export": 2, "delete": 1,
 }  # fmt: skip
 _LIMIT = "as far as it goes"
-_TRIES = 40
 
 
-class Visitor:
-    """Somebody with a browser, from a first page on; deletes all now and then and begins anew.
+class Visitor(Actor):
+    """Somebody with a browser, from a first page on; deletes all now and then and begins anew."""
 
-    Parameters
-    ----------
-    number
-        Of the visitor; the seed of what they do.
-    port
-        Of the server.
-    models
-        Which items and tags there are.
-    record
-        Where answers are counted.
-    pause
-        The mean seconds between two actions; there are none in the warm-up.
-    """
-
-    def __init__(
-        self, number: int, port: int, models: Models, record: Record, pause: float
-    ) -> None:
-        self.rng = np.random.default_rng(number)
-        self.client = Client(port, record, is_visitor=True)
-        self.models, self.pause = models, pause
-        self.ledgers: list[tuple[str, Ledger]] = []  # the cookie of each person
-        self.tags: list[str] = []
-        self.n_presses = 0
+    is_visitor = True
+    tags: Sequence[str] = ()
+    n_presses = 0
 
     def run(self, stop: threading.Event) -> None:
         """Act until asked to stop."""
         names, chances = list(_CHANCES), np.array(list(_CHANCES.values())) / 100
         self._arrive(stop)
-        while not stop.wait(self.client.record.pace(self.pause) * self.rng.random() * 2):
+        while not stop.wait(self.record.pace(self.pause) * self.rng.random() * 2):
             name = str(self.rng.choice(names, p=chances))
             if name in ("press", "view", "hide", "undo"):
                 self._act(name, stop)
@@ -92,7 +71,7 @@ class Visitor:
             kind = "view"
         action, form = self._action(kind)
         body = urllib.parse.urlencode({**form, "back": "/"})
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             found = self.client.ask("POST", "/act", body, self._headers(cookie))
             if found.is_done:
                 is_sure = kind != "press" or _LIMIT not in found.text
@@ -133,7 +112,7 @@ class Visitor:
             return
         cookie, ledger = self.ledgers[-1]
         ledger.is_deleted = None
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             found = self.client.ask("POST", "/delete", "", self._headers(cookie, fragment=False))
             if found.is_done:
                 ledger.is_deleted = True
@@ -143,7 +122,7 @@ class Visitor:
                 return
 
     def _ask_until(self, path: str, cookie: str) -> Answer:
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             found = self.client.ask("GET", path, headers=self._headers(cookie, fragment=False))
             if found.status == 200:
                 return found

@@ -17,6 +17,7 @@ PACKAGES = (
     "teaser",
     "teaser.model",
     "teaser.guide",
+    "teaser.words",
     "teaser.evaluate",
     "teaser.data.sources",
     "teaser.data.events",
@@ -105,13 +106,17 @@ PAGES = (
         "Profiles, lists and reasons",
         "What a fitted model returns: the affinities of a person, recommended items, and why. "
         "`Teaser` has the methods that make them, on the page [fit a model]({fit}).",
-        ("profile", "recommendation", "reason", "explain", "frame", "notebook"),
+        (
+            *("profile", "recommendation", "reason", "explain", "difference", "transparency"),
+            *("frame", "notebook"),
+        ),
     ),
     Page(
         "guide",
         "Help people steer",
-        "Similar items, the fewest presses that bring an item up, a quick start, statements.",
-        ("guide",),
+        "Similar items, the fewest presses that bring an item up, a quick start, statements, and "
+        "[requests in words]({users}words.md).",
+        ("guide", "words"),
     ),
     Page(
         "models",

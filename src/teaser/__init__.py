@@ -11,6 +11,7 @@ from teaser.data.decay import decayed
 from teaser.data.reading.files import read_table
 from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, Year
 from teaser.data.tagging.tag import Tag
+from teaser.difference import Difference, DifferencePart
 from teaser.errors import ConvergenceWarning, TeaserError
 from teaser.explain import Explanation
 from teaser.model import load
@@ -28,6 +29,7 @@ from teaser.model.teaser import Teaser
 from teaser.profile import Presses, Profile, Steering
 from teaser.reason import BoostReason, Reason, ViewedReason
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
+from teaser.transparency import Transparency
 
 __all__ = [
     "AllOptions",
@@ -36,6 +38,8 @@ __all__ = [
     "Check",
     "ConvergenceWarning",
     "Dataset",
+    "Difference",
+    "DifferencePart",
     "DiscoveredTags",
     "Explanation",
     "Filters",
@@ -60,6 +64,7 @@ __all__ = [
     "Teaser",
     "TeaserError",
     "Text",
+    "Transparency",
     "Trial",
     "ViewedReason",
     "Weights",

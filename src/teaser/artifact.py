@@ -28,7 +28,7 @@ from safetensors.numpy import save_file
 from teaser._version import __version__
 from teaser.errors import ArtifactError, TeaserError
 from teaser.files.arrays import map_arrays
-from teaser.files.named import FileRefusedError, open_regular, read_settings
+from teaser.files.named import FileRefusedError, check_regular, open_regular, read_settings
 from teaser.files.parquet import read_parquet
 from teaser.files.placing import TEMPORARY, locked, settle, temporary_file
 
@@ -393,8 +393,14 @@ def _sweep(folder: Path) -> None:
 def _present(folder: Path, entry: Mapping[str, Any]) -> Path:
     """Return the path of a file, after checking that it exists and has its length."""
     path = folder / Path(str(entry["name"])).name
-    if not path.is_file():
-        raise ArtifactError(f"{path} is missing. Copy the whole folder, or make it again.")
+    try:
+        check_regular(path)
+    except FileRefusedError as error:
+        raise ArtifactError(f"{path} cannot be read: {error}. Make it again.") from error
+    except OSError:
+        # Without its cause, which stands for a disk that refuses; see `app.serving.private_copy`.
+        message = f"{path} is missing. Copy the whole folder, or make it again."
+        raise ArtifactError(message) from None
     size = path.stat().st_size
     if size != entry["bytes"]:
         raise ArtifactError(

@@ -26,6 +26,7 @@ from teaser.reason import (
     ViewedReason,
     general_sentence,
     named_reason,
+    tell_reasons,
 )
 
 # The parts of a score, as reports tell them apart.
@@ -115,7 +116,7 @@ class Explanation(Framed):
 
     def sentences(self) -> list[str]:
         """Return what general appeal adds, then every reason that adds or takes something."""
-        told = [reason.sentence() for reason in self.reasons if reason.contribution != 0]
+        told = tell_reasons([reason for reason in self.reasons if reason.contribution != 0])
         return [general_sentence(self.general_share), *told] if self.general else told
 
     def to_frame(self) -> pl.DataFrame:

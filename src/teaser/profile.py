@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.tagging.tag import Tag, feature_label, resolve_tag
-from teaser.errors import ParameterError, PressRangeError, counted
+from teaser.errors import ParameterError, PressRangeError, counted, shortened
 from teaser.frame import Framed, make_frame
 from teaser.notebook.profile_view import FeatureBars, TagBar, draw_profile
 
@@ -287,7 +287,9 @@ _COLUMNS = {
 def check_press(tag: object, steps: Any) -> int:
     """Return the presses on a tag as an integer within bounds."""
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer):
-        raise ParameterError(f"Presses on {tag} must be a whole number, found {steps!r}.")
+        raise ParameterError(
+            f"Presses on {shortened(tag)} must be a whole number, found {steps!r}."
+        )
     presses = int(steps)
     if abs(presses) > MAX_PRESSES:
         raise PressRangeError(tag, presses, MAX_PRESSES)

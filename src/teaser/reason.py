@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from teaser.data.tagging.tag import Tag, feature_label
+from teaser.data.tagging.tag import Tag, feature_label, feature_words
 from teaser.profile import POPULARITY
 
 N_REASONS = 5
@@ -54,12 +55,15 @@ class Reason:
         """Whether the weight of the tag for this item is clearly above 1."""
         return self.weight >= MATTERS_MORE and self.tag != POPULARITY
 
-    def sentence(self) -> str:
-        """Return the reason as a sentence."""
+    def sentence(self, label: str | None = None) -> str:
+        """Return the reason as a sentence; `label` names the tags otherwise than by their values.
+
+        `tell_reasons` gives such labels where reasons stand beside each other.
+        """
         more = ", which matters more here" if self.matters_more else ""
         return (
             f"{share_text(self.share)} because of your affinity of "
-            f"{affinity_text(self.affinity)} with {join_values(self.tags)}{more}"
+            f"{affinity_text(self.affinity)} with {label or join_values(self.tags)}{more}"
         )
 
 
@@ -170,10 +174,12 @@ def named_reason(reason: AnyReason) -> tuple[str, str]:
     return str(reason.item_id) if reason.title is None else reason.title, kind
 
 
-def short_reason(reason: AnyReason) -> str:
-    """Return a reason in a few words: the values of tags, or the kind and the name of another."""
-    name, kind = named_reason(reason)
-    return name if isinstance(reason, Reason) else f"{kind} {name}"
+def short_reasons(reasons: Sequence[AnyReason]) -> list[str]:
+    """Return reasons in a few words: the values of tags, or the kind and the name of another."""
+    labels = iter(distinct_labels([r.tags for r in reasons if isinstance(r, Reason)]))
+    others = (named_reason(r) for r in reasons if not isinstance(r, Reason))
+    named = (f"{kind} {name}" for name, kind in others)
+    return [next(labels if isinstance(r, Reason) else named) for r in reasons]
 
 
 def general_sentence(share: float) -> str:
@@ -182,9 +188,52 @@ def general_sentence(share: float) -> str:
     return f"general appeal {verb} {share_text(abs(share))}"
 
 
+def tell_reasons(reasons: Sequence[AnyReason]) -> list[str]:
+    """Return reasons that stand beside each other as sentences, with names that differ."""
+    labels = iter(distinct_labels([r.tags for r in reasons if isinstance(r, Reason)]))
+    return [r.sentence(next(labels)) if isinstance(r, Reason) else r.sentence() for r in reasons]
+
+
 def join_values(tags: Sequence[Tag]) -> str:
-    """Return the values of tags as a list in words; a number stands after its feature."""
-    return join_names([tag.label for tag in tags])
+    """Return the values of tags as a list in words; a number stands after its feature.
+
+    A value of several of the features stands once, with them.
+
+    Examples
+    --------
+    >>> join_values([Tag("director", "George Lucas"), Tag("writer", "George Lucas")])
+    'George Lucas (director and writer)'
+    """
+    return distinct_labels([tags])[0]
+
+
+def distinct_labels(groups: Sequence[Sequence[Tag]]) -> list[str]:
+    """Return the values of groups of tags, each group as a list in words.
+
+    A value that occurs with several features is told with the feature.
+
+    Examples
+    --------
+    >>> distinct_labels([[Tag("director", "Varda")], [Tag("writer", "Varda")]])
+    ['Varda (director)', 'Varda (writer)']
+    """
+    features: dict[str, set[str]] = {}
+    for tag in chain.from_iterable(groups):
+        features.setdefault(tag.label, set()).add(tag.feature)
+    found = []
+    for tags in groups:
+        told: dict[str, list[str]] = {}
+        for tag in tags:
+            told.setdefault(tag.label, []).append(feature_words(tag.feature))
+        found.append(
+            join_names(
+                [
+                    f"{label} ({join_names(words)})" if len(features[label]) > 1 else label
+                    for label, words in told.items()
+                ]
+            )
+        )
+    return found
 
 
 def join_names(names: Sequence[str]) -> str:

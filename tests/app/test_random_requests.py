@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 GET = [
     *("/", "/search", "/suggest", "/tags", "/tag", "/item/{}", "/lift/{}", "/picture/{}", "/share"),
     *("/s/{}", "/export", "/delete", "/deleted", "/tour", "/brand.css", "/static/{}", "/{}"),
+    *("/compare", "/like/{}", "/about-recommendations", "/import"),
 ]
 POST = [*["/act"] * 8, "/language", "/theme", "/skip", "/share", "/share/end"]
+POST += ["/like/i5", "/import", "/s/x"]
 NAMES = [
     *("q", "page", "far", "did", "only", "from", "to", "n", "feature", "rest", "tag", "id"),
     *("press", "presses", "view", "remove", "hide", "unhide", "vary", "balance", "set_about"),
     *("about", "undo", "redo", "reset", "back", "language", "theme", "share_id"),
+    *("item", "into", "export"),
 ]
 COOKIES = ["teaser", "teaser_language", "teaser_theme", "teaser_skipped"]
 HEADERS = ["accept", "accept-language", "referer", "cookie", "range", "x-teaser-fragment"]

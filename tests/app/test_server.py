@@ -7,11 +7,12 @@ import re
 import shutil
 import signal
 import socket
+import sys
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +62,52 @@ def test_requests_are_measured(client: Any) -> None:
     assert "teaser_request_seconds_bucket" in text
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_new_model_is_served_without_dropping_a_request(
-    run: Callable[..., Running], tmp_path: Path, model: Teaser, dataset: Any, workers: str
-) -> None:
-    server = run("--workers", workers)
+def test_threads_take_short_turns_while_the_server_runs(client: Any) -> None:
+    usual = sys.getswitchinterval()
+    with client:
+        # One that computes, such as a model that is loaded, holds up a request only for so long.
+        assert sys.getswitchinterval() == pytest.approx(0.0002)
+    assert sys.getswitchinterval() == usual
+
+
+@pytest.fixture(scope="module", params=["1", "2"], ids=["one worker", "two workers"])
+def running(
+    request: pytest.FixtureRequest, model_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """A server for all tests that harm or replace its model."""
+    folder = tmp_path_factory.mktemp("running") / "served"
+    shutil.copytree(model_folder, folder)
+    server = Running(folder, "--workers", request.param)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def server(running: Running, model: Teaser) -> Iterator[Running]:
+    """The same server, which every test finds as it was at the start."""
+    yield running
+    shutil.rmtree(running.model, ignore_errors=True)
+    model.save(running.model)
+    running.process.send_signal(signal.SIGHUP)
+    serves(running, len(model.items_))
+    running.wait_for(lambda: is_ready(running), "not ready again")
+
+
+def serves(server: Running, items: int) -> None:
+    """Wait until all workers serve a model of so many items: a row of answers tells it."""
+    server.wait_for(lambda: all(server.items() == items for _ in range(40)), "the old model")
+
+
+def is_ready(server: Running) -> bool:
+    return all(get(server.url + "/readyz") == "ready" for _ in range(10))
+
+
+def is_stale(server: Running) -> bool:
+    said = "; the model's folder cannot be used"
+    return all(said in get(server.url + "/readyz") for _ in range(10))
+
+
+def test_a_new_model_is_served_without_dropping_a_request(server: Running, dataset: Any) -> None:
     failures: list[Exception] = []
     done = threading.Event()
 
@@ -79,77 +121,56 @@ def test_a_new_model_is_served_without_dropping_a_request(
     thread = threading.Thread(target=ask)
     thread.start()
     larger = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset)
-    larger.add_items({"new": ["type=film"]}).save(tmp_path / "served")
+    larger.add_items({"new": ["type=film"]}).save(server.model)
     before = server.workers()
     server.process.send_signal(signal.SIGHUP)
-    for _ in range(300):
-        # Either worker may answer: only a row of answers tells that both have taken it up.
-        if all(server.items() == 41 for _ in range(40)):
-            break
-        time.sleep(0.1)
-    else:
-        raise AssertionError("the old model is still served")
-    done.set()
-    thread.join()
+    try:
+        serves(server, 41)
+    finally:
+        done.set()
+        thread.join()
     assert not failures
     assert server.workers() == before  # nobody was restarted for it
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
 def test_files_cut_under_a_running_server_change_nothing_and_are_noticed(
-    run: Callable[..., Running], tmp_path: Path, model_folder: Path, workers: str
+    server: Running, model_folder: Path
 ) -> None:
-    server = run("--workers", workers)
     before = server.recommended()
     pids = server.workers()
-    for path in (tmp_path / "served").iterdir():
+    for path in server.model.iterdir():
         if path.name != "manifest.json":
             os.truncate(path, 10)
-    for path in (tmp_path / "served").glob("*.parquet"):
+    for path in server.model.glob("*.parquet"):
         path.write_bytes(b"something else")
     assert all(server.recommended() == before for _ in range(8))
     assert server.process.poll() is None
     assert server.workers() == pids
-    said = "; the model's folder cannot be used"
-    server.wait_for(
-        lambda: all(said in get(server.url + "/readyz") for _ in range(10)), "not noticed"
-    )
+    server.wait_for(lambda: is_stale(server), "not noticed")
     for path in model_folder.iterdir():
-        shutil.copyfile(path, tmp_path / "served" / path.name)
-    server.wait_for(
-        lambda: all(get(server.url + "/readyz") == "ready" for _ in range(10)), "not mended"
-    )
+        shutil.copyfile(path, server.model / path.name)
+    server.wait_for(lambda: is_ready(server), "not mended")
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("harm", ["damaged", "vanished"])
 def test_a_folder_that_is_no_model_leaves_the_served_one_and_is_seen(
-    run: Callable[..., Running], tmp_path: Path, model: Teaser, workers: str, harm: str
+    server: Running, tmp_path: Path, model: Teaser, harm: str
 ) -> None:
-    server = run("--workers", workers)
-    before = server.recommended()
-    folder = tmp_path / "served"
+    before, logged = server.recommended(), len(server.log.read_text())
     if harm == "damaged":
-        (folder / "manifest.json").write_text("broken")
+        (server.model / "manifest.json").write_text("broken")
     else:
-        folder.rename(tmp_path / "elsewhere")
+        server.model.rename(tmp_path / "elsewhere")
     server.process.send_signal(signal.SIGHUP)
-
-    def is_said() -> bool:
-        text = "; the model's folder cannot be used"
-        return all(text in get(server.url + "/readyz") for _ in range(10))
-
-    server.wait_for(is_said, "not said")
+    server.wait_for(lambda: is_stale(server), "not said")
     assert "teaser_model_stale 1.0" in get(server.url + "/metrics")
-    assert "the present model stays" in server.log.read_text()
+    assert "the present model stays" in server.log.read_text()[logged:]
     assert server.recommended() == before
     if harm == "damaged":
-        shutil.rmtree(folder)
-    model.save(folder)
+        shutil.rmtree(server.model)
+    model.save(server.model)
     server.process.send_signal(signal.SIGHUP)
-    server.wait_for(
-        lambda: all(get(server.url + "/readyz") == "ready" for _ in range(10)), "not taken up"
-    )
+    server.wait_for(lambda: is_ready(server), "not taken up")
     assert "teaser_model_stale 0.0" in get(server.url + "/metrics")
 
 

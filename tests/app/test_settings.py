@@ -44,6 +44,11 @@ def test_settings_come_back_from_the_environment_as_they_were(
         accent="#7a1f5c",
         accent_dark="#f0a8d0",
         logo="logo.svg",
+        max_import=11,
+        time_zone="Europe/Brussels",
+        interpreter="mine",
+        synonyms="synonyms.toml",
+        mcp=False,
     )
     for given in (settings, Settings(model=Path("m"))):
         for name, text in given.as_environment().items():
@@ -83,6 +88,10 @@ def test_yes_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         ("NAME", "x" * 41),
         ("ACCENT", "teal"),
         ("ACCENT_DARK", "#12345"),
+        ("TIME_ZONE", "Europe/Gent"),
+        ("TIME_ZONE", "../../etc/passwd"),
+        ("MAX_IMPORT", "0"),
+        ("MCP", "perhaps"),
     ],
 )
 def test_an_error_names_the_variable_and_what_was_found(
@@ -225,3 +234,19 @@ def test_boosts_are_read_and_come_back_from_the_environment(
     for wrong in ("promoted", "promoted:much", ":1", "a:1;b"):
         with pytest.raises(ParameterError, match=r"TEASER_BOOST.*ID_OR_TAG:number"):
             Settings(model="m", boost=wrong)
+
+
+def test_the_time_zone_is_that_of_the_machine_unless_given() -> None:
+    assert Settings(model=Path("m")).zone is None
+    zone = Settings(model=Path("m"), time_zone=" Europe/Brussels ").zone
+    assert zone is not None
+    assert zone.key == "Europe/Brussels"
+
+
+def test_only_an_import_may_be_large() -> None:
+    settings = Settings(model=Path("m"), max_body=10, max_import=99)
+    assert (
+        settings.largest_body("/api/v1/people/x/import") == settings.largest_body("/import") == 99
+    )
+    assert settings.largest_body("/act") == settings.largest_body("/imports") == 10
+    assert Settings(model=Path("m"), max_body=100, max_import=9).largest_body("/import") == 100

@@ -1,6 +1,5 @@
 """The built site: every link leads somewhere, nothing comes from elsewhere, people can use it."""
 
-import fcntl
 import os
 import re
 import subprocess
@@ -15,8 +14,6 @@ from browser.steps import check_axe
 from chromium import open_chromium
 from playwright.sync_api import Browser, Page
 from website.stage import ROOT, address, pages
-
-pytestmark = pytest.mark.xdist_group("documentation")  # one worker builds it, and none waits
 
 
 class Links(HTMLParser):
@@ -42,28 +39,23 @@ class Links(HTMLParser):
             self.mute.append(given["src"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the site, built once for all workers."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    built = shared / "documentation"
-    with (shared / "documentation.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not built.exists():
-            paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
-            done = subprocess.run(
-                [sys.executable, "-m", "website.build", str(built)],
-                cwd=ROOT / "docs",
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-                capture_output=True,
-                text=True,
-            )
-            assert done.returncode == 0, done.stderr + done.stdout
+    """Return the folder of the site; one worker builds it, as the fixture is of this file."""
+    built = tmp_path_factory.mktemp("site") / "documentation"
+    paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, "-m", "website.build", str(built)],
+        cwd=ROOT / "docs",
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
     return built
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def read(site: Path) -> dict[Path, Links]:
     return {path: Links(path) for path in sorted(site.rglob("*.html"))}
 

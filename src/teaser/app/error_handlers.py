@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -12,7 +13,16 @@ from starlette.routing import Match, Mount
 from starlette.types import ASGIApp
 
 from teaser.app.api.schema import validation_messages
-from teaser.app.http.middleware import MONITORING, Message, Receive, Refusal, Refused, Scope, Send
+from teaser.app.http.middleware import (
+    MCP,
+    MONITORING,
+    Message,
+    Receive,
+    Refusal,
+    Refused,
+    Scope,
+    Send,
+)
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.site.view.rendering import render
 from teaser.app.site.view.visitor import visitor_of
@@ -20,6 +30,7 @@ from teaser.app.telemetry.request_record import current_request
 from teaser.errors import (
     ArtifactError,
     ForeignOriginError,
+    InterpreterError,
     NotHiddenError,
     NotInHistoryError,
     StoreError,
@@ -42,9 +53,14 @@ _STATUS: dict[type[BaseException], tuple[int, str]] = {
     ForeignOriginError: (403, "forbidden"),
     StoreError: (503, "unavailable"),
     ArtifactError: (503, "unavailable"),
+    InterpreterError: (503, "unavailable"),
     TeaserError: (422, "invalid"),
     BaseException: (500, "internal"),
 }
+# The codes of JSON-RPC for a request that is refused, and for one that fails.
+_RPC_REFUSED, _RPC_FAILED = -32600, -32603
+# The most letters of an error: errors shorten names by themselves, but there may be many.
+_LONGEST = 2_000
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _UNREADABLE_JSON = (
     "The body cannot be read: it is not JSON in UTF-8, is nested too deep, or has a number with "
@@ -63,12 +79,8 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(TeaserError)
     def expected(request: Request, error: TeaserError) -> Response:
         status, code = status_of(error)
-        if isinstance(error, StoreError):  # its message names hosts and users
-            # What is late comes in large numbers; the store has said once that it is.
-            is_late = isinstance(error, StoreTimeoutError)
-            log.log(logging.DEBUG if is_late else logging.ERROR, "%s", error)
-            message = "The database cannot be used now. Try again soon."
-            response = _response(request, status, code, message)
+        if isinstance(error, StoreError):
+            response = _response(request, status, code, sentence_of(error))
             response.headers["retry-after"] = "1"
             return response
         return _response(request, status, code, str(error), error)
@@ -165,16 +177,30 @@ def status_of(error: Exception) -> tuple[int, str]:
     return next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
 
 
+def sentence_of(error: TeaserError) -> str:
+    """Return what a client is told of an error; what a database said is logged instead."""
+    if not isinstance(error, StoreError):
+        return str(error)
+    # Its message names hosts and users. What is late comes in large numbers; the store has said
+    # once that it is.
+    is_late = isinstance(error, StoreTimeoutError)
+    log.log(logging.DEBUG if is_late else logging.ERROR, "%s", error)
+    return "The database cannot be used now. Try again soon."
+
+
 def _response(
     request: Request, status: int, code: str, message: str, error: TeaserError | None = None
 ) -> Response:
     """Return an error in its one shape: JSON for programs, a page for visitors."""
+    message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
     # The operator finds what went wrong by the id; other errors say all there is to say.
     named = current_request() if status == 500 else None
     if not _wants_page(request):
         said = {"code": code, "message": message}
         if named is not None:
             said["request_id"] = named.request_id
+        if request.url.path == MCP:
+            return JSONResponse(_rpc_error(status, said), status_code=status)
         return JSONResponse({"error": said}, status_code=status)
     visitor = visitor_of(request, with_person=False)  # an error page needs no database
     found = error_message(status, message, visitor.texts, error)
@@ -183,9 +209,20 @@ def _response(
     return render(request, visitor, "error.html", status=status, **values)
 
 
+def _rpc_error(status: int, said: dict[str, str]) -> dict[str, Any]:
+    """Return an error as JSON-RPC writes it: clients of assistants then show its sentence."""
+    code = _RPC_REFUSED if status < 500 else _RPC_FAILED
+    data = {name: text for name, text in said.items() if name != "message"}
+    return {
+        "jsonrpc": "2.0",
+        "id": None,  # the message was not read
+        "error": {"code": code, "message": said["message"], "data": data},
+    }
+
+
 def _wants_page(request: Request) -> bool:
     path = request.url.path
-    if path.startswith("/api/") or path in (*MONITORING, "/openapi.json"):
+    if path.startswith("/api/") or path in (*MONITORING, "/openapi.json", MCP):
         return False
     kinds = request.headers.get("accept", "*/*")
     return any(kind in kinds for kind in ("text/html", "text/*", "*/*"))

@@ -7,12 +7,14 @@ import logging
 import signal
 import sys
 from collections.abc import AsyncIterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from prometheus_client import CollectorRegistry
+from starlette.routing import BaseRoute
 from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -30,8 +32,10 @@ from teaser.app.http.monitoring import Watchers, add_monitoring
 from teaser.app.http.observer import Observer
 from teaser.app.http.rate_limit import RateLimit, RateLimits
 from teaser.app.http.route_names import RouteNames
+from teaser.app.mcp.mount import add_assistants, assistants_running
 from teaser.app.people.store import Store
 from teaser.app.serving.model_holder import ModelHolder
+from teaser.app.serving.words import check_words
 from teaser.app.settings import Settings
 from teaser.app.site import actions as site_actions
 from teaser.app.site import home as pages
@@ -51,6 +55,7 @@ _NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_c
 
 def create_app(settings: Settings) -> FastAPI:
     """Return the application: the model loaded, the database brought up to date."""
+    check_words(settings)
     shared = Path(settings.shared_folder) if settings.shared_folder else None
     copies = Path(settings.copies) if settings.copies else None
     holder = ModelHolder(
@@ -58,7 +63,8 @@ def create_app(settings: Settings) -> FastAPI:
         shared_folder=shared,
         base=copies,
         boost=settings.boosts,
-        warm_up=warm_up,
+        zone=settings.zone,
+        warm_up=partial(warm_up, synonyms=settings.synonyms),
     )
     seconds = settings.store_timeout
     store = Store(settings.database, max_events=settings.max_events, timeout=seconds)
@@ -67,7 +73,7 @@ def create_app(settings: Settings) -> FastAPI:
         store.learning.switch(settings.learn)
     with contextlib.suppress(StoreError):  # a worker may start while the database is away
         _ = store.signing_key  # pages that need no database then get their cookie without it
-    threads = StoreThreads(seconds, _STORE_THREADS)
+    threads = StoreThreads(seconds, _STORE_THREADS, lambda: store.is_hanging)
     limits = RateLimits(
         RateLimit(settings.rate, shared and shared / "rate_limit"),
         RateLimit(settings.key_rate, shared and shared / "key_rate_limit"),
@@ -85,11 +91,10 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.services, app.state.brand = services, brand
     app.state.traces = Traces() if settings.traces else None
-    app.include_router(api_router)
+    app.router.routes += _routes()
     complete_document(app, settings)
-    app.include_router(pages.router, include_in_schema=False)
-    app.include_router(site_actions.router, include_in_schema=False)
     app.include_router(brand_routes(brand), include_in_schema=False)
+    add_assistants(app, services, title=brand.name)
     static = Path(__file__).parent / "site" / "static"
     app.mount("/static", StaticFiles(directory=static), name="static")
     add_error_handlers(app)
@@ -98,6 +103,20 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)
     _observe(app, services, shared)
     return app
+
+
+@cache
+def _routes() -> list[BaseRoute]:
+    """Return the routes of API and site.
+
+    All applications of a process share them: to derive them takes most of the time in which one
+    is made, and there is nothing of an application in them.
+    """
+    router = APIRouter()
+    router.include_router(api_router)
+    router.include_router(pages.router, include_in_schema=False)
+    router.include_router(site_actions.router, include_in_schema=False)
+    return router.routes
 
 
 def _observe(app: FastAPI, services: Services, shared: Path | None) -> None:
@@ -155,12 +174,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     # every call; the usual 5 ms would be most of the time of a press.
     usual = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
-    _warm_up(services.holder)
+    _warm_up(services.holder, services.settings)
     # Freeze start-up objects: collecting them causes pauses.
     gc.collect()
     gc.freeze()
     task = asyncio.create_task(watch())
-    yield
+    async with assistants_running(app):
+        yield
     task.cancel()
     gc.unfreeze()
     sys.setswitchinterval(usual)
@@ -169,10 +189,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(app.state.traces.close)
 
 
-def _warm_up(holder: ModelHolder) -> None:
+def _warm_up(holder: ModelHolder, settings: Settings) -> None:
     """Fill the caches of the first model; an error is logged, and other pages may still work."""
     try:
-        warm_up(holder.current)
+        for _ in warm_up(holder.current, settings.synonyms):
+            pass
     except Exception:
         log.exception("some pages of the model in %s cannot be made", holder.folder)
 

@@ -4,6 +4,7 @@ import ipaddress
 import re
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -41,6 +42,8 @@ class Settings(BaseModel):
         forms are accepted from https pages only.
     max_body
         The largest request in bytes.
+    max_import
+        The largest export, in bytes, that a person can import.
     rate
         Requests a minute from one address, 0 for no limit.
     key_rate
@@ -88,6 +91,16 @@ class Settings(BaseModel):
     learn
         Whether `teaser refit` may use what visitors view from now on. The privacy page of the
         site says which it is.
+    time_zone
+        The time zone of the site, as `Europe/Brussels`: its days end at midnight there. By default
+        that of the machine.
+    interpreter
+        The name of an installed interpreter of requests in words, in place of the own reader; see
+        `teaser.words`.
+    synonyms
+        A TOML file of own synonyms of tags for requests in words.
+    mcp
+        Whether `/mcp` is served to assistants, where the package for it is installed.
 
     Raises
     ------
@@ -126,6 +139,11 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     traces: bool = False
     learn: bool = False
+    max_import: int = Field(4_194_304, ge=1)
+    time_zone: str = ""
+    interpreter: str = ""
+    synonyms: str = ""
+    mcp: bool = True
 
     def __init__(self, **given: Any) -> None:
         try:
@@ -168,6 +186,16 @@ class Settings(BaseModel):
             ) from None
         return boost.strip()
 
+    @field_validator("time_zone")
+    @classmethod
+    def _check_time_zone(cls, name: str) -> str:
+        try:
+            if name.strip():
+                ZoneInfo(name.strip())
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError("it must be a time zone such as Europe/Brussels") from None
+        return name.strip()
+
     @field_validator("monitoring")
     @classmethod
     def _check_monitoring(cls, monitoring: str) -> str:
@@ -199,6 +227,16 @@ class Settings(BaseModel):
     def boosts(self) -> dict[str, float]:
         """What the site adds to scores, by id, tag or column."""
         return parse_boosts([self.boost]) if self.boost else {}
+
+    @property
+    def zone(self) -> ZoneInfo | None:
+        """The time zone of the site; None for that of the machine."""
+        return ZoneInfo(self.time_zone) if self.time_zone else None
+
+    def largest_body(self, path: str) -> int:
+        """Return the bytes of the largest request to a path."""
+        is_import = path.endswith("/import")
+        return max(self.max_body, self.max_import) if is_import else self.max_body
 
     @property
     def needs_keys(self) -> bool:

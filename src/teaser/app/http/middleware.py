@@ -31,6 +31,8 @@ HEADERS = [
 _NOT_CACHED = (b"cache-control", b"no-store")
 # Paths for monitoring: not limited in rate, always plain text, without cookies.
 HEALTH = "/healthz"
+# The address of assistants, whose errors are those of JSON-RPC.
+MCP = "/mcp"
 MONITORING = (HEALTH, "/readyz", "/metrics")
 
 
@@ -81,7 +83,7 @@ class Guard:
             scope["method"] = "GET"
         if self.settings.secure_cookies:  # a proxy ends https and may not say so
             scope["scheme"] = "https"
-        max_body = self.settings.max_body
+        max_body = self.settings.largest_body(scope["path"])
         too_large = Refused(413, "too_large", f"The request is larger than {max_body:,} bytes.")
         received = 0
 
@@ -132,7 +134,7 @@ class Guard:
     def _is_large(self, scope: Scope) -> bool:
         length = dict(scope["headers"]).get(b"content-length", b"0")
         is_number = length.isdigit() and len(length) <= 19
-        return not is_number or int(length) > self.settings.max_body
+        return not is_number or int(length) > self.settings.largest_body(scope["path"])
 
 
 def _with_headers(path: str, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

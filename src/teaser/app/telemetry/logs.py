@@ -33,6 +33,8 @@ def configure_logs(settings: Settings) -> None:
     root.addHandler(ServerHandler(settings))
     root.setLevel(max(level, logging.WARNING))
     logging.getLogger("teaser").setLevel(level)
+    # Warnings of the SDK for assistants hold what a client sent, and come as often as it likes.
+    logging.getLogger("mcp").setLevel(logging.ERROR)
 
 
 def log_request(record: RequestRecord, answer: dict[str, Any], *, level: int) -> None:
