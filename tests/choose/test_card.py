@@ -156,6 +156,10 @@ def test_items_that_nobody_chose_are_counted() -> None:
     assert "- Items that nobody chose: 2 of 42." in limits
     assert "- Items without a tag: 1. Nobody chose 1 of them" in limits
     assert "of which 2 were not chosen" in section(teaser.card(found), "Data")
+    assert "neighbours" not in limits
+    near = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=teaser.Remainder()).fit(data)
+    said = "- Items without neighbours in what people chose: 2. What was viewed adds nothing"
+    assert said in section(teaser.card(near), "Limits")
 
 
 def test_extensions_and_a_folder_are_told(dataset: Dataset, tmp_path: Path) -> None:

@@ -116,7 +116,8 @@ def test_the_steps_of_an_iteration_allocate_their_result_and_little_else() -> No
     assert peak_of(lambda: pre.apply(R)) < 2.7 * array
     assert peak_of(system.right_hand_side) < 1.9 * array
     whole = peak_of(lambda: solve(system, 20.0, tol=1e-2))
-    assert whole < 6 * array
+    # Of 16 MB at most in larger problems, such a chunk is one more array here.
+    assert whole < 7 * array
 
 
 @pytest.fixture(scope="module")

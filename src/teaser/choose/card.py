@@ -18,6 +18,7 @@ from teaser.data.tagging.tag import DISCOVERED
 from teaser.errors import counted
 from teaser.explain import PARTS
 from teaser.model.base import plain_parameters
+from teaser.model.extensions.remainder import without_neighbours
 from teaser.model.teaser import Teaser
 
 # Half the width of a 95 % interval, in standard errors.
@@ -257,6 +258,10 @@ def _limits(model: Teaser, found: Check | None) -> Iterator[str]:
         "Users without history get general appeal: much the same list for everybody.",
         "Items that came after the fit are known by their tags alone, from `add_items` on.",
     ]
+    if model.remainder is not None and model.remainder.neighbours:
+        n_alone = without_neighbours(model.remainder_)
+        more = " What was viewed adds nothing to them." if n_alone else ""
+        said.append(f"Items without neighbours in what people chose: {n_alone:,}.{more}")
     if not model.converged_:
         said.append("The solver did not converge: raise max_iter.")
     if model.recipe_ is None or not model.recipe_.tried:

@@ -18,6 +18,7 @@ from teaser.data.tagging.tag_quality import NEARLY_ALL, near_equal_tags
 from teaser.errors import ParameterError
 from teaser.model.basis import sample_users
 from teaser.model.lists.ranking import top_k_rows
+from teaser.model.solver.solution import coarse_tol
 from teaser.model.teaser import Teaser
 from teaser.notebook.model_view import draw_check
 from teaser.profile import POPULARITY
@@ -30,8 +31,6 @@ SHOWN = 20
 PEOPLE = 300
 # A feature below this share of the personal part says next to nothing.
 SILENT = 0.01
-# Residual of the fits to halves of the people.
-COARSE = 1e-2
 # Above these shares, and below these measures of stability, there is advice.
 MOSTLY_GENERAL = 0.5
 MANY = 0.05
@@ -324,7 +323,7 @@ def _stability(
 
 def _fit_half(model: Teaser, half: Dataset) -> Teaser:
     """Return the same model fitted to some of the people, with the groups of the whole."""
-    coarse = {"tol": max(COARSE, model.tol), "gram": "auto"}
+    coarse = {"tol": coarse_tol(model.tol, model.solver), "gram": "auto"}
     found, groups = Teaser(**{**model.parameters(), **coarse}), model.groups_
     if groups is None:
         return found.fit(half)

@@ -34,14 +34,13 @@ from teaser.model.baselines.neighbour_ease import NeighbourEASE
 from teaser.model.baselines.popularity import Popularity
 from teaser.model.extensions.groups import Groups
 from teaser.model.shared_fit import SharedFits
+from teaser.model.solver.solution import coarse_tol
 from teaser.model.teaser import Teaser
 from teaser.notebook.progress import Update
 
 log = logging.getLogger("teaser")
 
 METRIC = "ndcg@100"
-# Rankings settle near this residual: trials need no more.
-TRIAL_TOL = 1e-2
 # Of how many held-out users the parts of the scores are measured.
 PARTS_USERS = 200
 # Above so many items, EASE on neighbours is the yardstick: EASE inverts an items x items array.
@@ -121,7 +120,7 @@ class Search:
         model = Teaser(
             **{
                 **parameters,
-                "tol": max(TRIAL_TOL, parameters.get("tol", 0.0)),
+                "tol": coarse_tol(parameters.get("tol", 0.0), parameters.get("solver", "cg")),
                 "rng": self.plan.seed,
             }
         )

@@ -160,7 +160,7 @@ def build(kind: type[Any], given: Mapping[str, Any]) -> Any:
     for name, parameter in _parameters(kind).items():
         extension = _extension(parameter.annotation)
         if extension is None:
-            arguments[name] = given[name]
+            arguments[name] = _read_word(name, given[name], parameter)
             continue
         entries = {
             entry: _read_entry(f"{name}_{entry}", given[f"{name}_{entry}"], its)
@@ -239,10 +239,29 @@ def _read_entry(name: str, value: Any, parameter: inspect.Parameter) -> Any:
     return tuple(int(n) if n.is_integer() else n for n in numbers)
 
 
+def _words(parameter: inspect.Parameter) -> tuple[str, ...]:
+    """Return the words that may stand in place of a number, as `settled` for `tol`."""
+    kinds = get_args(parameter.annotation)
+    return tuple(w for kind in kinds if get_origin(kind) is Literal for w in get_args(kind))
+
+
+def _read_word(name: str, value: Any, parameter: inspect.Parameter) -> Any:
+    """Return a number, or the word in its place."""
+    words = _words(parameter)
+    if not words or value is None or value in words:
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise ParameterError(
+            f"--{name.replace('_', '-')} takes a number or {' or '.join(words)}, found {value!r}."
+        ) from None
+
+
 def _plain_type(parameter: inspect.Parameter) -> type[Any]:
     """Return the type that a command line can read: `int` for `int | Generator | None`."""
     found = parameter.annotation
-    if get_origin(found) is tuple:
+    if get_origin(found) is tuple or _words(parameter):
         return str
     if hasattr(found, "__metadata__"):
         found = get_args(found)[0]

@@ -15,6 +15,7 @@ from teaser.errors import ConvergenceWarning
 from teaser.evaluate.metrics import Metric, coverage, paired_bootstrap, per_user
 from teaser.evaluate.protocol import BATCH_MEMORY, batches, evaluate
 from teaser.model.lists.ranking import top_k_rows
+from teaser.model.solver.solution import coarse_tol
 from teaser.model.teaser import Teaser
 
 Array = NDArray[Any]
@@ -26,8 +27,6 @@ MIN_INTERACTIONS = 3
 LEAST_PEOPLE, MOST_PEOPLE = 50, 1000
 # Of fewer people, no difference means anything.
 ENOUGH_PEOPLE = 10
-# Rankings settle near this residual: twins need no more.
-TWIN_TOL = 1e-2
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class HeldOut:
         held-out people, or of the other twin, would remain.
         """
         rows = self.rest[np.diff(dataset.X.indptr)[self.rest] > 0]
-        twin = model.clone().set_params(tol=max(TWIN_TOL, model.tol))
+        twin = model.clone().set_params(tol=coarse_tol(model.tol, model.solver))
         if twin.discovered is not None:  # a file names groups of the model, not of its twin
             twin.discovered = replace(twin.discovered, names=None)
         with warnings.catch_warnings():

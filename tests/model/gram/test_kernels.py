@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from teaser.model.gram import blocks, kernels
+from teaser.model.gram import bands, blocks, kernels
 from teaser.model.gram import operator as module
 from teaser.model.gram.operator import DenseGram, SparseGram
 
@@ -74,43 +75,34 @@ def test_only_the_rows_that_were_asked_for_are_counted() -> None:
 def test_sums_replace_what_is_there_or_are_added_to_it(shape: str) -> None:
     X = interactions(shape)
     values = X.data if shape == "weights" else None
-    block = np.random.default_rng(0).standard_normal((37, 3))
-    for add in (True, False):
-        out = np.full((X.shape[0], 3), 7.0)
-        kernels.gather(X.indptr, X.indices, values, block, out, add)
+    for width, add in product((16, 32, 48, 64), (True, False)):
+        block = np.random.default_rng(0).standard_normal((37, width))
+        out = np.full((X.shape[0], width), 7.0)
+        rows = (X.indptr[:-1], X.indptr[1:], X.indices)
+        if values is None:
+            kernels.gather(*rows, block, out, add)
+        else:
+            kernels.gather_weighted(*rows, values, block, out, add)
         assert_allclose(out, 7 * add + X @ block)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_squares_are_the_rows_and_columns_of_a_symmetric_matrix(shape: str) -> None:
-    X = interactions(shape)
-    G = (X.T @ X).toarray()
-    upper = sp.csr_array(np.triu(G))
+def test_sums_of_two_bytes_are_exact() -> None:
+    X = interactions("plain")
     rng = np.random.default_rng(0)
-    # One and two places: rows are long beside them, and looked up; fifteen: rows are read through.
-    for size in (1, 2, 15):
-        places = np.stack([rng.permutation(37)[:size] for _ in range(6)])
-        out = np.zeros((6, size, size))
-        kernels.squares(upper.indptr, upper.indices, upper.data, places, out)
-        assert_allclose(out, G[places[:, :, None], places[:, None, :]])
-
-
-def test_small_systems_are_solved_one_by_one() -> None:
-    rng = np.random.default_rng(0)
-    for size in (1, 2, 9, 40):
-        B = rng.standard_normal((5, size, size))
-        A, b = B @ B.transpose(0, 2, 1) + np.eye(size), rng.standard_normal((5, size))
-        wanted = np.linalg.solve(A, b[:, :, None])[:, :, 0]
-        # Part of a larger array, as G on the neighbours of an item is.
-        larger = np.zeros((5, size + 1, size + 1))
-        larger[:, :size, :size] = A
-        kernels.solve(larger[:, :size, :size], b)
-        assert_allclose(b, wanted, atol=1e-10)
-    bad = np.array([[[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
-    right = np.ones((2, 2))
-    kernels.solve(bad, right)
-    assert np.isnan(right[0]).any()
-    assert_allclose(right[1], 1.0)
+    block = rng.standard_normal((37, 64)).astype(np.float32)
+    block[:, 3] = 0
+    whole, scale = np.empty((37, 64), np.int16), np.empty(64, np.float32)
+    kernels.round_columns(block, whole, scale)
+    assert_allclose(whole * scale, block, atol=0.51 * float(scale.max()))
+    assert (np.abs(whole).max(axis=0) == np.where(np.arange(64) == 3, 0, 32767)).all()
+    rows = (X.indptr[:-1], X.indptr[1:], X.indices)
+    sums = np.full((90, 64), 7, np.int32)
+    kernels.gather_rounded(*rows, whole, sums)
+    wanted = X.astype(np.int64) @ whole.astype(np.int64)
+    assert (sums == wanted).all()
+    out = np.ones((90, 64), np.float32)
+    kernels.add_rounded(*rows, whole, scale, out)
+    assert_allclose(out, 1 + wanted * scale, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -125,7 +117,7 @@ def test_users_in_many_bands_give_the_same(shape: str, monkeypatch: pytest.Monke
     X = interactions(shape)
     M = np.random.default_rng(1).standard_normal((37, 70))
     whole = SparseGram(X, KINDS[1]).apply(M)
-    monkeypatch.setattr(module, "_BAND_BYTES", 7 * 64 * 8)
+    monkeypatch.setattr(bands, "band_height", lambda *_: 7)
     gram = SparseGram(X, KINDS[1])
     assert_allclose(gram.apply(M), whole, atol=1e-12)
     assert len(gram._bands) == -(-X.shape[0] // 7)

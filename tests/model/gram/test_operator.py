@@ -233,11 +233,6 @@ def test_blocks_are_as_wide_as_gives_every_core_some(
     assert module._block_width(columns) == width
 
 
-@pytest.mark.parametrize("itemsize", [4, 8])
-def test_a_place_within_a_band_of_users_fits_in_two_bytes(itemsize: int) -> None:
-    assert 0 < module._band_height(itemsize) <= 2**16
-
-
 def test_leading_eigenpairs_are_those_of_the_matrix() -> None:
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.standard_normal((60, 60))).Q
@@ -245,3 +240,15 @@ def test_leading_eigenpairs_are_those_of_the_matrix() -> None:
     U, mu = leading_eigenpairs(DenseGram((Q * values) @ Q.T), 3, rng)
     assert_allclose(np.sort(mu)[::-1], values[:3], rtol=1e-6)
     assert_allclose(np.abs(np.diag(U[:, ::-1].T @ Q[:, :3])), 1.0, atol=1e-6)
+
+
+def test_both_sides_of_the_interactions_leave_out_zeros() -> None:
+    X = sp.csr_array(([2.0, 0.0, 1.0], [1, 3, 0], [0, 2, 3]), shape=(2, 4))
+    (_, users, values), (starts, items, _) = SparseGram(X, np.dtype("float64")).sides()
+    assert users.tolist() == [1, 0]
+    assert values.tolist() == [1.0, 2.0]
+    assert items.tolist() == [1, 0]
+    assert starts.tolist() == [0, 1, 2]
+    assert X.nnz == 3
+    ones = SparseGram(X > 0, np.dtype("float32")).sides()
+    assert [len(values) for *_, values in ones] == [0, 0]

@@ -13,7 +13,7 @@ from teaser.errors import ConvergenceWarning, ParameterError, SolverError
 from teaser.model.gram.operator import DenseGram
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
-from teaser.model.solver.solution import LEAST_TOL, Limits
+from teaser.model.solver.solution import LEAST_TOL, SETTLED_CHANGE, Limits
 from teaser.model.solver.solve import prepare
 
 
@@ -213,3 +213,52 @@ def test_a_start_of_another_shape_is_refused(start: Any) -> None:
     X, D = random_problem(15)
     with pytest.raises(ParameterError, match="start"):
         teaser.solve(X, D, l2_weights=2, l2_encoder=3, start=start)
+
+
+def energy(X: Any, D: Any, E: Any) -> float:
+    """|X W|^2 + l1 |W|^2 + l2 |E|^2 with W = P(E D'), at penalties of 2 and 3."""
+    W = E @ D.T
+    np.fill_diagonal(W, 0.0)
+    return float(((X @ W) ** 2).sum() + 2 * (W**2).sum() + 3 * (E**2).sum())
+
+
+@pytest.mark.parametrize("start", ["zero", "scaled", "other"])
+@pytest.mark.parametrize("seed", range(4))
+def test_settled_scores_are_within_twice_the_change_of_the_exact_ones(
+    seed: int, start: str
+) -> None:
+    X, D = random_problem(seed)
+    exact = exact_encoder(X.T @ X, D, 2.0, 3.0)
+    noise = np.random.default_rng(seed).standard_normal(D.shape)
+    begin = {"zero": None, "scaled": -3 * exact, "other": exact + np.abs(exact).max() * noise}
+    found = teaser.solve(
+        X, D, l2_weights=2.0, l2_encoder=3.0, tol="settled", start=begin[start], dtype="float64"
+    )
+    assert found.converged
+    assert energy(X, D, found.encoder - exact) <= (2 * SETTLED_CHANGE) ** 2 * energy(X, D, exact)
+    coarse = teaser.solve(X, D, l2_weights=2.0, l2_encoder=3.0, tol=1e-6, dtype="float64")
+    assert found.iterations < coarse.iterations
+    left = half_gradient(X.T @ X, D, 2.0, 3.0, found.encoder)
+    whole = half_gradient(X.T @ X, D, 2.0, 3.0, np.zeros_like(exact))
+    # The residual is the true one, and may be far from any tolerance.
+    assert found.residual == pytest.approx(np.linalg.norm(left) / np.linalg.norm(whole), rel=1e-6)
+    again = teaser.solve(
+        X, D, l2_weights=2.0, l2_encoder=3.0, tol="settled", start=exact, dtype="float64"
+    )
+    assert again.iterations == 0
+
+
+def test_scores_that_are_not_settled_are_warned_of() -> None:
+    X, D = random_problem(3)
+    with pytest.warns(ConvergenceWarning, match="before the scores are settled. Raise max_iter"):
+        found = teaser.solve(X, D, l2_weights=0.1, l2_encoder=0.1, tol="settled", max_iter=1)
+    assert not found.converged
+
+
+def test_settled_is_not_for_admm() -> None:
+    X, D = random_problem(3)
+    with pytest.raises(ParameterError, match="conjugate gradients alone"):
+        teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol="settled", solver="admm")
+    tol: Any = "soon"
+    with pytest.raises(ParameterError, match="or 'settled', found 'soon'"):
+        teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=tol)

@@ -21,7 +21,7 @@ from teaser.model.gram.cost import check_room
 from teaser.model.gram.weighting import column_weights, item_ridge
 from teaser.model.packed import Packed
 from teaser.model.solver.inverse import invert, item_weights
-from teaser.model.solver.solution import Callback, Limits, check_reachable
+from teaser.model.solver.solution import Callback, Limits, check_tolerance
 
 Array = NDArray[Any]
 
@@ -190,7 +190,7 @@ class EDLAE(Model):
         check_rng(self.rng)
         check_dense_settings(self.gram, self.dtype)
         check_options("weights", self.weights)
-        check_reachable(self.tol, str(np.dtype(self.dtype)))
+        check_tolerance(self.tol, str(np.dtype(self.dtype)))
 
     @classmethod
     def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def alternate(
     in which C G = I - C dM(penalty) and M'H = dM(b) H + dM(c) G + dM(g). Then b follows in closed
     form, and g moves by the constraint's error over diag(C): at full rank the first g is exact.
     """
-    tol, max_iter, c = limits.tol, limits.max_iter, column_weight
+    tol, max_iter, c = float(limits.tol), limits.max_iter, column_weight
     g_items = G.diagonal().astype(np.float64)
     h_items = g_items + penalty
     D = _leading_subspace(G, rank, rng)

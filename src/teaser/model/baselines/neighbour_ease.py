@@ -19,7 +19,7 @@ from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.build import DTYPES, GRAMS, build_gram
 from teaser.model.gram.cost import FitSize, explained_memory_error
 from teaser.model.gram.operator import Gram
-from teaser.model.gram.pairs import nearest
+from teaser.model.gram.pairs import how_to_find, nearest
 from teaser.model.gram.weighting import item_ridge
 from teaser.model.packed import Packed
 
@@ -78,7 +78,7 @@ class NeighbourEASE(Model):
         check_dataset(dataset, partitions=True)
         how = PLAIN if self.weights is None else self.weights
         with explained_memory_error("The fit"):
-            held = self.gram if isinstance(self.gram, str) else "auto"
+            held = how_to_find(self.gram if isinstance(self.gram, str) else "auto", "cpu")
             near = nearest(self._build_gram(dataset, held, NEAR_POWER), int(self.neighbours))
             gram = self._build_gram(dataset, self.gram, how.user_power)
             ridge = item_ridge(gram.diagonal(), float(self.l2_weights), how.ridge_power)

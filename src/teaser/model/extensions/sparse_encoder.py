@@ -76,7 +76,7 @@ def sparsify(
     encoder, iterations = found.encoder, found.iterations
     # For a density of 0.05 in turn 0.4, 0.2, 0.1 and 0.05.
     shares = [density * 2**k for k in range(_STAGES) if density * 2**k < _FIRST] or [density]
-    looser = replace(limits, tol=min(0.5, _LOOSER * limits.tol))
+    looser = limits.loosened(_LOOSER)
     for share in reversed(shares):
         kept = support(saliency(equation, encoder), share)
         refit = _solve_on(equation, kept, encoder, limits if share == density else looser)

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from teaser.errors import ResourceError
 from teaser.files.memory import memory_of_machine, say_bytes
+from teaser.model.gram.gpu import shortage_of
 from teaser.model.gram.operator import RANK, SparseGram, kernels, product_bytes
 
 # Nominal speeds of a core, which only decide between dense and sparse. They are fixed, so that the
@@ -108,7 +109,7 @@ def choose_gram(X: sp.csr_array, n_tags: int, dtype: np.dtype[Any]) -> str:
     return "dense" if seconds["dense"] <= seconds["sparse"] else "sparse"
 
 
-def estimate(X: Any, gram: Any, size: FitSize, *, tol: float) -> Estimate:
+def estimate(X: Any, gram: Any, size: FitSize, *, tol: float | str) -> Estimate:
     """Return what fitting X (users x items) will take."""
     choice = gram if isinstance(gram, str) else "dense"
     if size.solver == "admm":
@@ -116,7 +117,9 @@ def estimate(X: Any, gram: Any, size: FitSize, *, tol: float) -> Estimate:
     elif choice == "auto":
         choice = choose_gram(X, size.n_tags, size.dtype)
     # Assumed: four iterations for each digit of the residual, and three times that for ADMM.
-    iterations = max(4, math.ceil(-4 * math.log10(tol) - 2)) * (3 if size.solver == "admm" else 1)
+    # Scores are settled near a residual of 1e-2.
+    digits = 2.0 if isinstance(tol, str) else -math.log10(tol)
+    iterations = max(4, math.ceil(4 * digits - 2)) * (3 if size.solver == "admm" else 1)
     sparse_rate = _measured_sparse_rate(size.dtype.name, _round_up(int(X.shape[1])))
     work = _work(X, choice, size, iterations)
     seconds = _seconds(work, dense_rate(size.dtype.name), sparse_rate)
@@ -199,14 +202,22 @@ def check_room(
 
 @contextmanager
 def explained_memory_error(what: str) -> Iterator[None]:
-    """Raise `ResourceError` in place of `MemoryError`, on the host or on a GPU."""
+    """Raise `ResourceError` where memory runs out, in main memory or on a GPU.
+
+    What the work inside held on the GPU is given back, but for what the caller itself holds.
+    """
     try:
         yield
-    except MemoryError as error:
+    except Exception as error:
+        on_gpu = shortage_of(error)
+        if on_gpu is None and not isinstance(error, MemoryError):
+            raise
+        where = "the memory of the GPU" if on_gpu else "memory"
+        ways = ["gram='sparse'", "dtype='float32'", "fewer tags"]
+        ways += ["device='cpu'"] if on_gpu else ["a larger machine"]
         raise ResourceError(
-            f"{what} ran out of memory ({error or 'none is left'}); other processes may use some. "
-            "`estimate` says what a fit takes. Use gram='sparse', dtype='float32', fewer tags, on "
-            "a GPU also device='cpu', or a larger machine."
+            f"{what} ran out of {where} ({on_gpu or error or 'none is left'}); other processes may "
+            f"use some. `estimate` says what a fit takes. Use {', '.join(ways[:-1])} or {ways[-1]}."
         ) from error
 
 

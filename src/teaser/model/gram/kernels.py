@@ -8,12 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 # Rows that are multiplied side by side: their factors stay in the cache of a core.
 _SIDE = 16
+# Columns of an accumulator: 64 bytes of float32, a line of the cache.
+_LANES = 16
+_ALIGN = 2
+# The largest whole number of two bytes.
+_MOST = 32767
 
 
 def compiled(function: Callable[..., Any], *, reorder: bool = False) -> Callable[..., Any]:
@@ -31,37 +38,197 @@ def compiled(function: Callable[..., Any], *, reorder: bool = False) -> Callable
         return njit(nogil=True, fastmath=free)(function)
 
 
-def _gather(
-    indptr: Array, indices: Array, values: Any, block: Array, out: Array, add: bool
-) -> None:
-    """Make row r of `out` the sum of the rows of `block` that sparse row r names.
+def _sum_rows(width: int) -> Any:
+    """Return an intrinsic that sums rows of `width` columns, a multiple of 16, in registers.
 
-    With `add`, the sum begins at what is there. Columns do not mix: each is the same sum, in the
-    same order, however they are grouped.
+    out[row] becomes the sum of the rows of `block` that indices[first:last] name. With scale None
+    it begins at zero, with a flag at out[row] where that is true; with factors, one a column, the
+    sum of whole numbers times the factors is added to out[row]. Arrays are contiguous.
+    """
+
+    @intrinsic
+    def sum_rows(
+        _: Any, block: Any, indices: Any, first: Any, last: Any, out: Any, row: Any, scale: Any
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = [
+                context.make_array(kind)(context, builder, value).data
+                if isinstance(kind, types.Array)
+                else value
+                for kind, value in zip(signature.args, arguments, strict=True)
+            ]
+            return _Sum(context, builder, width).emit(data, out.dtype, block.dtype, scale)
+
+        place = types.intp
+        return types.void(block, indices, place, place, out, place, scale), generate
+
+    return sum_rows
+
+
+class _Sum:
+    """Writes the instructions of `_sum_rows`: sixteen columns an accumulator."""
+
+    def __init__(self, context: Any, builder: Any, width: int) -> None:
+        self.context, self.builder, self.parts = context, builder, width // _LANES
+        self.place = ir.IntType(64)
+
+    def emit(self, data: list[Any], out: Any, item: Any, scale: Any) -> Any:
+        """Write the loop over the named rows, between a load and a store of the sums."""
+        block, indices, first, last, target, row, given = data
+        is_whole = isinstance(item, types.Integer)
+        total = ir.VectorType(
+            ir.IntType(32) if is_whole else self.context.get_value_type(item), _LANES
+        )
+        goal = ir.VectorType(self.context.get_value_type(out), _LANES)
+        here = self._vectors(target, row, goal)
+        zero = ir.Constant(total, None)
+        if isinstance(scale, types.Boolean):
+            flag = self.builder.trunc(given, ir.IntType(1))
+            sums = [self.builder.select(flag, self._load(p), zero) for p in here]
+        else:
+            sums = [zero] * self.parts
+        sums = self._loop(block, indices, first, last, sums, item)
+        if isinstance(scale, types.Array):
+            factors = self._vectors(given, ir.Constant(self.place, 0), goal)
+            for k, (p, f) in enumerate(zip(here, factors, strict=True)):
+                scaled = self.builder.fmul(self.builder.sitofp(sums[k], goal), self._load(f))
+                sums[k] = self.builder.fadd(self._load(p), scaled)
+        for p, value in zip(here, sums, strict=True):
+            self.builder.store(value, p).align = _ALIGN
+        return self.context.get_dummy_value()
+
+    def _loop(
+        self, block: Any, indices: Any, first: Any, last: Any, sums: list[Any], item: Any
+    ) -> list[Any]:
+        """Write two loops, the first with two rows a turn, and return the sums after them."""
+        builder, at = self.builder, first
+        for step in (2, 1):
+            before = builder.basic_block
+            head, body, after = (builder.append_basic_block() for _ in range(3))
+            builder.branch(head)
+            builder.position_at_end(head)
+            now = builder.phi(self.place)
+            now.add_incoming(at, before)
+            held = [builder.phi(value.type) for value in sums]
+            for phi, value in zip(held, sums, strict=True):
+                phi.add_incoming(value, before)
+            end = builder.add(now, ir.Constant(self.place, step))
+            builder.cbranch(builder.icmp_signed("<=", end, last), body, after)
+            builder.position_at_end(body)
+            grown = list(held)
+            for k in range(step):
+                place = builder.add(now, ir.Constant(self.place, k))
+                named = builder.load(builder.gep(indices, [place]))
+                named = builder.zext(named, self.place) if named.type != self.place else named
+                kind = ir.VectorType(self.context.get_data_type(item), _LANES)
+                for v, p in enumerate(self._vectors(block, named, kind)):
+                    grown[v] = self._add(grown[v], self._load(p))
+            now.add_incoming(end, builder.basic_block)
+            for phi, value in zip(held, grown, strict=True):
+                phi.add_incoming(value, builder.basic_block)
+            builder.branch(head)
+            builder.position_at_end(after)
+            sums, at = held, now
+        return sums
+
+    def _add(self, total: Any, value: Any) -> Any:
+        if isinstance(value.type.element, ir.IntType):
+            return self.builder.add(total, self.builder.sext(value, total.type))
+        return self.builder.fadd(total, value)
+
+    def _vectors(self, data: Any, row: Any, kind: Any) -> list[Any]:
+        """Return pointers to the parts of a row."""
+        builder = self.builder
+        start = builder.mul(row, ir.Constant(self.place, self.parts * _LANES))
+        steps = (ir.Constant(self.place, v * _LANES) for v in range(self.parts))
+        starts = (builder.gep(data, [builder.add(start, step)]) for step in steps)
+        return [builder.bitcast(each, kind.as_pointer()) for each in starts]
+
+    def _load(self, pointer: Any) -> Any:
+        value = self.builder.load(pointer)
+        # Rows begin at any element, not at multiples of a vector.
+        value.align = _ALIGN
+        return value
+
+
+_sum16, _sum32, _sum48, _sum64 = (_sum_rows(width) for width in (16, 32, 48, 64))
+
+
+def _gather(
+    starts: Array, ends: Array, indices: Array, block: Array, out: Array, add: bool
+) -> None:
+    """Make row r of `out` the sum of the rows of `block` that indices[starts[r]:ends[r]] name.
+
+    With `add`, the sum begins at what is there. There are 16, 32, 48 or 64 columns. They do not
+    mix: each is the same sum, in the same order, however they are grouped.
     """
     width = block.shape[1]
+    for r in range(starts.size):
+        if add and starts[r] == ends[r]:
+            continue
+        if width == 16:
+            _sum16(block, indices, starts[r], ends[r], out, r, add)
+        elif width == 32:
+            _sum32(block, indices, starts[r], ends[r], out, r, add)
+        elif width == 48:
+            _sum48(block, indices, starts[r], ends[r], out, r, add)
+        else:
+            _sum64(block, indices, starts[r], ends[r], out, r, add)
+
+
+def _gather_weighted(
+    starts: Array, ends: Array, indices: Array, values: Array, block: Array, out: Array, add: bool
+) -> None:
+    """Do what `gather` does, each row times the value beside its index; of any width."""
+    width = block.shape[1]
     row = np.zeros(width, block.dtype)
-    one = block.dtype.type(1)
-    for r in range(indptr.size - 1):
-        at, last = indptr[r], indptr[r + 1]
-        if add and at == last:
+    for r in range(starts.size):
+        if add and starts[r] == ends[r]:
             continue
         for k in range(width):
             row[k] = out[r, k] if add else 0
-        # Four rows a turn, so that the sum is read and written once for all of them.
-        while values is None and at + 4 <= last:
-            a, b, c, d = indices[at], indices[at + 1], indices[at + 2], indices[at + 3]
-            for k in range(width):
-                row[k] += (block[a, k] + block[b, k]) + (block[c, k] + block[d, k])
-            at += 4
-        while at < last:
-            weight = one if values is None else values[at]
-            named = indices[at]
+        for at in range(starts[r], ends[r]):
+            weight, named = values[at], indices[at]
             for k in range(width):
                 row[k] += weight * block[named, k]
-            at += 1
         for k in range(width):
             out[r, k] = row[k]
+
+
+def _round_columns(block: Array, rounded: Array, scale: Array) -> None:
+    """Round a block to two bytes, each column relative to its largest entry.
+
+    block[i, k] is near rounded[i, k] scale[k].
+    """
+    height, width = block.shape
+    largest = np.zeros(width, np.float32)
+    for i in range(height):
+        for k in range(width):
+            largest[k] = max(largest[k], abs(np.float32(block[i, k])))
+    inverse = np.zeros(width, np.float32)
+    for k in range(width):
+        scale[k] = largest[k] / np.float32(_MOST)
+        inverse[k] = np.float32(_MOST) / largest[k] if largest[k] > 0 else np.float32(0)
+    for i in range(height):
+        for k in range(width):
+            rounded[i, k] = np.int16(np.rint(np.float32(block[i, k]) * inverse[k]))
+
+
+def _gather_rounded(
+    starts: Array, ends: Array, indices: Array, rounded: Array, sums: Array
+) -> None:
+    """Make row r of `sums` the sum of whole numbers in 64 columns, as `gather` does."""
+    for r in range(starts.size):
+        _sum64(rounded, indices, starts[r], ends[r], sums, r, None)
+
+
+def _add_rounded(
+    starts: Array, ends: Array, indices: Array, rounded: Array, scale: Array, out: Array
+) -> None:
+    """Add to row r of `out` the sum of whole numbers in 64 columns times the scale of each."""
+    for r in range(starts.size):
+        if starts[r] < ends[r]:
+            _sum64(rounded, indices, starts[r], ends[r], out, r, scale)
 
 
 def _count(
@@ -96,66 +263,10 @@ def _count(
             G[item, k] += row[k]
 
 
-def _squares(indptr: Array, indices: Array, values: Array, places: Array, out: Array) -> None:
-    """Make out[b] the rows and columns places[b] of a symmetric matrix, which is zero before.
-
-    The first three arrays are those of its upper triangle, the columns of each row sorted.
-    """
-    where = np.full(indptr.size - 1, -1, np.int64)
-    size = places.shape[1]
-    for b in range(places.shape[0]):
-        for k in range(size):
-            where[places[b, k]] = k
-        for k in range(size):
-            first, last = indptr[places[b, k]], indptr[places[b, k] + 1]
-            if last - first < 16 * size:
-                for at in range(first, last):
-                    other = where[indices[at]]
-                    if other >= 0:
-                        out[b, k, other] = out[b, other, k] = values[at]
-                continue
-            # A long row: each of the few columns is looked up by bisection.
-            for other in range(size):
-                column = places[b, other]
-                at = first + np.searchsorted(indices[first:last], column)
-                if at < last and indices[at] == column:
-                    out[b, k, other] = out[b, other, k] = values[at]
-        for k in range(size):
-            where[places[b, k]] = -1
-
-
-def _solve(A: Array, b: Array) -> None:
-    """Replace each row of b by the solution of A[k] x = b[k], and A by its Cholesky factors.
-
-    A holds symmetric positive definite matrices, of which the lower halves are read; where one is
-    not, the solution is not a number. For small matrices this is as fast as a library's routine,
-    whose own threads would get in the way of those that call it.
-    """
-    size = b.shape[1]
-    for n in range(b.shape[0]):
-        L, x = A[n], b[n]
-        for i in range(size):
-            for j in range(i + 1):
-                # L_ij L_jj = A_ij - sum over k < j of L_ik L_jk
-                rest = L[i, j]
-                for k in range(j):
-                    rest -= L[i, k] * L[j, k]
-                L[i, j] = rest / L[j, j] if j < i else np.sqrt(rest) if rest > 0 else np.nan
-        for i in range(size):  # L y = b
-            rest = x[i]
-            for k in range(i):
-                rest -= L[i, k] * x[k]
-            x[i] = rest / L[i, i]
-        for i in range(size - 1, -1, -1):  # L' x = y
-            x[i] /= L[i, i]
-            for k in range(i):
-                x[k] -= L[i, k] * x[i]
-
-
 def _add_rows(indptr: Array, indices: Array, values: Array, block: Array, out: Array) -> None:
     """Add to row r of `out` the weighted sum of the rows of `block` that sparse row r names.
 
-    The terms are added one by one, in their order, in the type of `out`.
+    Terms are added one by one, in their order.
     """
     width = block.shape[1]
     for r in range(indptr.size - 1):
@@ -270,10 +381,12 @@ def _pick_entries(
 
 
 gather = compiled(_gather)
+gather_weighted = compiled(_gather_weighted)
+round_columns = compiled(_round_columns)
+gather_rounded = compiled(_gather_rounded)
+add_rounded = compiled(_add_rounded)
 add_rows = compiled(_add_rows)
 dot_rows = compiled(_dot_rows)
 add_sparse_rows = compiled(_add_sparse_rows)
 pick_entries: Callable[..., int] = compiled(_pick_entries)
-solve = compiled(_solve, reorder=True)
-squares = compiled(_squares)
 count = compiled(_count)

@@ -30,7 +30,7 @@ def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None)
         Penalty of the augmented Lagrangian to begin with; the mean of diag(G + L) unless given.
         Where the residual grows, it is made smaller and the search begins again.
     """
-    system, l2, tol = equation.system, equation.l2, limits.tol
+    system, l2, tol = equation.system, equation.l2, float(limits.tol)
     gram = system.gram
     B = equation.right_hand_side()
     goal = norm(B)

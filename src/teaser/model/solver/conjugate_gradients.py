@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.errors import SolverError
+from teaser.model.cuda.steps import descend, in_rows, turn
 from teaser.model.gram.blocks import dot, each_block, inner, norm
 from teaser.model.solver.solution import (
+    SETTLED,
     Limits,
     Solution,
     not_positive_definite,
@@ -20,6 +22,8 @@ Array = NDArray[Any]
 # How much larger than the residual the preconditioned one, relative to its value at F = 0, may
 # be. It is near the relative error of scores, and 2 to 5 times at the end of fits from zero.
 _FAR = 10.0
+# The error of a product of rounded operands, relative to the result; near 1e-5 where measured.
+_ROUNDED = 3e-6
 
 
 class Equation(Protocol):
@@ -54,10 +58,16 @@ def conjugate_gradients(
 ) -> Solution:
     """Solve an equation for an encoder by preconditioned conjugate gradients.
 
-    The residual follows from a recurrence. Where rounding may have moved it by more than a
+    The residual follows from a recurrence. Steps to a tolerance of 1e-3 or above use products of
+    rounded operands, where the Gram has them. Where rounding may have moved it by more than a
     hundredth, it is recomputed at the end; if it is still above the tolerance then, the search
     goes on from there for as long as that helps. Where rounding allows no smaller residual, it
     stops before `max_iter`.
+
+    With tol="settled" it stops when the scores no longer change. In the norm of A, the square of
+    what F lacks is <R, A^-1 R>: the change of scores over the users of the fit, with that of what
+    is penalised. The preconditioner M is near A, so <R, M^-1 R> estimates it, and every step
+    needs that number anyway. It is compared with the same norm of F.
 
     Parameters
     ----------
@@ -66,7 +76,8 @@ def conjugate_gradients(
     is_guess
         Whether the start is of other penalties or other data. It is then first multiplied by the
         number that brings it nearest, and the residual has to be small in the norm of the
-        preconditioner too: such a start may leave a small residual where it counts.
+        preconditioner too: such a start may leave a small residual where it counts. Scores that
+        are settled are so from any start.
     """
     R = equation.right_hand_side()
     goal, dtype = norm(R), R.dtype
@@ -84,51 +95,71 @@ def conjugate_gradients(
         limits.report(descent.iterations, descent.residual)
     else:
         descent.refresh()
-    residual, iterations = descent.residual, descent.iterations
-    if residual > limits.tol:
+    residual, iterations, converged = descent.residual, descent.iterations, descent.has_reached()
+    if not converged:
         warn_not_converged(iterations, residual, limits, dtype)
-    encoder = equation.encoder(descent.F)
-    return Solution(encoder, iterations, residual, residual <= limits.tol, 2 * residual * goal)
+    F = descent.F
+    del descent  # R, P and Z are gone before another array is made
+    encoder = equation.encoder(F)
+    return Solution(encoder, iterations, residual, converged, 2 * residual * goal)
 
 
 class _Descent:
     """The state of a search: unknowns F, residual R = B - A(F), direction P."""
 
     def __init__(self, equation: Equation, limits: Limits, R: Array, goal: float) -> None:
-        self.equation, self.tol, self.goal = equation, limits.tol, goal
+        self.equation, self.limits, self.goal = equation, limits, goal
+        rounded = getattr(equation, "rounded_operator", None) if limits.may_round else None
+        found = None if rounded is None else rounded()
+        self.operator = equation.operator if found is None else found
+        self.eps = float(np.finfo(R.dtype).eps) if found is None else _ROUNDED
         self.precondition = equation.preconditioner()
         self.F, self.R = np.zeros_like(R), R
         self.far: float | None = None
         self.P: Array | None = None
         self.Z: Array | None = None
         self.rz, self.moved, self.iterations = 0.0, goal, 0
+        # <F, B + R>, twice the decrease of the quadratic from F = 0: near <F, A(F)>.
+        self.gain = 0.0
         self.residual = self.before = norm(R) / goal
 
     def begin(self, F: Array, *, is_guess: bool) -> None:
         """Start at F; at F = 0 the residual R equals B."""
-        if is_guess:
+        tol = self.limits.tol
+        if is_guess and not isinstance(tol, str):
             # <R, Z> has to fall to (_FAR tol)^2 of its value at F = 0, where R is B: squared norms.
-            self.far = dot(self.R, self.precondition(self.R)) * (_FAR * self.tol) ** 2
+            self.far = dot(self.R, self.precondition(self.R)) * (_FAR * tol) ** 2
         if not bool(F.any()):
             return
         AF = self.equation.operator(F)
+        overlap, curvature = dot(F, self.R), self._curvature(F, AF)
         # <F, B> / <F, A(F)> is the multiple of F at which the quadratic is smallest.
-        scale = dot(F, self.R) / self._curvature(F, AF) if is_guess else 1.0
+        scale = overlap / curvature if is_guess else 1.0
         _step(self.R.dtype.type(scale), F, AF, self.F, self.R)
+        self.gain = scale * (2 * overlap - scale * curvature)
         self._restart()
 
     def has_ended(self) -> bool:
-        """Return whether the residual is small enough, or as small as rounding allows."""
-        is_small = self.residual <= self.tol and self._is_near()
+        """Return whether it is near enough, or as near as rounding allows."""
+        is_small = self.has_reached() and self._is_near()
         # Below this the recurrence goes on to zero, and the true residual does not follow.
-        least = 0.1 * np.finfo(self.R.dtype).eps * self.moved / self.goal
+        least = 0.1 * self.eps * self.moved / self.goal
         if not is_small and self.residual > least:
             return False
         self.refresh()
-        if self.residual <= self.tol or self.residual > 0.5 * self.before:
+        if self.has_reached() or self.residual > 0.5 * self.before:
             return True
         self._restart()
         return False
+
+    def has_reached(self) -> bool:
+        """Return whether the tolerance is reached."""
+        tol = self.limits.tol
+        if not isinstance(tol, str):
+            return self.residual <= tol
+        if self.gain <= 0:
+            return False
+        return dot(self.R, self._preconditioned()) <= self.limits.change**2 * self.gain
 
     def step(self) -> None:
         """Go along the next direction to where the residual is orthogonal to it."""
@@ -141,20 +172,26 @@ class _Descent:
             _turn(self.P, self.R.dtype.type(rz / self.rz), Z)
         self.rz, self.Z = rz, None
         del Z
-        AP = self.equation.operator(self.P)
+        AP = self.operator(self.P)
         # <R, P> / <P, A(P)>, where <R, P> = <R, Z>: R is orthogonal to earlier directions.
         length = rz / self._curvature(self.P, AP)
+        # The quadratic falls by half of length <R, P>.
+        self.gain += length * rz
         self.moved += length * norm(AP)
         self.residual = _step(self.R.dtype.type(length), self.P, AP, self.F, self.R) / self.goal
         self.iterations += 1
 
     def refresh(self) -> None:
-        """Recompute the residual where rounding may have moved it by more than a hundredth."""
+        """Recompute the residual where rounding may have moved it by more than a hundredth.
+
+        Of settled scores, for which it does not decide, by more than a tenth.
+        """
         # R is a sum of steps, each rounded to eps of its length; `moved` is the sum of lengths.
-        rounding = 10 * np.finfo(self.R.dtype).eps * self.moved
-        if rounding > 0.01 * self.residual * self.goal:
+        rounding, share = 10 * self.eps * self.moved, 0.1 if self.limits.tol == SETTLED else 0.01
+        if rounding > share * self.residual * self.goal:
             self.R = self.equation.right_hand_side()
             self.R -= self.equation.operator(self.F)
+            self.Z = None
             self.residual = norm(self.R) / self.goal
 
     def _restart(self) -> None:
@@ -185,6 +222,8 @@ class _Descent:
 
 def _step(step: Any, P: Array, AP: Array, F: Array, R: Array) -> float:
     """Go along P, in place, and return the norm of the residual."""
+    if in_rows(P, AP, F, R):
+        return float(np.sqrt(descend(step, P, AP, F, R)))
 
     def work(rows: slice) -> float:
         F[rows] += step * P[rows]
@@ -196,6 +235,9 @@ def _step(step: Any, P: Array, AP: Array, F: Array, R: Array) -> float:
 
 def _turn(P: Array, share: Any, Z: Array) -> None:
     """Make P the next direction share P + Z, in place."""
+    if in_rows(P, Z):
+        turn(P, share, Z)
+        return
 
     def work(rows: slice) -> None:
         P[rows] *= share

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from teaser.model.cuda.steps import finish as finish_there
+from teaser.model.cuda.steps import in_rows
 from teaser.model.gram.blocks import chunks, each_block, rowdot
-from teaser.model.gram.operator import PairGram
+from teaser.model.gram.operator import PairGram, SparseGram
 from teaser.model.solver.preconditioner import Preconditioner
 from teaser.model.solver.system import System
 
@@ -45,12 +47,23 @@ class EncoderEquation:
         where alpha is diag((G + L) P(E D')), in which the terms with L cancel. One product
         with G and one with V, or two with a G that takes little time.
         """
+        gram = self.system.gram
+        return self._operator(F, gram.apply_pair if isinstance(gram, PairGram) else None)
+
+    def rounded_operator(self) -> Callable[[Array], Array] | None:
+        """Return the operator with operands rounded to two bytes, where the Gram has that."""
+        gram = self.system.gram
+        if not isinstance(gram, SparseGram) or not gram.can_round:
+            return None
+        return lambda F: self._operator(F, gram.apply_pair_rounded)
+
+    def _operator(self, F: Array, pair: Callable[..., tuple[Array, Array]] | None) -> Array:
         system, gram = self.system, self.system.gram
         DV, eta = system.DV, system.eta
         # diag(E D') = diag(F (D V)'), because V is orthogonal.
         beta = rowdot(F, DV)
-        if isinstance(gram, PairGram):
-            out, diagonal = gram.apply_pair(F, DV, eta, beta)
+        if pair is not None:
+            out, diagonal = pair(F, DV, eta, beta)
         else:
             out = gram.apply(F)
             # diag(G E D') = diag(G F (D V)'), read before `out` is overwritten.
@@ -63,6 +76,9 @@ class EncoderEquation:
         L, l2 = system.penalty(self.l1), system.g.dtype.type(self.l2)
         # alpha + L beta: what L W adds of beta DV is taken out here too.
         taken = diagonal + (L - system.g) * beta
+        if in_rows(out, F, DV):
+            finish_there(out, F, DV, eta, L, l2, taken)
+            return out
 
         def finish(rows: slice) -> None:
             # L F Diag(eta) + l2 F: what L W and l2 E contribute of F.

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.model.gram.blocks import blocks, rowdot
+from teaser.model.cuda.steps import in_rows, precondition
+from teaser.model.gram.blocks import blocks, chunks, each_block, rowdot
 from teaser.model.solver.system import System
 
 Array = NDArray[Any]
@@ -77,19 +78,30 @@ class Preconditioner:
     def apply(self, R: Array) -> Array:
         """Return the preconditioned residual."""
         U, DV = self.system.U, self.system.DV
+        if in_rows(R, DV, U):
+            how = {"t": self.t, "l2": self.l2, "sink": self.sink, "lift": self.lift}
+            return np.asarray(precondition(R, DV, U, self.system.eta, self.core, **how), like=R)
         out = np.empty_like(R)
-        seen = np.zeros((U.shape[1], R.shape[1]), dtype=R.dtype, like=R)
-        for rows in blocks(R):
+
+        def divide(rows: slice) -> None:
             out[rows] = self._own(R[rows], rows)
-            seen += U[rows].T @ out[rows]
+
+        # Blocks in threads; products of arrays outside of them, with threads of their own.
+        each_block(divide, R)
         # core[b] times column b of U' out, for all tags b at once (rank x tags).
-        spread = np.einsum("brs,sb->rb", self.core, seen)
-        for rows in blocks(R):
-            part = out[rows]
-            change = (self.lift[rows] * rowdot(part, DV[rows]))[:, None] * DV[rows]
-            change /= self._level(rows)
-            change -= self._own(U[rows] @ spread, rows)
-            part += change
+        spread = np.einsum("brs,sb->rb", self.core, U.T @ out)
+        for some in chunks(R, 2**24):
+            leading = U[some] @ spread
+
+            def change(within: slice, leading: Array = leading, first: int = some.start) -> None:
+                rows = slice(first + within.start, first + within.start + len(leading[within]))
+                part = out[rows]
+                own = (self.lift[rows] * rowdot(part, DV[rows]))[:, None] * DV[rows]
+                own /= self._level(rows)
+                own -= self._own(leading[within], rows)
+                part += own
+
+            each_block(change, leading)
         return out
 
     def _own(self, R: Array, rows: slice) -> Array:

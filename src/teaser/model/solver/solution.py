@@ -5,21 +5,32 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from teaser.errors import ConvergenceWarning, ParameterError
+from teaser.model.checks import check_number
 from teaser.notebook.progress import progress_bar
 
 Array = NDArray[Any]
 Callback = Callable[[int, float], None]
+Tolerance: TypeAlias = float | Literal["settled"]
 
 # The least tolerance: rounding leaves residuals of up to 5e-7 in single and 2e-15 in double
 # precision (docs/users/model.md).
 LEAST_TOL = {"float32": 1e-6, "float64": 1e-14}
+# The tolerance that stops by the change of scores, and the change at which it does, relative to
+# the scores: nDCG@100 is then settled (docs/users/model.md).
+SETTLED: Literal["settled"] = "settled"
+SETTLED_CHANGE = 0.01
+# The least residual that steps with rounded operands are for: they reach about 1e-4.
+_ROUND_FROM = 1e-3
+# The residual of searches by a solver that knows no change of scores. That of a settled fit is
+# near it, which bars of progress count on.
+COARSE_TOL = 1e-2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,16 +40,30 @@ class Limits:
     Attributes
     ----------
     tol
-        Relative residual to stop at.
+        Relative residual to stop at, or `"settled"`: stop by the change of scores.
     max_iter
         Iterations to stop after, with a `ConvergenceWarning`.
     callback
         Called after every iteration with its number and relative residual.
+    change
+        The relative change of scores that is left where `"settled"` stops.
     """
 
-    tol: float
+    tol: Tolerance
     max_iter: int
     callback: Callback | None = None
+    change: float = SETTLED_CHANGE
+
+    @property
+    def may_round(self) -> bool:
+        """Whether products of operands rounded to two bytes are exact enough on the way."""
+        return isinstance(self.tol, str) or self.tol >= _ROUND_FROM
+
+    def loosened(self, times: float) -> Self:
+        """Return limits that stop so many times earlier, by the same measure."""
+        if isinstance(self.tol, str):
+            return replace(self, change=min(0.5, times * self.change))
+        return replace(self, tol=min(0.5, times * self.tol))
 
     def report(self, iteration: int, residual: float) -> None:
         """Call the callback, if there is one."""
@@ -59,7 +84,7 @@ class Solution:
     residual
         |A(E) - B| / |B| at the encoder that is returned.
     converged
-        Whether the residual reached the tolerance.
+        Whether the residual reached the tolerance, or the scores are settled.
     gradient_norm
         The norm of the objective's gradient at the encoder, 2 |A(E) - B|.
     """
@@ -71,11 +96,19 @@ class Solution:
     gradient_norm: float
 
 
-def share_solved(residual: float, tol: float) -> float:
+def coarse_tol(tol: Tolerance, solver: str) -> Tolerance:
+    """Return the tolerance of trials for a model: settled, unless its own is coarser."""
+    if not isinstance(tol, str) and (solver == "admm" or tol > COARSE_TOL):
+        return max(COARSE_TOL, tol)
+    return SETTLED
+
+
+def share_solved(residual: float, tol: Tolerance) -> float:
     """Return which share of a solver's work is done at a relative residual, 0 to 1.
 
     Conjugate gradients converge linearly in the logarithm of the residual.
     """
+    tol = COARSE_TOL if isinstance(tol, str) else tol
     if tol >= 1 or residual <= 0:
         return 1.0
     return max(0.0, min(1.0, math.log10(min(residual, 1.0)) / math.log10(tol)))
@@ -83,14 +116,14 @@ def share_solved(residual: float, tol: float) -> float:
 
 @contextmanager
 def solver_bar(
-    tol: float, callback: Callback | None = None, *, progress: bool
+    tol: Tolerance, callback: Callback | None = None, *, progress: bool
 ) -> Iterator[Callback | None]:
     """Show a bar of a solver's residual, if asked for, and yield what the solver has to call.
 
     Parameters
     ----------
     tol
-        The relative residual that the solver stops at.
+        Where the solver stops.
     callback
         What is called instead of showing a bar.
     progress
@@ -108,8 +141,23 @@ def solver_bar(
         yield report
 
 
-def check_reachable(tol: float, dtype: str) -> None:
-    """Raise `ParameterError` for a tolerance that rounding keeps every solver from reaching."""
+def check_tolerance(tol: Any, dtype: str, solver: str = "cg") -> None:
+    """Raise `ParameterError` for a tolerance that is none, or that the solver cannot reach.
+
+    Rounding bounds the residual from below.
+    """
+    if isinstance(tol, str):
+        if tol != SETTLED:
+            raise ParameterError(
+                f"tol must be a finite number above 0 and below 1, or 'settled', found {tol!r}."
+            )
+        if solver == "admm":
+            raise ParameterError(
+                "tol='settled' stops by the change of scores, which conjugate gradients alone "
+                "know. Use solver='cg', or a number, such as tol=1e-2."
+            )
+        return
+    check_number("tol", tol, most=1.0)
     least = LEAST_TOL[dtype]
     if tol < least:
         wider = "" if dtype == "float64" else "dtype='float64' or "
@@ -140,9 +188,11 @@ def warn_not_converged(
     more = [] if by_rounding else ["raise max_iter"]
     wider = [] if dtype == np.float64 else ["use dtype='float64'"]
     advice = ", or ".join([*more, *wider, "accept a larger tol"])
+    above = "" if isinstance(limits.tol, str) else f"above tol={limits.tol:.1e}"
+    wanted = above or "before the scores are settled"
     warnings.warn(
         f"Stopped after {iterations} iterations at a residual of {residual:.1e}{reason}, "
-        f"above tol={limits.tol:.1e}. {advice[0].upper()}{advice[1:]}: rankings settle near 1e-3.",
+        f"{wanted}. {advice[0].upper()}{advice[1:]}: rankings settle near 1e-3.",
         ConvergenceWarning,
         stacklevel=_levels_to_caller(),
     )

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from teaser.errors import ParameterError
 from teaser.model.checks import check_choice, check_count, check_number, check_power, check_rng
 from teaser.model.gram.build import DEVICES, DTYPES, GRAMS, build_gram
-from teaser.model.gram.cost import FitSize
-from teaser.model.gram.gpu import to_host
+from teaser.model.gram.cost import FitSize, explained_memory_error
+from teaser.model.gram.gpu import bring
 from teaser.model.gram.operator import RANK, Gram
 from teaser.model.gram.weighting import column_weights, row_weights
 from teaser.model.solver.admm import admm
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
-from teaser.model.solver.solution import Callback, Limits, Solution, check_reachable
+from teaser.model.solver.solution import Callback, Limits, Solution, Tolerance, check_tolerance
 from teaser.model.solver.system import System
 
 SOLVERS = ("cg", "admm")
@@ -32,7 +32,7 @@ def solve(
     l2_encoder: float,
     solver: str = "cg",
     gram: Any = "auto",
-    tol: float = 1e-4,
+    tol: Tolerance = 1e-4,
     max_iter: int = 200,
     dtype: str = "float32",
     rng: int | np.random.Generator | None = 0,
@@ -62,7 +62,7 @@ def solve(
         How to hold X'X: `"dense"`, `"sparse"`, `"auto"`, or a precomputed items x items array or
         `Gram` operator.
     tol
-        Relative residual to stop at: at least 1e-6 in float32, 1e-14 in float64.
+        Relative residual to stop at, or `"settled"`: when the scores of X change no more.
     max_iter
         When to give up, with a `ConvergenceWarning`.
     dtype
@@ -98,12 +98,26 @@ def solve(
     powers = (user_power, ridge_power, item_power)
     for name, power in zip(_POWERS, powers, strict=True):
         check_power(name, power)
-    X, D = _as_pair(X, D, np.dtype(dtype))
-    start = None if start is None else _as_start(start, D.shape, D.dtype)
-    system = _system_of(X, D, powers, gram=gram, solver=solver, rng=rng, device=device)
-    equation = EncoderEquation(system, float(l2_weights), float(l2_encoder))
     limits = Limits(tol=tol, max_iter=max_iter, callback=callback)
-    return dispatch(equation, limits, solver=solver, start=start)
+    how = {"gram": gram, "solver": solver, "rng": rng, "device": device}
+    with explained_memory_error("The solver"):  # it clears the frames below this one
+        return _solve((X, D, start), np.dtype(dtype), powers, (l2_weights, l2_encoder), limits, how)
+
+
+def _solve(
+    given: tuple[Any, Any, Any],
+    dtype: np.dtype[Any],
+    powers: tuple[float, float, float],
+    penalties: tuple[float, float],
+    limits: Limits,
+    how: dict[str, Any],
+) -> Solution:
+    """Return the solution for X, D and a start or None; `how` as in `_system_of`."""
+    X, D = _as_pair(given[0], given[1], dtype)
+    start = None if given[2] is None else _as_start(given[2], D.shape, D.dtype)
+    l1, l2 = (float(penalty) for penalty in penalties)
+    equation = EncoderEquation(_system_of(X, D, powers, **how), l1, l2)
+    return dispatch(equation, limits, solver=how["solver"], start=start)
 
 
 def _system_of(
@@ -151,7 +165,7 @@ def dispatch(
     if solver == "admm":
         return admm(equation, limits)
     found = conjugate_gradients(equation, limits, start)
-    return replace(found, encoder=to_host(found.encoder))
+    return replace(found, encoder=bring(found.encoder))
 
 
 def check_settings(
@@ -170,7 +184,6 @@ def check_settings(
     """Raise `ParameterError` for a setting that makes no sense, before any work is done."""
     check_number("l2_weights", l2_weights)
     check_number("l2_encoder", l2_encoder)
-    check_number("tol", tol, most=1.0)
     if isinstance(content_weight, bool) or content_weight != 0:
         check_number("content_weight", content_weight)
     check_count("max_iter", max_iter)
@@ -188,7 +201,7 @@ def check_settings(
         )
     if not isinstance(dtype, str | type | np.dtype) or str(np.dtype(dtype)) not in DTYPES:
         raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
-    check_reachable(tol, str(np.dtype(dtype)))
+    check_tolerance(tol, str(np.dtype(dtype)), solver)
 
 
 def as_matrix(given: Any, name: str, dtype: np.dtype[Any]) -> sp.csr_array:

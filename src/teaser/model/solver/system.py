@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.model.gram.blocks import Matrix, each_block, sparse_like
-from teaser.model.gram.gpu import to_host
+from teaser.model.gram.gpu import device_gram, to_host
 from teaser.model.gram.operator import RANK, Gram, PairGram, leading_eigenpairs
 
 Array = NDArray[Any]
@@ -133,8 +133,11 @@ def _basis(D: sp.csr_array, g: Array, c: Array) -> dict[str, Any]:
     data = (D.data * to_host(c)[owner]).astype(D.dtype)
     D = sp.csr_array((data, D.indices, starts), shape=(len(g), D.shape[1]))
     # Eigenvectors in double precision: their orthogonality bounds the attainable residual.
-    K = (D.T @ D).toarray().astype(np.float64)
-    eta, V = np.linalg.eigh(np.asarray(K, like=g))
+    if isinstance(g, np.ndarray):
+        K = (D.T @ D).toarray().astype(np.float64)
+    else:
+        K = device_gram(D, np.float64)
+    eta, V = np.linalg.eigh(K)
     V = V.astype(dtype, order="C")
     # K is positive semidefinite: eigenvalues below zero are rounding.
     eta = np.maximum(eta, 0.0).astype(dtype)
@@ -145,7 +148,7 @@ def _basis(D: sp.csr_array, g: Array, c: Array) -> dict[str, Any]:
         "g": g,
         "V": V,
         "eta": eta,
-        "DV": D @ V,
+        "DV": np.asarray(D @ V, order="C", like=g),
     }
 
 

@@ -1,0 +1,127 @@
+"""Interactions in bands of users, for products with X'X by compiled loops.
+
+The sums of a band stay in the cache of a core until they are added up again, item by item.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+# Sparse rows: where they begin and end, the places that they name, values unless all are one.
+Rows: TypeAlias = tuple[Array, Array, Array, Array | None]
+
+# Columns of a block.
+WIDEST = 64
+# Users of a band, whose sums stay in the cache; where items have few interactions in a band, it is
+# higher. Places within a band fit in 16 bits, and as many numbers of two bytes in a sum of four.
+_BAND = 2**12
+HIGHEST = 2**16 - 1
+
+
+class Bands:
+    """The interactions of some users at a time, by user and by item.
+
+    Users with histories of like length are taken together, so that the sums of a band are of like
+    size.
+
+    Parameters
+    ----------
+    parts
+        The arrays of X (users x items): where rows begin, columns, values unless all are one.
+    shape
+        Users and items.
+    dtype
+        The type of products.
+    fast
+        The compiled loops, `teaser.model.gram.kernels`.
+    """
+
+    def __init__(
+        self,
+        parts: tuple[Array, Array, Array | None],
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        fast: Any,
+    ) -> None:
+        indptr, indices, values = parts
+        self.n_items, self.dtype, self._fast = shape[1], dtype, fast
+        weights = None if values is None else _user_weights(indptr, values)
+        # X = dM(sqrt(w)) X01: weights of users come between the two products with X01.
+        values = None if weights is not None else values
+        lengths = np.diff(indptr)
+        longest = int(lengths.max(initial=0))
+        # Whether operands can be rounded to two bytes.
+        self.can_round = dtype == np.float32 and values is None and longest <= HIGHEST
+        data = np.ones(len(indices), bool) if values is None else values
+        X = sp.csr_array((data, indices, indptr), shape=shape)
+        order = np.argsort(np.ceil(np.log2(np.maximum(1, lengths))), kind="stable")
+        self.height = min(shape[0], band_height(*shape, len(indices)))
+        self._bands: list[tuple[Rows, Rows, Array | None]] = []
+        for first in range(0, shape[0], max(1, self.height)):
+            users = order[first : first + self.height]
+            turned = X[users].tocsc()
+            by_user = (indptr[users], indptr[users + 1], indices, values)
+            own = None if values is None else turned.data
+            places = turned.indices.astype(np.uint16)
+            by_item = (turned.indptr[:-1], turned.indptr[1:], places, own)
+            self._bands.append((by_user, by_item, None if weights is None else weights[users]))
+
+    def __len__(self) -> int:
+        return len(self._bands)
+
+    def multiply(self, block: Array) -> Array:
+        """Return X'(X M) for at most 64 columns."""
+        # The loops take sixteen columns at a time.
+        width = int(block.shape[1])
+        padded = np.zeros((self.n_items, -(-width // 16) * 16), dtype=self.dtype)
+        padded[:, :width] = block
+        out = np.zeros_like(padded)
+        sums = np.empty((self.height, padded.shape[1]), dtype=self.dtype)
+        for by_user, by_item, weights in self._bands:
+            self._gather(by_user, padded, sums, add=False)
+            if weights is not None:
+                sums[: len(weights)] *= weights[:, None]
+            self._gather(by_item, sums, out, add=True)
+        return out[:, :width]
+
+    def multiply_rounded(self, block: Array) -> Array:
+        """Return X'(X M) for 64 columns, with M and X M rounded to two bytes.
+
+        Sums of what is rounded are exact. It is rounded relative to the largest entry of each
+        column, of X M among the users of a band.
+        """
+        whole, scale = np.empty(block.shape, np.int16), np.empty(WIDEST, np.float32)
+        self._fast.round_columns(block, whole, scale)
+        out, own = np.zeros_like(block), np.empty_like(scale)
+        sums = np.empty((self.height, WIDEST), np.int32)
+        narrow = np.empty((self.height, WIDEST), np.int16)
+        for by_user, by_item, weights in self._bands:
+            self._fast.gather_rounded(*by_user[:3], whole, sums)
+            here = sums[: len(by_user[0])]
+            here = here if weights is None else here * weights[:, None]
+            self._fast.round_columns(here, narrow, own)
+            self._fast.add_rounded(*by_item[:3], narrow, own * scale, out)
+        return out
+
+    def _gather(self, rows: Rows, block: Array, out: Array, *, add: bool) -> None:
+        starts, ends, indices, values = rows
+        if values is None:
+            self._fast.gather(starts, ends, indices, block, out, add)
+        else:
+            self._fast.gather_weighted(starts, ends, indices, values, block, out, add)
+
+
+def band_height(n_users: int, n_items: int, n_interactions: int) -> int:
+    """Return how many users to process at once: sixteen interactions of an item, if there are."""
+    return min(HIGHEST, max(_BAND, 16 * n_items * n_users // max(1, n_interactions)))
+
+
+def _user_weights(indptr: Array, values: Array) -> Array | None:
+    """Return the square of each user's value, or None where the values of a user differ."""
+    counts = np.diff(indptr)
+    own = np.zeros(len(counts), values.dtype)
+    own[counts > 0] = values[indptr[:-1][counts > 0]]
+    return own**2 if (np.repeat(own, counts) == values).all() else None
