@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from on_gpu import needs_gpu
 
 from teaser.model.gram import blocks as module
-from teaser.model.gram.blocks import dot, each_block, in_threads, norm, rowdot
+from teaser.model.gram.blocks import blocks, dot, each_block, in_threads, norm, rowdot, unit_basis
+from teaser.model.gram.gpu import cupy, to_host
 
 
 def test_sums_run_over_every_block_of_rows() -> None:
@@ -32,3 +34,35 @@ def test_an_error_in_a_thread_is_raised() -> None:
 
     with pytest.raises(ZeroDivisionError):
         in_threads(work, range(5))
+
+
+def test_orthonormal_columns_span_those_given() -> None:
+    A = np.random.default_rng(0).standard_normal((60, 8))
+    Q = unit_basis(A)
+    assert_allclose(Q.T @ Q, np.eye(8), atol=1e-12)
+    assert_allclose(Q @ (Q.T @ A), A, atol=1e-12)
+
+
+@needs_gpu
+def test_orthonormal_columns_on_a_gpu_whatever_their_rank() -> None:
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((60, 8)).astype(np.float32)
+    twice = np.concatenate([A, A[:, :3]], axis=1)
+    for given in (A, A * 10.0 ** -np.arange(8), twice, np.zeros((60, 8))):
+        there = cupy().asarray(given.astype(np.float32))
+        Q = to_host(unit_basis(there))
+        assert_allclose(Q.T @ Q, np.eye(Q.shape[1]), atol=1e-5)
+        assert_allclose(Q @ (Q.T @ given), given, atol=1e-5 * max(1, np.abs(given).max()))
+
+
+@needs_gpu
+def test_sums_on_a_gpu_do_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, B = np.random.default_rng(0).standard_normal((2, 700, 3))
+    there = cupy().asarray(A), cupy().asarray(B)
+    for size in (2**29, 100 * A.itemsize * 3):
+        monkeypatch.setattr(module, "_DEVICE_BYTES", size)
+        assert len(list(blocks(there[0]))) == (1 if size == 2**29 else 7)
+        assert_allclose(to_host(rowdot(*there)), (A * B).sum(axis=1))
+        assert_allclose(dot(*there), (A * B).sum())
+        assert_allclose(dot(there[0][:, 0], there[1][:, 0]), (A * B)[:, 0].sum())
+        assert_allclose(norm(there[0]), np.linalg.norm(A))

@@ -1,5 +1,6 @@
 """The GPU gives what the CPU gives; where there is none, that is said."""
 
+import gc
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
+from on_gpu import is_available, needs_gpu
 from oracles import random_problem
 
 import teaser
@@ -32,19 +34,6 @@ from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Limits
 from teaser.testing import assert_same_lists
-
-
-def is_available() -> bool:
-    try:
-        device.cupy()
-    except ResourceError:
-        return False
-    return True
-
-
-needs_gpu = pytest.mark.skipif(
-    not is_available(), reason="there is no GPU with CuPy on this machine"
-)
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +195,19 @@ def test_a_weighted_full_remainder_and_user_features_are_those_of_the_cpu(wide: 
 
 
 @needs_gpu
+def test_discovered_tags_found_there_are_those_found_here(wide: Dataset) -> None:
+    options = DiscoveredTags(grains=(20, 5), factors=16)
+    settings: dict[str, Any] = {"dtype": "float64", "tol": 1e-9, "discovered": options}
+    here = Teaser(**settings).fit(wide)
+    there = Teaser(**settings, device="cuda").fit(wide)
+    assert there.tags_ == here.tags_
+    assert_allclose(there.decoder_.toarray(), here.decoder_.toarray(), atol=1e-6)
+    assert_allclose(there.encoder_, here.encoder_, atol=1e-5)
+    again = Teaser(**settings, device="cuda").fit(wide, start=there)
+    assert set(again.tags_) == set(there.tags_)
+
+
+@needs_gpu
 def test_scores_of_batches_are_those_of_the_cpu(wide: Dataset) -> None:
     model = Teaser(tol=1e-4, device="cuda").fit(wide)
     here = Teaser(tol=1e-4)
@@ -315,8 +317,79 @@ def test_what_does_not_fit_on_the_gpu_is_refused_with_the_numbers(
     wide: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(device, "free_memory", lambda: 10**4)
-    with pytest.raises(ResourceError, match=r"GB on the GPU, which has .* device='cpu'"):
+    with pytest.raises(ResourceError, match=r"B on the GPU, which has .* device='cpu'"):
         Teaser(device="cuda").fit(wide)
+
+
+@needs_gpu
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+def test_a_gpu_that_runs_out_of_memory_in_mid_fit_ends_with_the_numbers(
+    wide: Dataset, gram: str
+) -> None:
+    """All of CuPy's memory is taken after the first iteration."""
+    xp = device.cupy()
+    pool, taken = xp.get_default_memory_pool(), list[Any]()
+
+    def take(iteration: int, residual: float) -> None:
+        pool.free_all_blocks()
+        pool.set_limit(size=pool.total_bytes() + 2**20)
+        size = 2**20
+        while size >= 512:
+            try:
+                taken.append(xp.empty(size, np.int8))
+            except MemoryError:
+                size //= 2
+
+    X, D = random_problem(0)
+    arrays: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0, "gram": gram}
+    gc.collect()
+    before = pool.used_bytes()
+    said = r"The fit ran out of the memory of the GPU \(.* more needed, .* or device='cpu'\."
+    try:
+        with pytest.raises(ResourceError, match=said) as caught:
+            Teaser(device="cuda", gram=gram, tol=1e-6).fit(wide, callback=take)
+        assert taken
+        assert isinstance(caught.value.__cause__, MemoryError)
+        # While the error is held, nothing of the fit is left there.
+        assert pool.used_bytes() - sum(block.nbytes for block in taken) == before
+        with pytest.raises(ResourceError, match=r"the GPU, which has .* free|of the GPU"):
+            Teaser(device="cuda", gram=gram).fit(wide)
+        with pytest.raises(ResourceError, match=r"the GPU, which has .* free|solver ran out"):
+            teaser.solve(X, D, device="cuda", **arrays)
+    finally:
+        taken.clear()
+        pool.set_limit(size=0)
+    assert Teaser(device="cuda", gram=gram).fit(wide).converged_
+
+
+@needs_gpu
+def test_an_error_of_another_kind_stays_what_it_is(wide: Dataset) -> None:
+    def fail(iteration: int, residual: float) -> None:
+        device.cupy().linalg.cholesky(device.cupy().zeros(3))
+
+    with pytest.raises(np.linalg.LinAlgError):
+        Teaser(device="cuda").fit(wide, callback=fail)
+
+
+@needs_gpu
+def test_large_arrays_come_whole_and_are_found_where_they_came_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(device, "_BUFFER", 1000)
+    xp = device.cupy()
+    gc.collect()
+    before = xp.get_default_memory_pool().used_bytes()
+    for shape in ((50, 50), (3, 1001), (1, 251)):
+        there = xp.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        here = device.bring(there)
+        assert_array_equal(here, np.arange(np.prod(shape)).reshape(shape))
+        assert device.placed(here).data.ptr == there.data.ptr
+        assert device.placed(here[:1]).shape == (1, shape[1])
+        for other in (here[:, 1:], here[1:], here.copy(), here[:, ::2]):
+            assert_array_equal(device.to_host(device.placed(other)), other)
+            assert device.placed(other).data.ptr != there.data.ptr or not other.size
+        del there, here, other
+        assert xp.get_default_memory_pool().used_bytes() == before
 
 
 @needs_gpu

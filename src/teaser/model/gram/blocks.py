@@ -12,13 +12,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.model.cuda.rows import row_products
+
 Array = NDArray[Any]
 Matrix: TypeAlias = Any  # a dense array or a sparse one, in main memory or on a GPU
 
 # 256 rows of 1,000 tags are 1 MB in float32, near the cache of one core.
 _ROWS = 256
-_DEVICE_ROWS = 8192
+# A GPU wants long blocks; they bound what is held beside the arrays.
+_DEVICE_BYTES = 2**29
 _CHUNK_BYTES = 2**26
+# Pivots below this part of the largest: the square of a basis is then too near to singular.
+_NEAR_SINGULAR = 1e-5
 # How many times longer the blocks of a vector are than those of a matrix.
 _VECTOR = 1024
 
@@ -51,13 +56,14 @@ def sparse_like(matrix: sp.csr_array, like: Array) -> Matrix:
 
 def blocks(A: Array) -> Iterator[slice]:
     """Cut rows into blocks that stay in the processor's cache from one step to the next."""
-    height = _ROWS if isinstance(A, np.ndarray) else _DEVICE_ROWS
-    return _slices(len(A), height if A.ndim > 1 else height * _VECTOR)
+    if not isinstance(A, np.ndarray):
+        return _slices(len(A), max(1, _DEVICE_BYTES * len(A) // max(1, A.nbytes)))
+    return _slices(len(A), _ROWS if A.ndim > 1 else _ROWS * _VECTOR)
 
 
-def chunks(A: Array) -> Iterator[slice]:
-    """Cut rows into larger blocks: few calls of the algebra library, little memory."""
-    return _slices(len(A), max(_ROWS, _CHUNK_BYTES // int(A.shape[1] * A.dtype.itemsize)))
+def chunks(A: Array, size: int = _CHUNK_BYTES) -> Iterator[slice]:
+    """Cut rows into larger blocks of so many bytes: few calls of the algebra library."""
+    return _slices(len(A), max(_ROWS, size // int(A.shape[1] * A.dtype.itemsize)))
 
 
 def each_block(work: Callable[[slice], Any], A: Array) -> list[Any]:
@@ -72,24 +78,40 @@ def each_block(work: Callable[[slice], Any], A: Array) -> list[Any]:
 
 def rowdot(A: Array, B: Array) -> Array:
     """Return the product of each row of A with the same row of B."""
+    if not isinstance(A, np.ndarray):
+        return np.asarray(row_products(A, B), like=A)
     return np.concatenate(each_block(lambda rows: np.einsum("ij,ij->i", A[rows], B[rows]), A))
 
 
 def dot(A: Array, B: Array) -> float:
     """Return the sum of products, blocks of rows added in double precision."""
+    if not isinstance(A, np.ndarray) and A.ndim == 2:
+        return float(row_products(A, B, np.float64).sum())
     return float(sum(each_block(lambda rows: inner(A[rows], B[rows]), A)))
 
 
 def inner(A: Array, B: Array) -> float:
     """Return the sum of products of a block; of vectors, whose blocks are long, in double."""
     if A.ndim > 1:
-        return float(np.vdot(A, B))
+        return float(np.vdot(A, B)) if isinstance(A, np.ndarray) else dot(A, B)
     return float((A.astype(np.float64) * B).sum())
 
 
 def norm(A: Array) -> float:
     """Return the root of the sum of squares."""
     return float(np.sqrt(dot(A, A)))
+
+
+def unit_basis(A: Array) -> Array:
+    """Return orthonormal columns that span those of A."""
+    if not isinstance(A, np.ndarray):
+        # On a GPU from the Cholesky factor of A'A, in double precision, where that is exact.
+        wide = A.astype(np.float64)
+        L = np.linalg.cholesky(wide.T @ wide)
+        pivots = L.diagonal()
+        if bool((pivots > _NEAR_SINGULAR * pivots.max()).all()):
+            return np.asarray((wide @ np.linalg.inv(L).T).astype(A.dtype), like=A)
+    return np.asarray(np.linalg.qr(A)[0], like=A)
 
 
 def _slices(n_rows: int, height: int) -> Iterator[slice]:
