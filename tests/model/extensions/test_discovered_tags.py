@@ -419,7 +419,7 @@ def test_what_was_discovered_can_be_shared(crowd: Dataset, monkeypatch: pytest.M
 
 def test_the_estimate_counts_the_groups(crowd: Dataset) -> None:
     plain, more = (Teaser(discovered=d).estimate(crowd) for d in (None, FEW))
-    assert more.memory["discovered tags"] == 4 * N_ITEMS * 26 * 4
+    assert more.memory["discovered tags"] == 6 * N_ITEMS * 16 * 4
     assert more.total_memory > plain.total_memory
     assert more.seconds > 0
 

@@ -13,7 +13,9 @@ from teaser.model.extensions.grouping import (
     cosines,
     draw_centroids,
     embed_items,
+    krylov_eigenpairs,
     nearest_groups,
+    orthonormal,
     relative_weights,
     unit_rows,
 )
@@ -69,6 +71,63 @@ def test_few_factors_are_the_leading_eigenvectors() -> None:
     wanted = unit_rows(U[:, -4:] * np.sqrt(mu[-4:]))
     Y = embed_items(SparseGram(X, F64), 4, np.random.default_rng(0))
     assert_allclose(Y @ Y.T, wanted @ wanted.T, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_krylov_space_holds_the_leading_eigenvectors(dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    taste, kind = rng.integers(0, 6, 900), np.arange(120) % 6
+    X = (rng.random((900, 120)) < np.where(taste[:, None] == kind, 0.5, 0.02)).astype(dtype)
+    G = X.T @ X
+    U, mu = krylov_eigenpairs(SparseGram(sp.csr_array(X), G.dtype), 12, np.random.default_rng(0))
+    exact, V = np.linalg.eigh(G.astype(np.float64))
+    assert U.dtype == dtype
+    assert_allclose(U.T @ U, np.eye(12), atol=1e-5)
+    # Six stand out. The others lie close together: their sum is nearly the largest there is.
+    assert_allclose(mu[-6:], exact[-6:], rtol=1e-5)
+    assert_allclose(np.abs(np.sum(U[:, -6:] * V[:, -6:], axis=0)), 1, atol=1e-2)
+    assert mu[:6].sum() == pytest.approx(exact[-12:-6].sum(), rel=0.05)
+
+
+def test_a_krylov_space_ends_where_the_gram_has_no_more() -> None:
+    X = (np.random.default_rng(0).random((7, 200)) < 0.3).astype(np.float32)
+    gram = SparseGram(sp.csr_array(X), X.dtype)
+    U, mu = krylov_eigenpairs(gram, 20, np.random.default_rng(0))
+    assert_allclose(mu[-7:], np.linalg.eigvalsh(X @ X.T), rtol=1e-4)
+    assert_allclose(mu[:-7], 0, atol=1e-3)
+    assert_allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-4)
+
+
+def test_an_orthonormal_basis_leaves_out_what_is_nothing_new() -> None:
+    rng = np.random.default_rng(0)
+    M = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 5))
+    found = orthonormal(M, 1e-3)
+    assert found.shape == (50, 3)
+    assert_allclose(found.T @ found, np.eye(3), atol=1e-12)
+    assert_allclose(found @ (found.T @ M), M, atol=1e-10)
+    assert orthonormal(M[:, :0], 0.0).shape == (50, 0)
+
+
+def plain_k_means(Y: Any, centroids: Any, rounds: int) -> Any:
+    """Every item compared with every centroid, in every round."""
+    for _ in range(rounds):
+        group = (Y @ centroids.T).argmax(axis=1)
+        kept = [Y[group == j].sum(axis=0) for j in range(len(centroids))]
+        centroids = unit_rows(np.array(kept))
+    return centroids
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 50])
+@pytest.mark.parametrize("seed", range(4))
+def test_only_what_moved_is_compared_and_the_result_is_that_of_the_plain_loop(
+    seed: int, rounds: int
+) -> None:
+    Y = unit_rows(np.random.default_rng(seed).standard_normal((300, 5)))
+    # Far apart, so that no group is ever empty.
+    start = draw_centroids(Y, 12, np.random.default_rng(seed), Y[:0])
+    wanted = plain_k_means(Y, start, rounds)
+    assert np.isfinite(wanted).all()
+    assert_allclose(cluster(Y, start, rounds=rounds), wanted, atol=1e-12)
 
 
 def test_k_means_finds_the_bundles_and_is_the_same_for_the_same_seed() -> None:

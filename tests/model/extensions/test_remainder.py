@@ -33,6 +33,7 @@ from teaser.model.extensions.remainder import (
     unpack_remainder,
     viewed_parts,
     viewed_sum,
+    without_neighbours,
 )
 from teaser.model.gram import cost
 from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
@@ -346,6 +347,7 @@ def test_without_k_there_is_no_remainder(model: Teaser, both: Teaser) -> None:
     assert model.describe()["remainder"] is None
     assert both.describe()["remainder"] == {
         "items": 40, "entries": 1560, "sparse": False, "neighbours": None,
+        "without_neighbours": None,
     }  # fmt: skip
 
 
@@ -810,10 +812,18 @@ def test_what_is_packed_is_unpacked(R: Any, share: float) -> None:
         "entries": 600 * 599 if share == 1 else held.nnz,
         "sparse": share < 1,
         "neighbours": None,
+        "without_neighbours": None,
     }
     near = describe_remainder(again, Remainder(neighbours=7))
     assert near is not None
     assert near["neighbours"] == 7
+    assert near["without_neighbours"] == (None if share == 1 else 0)
+
+
+def test_items_that_nothing_is_added_to_are_counted() -> None:
+    R = np.zeros((5, 5))
+    R[[0, 2, 1], [2, 0, 2]] = 0.5
+    assert without_neighbours(sp.csr_array(R)) == 3
 
 
 @pytest.mark.parametrize("name", ["remainder", "sparse-remainder"])

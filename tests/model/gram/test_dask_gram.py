@@ -18,7 +18,7 @@ import dask
 from clusters import read_part
 from dask.delayed import delayed
 
-from teaser import Dataset, Teaser, Weights
+from teaser import Dataset, DiscoveredTags, Remainder, Teaser, Weights
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.errors import ClusterError, DataError, ParameterError, TableError
 from teaser.model.gram.dask_cluster import Cluster
@@ -122,6 +122,23 @@ def test_a_fit_is_that_of_the_data_in_memory_and_repeats(
     )
     assert_allclose(one.encoder_, wanted, rtol=0, atol=1e-9)
     assert_array_equal(one.encoder_, two.encoder_)
+
+
+def test_neighbours_and_groups_are_those_of_the_data_in_memory(
+    cluster: Cluster, parted: Dataset, local: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Some rows of G and some sets at a time.
+    monkeypatch.setattr("teaser.model.gram.dask_gram._SENT_BYTES", 1000)
+    options: Any = {
+        **OPTIONS,
+        "remainder": Remainder(l2=5.0, neighbours=6),
+        "discovered": DiscoveredTags(grains=(8,), factors=4),
+    }
+    found: Any = Teaser(gram=DaskGram(parted.X, cluster, F64), **options).fit(parted)
+    wanted: Any = Teaser(**options).fit(local)
+    assert_allclose(found.remainder_.toarray(), wanted.remainder_.toarray(), atol=1e-8)
+    assert [group.tag for group in found.groups_.found] == [g.tag for g in wanted.groups_.found]
+    assert_allclose(found.groups_.weights.toarray(), wanted.groups_.weights.toarray(), atol=1e-8)
 
 
 @pytest.mark.parametrize("victims", [1, 2])

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, slow_nearest
 
+from teaser.model.gram import blocks
 from teaser.model.gram import pairs as module
-from teaser.model.gram.operator import DenseGram, Gram, SparseGram
-from teaser.model.gram.pairs import host_csr, nearest, sample_entries, upper_triangle
+from teaser.model.gram.operator import ContentGram, DenseGram, Gram, SparseGram
+from teaser.model.gram.pairs import Sets, nearest, squares, triangles
+from teaser.model.gram.weighting import weigh_users
 
 F64 = np.dtype("float64")
 
@@ -35,6 +37,25 @@ def test_neighbours_are_those_of_the_slow_way(seed: int, m: int, density: float)
         j, i = found.nonzero()
         G = X.T @ X
         assert_allclose(found.data, G[i, j] / np.sqrt(G[i, i] * G[j, j]), atol=1e-6)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_compiled_loops_find_the_same(
+    power: float, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = np.dtype(dtype)
+    X = weigh_users(sp.csr_array(interactions(5, (200, 60), 0.1), dtype=kind), power, kind)
+    S = sp.csr_array((np.random.default_rng(5).random((60, 4)) < 0.3).astype(kind))
+    held: list[Gram] = [SparseGram(X, kind), DenseGram((X.T @ X).toarray())]
+    held += [ContentGram(gram, S, 0.5) for gram in held]
+    compiled = [nearest(gram, 7, n_items=50) for gram in held]
+    monkeypatch.setattr(module, "pair_kernels", lambda: None)
+    for one, gram in zip(compiled, held, strict=True):
+        other = nearest(gram, 7, n_items=50)
+        assert_array_equal(one.indices, other.indices)
+        assert_array_equal(one.indptr, other.indptr)
+        assert_allclose(one.data, other.data, atol=2e-6)
 
 
 def _spans(matrix: sp.csr_array) -> Any:
@@ -67,36 +88,50 @@ def test_rows_below_the_items_are_no_neighbours() -> None:
         assert [found.indices[a:b].tolist() for a, b in _spans(found)] == wanted
 
 
-def test_half_of_g_is_on_and_above_the_diagonal(monkeypatch: pytest.MonkeyPatch) -> None:
+def sets_of(seed: int, n: int = 10) -> sp.csr_array:
+    """Seven sets of some of n items, one of them empty and one of all."""
+    held = np.random.default_rng(seed).random((7, n)) < 0.5
+    held[2], held[4] = False, True
+    return sp.csr_array(held)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_g_on_sets_is_that_of_the_array(dtype: str) -> None:
     X = interactions(2) * np.random.default_rng(2).uniform(0.5, 2, (15, 10))
-    for cells in (10, 10**6):
-        for name in ("_DENSE_CELLS", "_SPARSE_CELLS"):
-            monkeypatch.setattr(module, name, cells)
-        for gram in grams(X):
-            found = upper_triangle(gram, 8)
-            assert_allclose(found.toarray(), np.triu((X.T @ X)[:8, :8]), atol=1e-14)
-            assert found.has_sorted_indices
-            assert host_csr(found).indices.dtype == np.int32
+    sets, kind = sets_of(2, 8), np.dtype(dtype)
+    G = X.T @ X
+    S = sp.csr_array((np.random.default_rng(0).random((10, 4)) < 0.5).astype(kind))
+    for gram in (DenseGram(G.astype(kind)), SparseGram(sp.csr_array(X), kind)):
+        for held, whole in (
+            (gram, G),
+            (ContentGram(gram, S, 0.5), G + 0.5 * (S @ S.T).toarray()),
+        ):
+            found = triangles(held, Sets.build(sets))
+            assert found.dtype == kind
+            parts = [
+                whole[np.ix_(T, T)][np.tril_indices(len(T))]
+                for T in np.split(sets.indices, sets.indptr[1:-1])
+            ]
+            assert_allclose(found, np.concatenate(parts), rtol=1e-6)
+            places = np.array([[1, 5, 3], [9, 0, 0]])
+            assert_allclose(
+                squares(held, places), whole[places[:, :, None], places[:, None]], rtol=1e-6
+            )
 
 
 def test_threads_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     X = interactions(3, (60, 50))
     monkeypatch.setattr(module, "_DENSE_CELLS", 200)
     monkeypatch.setattr(module, "_SPARSE_CELLS", 200)
-    found = []
+    monkeypatch.setattr(module, "_PIECES", 9)
+    found: list[list[sp.csr_array]] = []
     for cores in (1, 3):
-        monkeypatch.setattr(module, "n_cores", lambda cores=cores: cores)
+        for each in (module, blocks):
+            monkeypatch.setattr(each, "n_cores", lambda cores=cores: cores)
         found.append([nearest(gram, 5) for gram in grams(X)])
+        sets = Sets.build(sets_of(3, 50))
+        both = [triangles(gram, sets) for gram in grams(X)]
+        found[-1] += [sp.csr_array(each[None]) for each in both]
     for one, other in zip(*found, strict=True):
         assert_array_equal(one.indices, other.indices)
         assert_array_equal(one.data, other.data)
-
-
-def test_entries_are_estimated_from_a_few_rows() -> None:
-    X = interactions(4, (300, 1000), 0.01)
-    exact = np.count_nonzero(X.T @ X)
-    for gram in grams(X):
-        assert sample_entries(gram, 1000) == pytest.approx(exact, rel=0.2)
-    small = interactions(0)
-    # So few items that every row is counted.
-    assert sample_entries(grams(small)[1], 10) == np.count_nonzero(small.T @ small)

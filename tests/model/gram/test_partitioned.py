@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Dataset, Teaser
+from teaser import Dataset, DiscoveredTags, Remainder, Teaser
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError
 from teaser.model.gram import partitioned as streamed
 from teaser.model.gram.cost import FitSize
 from teaser.model.gram.operator import DenseGram, SparseGram
+from teaser.model.gram.pairs import Sets, nearest, triangles
 from teaser.model.gram.partitioned import (
     StreamedGram,
     as_bytes,
@@ -64,9 +66,23 @@ class TestProducts:
         assert_allclose(gram.apply(local.S), G @ local.S.toarray())
         assert_array_equal(gram.diagonal(), G.diagonal())
         assert gram.diagonal().dtype == gram.dtype == F64
+        assert_array_equal(gram.row_block(5, 19), G[5:19])
+
+    def test_rows_without_compiled_loops_are_sparse(
+        self, parted: Dataset, local: Dataset, kept: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(streamed, "pair_kernels", lambda: None)
+        gram = StreamedGram(parted.X, F64, memory_limit=tight(parted.X, kept))
         rows = gram.row_block(5, 19)
-        assert_array_equal(rows.toarray(), G[5:19])
+        assert_array_equal(rows.toarray(), (local.X.T @ local.X).toarray()[5:19])
         assert rows.has_sorted_indices
+
+    def test_g_on_sets_is_that_of_the_whole_matrix(
+        self, parted: Dataset, local: Dataset, kept: int
+    ) -> None:
+        sets = Sets.build(sp.csr_array(np.random.default_rng(0).random((9, 40)) < 0.3))
+        gram = StreamedGram(parted.X, F64, memory_limit=tight(parted.X, kept))
+        assert_array_equal(triangles(gram, sets), triangles(SparseGram(local.X, F64), sets))
 
     def test_a_pair_is_that_of_the_whole_matrix(
         self, parted: Dataset, local: Dataset, kept: int
@@ -101,6 +117,47 @@ def test_a_fit_is_that_of_the_data_in_memory(parted: Dataset, local: Dataset, gr
     assert found.items_ == wanted.items_
     lists = [[r.item_id for r in m.recommend(["i1", "i4"], k=5)] for m in (found, wanted)]
     assert lists[0] == lists[1]
+
+
+@pytest.mark.parametrize("gram", ["sparse", "dense", "streamed"])
+def test_neighbours_and_groups_are_those_of_the_data_in_memory(
+    parted: Dataset, local: Dataset, gram: str
+) -> None:
+    held: Any = gram
+    if gram == "streamed":
+        held = StreamedGram(parted.X, F64, memory_limit=2 * tight(parted.X, 2))
+    options: Any = {
+        "remainder": Remainder(l2=5.0, neighbours=6),
+        "discovered": DiscoveredTags(grains=(8,), factors=4),
+        "dtype": "float64",
+        "tol": 1e-10,
+    }
+    found: Any = Teaser(gram=held, **options).fit(parted)
+    wanted: Any = Teaser(**options).fit(local)
+    assert_allclose(found.remainder_.toarray(), wanted.remainder_.toarray(), atol=1e-8)
+    assert found.remainder_.nnz == wanted.remainder_.nnz > 0
+    assert [group.tag for group in found.groups_.found] == [g.tag for g in wanted.groups_.found]
+    assert_allclose(found.groups_.weights.toarray(), wanted.groups_.weights.toarray(), atol=1e-8)
+
+
+def test_a_pass_over_the_partitions_makes_many_rows(
+    parted: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[int] = []
+    made = StreamedGram._grams
+
+    def watched(self: StreamedGram) -> Any:
+        passes.append(1)
+        return made(self)
+
+    monkeypatch.setattr(StreamedGram, "_grams", watched)
+    gram = StreamedGram(parted.X, F64)
+    wanted = nearest(gram, 5)
+    assert len(passes) == 1
+    monkeypatch.setattr(streamed, "_PASS_BYTES", 8 * 40 * 16)
+    found = nearest(gram, 5)
+    assert len(passes) == 1 + 3
+    assert_array_equal(found.toarray(), wanted.toarray())
 
 
 def test_a_fit_with_content_and_one_by_admm(parted: Dataset, local: Dataset) -> None:

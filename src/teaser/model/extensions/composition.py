@@ -39,7 +39,7 @@ from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import FitSize
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import Gram
-from teaser.model.gram.pairs import nearest
+from teaser.model.gram.pairs import how_to_find, nearest
 from teaser.model.gram.weighting import row_weights
 from teaser.model.item_table import popularity
 from teaser.model.solver.equation import EncoderEquation
@@ -156,9 +156,8 @@ def _find_near(plan: Plan, dataset: Dataset, m: int) -> sp.csr_array:
     given = plan.gram
     gram: Gram
     if not isinstance(dataset.X, Interactions) or isinstance(given, str):
-        # The same way of holding it as in the fit.
-        size = FitSize(dataset.n_tags + 1, np.dtype(plan.dtype))
-        how = given if isinstance(given, str) else "auto"
+        size = FitSize(1, np.dtype(plan.dtype))
+        how = how_to_find(given if isinstance(given, str) else "auto", plan.device)
         gram = build_gram(dataset.X, how, size, device=plan.device, user_power=NEAR_POWER)
     elif hasattr(given, "with_user_power"):
         gram = given.with_user_power(NEAR_POWER)

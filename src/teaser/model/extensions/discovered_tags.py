@@ -43,6 +43,7 @@ from teaser.model.extensions.groups import (
 )
 from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import Estimate, FitSize, dense_rate
+from teaser.model.gram.gpu import placed
 from teaser.model.gram.operator import Gram
 from teaser.parameters import Options
 
@@ -58,9 +59,11 @@ _ROUNDS = 30
 _ROUNDS_AGAIN = 5
 # The groups of an earlier fit are kept as they are if their number is this near to n / grain.
 _SAME_NUMBER = 0.1
-# Products with the Gram, and arrays of items x factors, that the embedding takes.
-_PRODUCTS = 9
-_ARRAYS = 4
+# Products with the Gram, and arrays of items x factors, that the embedding takes; then rounds of
+# k-means in which every item is compared with every group, if comparisons are counted.
+_PRODUCTS = 3
+_ARRAYS = 6
+_WHOLE_ROUNDS = 8
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -184,13 +187,16 @@ def discover(
     if counts:
         random = np.random.default_rng(rng)
         if gram is None:
-            # Nine products with few columns: X'(X M) is faster than a Gram as one array.
-            size = FitSize(options.factors, np.dtype(dtype))
-            gram = build_gram(dataset.X, "sparse", size, device=device, user_power=USER_POWER)
+            # Few products with few columns: X'(X M) is faster than a Gram as one array, but on
+            # a GPU, which counts in no time.
+            size, how = FitSize(options.factors, np.dtype(dtype)), "sparse"
+            how = "auto" if device == "cuda" else how
+            gram = build_gram(dataset.X, how, size, device=device, user_power=USER_POWER)
         Y = embed_items(gram, options.factors, random)
         chosen &= Y.any(axis=1)
         for grain, k in counts.items():
-            found.append(_find(dataset, Y, chosen, grain, k, options, random, previous))
+            Z = placed(Y[chosen], gram.diagonal())
+            found.append(_find(dataset, Y, Z, chosen, grain, k, options, random, previous))
     groups = _named(dataset, found, options.edits(), previous)
     S = sp.csr_array(sp.hstack([dataset.S, groups.members.astype(np.float32)], format="csr"))
     return replace(dataset, S=S, tags=(*dataset.tags, *groups.tags)), groups
@@ -235,14 +241,18 @@ def find_groups(
             "both prepare and fit the same discovered=discover(dataset, options)."
         )
     # A Gram of partitions may be on a cluster, or keep to a memory limit.
-    elsewhere = isinstance(dataset.X, Interactions) and not isinstance(model.gram, str)
+    gram = None
+    if isinstance(dataset.X, Interactions) and not isinstance(model.gram, str):
+        gram = model.gram
+        if hasattr(gram, "with_user_power"):
+            gram = gram.with_user_power(USER_POWER)
     return discover(
         dataset,
         model.discovered,
         rng=model.rng,
         dtype=model.dtype,
         device=model.device,
-        gram=model.gram if elsewhere else None,
+        gram=gram,
         previous=previous,
     )
 
@@ -275,11 +285,13 @@ def estimate_groups(
     found, size
         The estimate, and the size that it is of, with the tags of the groups.
     """
-    n_items, width = dataset.n_items, min(options.factors + 10, dataset.n_items)
+    n_items, width = dataset.n_items, min(options.factors, dataset.n_items)
     # An iteration of the solver takes about two products with a column for each tag.
     seconds = found.seconds * _PRODUCTS * width / (2 * found.iterations * size.n_tags)
     k = expected_groups(options, dataset)
-    seconds += 2 * _ROUNDS * n_items * k * width / dense_rate(size.dtype.name)
+    # Cosines with k groups, and products with the basis of a Krylov space, twice for each block.
+    operations = 2 * _WHOLE_ROUNDS * k * width + 36 * width**2
+    seconds += n_items * operations / dense_rate(size.dtype.name)
     held = {"discovered tags": _ARRAYS * n_items * width * size.dtype.itemsize}
     return replace(found, memory={**found.memory, **held}, seconds=found.seconds + seconds)
 
@@ -287,6 +299,7 @@ def estimate_groups(
 def _find(
     dataset: Dataset,
     Y: Array,
+    Z: Array,
     chosen: Array,
     grain: float,
     n_groups: int,
@@ -300,8 +313,8 @@ def _find(
     ----------
     Y
         The items (items x factors), rows of length 1.
-    chosen
-        Which of them were chosen often enough (items).
+    Z, chosen
+        Those that were chosen often enough, where the Gram lives; which they are (items).
     """
     names, old = list[str](), sp.csr_array((dataset.n_items, 0))
     if previous is not None:
@@ -313,7 +326,6 @@ def _find(
     centroids = centroids[order][: np.count_nonzero(centroids.any(axis=1))]
     if abs(len(centroids) - n_groups) <= _SAME_NUMBER * n_groups:
         n_groups = min(len(centroids), int(chosen.sum()))
-    Z = Y[chosen]
     start = draw_centroids(Z, n_groups, rng, centroids)
     centroids = cluster(Z, start, rounds=_ROUNDS_AGAIN if len(centroids) else _ROUNDS)
     # Of few groups an item belongs to few: a group of nearly all items would say nothing.

@@ -9,11 +9,13 @@ solves a small ridge problem:
 
     (H + kappa I)_TT R_Tj = (G - H W)_Tj = G_Tj (1 + beta_j) - (H E)_T . D_j,    beta = diag(E D')
 
-It needs H E and G on the neighbours, never an items x items array. Weights of columns cancel.
+It needs H E and G on the neighbours, never an items x items array: G is counted on the neighbours
+of some items at a time, and dropped. Weights of columns cancel.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,11 +25,19 @@ from numpy.typing import NDArray
 from teaser.errors import ResourceError, SolverError
 from teaser.files.memory import memory_of_machine, say_bytes
 from teaser.model.extensions.remainder import Remainder
-from teaser.model.gram.blocks import Matrix, in_threads, is_sparse, sparse_like
+from teaser.model.gram.blocks import Matrix, is_sparse, sparse_like
 from teaser.model.gram.cost import Estimate, dense_rate
-from teaser.model.gram.gpu import DeviceGram, to_host
-from teaser.model.gram.operator import DenseGram, Gram, kernels
-from teaser.model.gram.pairs import host_csr, nearest, sample_entries, upper_triangle
+from teaser.model.gram.gpu import DeviceGram, placed, to_host
+from teaser.model.gram.operator import DenseGram, Gram
+from teaser.model.gram.pairs import (
+    Sets,
+    host_csr,
+    in_pieces,
+    nearest,
+    pair_kernels,
+    squares,
+    triangles,
+)
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Solution, not_positive_definite
 from teaser.model.solver.system import System
@@ -37,7 +47,11 @@ Array = NDArray[Any]
 # Neighbours are those by the cosine of a Gram with these weights of users, whatever those of the
 # fit are: a long history says less about which two items go together.
 NEAR_POWER = 0.5
-_BATCH_BYTES = 2**25
+# G on the neighbours of the items of a batch. More of it means fewer passes over the interactions.
+_BATCH_BYTES = 2**30
+_SMALL_BATCH_BYTES = 2**25
+# Pairs that a core counts a second, for estimates.
+_PAIR_RATE = 0.1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,16 +72,16 @@ class Neighbours:
         G of the fit.
     near
         Row j holds the neighbours of item j (items x items).
-    held
-        G as an array where it is one, else its upper triangle (csr).
     penalty
         The diagonal of L, one for each row of G.
+    held
+        G on the neighbours, once it is known, where that of all items is one batch.
     """
 
     gram: Gram
     near: sp.csr_array
-    held: Matrix
     penalty: Array
+    held: dict[int, Array] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -80,7 +94,7 @@ class Neighbours:
         cosine_gram: Gram | None = None,
         near: sp.csr_array | None = None,
     ) -> "Neighbours":
-        """Find the neighbours, and G on them.
+        """Find the neighbours.
 
         Parameters
         ----------
@@ -99,8 +113,12 @@ class Neighbours:
         check_neighbours(gram, m, n_items=n)
         if near is None:
             near = nearest(gram if cosine_gram is None else cosine_gram, m, n_items=n)
-        held = gram.G if isinstance(gram, DenseGram | DeviceGram) else upper_triangle(gram, n)
-        return cls(gram, near, held, to_host(penalty).astype(np.float64))
+        return cls(gram, near, to_host(penalty).astype(np.float64))
+
+    @property
+    def n_without(self) -> int:
+        """How many items have no neighbours: nobody chose them together with another."""
+        return int((np.diff(self.near.indptr) == 0).sum())
 
     def remainder(self, encoder: Matrix, D: Matrix, kappa: float) -> Found:
         """Return the best remainder of an encoder and a decoder.
@@ -138,57 +156,74 @@ class Neighbours:
         return out
 
     def _solve(self, kappa: float, explained: "_Explained | None") -> Found:
-        """Solve the small problems in batches of items with equally many neighbours."""
-        near, g = self.near, self.gram.diagonal()
-        values, diagonal = np.zeros(near.nnz), np.zeros(near.shape[0])
-        ridge = self.penalty + kappa
-        n_tags = np.zeros(near.shape[0], int) if explained is None else explained.n_tags
-        batches = list(_batches(np.diff(near.indptr), n_tags))
-
-        def work(batch: int) -> None:
-            items, m = batches[batch]
-            places = near.indptr[items][:, None] + np.arange(m)
-            T = near.indices[places]
-            G = self._gather(np.column_stack([T, items]))
-            A, own = G[:, :m, :m].copy(), G[:, :m, m]
-            right = own.copy()
-            if explained is not None:
-                right *= np.asarray(1 + explained.beta[items], like=G)[:, None]
-                right -= explained.entries(T, items)
-            k = np.asarray(np.arange(m), like=G)
-            A[:, k, k] += np.asarray(ridge[T], like=G)
-            R = _solve_each(A, right)
-            values[places] = to_host(R)
-            diagonal[items] = to_host((own * R).sum(axis=1))
-
-        if isinstance(g, np.ndarray) and kernels() is not None:
-            in_threads(work, range(len(batches)))
-        else:  # numpy's own threads, or those of a GPU
-            for batch in range(len(batches)):
-                work(batch)
+        """Solve the small problems, one for each item."""
+        values, diagonal = self._solve_all(self.penalty + kappa, explained)
         if not np.isfinite(values).all():
             raise SolverError(not_positive_definite(self.gram.dtype))
+        near = self.near
         by_item = sp.csr_array(
             (values.astype(self.gram.dtype), near.indices, near.indptr), shape=near.shape
         )
         return Found(sp.csr_array(by_item.T.tocsr()), diagonal)
 
-    def _gather(self, places: Array) -> Array:
-        """Return G on some sets of items (sets x items x items), in double precision."""
-        held, g = self.held, self.gram.diagonal()
-        if not is_sparse(held):
-            at = np.asarray(places, like=held)
-            return np.asarray(held[at[:, :, None], at[:, None, :]].astype(np.float64), like=held)
-        out = np.zeros((*places.shape, places.shape[1]))
-        fast = kernels()
-        if fast is not None:
-            fast.squares(held.indptr, held.indices, held.data, places.astype(np.int64), out)
-        else:
-            for b, some in enumerate(places):
-                part = held[some][:, some].toarray()
-                # A pair is above the diagonal once, whichever of the two comes first.
-                out[b] = part + part.T - np.diag(part.diagonal())
-        return np.asarray(out, like=g)
+    def _solve_all(self, ridge: Array, explained: "_Explained | None") -> tuple[Array, Array]:
+        """Return the solutions and diag(G R), by the way that suits where G lives."""
+        if isinstance(self.gram, DeviceGram):
+            found = self.gram.solve_small(self.near, ridge, explained)
+            if found is not None:
+                return found
+        if pair_kernels() is not None and isinstance(self.gram.diagonal(), np.ndarray):
+            return self._solve_compiled(ridge, explained)
+        return self._solve_padded(ridge, explained)
+
+    def _solve_compiled(self, ridge: Array, explained: "_Explained | None") -> tuple[Array, Array]:
+        """Return the solutions and diag(G R); G on the neighbours as triangles."""
+        near = self.near
+        values, diagonal = np.zeros(near.nnz), np.zeros(near.shape[0])
+        scale = np.ones(near.shape[0]) if explained is None else 1 + explained.beta
+        minus = np.zeros(near.nnz) if explained is None else explained.slots(near)
+        starts = batch_starts(np.diff(near.indptr), self.gram.dtype.itemsize)
+        for first, last in pairwise(starts):
+            sets = _with_own(near, first, last)
+            G = self.held.get(first)
+            if G is None:
+                G = triangles(self.gram, sets)
+                if len(starts) == 2:
+                    self.held[first] = G
+            slots = slice(near.indptr[first], near.indptr[last])
+            items, out = np.arange(first, last), (values[slots], diagonal[first:last])
+            _solve_in_threads(items, sets.arrays, G, ridge, scale, minus[slots], *out)
+        return values, diagonal
+
+    def _solve_padded(self, ridge: Array, explained: "_Explained | None") -> tuple[Array, Array]:
+        """Return the same by numpy's functions: systems of a batch are filled up to one size."""
+        near, g = self.near, self.gram.diagonal()
+        values, diagonal = np.zeros(near.nnz), np.zeros(near.shape[0])
+        counts = np.diff(near.indptr)
+        n_tags = np.zeros(len(counts), int) if explained is None else explained.n_tags
+        is_array = isinstance(self.gram, DenseGram)
+        for items in _batches(
+            counts, n_tags, _SMALL_BATCH_BYTES if is_array else _BATCH_BYTES // 4
+        ):
+            m = int(counts[items].max())
+            is_there = np.arange(m) < counts[items][:, None]
+            # Beyond its neighbours an item stands for itself, with weights of zero.
+            slots = np.where(is_there, near.indptr[items][:, None] + np.arange(m), 0)
+            T = np.where(is_there, near.indices[slots], items[:, None])
+            G = squares(self.gram, np.column_stack([T, items])).astype(np.float64)
+            there = np.asarray(is_there, like=g)
+            own = G[:, :m, m] * there
+            right = own.copy()
+            if explained is not None:
+                right *= np.asarray(1 + explained.beta[items], like=g)[:, None]
+                right -= explained.entries(T, items) * there
+            A = G[:, :m, :m] * (there[:, :, None] & there[:, None, :])
+            k = np.asarray(np.arange(m), like=g)
+            A[:, k, k] += np.asarray(np.where(is_there, ridge[T], 1.0), like=g)
+            R = np.linalg.solve(A, right[:, :, None])[:, :, 0]
+            values[slots[is_there]] = to_host(R)[is_there]
+            diagonal[items] = to_host((own * R).sum(axis=1))
+        return values, diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +249,7 @@ class _Explained:
                 penalty[rows].astype(gram.dtype) * E.data, like=g
             )
         else:
-            E = np.asarray(encoder, dtype=gram.dtype, like=g)
+            E = placed(np.asarray(encoder, dtype=gram.dtype), g)
             HE = gram.apply(E)
             HE += L[:, None] * E
             parts = to_host(E[np.asarray(owner, like=g), np.asarray(D.indices, like=g)])
@@ -225,6 +260,18 @@ class _Explained:
     def n_tags(self) -> Array:
         """The number of tags of each item."""
         return np.diff(self.D.indptr)
+
+    def slots(self, near: sp.csr_array) -> Array:
+        """Return (H E)_i . D_j for all pairs of an item j and its neighbours i, by compiled loops.
+
+        Row by row of H E, so that each is read once.
+        """
+        out, n, D = np.zeros(near.nnz), near.shape[0], self.D
+        places = sp.csr_array((np.arange(near.nnz), near.indices, near.indptr), shape=near.shape)
+        pairs = places.tocsc()
+        arrays = ((pairs.indptr, pairs.indices, pairs.data), self.HE, (D.indptr, D.indices, D.data))
+        in_pieces(n, lambda *part: pair_kernels().dot_pairs(*arrays, *part, out))
+        return out
 
     def entries(self, T: Array, items: Array) -> Array:
         """Return (H E)_i . D_j for the neighbours i of items j (items x neighbours)."""
@@ -305,17 +352,14 @@ def learn_neighbours(
 
 
 def check_neighbours(gram: Gram, m: int, *, n_items: int) -> None:
-    """Raise `ResourceError` where G on the neighbours does not fit, from some of its rows."""
-    is_array = isinstance(gram, DenseGram | DeviceGram)
-    entries = 0 if is_array else sample_entries(gram, n_items) // 2
-    need = neighbours_bytes(n_items, m, gram.dtype.name, entries=entries)
+    """Raise `ResourceError` where neighbours and G on them do not fit."""
+    need = neighbours_bytes(n_items, m, gram.dtype.name)
     if sum(need.values()) > memory_of_machine():
         parts = ", ".join(f"{name} {say_bytes(size)}" for name, size in need.items())
         raise ResourceError(
             f"A remainder of {m:,} neighbours for {n_items:,} items needs "
             f"{say_bytes(sum(need.values()))} ({parts}), and this machine has "
-            f"{say_bytes(memory_of_machine())}. Use fewer neighbours, gram='dense' where items "
-            "are few, or no remainder."
+            f"{say_bytes(memory_of_machine())}. Use fewer neighbours, or no remainder."
         )
 
 
@@ -327,53 +371,76 @@ def estimate_neighbours(
     Parameters
     ----------
     pairs
-        How many co-occurrences there are, as `pair_count` says. The upper triangle of a sparse
-        Gram has at most half as many entries.
+        How many co-occurrences there are, as `pair_count` says.
     """
     m, rounds = min(int(options.neighbours or 0), n_items), options.rounds
-    entries = 0 if found.gram == "dense" else int(min(pairs, float(n_items) ** 2) / 2)
+    size = np.dtype(dtype).itemsize
+    batches = len(batch_starts(np.full(n_items, m), size)) - 1
     # n systems of m unknowns; small ones are solved at a tenth of the speed of large products.
     solving = n_items * (2 / 3 * m**3 + 50.0 * m**2) / (0.1 * dense_rate("float64"))
+    # Pairs are counted once for the neighbours, and half of them for each batch.
+    solving += pairs * batches / 2 / _PAIR_RATE
+    # H E is one product, and an iteration takes about two.
+    solving += found.seconds / (2 * found.iterations)
     return replace(
         found,
-        memory=found.memory | neighbours_bytes(n_items, m, dtype, entries=entries),
-        seconds=rounds * (found.seconds + solving),
+        memory=found.memory | neighbours_bytes(n_items, m, dtype),
+        seconds=rounds * (found.seconds + solving) + pairs / _PAIR_RATE,
         iterations=rounds * found.iterations,
     )
 
 
-def neighbours_bytes(n_items: int, m: int, dtype: str, *, entries: int) -> dict[str, int]:
-    """Return the bytes of a remainder of m neighbours, by part.
-
-    Parameters
-    ----------
-    entries
-        How many entries of G's upper triangle are held for it.
-    """
+def neighbours_bytes(n_items: int, m: int, dtype: str) -> dict[str, int]:
+    """Return the bytes of a remainder of m neighbours, by part."""
     size = np.dtype(dtype).itemsize
-    # Neighbours with cosines, what is solved, R by item and R.
-    memory = {"neighbours": n_items * m * (12 + 8 + 2 * (size + 4))}
-    # Once joined, and values or columns once more while they are.
-    return memory | ({"pairs of neighbours": int(1.5 * entries * (size + 4))} if entries else {})
+    triangle = (m + 1) * (m + 2) // 2 * size
+    batch = min(n_items * triangle, max(_BATCH_BYTES, triangle))
+    return {
+        # Neighbours with cosines, what is explained and solved, R by item and R.
+        "neighbours": n_items * m * (12 + 2 * 8 + 2 * (size + 4)),
+        # G on them, and the sets that it is of.
+        "pairs of neighbours": batch + batch // triangle * (m + 1) * 4 * 8,
+    }
 
 
-def _solve_each(A: Array, b: Array) -> Array:
-    """Return the solutions of A[k] x = b[k], symmetric systems; both may be overwritten."""
-    fast = kernels()
-    if fast is None or not isinstance(A, np.ndarray):
-        return np.asarray(np.linalg.solve(A, b[:, :, None])[:, :, 0], like=b)
-    fast.solve(A, b)
-    return b
+def batch_starts(counts: Array, itemsize: int) -> list[int]:
+    """Return where batches of items begin, and the end, so that a batch stays within its bytes."""
+    triangle = (counts + 1).astype(np.int64) * (counts + 2) // 2 * itemsize
+    ends = np.cumsum(triangle)
+    starts = [0]
+    while starts[-1] < len(counts):
+        before = ends[starts[-1] - 1] if starts[-1] else 0
+        end = int(np.searchsorted(ends, before + _BATCH_BYTES, side="right"))
+        starts.append(max(end, starts[-1] + 1))
+    return starts
 
 
-def _batches(counts: Array, n_tags: Array) -> Iterator[tuple[Array, int]]:
-    """Yield items with equally many neighbours, at most so many that a batch stays small."""
-    for m in np.unique(counts[counts > 0]).tolist():
-        items = np.flatnonzero(counts == m)
-        # Those with most tags first: the first of a batch says how much memory it takes.
-        items = items[np.argsort(-n_tags[items], kind="stable")]
-        while len(items):
-            # G and what is solved; numbers of neighbours x tags.
-            height = _BATCH_BYTES // (16 * (m + 1) ** 2 + 16 * m * int(n_tags[items[0]]))
-            yield items[: max(1, height)], m
-            items = items[max(1, height) :]
+def _solve_in_threads(items: Array, *arrays: Any) -> None:
+    """Solve the problems of some items; see the compiled loop for the arrays."""
+    in_pieces(len(items), lambda *part: pair_kernels().solve_triangles(*part, items, *arrays))
+
+
+def _with_own(near: sp.csr_array, first: int, last: int) -> Sets:
+    """Return the neighbours of some items, each with the item itself among them."""
+    n = last - first
+    own = sp.csr_array(
+        (np.ones(n, bool), (np.arange(n), np.arange(first, last))), shape=(n, near.shape[1])
+    )
+    some = near[first:last]
+    some = sp.csr_array((np.ones(some.nnz, bool), some.indices, some.indptr), shape=some.shape)
+    both = sp.csr_array(some + own)
+    both.sort_indices()
+    return Sets.build(both)
+
+
+def _batches(counts: Array, n_tags: Array, n_bytes: int) -> Iterator[Array]:
+    """Yield items with about as many neighbours, so many that a batch stays within its bytes."""
+    items = np.flatnonzero(counts > 0)
+    items = items[np.lexsort((-n_tags[items], -counts[items]))]
+    while len(items):
+        m, most = int(counts[items[0]]), np.maximum.accumulate(n_tags[items])
+        # G and what is solved; numbers of neighbours x tags.
+        need = np.arange(1, len(items) + 1) * (32 * (m + 1) ** 2 + 16 * m * most)
+        height = max(1, int(np.searchsorted(need, n_bytes, side="right")))
+        yield items[:height]
+        items = items[height:]

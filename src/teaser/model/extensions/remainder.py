@@ -374,7 +374,6 @@ def viewed_sum(
     places, strengths
         The positions of the history's items, and x, the strength of each; 1 by default.
     """
-    out = np.zeros(n_items)
     width = R.shape[1]
     is_known = places < R.shape[0]
     rows, x = R[places[is_known]], np.ones(int(is_known.sum()))
@@ -382,11 +381,11 @@ def viewed_sum(
         x = strengths[is_known].astype(np.float64)
     if isinstance(R, np.ndarray):
         weighted = rows if (x == 1).all() else x[:, None] * rows
-        out[:width] = weighted.sum(axis=0, dtype=np.float64)
+        added = weighted.sum(axis=0, dtype=np.float64)
     else:
         weights = rows.data * np.repeat(x, np.diff(rows.indptr))
-        out[:width] = np.bincount(rows.indices, weights=weights, minlength=width)
-    return out
+        added = np.bincount(rows.indices, weights=weights, minlength=width)
+    return added if width == n_items else np.pad(added, (0, n_items - width))
 
 
 def viewed_parts(R: RemainderMatrix, places: Array, item: int) -> Array:
@@ -397,18 +396,16 @@ def viewed_parts(R: RemainderMatrix, places: Array, item: int) -> Array:
     known = places < R.shape[0]
     if isinstance(R, np.ndarray):
         out[known] = R[places[known], item]
-    else:
-        for n in np.flatnonzero(known).tolist():
-            out[n] = _entry(R, int(places[n]), item)
+        return out
+    indptr, indices, data = R.indptr, R.indices, R.data
+    column = indices.dtype.type(item)  # another type would have the row converted
+    for n in np.flatnonzero(known).tolist():
+        # By bisection: the columns of a row are sorted.
+        first, last = indptr[places[n]], indptr[places[n] + 1]
+        at = first + indices[first:last].searchsorted(column)
+        if at < last and indices[at] == item:
+            out[n] = data[at]
     return out
-
-
-def _entry(R: sp.csr_array, row: int, column: int) -> float:
-    """Return one entry, found by bisection: the columns of a row are sorted."""
-    span = slice(R.indptr[row], R.indptr[row + 1])
-    place = int(np.searchsorted(R.indices[span], column))
-    found = R.indices[span][place : place + 1] == column
-    return float(R.data[span][place]) if found.any() else 0.0
 
 
 def describe_remainder(
@@ -419,8 +416,14 @@ def describe_remainder(
         return None
     n_items, is_sparse = int(R.shape[0]), not isinstance(R, np.ndarray)
     entries = int(R.nnz) if is_sparse else n_items * (n_items - 1)
-    neighbours = None if options is None else options.neighbours
-    return {"items": n_items, "entries": entries, "sparse": is_sparse, "neighbours": neighbours}
+    m = None if options is None else options.neighbours
+    found = {"items": n_items, "entries": entries, "sparse": is_sparse, "neighbours": m}
+    return {**found, "without_neighbours": without_neighbours(R) if m and is_sparse else None}
+
+
+def without_neighbours(R: sp.csr_array) -> int:
+    """Return how many items a remainder adds nothing to, whatever was viewed."""
+    return int((np.bincount(R.indices, minlength=R.shape[1]) == 0).sum())
 
 
 def pack_remainder(R: RemainderMatrix | None) -> dict[str, Array]:

@@ -21,11 +21,14 @@ from teaser.errors import ClusterError
 from teaser.model.gram.blocks import Matrix
 from teaser.model.gram.dask_cluster import Cluster, LostError
 from teaser.model.gram.operator import DenseGram, SparseGram, sorted_rows
+from teaser.model.gram.pairs import Sets, triangles
 from teaser.model.gram.partitioned import column_blocks, mean_length
 from teaser.model.gram.weighting import weigh_users
 
 Array = NDArray[Any]
 _ATTEMPTS = 5
+# What a worker sends back at once.
+_SENT_BYTES = 2**26
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class DaskGram:
         self.user_power = user_power
         self._grams: list[Any] = []
         self._diagonal: Array | None = None
+        # Rows of G are sparse on their way: most of their entries are none.
+        self.row_cells = _SENT_BYTES
 
     def apply(self, matrix: Matrix) -> Array:
         """Return the sum of X_p'(X_p M)."""
@@ -98,6 +103,18 @@ class DaskGram:
     def row_block(self, first: int, last: int) -> sp.csr_array:
         """Return rows `first` to `last` of G, sparse, the sum over partitions."""
         return sorted_rows(self._total(_row_block, (first, last)), self.dtype)
+
+    def triangles(self, sets: Sets) -> Array:
+        """Return G on sets of items, as `pairs.triangles` says, some sets at a time."""
+        out = np.empty(sets.starts[-1], self.dtype)
+        n, first = len(sets.starts) - 1, 0
+        while first < n:
+            room = sets.starts[first] + _SENT_BYTES // self.dtype.itemsize
+            last = max(first + 1, int(np.searchsorted(sets.starts, room, side="right")) - 1)
+            where = slice(sets.starts[first], sets.starts[last])
+            out[where] = self._total(_triangles, sets.part(first, last))
+            first = last
+        return out
 
     def diagonal(self) -> Array:
         """Return diag(G); of ones alone it was counted when the data set was made."""
@@ -202,6 +219,10 @@ def _count(gram: SparseGram, box: _Box) -> Array:
 
 def _row_block(gram: SparseGram, box: _Box) -> sp.csr_array:
     return gram.row_block(*box.content)
+
+
+def _triangles(gram: SparseGram, box: _Box) -> Array:
+    return triangles(gram, box.content)
 
 
 def _add(one: Matrix, other: Matrix) -> Matrix:

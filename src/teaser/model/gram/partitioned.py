@@ -38,11 +38,14 @@ from teaser.model.gram.operator import (
     gram_bytes,
     sorted_rows,
 )
+from teaser.model.gram.pairs import Sets, add_rows, add_triangles, pair_kernels
 from teaser.model.gram.weighting import weigh_users
 
 # Bytes that decoding a row takes at the peak, measured with ids that are texts.
 _READ_BYTES = 400
 _BLOCK_BYTES = 2**26
+# The most that rows of G take of which one pass over the partitions makes the whole.
+_PASS_BYTES = 2**30
 _SHARE_OF_MEMORY = 0.6
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
@@ -108,12 +111,33 @@ class StreamedGram:
                 diagonal += part
         return out, diagonal.astype(self.dtype)
 
-    def row_block(self, first: int, last: int) -> sp.csr_array:
-        """Return rows `first` to `last` of G, sparse, the sum over partitions."""
+    @property
+    def row_cells(self) -> int:
+        """How many entries of G's rows to ask for at once: each block of rows is a pass."""
+        room = min(_PASS_BYTES, max(_BLOCK_BYTES, self.limit // 8))
+        return int(room // self.dtype.itemsize)
+
+    def row_block(self, first: int, last: int) -> Matrix:
+        """Return rows `first` to `last` of G, the sum over partitions: an array, or csr.
+
+        An array where loops are compiled: counts of every partition are added to it.
+        """
+        if pair_kernels() is not None:
+            out = np.zeros((last - first, self.n_items), dtype=self.dtype)
+            for gram in self._grams():
+                add_rows(gram, first, out)
+            return out
         total = sp.csr_array((last - first, self.n_items), dtype=self.dtype)
         for gram in self._grams():
             total = total + gram.row_block(first, last)
         return sorted_rows(total, self.dtype)
+
+    def triangles(self, sets: Sets) -> NDArray[Any]:
+        """Return G on sets of items, as `pairs.triangles` says, in one pass."""
+        out = np.zeros(sets.starts[-1], self.dtype)
+        for gram in self._grams():
+            add_triangles(gram, sets, out)
+        return out
 
     def diagonal(self) -> NDArray[Any]:
         """Return diag(G); of ones alone it was counted when the data set was made."""
@@ -259,7 +283,7 @@ def choose_held(
 
 
 def estimate_partitions(
-    X: Interactions, gram: Any, size: FitSize, *, tol: float, user_power: float = 0.0
+    X: Interactions, gram: Any, size: FitSize, *, tol: float | str, user_power: float = 0.0
 ) -> Estimate:
     """Return what a fit on this machine will take, or on a client if `gram` is of a cluster."""
     name = gram if isinstance(gram, str) else "dense" if isinstance(gram, DenseGram) else "sparse"

@@ -41,14 +41,16 @@ def weigh_users(
     """
     if power == 0:
         return X
-    owner = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    own = owner if n_items is None else owner[X.indices < n_items]
-    lengths = np.bincount(own, minlength=X.shape[0])
+    entries = np.diff(X.indptr)
+    lengths = entries
+    if n_items is not None and n_items < X.shape[1]:
+        owner = np.repeat(np.arange(X.shape[0]), entries)
+        lengths = np.bincount(owner[X.indices < n_items], minlength=X.shape[0])
     if mean_length is None:
-        mean_length = len(own) / max(1, int(np.count_nonzero(lengths)))
+        mean_length = int(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
     # A user without a history counts as one with one item.
     roots = (np.maximum(lengths, 1) / max(mean_length, 1.0)) ** (-power / 2)
-    data = (X.data * roots[owner]).astype(dtype)
+    data = (X.data * np.repeat(roots, entries)).astype(dtype)
     return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
 
