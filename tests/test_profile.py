@@ -17,7 +17,6 @@ from teaser.profile import (
     GENERAL,
     POPULARITY,
     Array,
-    _percentile_99,
     default_certainty,
     place_presses,
     press,
@@ -375,16 +374,6 @@ def test_a_profile_reads_as_lines_in_a_terminal(model: Teaser) -> None:
     assert f"({found.impacts['town']:.0%} of scores)" in town
     many = replace(found, impacts={f"f{i}": 0.1 for i in range(10)})
     assert pretty(many).splitlines()[-1] == "  2 further features"
-
-
-@pytest.mark.parametrize("n", [1, 2, 7, 99, 101, 640, 1_000, 3_431])
-def test_the_percentile_is_that_of_numpy(n: int) -> None:
-    size = np.abs(np.random.default_rng(n).standard_normal((9, n)))
-    size[3] = 0.0
-    size[4, : n // 2] = 1.0
-    size[5] = 2.5
-    assert_array_equal(_percentile_99(size), np.percentile(size, 99, axis=1))
-    assert_array_equal(_percentile_99(size[:3]), np.percentile(size[:3], 99, axis=1))
 
 
 def test_presses_by_bare_names(model: Teaser) -> None:

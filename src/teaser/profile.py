@@ -19,6 +19,7 @@ from teaser.data.tagging.tag import Tag, feature_label, resolve_tag
 from teaser.errors import ParameterError, PressRangeError, counted, shortened
 from teaser.frame import Framed, make_frame
 from teaser.notebook.profile_view import FeatureBars, TagBar, draw_profile
+from teaser.percentile import NthLargest, percentile_99
 
 POPULARITY = Tag("popularity", "popularity")
 # What an average user would see in an item; told apart from the tags.
@@ -32,8 +33,6 @@ _SHOWN = 8
 Array = NDArray[Any]
 PressesLike = Mapping[Any, int]  # by Tag, "feature=value" or a bare name
 SCALES = ("robust", "paper")
-# Columns of which the largest value stands for all, to find the largest faster.
-_GROUP = 8
 
 
 def default_certainty(length: int) -> float:
@@ -177,6 +176,8 @@ class Profile(Framed):
     nested
         Which two tags lie one inside the other (tags x tags, sparse), so that one statement about
         each could contradict the other. None: no two.
+    index
+        The position of each tag; None: it is looked for.
     """
 
     tags: tuple[Tag, ...] = field(repr=False)
@@ -191,6 +192,7 @@ class Profile(Framed):
     strengths: tuple[float, ...] = ()
     together: Array | None = field(default=None, repr=False)
     nested: Any = field(default=None, repr=False)
+    index: Mapping[Tag, int] | None = field(default=None, repr=False)
 
     @cached_property
     def affinities(self) -> dict[Tag, float]:
@@ -205,6 +207,10 @@ class Profile(Framed):
         It is 0 for a model that does not tell general appeal apart.
         """
         return float(self.values[-1]) if self.tags[-1:] == (GENERAL,) else 0.0
+
+    def place_of(self, tag: Tag) -> int:
+        """Return the position of a tag."""
+        return self.tags.index(tag) if self.index is None else self.index[tag]
 
     def top(self, n: int = 10, *, feature: str | None = None) -> list[tuple[Tag, float]]:
         """Return the `n` tags of largest absolute affinity, of one feature if it is named.
@@ -319,12 +325,14 @@ def place_presses(presses: PressesLike | None, index: Mapping[Tag, int]) -> dict
 def scaled(
     raw: Array,
     values: Array,
-    lengths: Sequence[int],
+    lengths: Sequence[int] | Array,
     *,
-    n_liked: Sequence[int] | None = None,
+    n_liked: Sequence[int] | Array | None = None,
     n_personal: int,
     cold: int,
     steering: Steering,
+    nth_largest: NthLargest | None = None,
+    out: Array | None = None,
 ) -> tuple[Array, Array]:
     """Return the affinities before any press (users x columns), and the factor of each row.
 
@@ -344,27 +352,30 @@ def scaled(
         How many of the columns, from the first, are declared or discovered tags.
     cold
         The column of general appeal, or of popularity without a basis.
+    nth_largest
+        See `robust_scales`.
+    out
+        The array to write affinities to, which may be that of the values.
     """
-    out, factors = np.zeros(values.shape), np.zeros(len(values))
-    robust = robust_scales(values, n_personal) if steering.scale == "robust" else factors
-    for row, length in enumerate(lengths):
-        factors[row] = certainty = steering.certainty(length)
-        if length == 0:
-            # p = 0 without a history: general appeal is all there is to recommend by.
-            out[row, cold] = steering.cold_general
-            continue
-        scale = float(robust[row])
-        if steering.scale == "paper":
-            scale = float(np.abs(raw[row]).max())
-        if scale > 0:
-            # a = c v / s
-            np.divide(values[row], scale, out=out[row])
-            out[row] *= certainty
-            factors[row] = certainty / scale
-        if n_liked is not None and n_liked[row] == 0:
-            # Dislikes say nothing of general appeal: it is that of a user without history.
-            out[row, cold] = steering.cold_general
-    return out, factors
+    certain = np.array([steering.certainty(length) for length in lengths], dtype=values.dtype)
+    certain = np.asarray(certain, like=values)
+    if steering.scale == "robust":
+        scale = robust_scales(values, n_personal, nth_largest)
+    else:
+        scale = _row_max(np.abs(raw))
+    is_empty = np.asarray(lengths) == 0
+    # Dislikes say nothing of general appeal: it is that of a user without history.
+    is_cold = is_empty if n_liked is None else is_empty | (np.asarray(n_liked) == 0)
+    is_empty, is_cold = np.asarray(is_empty, like=values), np.asarray(is_cold, like=values)
+    has_scale = (scale > 0) & ~is_empty
+    # a = c v / s
+    divisor = np.where(has_scale, scale, 1.0)
+    out = np.divide(values, divisor[:, None], out=out)
+    out *= certain[:, None]
+    out[~has_scale] = 0.0
+    # p = 0 without a history: general appeal is all there is to recommend by.
+    out[:, cold] = np.where(is_cold, steering.cold_general, out[:, cold])
+    return out, np.where(has_scale, certain / divisor, certain)
 
 
 def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
@@ -377,43 +388,29 @@ def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
     return out
 
 
-def robust_scales(values: Array, n_personal: int) -> Array:
+def robust_scales(values: Array, n_personal: int, nth_largest: NthLargest | None = None) -> Array:
     """Return the 99th percentile of the absolute values of declared and discovered tags (users).
 
     Popularity and general appeal, often the largest, and a few extreme tags would make all others
     small. Where the personal tags have no values, the largest of all takes its place.
+
+    Parameters
+    ----------
+    nth_largest
+        What returns, given rows, n and a place of at least 2, the number at that place from
+        above among the first n of each row, and the one above it (rows x 2); for many users.
     """
     size = np.abs(values)
-    largest = size.max(axis=1, initial=0.0)
+    most = _row_max(size)
     if not n_personal:
-        return np.asarray(largest)
-    scale = _percentile_99(size[:, :n_personal])
+        return most
+    scale = percentile_99(size, n_personal, nth_largest)
     # If only popularity has a score, the percentile of the others is about zero.
-    return np.asarray(np.where(scale > 1e-9 * largest, scale, largest))
+    found: Array = np.where(scale > 1e-9 * most, scale, most)
+    return found
 
 
-def _percentile_99(size: Array) -> Array:
-    """Return the 99th percentile of each row, to the bit that of numpy, and faster for many tags.
-
-    The few largest of each row are found among those that reach a bound: of the maxima of groups
-    of columns, the n-th largest is at most the n-th largest of the row.
-    """
-    n_rows, n = size.shape
-    at = (n - 1) * 0.99
-    low = int(at)
-    wanted, n_groups = n - low, n // _GROUP
-    if n_groups < 4 * wanted:
-        return np.asarray(np.percentile(size, 99, axis=1))
-    groups = size[:, : n_groups * _GROUP].reshape(n_rows, _GROUP, n_groups).max(axis=1)
-    last = n_groups - wanted
-    row, column = np.nonzero(size >= np.partition(groups, last, axis=1)[:, last : last + 1])
-    counts = np.bincount(row, minlength=n_rows)
-    # Equal values, such as zeros, may all reach the bound.
-    if counts.sum() > size.size // 4 or (counts < wanted).any():
-        return np.asarray(np.percentile(size, 99, axis=1))
-    values = size[row, column]
-    values = values[np.lexsort((values, row))]
-    below = values[np.cumsum(counts) - wanted]
-    above = values[np.cumsum(counts) - max(1, wanted - 1)]
-    part, step = at - low, above - below
-    return np.asarray(below + step * part if part < 0.5 else above - step * (1 - part))
+def _row_max(size: Array) -> Array:
+    """Return the largest of each row, 0 without columns."""
+    found: Array = size.max(axis=1) if size.shape[1] else np.zeros(len(size))
+    return found

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from commands import refused, run, said
-from conftest import RULES
+from conftest import RULES, small_tables
 
 import teaser
 from teaser import Dataset, Teaser, artifact
@@ -123,6 +123,20 @@ def test_options_of_an_extension_switch_it_on(shop: Path, tmp_path: Path) -> Non
 def test_a_switch_alone_takes_the_defaults(shop: Path, tmp_path: Path) -> None:
     said("fit", shop / "data", "--out", tmp_path / "m", "--remainder")
     assert teaser.load(tmp_path / "m", Teaser).remainder == teaser.Remainder()
+
+
+def test_items_without_neighbours_are_said(tmp_path: Path) -> None:
+    interactions, items = small_tables()
+    new = pl.DataFrame({"item_id": ["n1", "n2"], "title": ["A", "B"], "type": ["film", "film"]})
+    Dataset.from_tables(interactions, items, rules=RULES).save(tmp_path / "all")
+    every = pl.concat([items, new], how="diagonal")
+    Dataset.from_tables(interactions, every, rules=RULES).save(tmp_path / "more")
+    line = "2 items without neighbours: nobody chose them with another"
+    assert line in said("fit", tmp_path / "more", "--out", tmp_path / "m", "--remainder")
+    content = json.loads(said("info", tmp_path / "m", "--json"))
+    assert content["remainder"]["without_neighbours"] == 2
+    without = said("fit", tmp_path / "all", "--out", tmp_path / "n", "--remainder")
+    assert "neighbours:" not in without
 
 
 def test_a_remainder_is_that_of_the_library(shop: Path, both: Path) -> None:

@@ -154,6 +154,20 @@ def test_all_users_are_written_to_one_file(shop: Path, tmp_path: Path) -> None:
     assert "--json has no meaning for --all" in told
 
 
+def test_a_file_of_histories_is_listed(shop: Path, tmp_path: Path) -> None:
+    table = pl.DataFrame({"user_id": ["ann", "ann", "bert"], "item_id": ["i2", "i6", "i3"]})
+    table.write_parquet(tmp_path / "histories.parquet")
+    words = ("recommend", shop / "model", "--all", tmp_path / "histories.parquet", "-k", 3)
+    told = said(*words, "--out", tmp_path / "lists.parquet")
+    assert "6 rows of 2 users" in told
+    found = pl.read_parquet(tmp_path / "lists.parquet")
+    model = teaser.load(shop / "model")
+    wanted = model.recommend_batch([["i2", "i6"], ["i3"]], k=3).to_frame(["ann", "bert"])
+    assert found["item_id"].to_list() == wanted["item_id"].to_list()
+    table.reverse().write_parquet(tmp_path / "histories.parquet")
+    assert "sort" in refused(*words, "--out", tmp_path / "lists.parquet")
+
+
 def test_a_model_without_tags_lists_too(shop: Path, tmp_path: Path) -> None:
     model = EASE(l2_weights=5.0).fit(Dataset.load(shop / "data"))
     model.save(tmp_path / "ease")

@@ -101,6 +101,14 @@ def test_several_numbers_are_written_with_commas() -> None:
     assert "default: 20,5" in said
 
 
+def test_a_word_may_stand_in_place_of_a_number() -> None:
+    given = dict.fromkeys(inspect.signature(fit.fit).parameters)
+    assert build(Teaser, {**given, "tol": "settled"}).tol == "settled"
+    assert build(Teaser, {**given, "tol": "1e-2"}).tol == 0.01
+    with pytest.raises(ParameterError, match="--tol takes a number or settled, found 'soon'"):
+        build(Teaser, {**given, "tol": "soon"})
+
+
 def test_an_extension_is_on_if_it_or_one_of_its_options_is_given() -> None:
     assert serve("4", "--sauce")[1][0][3] == Sauce()
     assert serve("4", "--sauce-heat", "0")[1][0][3] == Sauce(heat=0)

@@ -29,6 +29,15 @@ def test_affinities_of_a_batch_are_the_profiles_of_its_people(model: Teaser) -> 
         assert_array_equal(found[row], model.profile(history, presses).values)
 
 
+def test_presses_move_a_learned_profile_as_they_move_one_from_the_start(model: Teaser) -> None:
+    for history, presses in zip(HISTORIES, PRESSES, strict=True):
+        whole = model.profile(history, presses)
+        moved = model.pressed(model.profile(history), presses or {}, 0.2)
+        assert_array_equal(moved.values, whole.values)
+        assert (moved.impacts, moved.presses) == (whole.impacts, whole.presses)
+        assert model.scores(moved).tolist() == model.scores(whole).tolist()
+
+
 def test_scores_of_a_batch_are_sums_of_affinities_over_tags(model: Teaser) -> None:
     a = model.affinity_batch(rows_of(HISTORIES), PRESSES)
     scores = model.score_batch(rows_of(HISTORIES), PRESSES)

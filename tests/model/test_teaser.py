@@ -12,8 +12,11 @@ from oracles import exact_encoder
 
 import teaser
 from teaser import Category, Dataset, Tag, Teaser, artifact
+from teaser.data.split import split
 from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleError, UnknownTagError
+from teaser.evaluate.protocol import evaluate
 from teaser.model.gram.operator import DenseGram
+from teaser.model.solver.solution import Tolerance
 from teaser.model.solver.system import System
 from teaser.profile import GENERAL, POPULARITY
 from teaser.testing import TaggedModelContract
@@ -302,6 +305,51 @@ def test_movielens_converges_within_eight_iterations(films: Dataset) -> None:
     model = Teaser(tol=1e-3).fit(films)
     assert model.converged_
     assert model.iterations_ <= 8
+
+
+@pytest.mark.parametrize(
+    "extension",
+    [
+        {},
+        {"weights": teaser.Weights()},
+        {"decoder": teaser.LearnedDecoder(rounds=2)},
+        {"sparse": teaser.SparseEncoder(density=0.3)},
+        {"remainder": teaser.Remainder(neighbours=3, rounds=2)},
+        {"remainder": teaser.Remainder(neighbours=None)},
+    ],
+    ids=lambda extension: "-".join(extension) or "plain",
+)
+def test_every_fit_can_stop_when_its_scores_are_settled(
+    dataset: Dataset, extension: dict[str, Any], tmp_path: Path
+) -> None:
+    exact = Teaser(dtype="float64", tol=1e-9, **extension).fit(dataset)
+    found = Teaser(dtype="float64", tol="settled", **extension).fit(dataset)
+    assert found.converged_
+    assert found.iterations_ < exact.iterations_
+    wanted, scores = (
+        dataset.X @ (model.encoder_ @ model.tag_table_.learned_decoder.T.toarray())
+        for model in (exact, found)
+    )
+    # A sparse encoder may keep other entries, which say about the same.
+    most = 0.05 if "sparse" in extension else 0.02
+    assert np.linalg.norm(scores - wanted) < most * np.linalg.norm(wanted)
+    found.save(tmp_path / "m")
+    assert teaser.load(tmp_path / "m").parameters()["tol"] == "settled"
+    # From the encoder of this fit there is nothing left to do, but where steps alternate.
+    if not extension:
+        assert Teaser(dtype="float64", tol="settled").fit(dataset, start=found).iterations_ == 0
+
+
+def test_settled_films_have_the_ndcg_of_a_fit_to_a_thousandth(films: Dataset) -> None:
+    fold = split(films, n_validation=500, n_test=0, rng=3)
+    system = Teaser().prepare(fold.training)
+    means = []
+    tols: tuple[Tolerance, ...] = ("settled", 1e-3)
+    for tol in tols:
+        model = Teaser(tol=tol).fit(fold.training, system=system)
+        found = evaluate(model, fold.validation, metrics=["ndcg@100"])
+        means.append(found.values["ndcg@100"].mean())
+    assert means[0] == pytest.approx(means[1], rel=2e-3)
 
 
 def test_penalties_share_what_they_have_in_common(dataset: Dataset) -> None:

@@ -39,6 +39,7 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ArtifactError, ResourceError, counted
 from teaser.model import load
 from teaser.model.extensions.groups import Groups
+from teaser.model.extensions.remainder import without_neighbours
 from teaser.model.gram.open import placed
 from teaser.model.gram.partitioned import as_bytes
 from teaser.model.teaser import Teaser
@@ -123,8 +124,19 @@ def fit(
         out.print(draw_recipe(model.recipe_))
     found = f"{counted(model.iterations_, 'iteration')}, residual {model.residual_:.1e}"
     out.print(found, highlight=False)
+    _say_alone(model)
     named = shlex.quote(str(folder))
     print_next(f"teaser serve {named}, or teaser recommend {named} --history ITEM")
+
+
+def _say_alone(model: Teaser) -> None:
+    """Say how many items have no neighbours, where the model has neighbours."""
+    if model.remainder is None or not model.remainder.neighbours:
+        return
+    n_alone = without_neighbours(model.remainder_)
+    if n_alone:
+        said = "without neighbours: nobody chose them with another, so viewed items add nothing"
+        out.print(f"{counted(n_alone, 'item')} {said}", highlight=False, soft_wrap=True)
 
 
 def _check_limit(model: Teaser, data: Dataset, limit: int | None) -> None:

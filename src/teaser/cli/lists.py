@@ -98,7 +98,11 @@ def recommend(
     person: Annotated[Person, OptionsOf()],
     every: Annotated[
         Path | None,
-        typer.Option("--all", help="List all users of this folder that prepare wrote, to --out."),
+        typer.Option(
+            "--all",
+            help="List all users to --out: those of a folder that prepare wrote, or of a parquet "
+            "file of histories with the columns user_id and item_id, sorted by user_id.",
+        ),
     ] = None,
     k: K = 10,
     filters: Annotated[FilterOptions, OptionsOf()],
@@ -160,13 +164,14 @@ def _list_all(
 ) -> None:
     if path is None:
         raise ParameterError("--all writes a file. Give --out lists.parquet.")
-    dataset = Dataset.load(data)
+    source: Any = data if data.suffix == ".parquet" else Dataset.load(data)
     show = err.is_terminal
     written = model.recommend_all(
-        dataset, out=path, device=device or "cpu", progress=show, **options
+        source, out=path, device=device or "cpu", progress=show, **options
     )
-    counts = written.lazy().select(pl.len(), pl.col("user_id").n_unique().alias("users"))
-    rows, users = counts.collect().row(0)
+    # Every list begins with rank 1; the ids themselves might not fit into memory.
+    counts = written.select(pl.len(), (pl.col("rank") == 1).sum().alias("users"))
+    rows, users = counts.collect(engine="streaming").row(0)
     out.print(f"{counted(rows, 'row')} of {counted(users, 'user')} in {path}", highlight=False)
 
 

@@ -50,7 +50,8 @@ class Ids(Sequence[ItemId]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ids | list | tuple):
             return NotImplemented
-        return tuple(other) == self._names
+        # `tuple` of the ids themselves would take them one by one.
+        return (other._names if isinstance(other, Ids) else tuple(other)) == self._names
 
     def __repr__(self) -> str:
         few = ", ".join(repr(n) for n in self._names[:3])

@@ -68,7 +68,9 @@ def saved_parts(
         raise ArtifactError(
             f"The saved matrix {name} is not whole: {error} is missing. Make it again."
         ) from error
-    values = arrays.get(f"{name}.data", np.ones(indices.size, np.float32))
+    values = arrays.get(f"{name}.data")
+    if values is None:
+        values = np.ones(indices.size, np.float32)
     wrong = _find_wrong(values, indices, indptr, shape)
     if wrong:
         raise ArtifactError(f"The saved matrix {name} is not whole: {wrong}. Make it again.")

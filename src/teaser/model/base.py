@@ -2,7 +2,7 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self, Unpack, cast, overload
@@ -19,14 +19,20 @@ from teaser.data.ids import Ids
 from teaser.errors import NotFittedError, ParameterError
 from teaser.model.checks import check_k
 from teaser.model.item_table import History, ItemTable
-from teaser.model.lists.all_lists import AllLists, AllOptions, ListOptions, rank_block
+from teaser.model.lists.all_lists import (
+    AllLists,
+    AllOptions,
+    ListOptions,
+    list_columns,
+    rank_block,
+)
+from teaser.model.lists.people import Source
 from teaser.model.lists.ranking import top_k
 from teaser.model.lists.reason_table import ReasonTable
 from teaser.model.lists.selection import (
     Filters,
     Placed,
     Selection,
-    check_names,
     known_history,
 )
 from teaser.model.packed import Packed
@@ -79,6 +85,8 @@ class Model(Parametrised, ABC):
 
     # Whether `recommend_all` may score several batches at a time, in threads.
     lists_in_threads: ClassVar[bool] = False
+    # The options of `recommend_all` that a model without tags does not have.
+    lacks_options: ClassVar[tuple[str, ...]] = ("negative_reasons", "steering")
 
     _item_table: ItemTable | None = None
 
@@ -205,53 +213,61 @@ class Model(Parametrised, ABC):
 
     @overload
     def recommend_all(
-        self, dataset: Dataset, *, out: None = None, **options: Unpack[AllOptions]
+        self, dataset: Source, *, out: None = None, **options: Unpack[AllOptions]
     ) -> pl.DataFrame: ...
 
     @overload
     def recommend_all(
-        self, dataset: Dataset, *, out: str | Path, **options: Unpack[AllOptions]
+        self, dataset: Source, *, out: str | Path, **options: Unpack[AllOptions]
     ) -> pl.LazyFrame: ...
 
     def recommend_all(
-        self, dataset: Dataset, *, out: str | Path | None = None, **options: Unpack[AllOptions]
+        self, dataset: Source, *, out: str | Path | None = None, **options: Unpack[AllOptions]
     ) -> pl.DataFrame | pl.LazyFrame:
-        """Return the lists of all users of a data set, as one frame or one parquet file.
+        """Return the lists of many users, as one frame or one parquet file.
 
         The columns are `user_id`, `rank` (from 1), `item_id`, `score` and `match`; with reasons
         also `general`, `boost` and `reasons`, as `Recommendations.to_frame` has them. The lists
-        are those of `recommend` up to rounding.
+        are those of `recommend` up to rounding. User features of a data set count where the model
+        has learned from them.
 
         Parameters
         ----------
         dataset
-            Whose users are listed, also one in partitions. Its items are found in the model by
-            their ids.
+            Whose users are listed, also one in partitions; its items are found in the model by
+            their ids. Or a table of histories with the columns `user_id`, `item_id` and, if items
+            have one, `strength`: a polars frame, a parquet file or a folder of them, with one row
+            an item, sorted by user, or one row a user with lists. Or pairs of a user id and a
+            history, of an iterator too.
         out
             A parquet file to write to, batch by batch.
         options
-            `k`, `exclude_history`, `users`, `reasons`, `batch_size`, `device`, `progress`, and the
-            filters of `recommend`; see `teaser.AllOptions`.
+            See `teaser.AllOptions`.
 
         Returns
         -------
         lists
             A frame, or with `out` a lazy frame of the file that was written.
         """
-        return self._list_all(dataset, out, options)
-
-    def _list_all(
-        self, dataset: Dataset, out: str | Path | None, options: AllOptions, **more: Any
-    ) -> pl.DataFrame | pl.LazyFrame:
-        """List all users; `more` are entries of `ListOptions`."""
-        self.check_fitted()
-        given: dict[str, Any] = dict(options)
-        check_names(given, [*AllOptions.__annotations__, "out", *more])
-        users = given.pop("users", None)
-        filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
-        placed = self.place_filters(cast(Filters, filters))
-        lists = AllLists(self, dataset, ListOptions(**given, **more), placed, users=users)
+        lists = AllLists.asked(self, dataset, options)
         return lists.frame() if out is None else lists.write(out)
+
+    def recommend_stream(
+        self, dataset: Source, **options: Unpack[AllOptions]
+    ) -> Iterator[pl.DataFrame]:
+        """Yield the lists of many users, a batch at a time, as frames.
+
+        Parameters
+        ----------
+        dataset, options
+            As in `recommend_all`, without `out`.
+        """
+        return AllLists.asked(self, dataset, options).stream()
+
+    @property
+    def list_width(self) -> int:
+        """How many numbers `list_block` holds for each user, about."""
+        return len(self.item_table_)
 
     def list_block(
         self, rows: sp.csr_array, about: sp.csr_array | None, options: ListOptions, placed: Placed
@@ -264,11 +280,12 @@ class Model(Parametrised, ABC):
             Histories (users x items), and what is known of the users, or None.
         """
         scores = placed.boosted(self.score_batch(rows))
-        places, columns = rank_block(self.item_table_, rows, scores, options, placed)
+        best = rank_block(self.item_table_, rows, scores, options, placed)
+        user, columns = list_columns(self.item_table_, best)
         if options.reasons:
             table = ReasonTable(self.item_table_, None, None, placed.boosts)
-            columns |= table.columns(None, places, columns["score"].to_numpy())
-        return np.nonzero(places >= 0)[0], columns
+            columns |= table.columns(None, best.places, columns["score"].to_numpy())
+        return user, columns
 
     def place_filters(self, filters: Filters) -> Placed:
         """Return which items filters allow and what they add, by the positions of items."""

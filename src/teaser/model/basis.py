@@ -26,6 +26,7 @@ from teaser.data.reading.partitions import Interactions
 from teaser.data.tagging.tag import Tag
 from teaser.explain import number_features
 from teaser.model.packed import Packed
+from teaser.percentile import percentile_99
 from teaser.profile import GENERAL, NOT_STATED
 
 Array = NDArray[Any]
@@ -67,11 +68,13 @@ class Basis:
         """Return v for rows of raw scores p (rows x learned tags), rows x columns."""
         out = np.zeros((len(raw), len(self.q) + 1))
         out[:, : self.n_learned] = raw
-        places, group = self._centred
-        # One row at a time: the same bits alone and in a batch.
+        # The last mean, 0, is that of the columns that are not centred.
+        means = np.zeros(self._n_groups + 1)
+        # One row at a time: the same bits alone and in a batch, and they stay in the cache.
         for v, p in zip(out, raw, strict=True):
-            if len(places):
-                v[places] -= self._means(p)[group]
+            if self._n_groups:
+                means[:-1] = self._means(p)
+                v[:-1] -= means[self.group]
             along = v[:-1] @ self.q
             v[:-1] -= along * self.q
             v[-1] = self.omega * along
@@ -220,9 +223,10 @@ def _omega(values: Array, n_personal: int) -> float:
     """Return the factor by which the mean of general appeal / the robust scale is 1."""
     if not n_personal or not len(values):
         return 1.0
-    scale = np.percentile(np.abs(values[:, :n_personal]), 99, axis=1)
+    size = np.abs(values)
+    scale = percentile_99(size, n_personal)
     # As in `robust_scales`: users without personal values have no scale of their own.
-    has_scale = scale > 1e-9 * np.abs(values).max(axis=1)
+    has_scale = scale > 1e-9 * size.max(axis=1)
     mean = float(np.mean(values[has_scale, -1] / scale[has_scale])) if has_scale.any() else 0.0
     return 1.0 / mean if mean > 0 else 1.0
 

@@ -24,6 +24,7 @@ from teaser.model.extensions.user_features import ManyAbout, UserRows, place_man
 from teaser.model.gram.operator import kernels_for
 from teaser.model.item_table import History, liked_part
 from teaser.model.lists.impact import measure_impacts, measured_users
+from teaser.model.lists.ranking import nth_largest_for
 from teaser.model.lists.selection import Filters, Placed, Selection
 from teaser.model.packed import Packed
 from teaser.model.tag_table import TagTable
@@ -319,14 +320,17 @@ class TagScores(Model, abstract=True):
             more = np.diff(known.indptr) > 0  # one more item, for c but not for w
             lengths, n_liked = lengths + more, n_liked + more
         table = self.tag_table_
+        shown = self._values(raw, rows, liked, known)
         values, factors = who.scaled(
             raw,
-            self._values(raw, rows, liked, known),
-            lengths.tolist(),
-            n_liked=n_liked.tolist(),
+            shown,
+            lengths,
+            n_liked=n_liked,
             n_personal=table.n_personal,
             cold=len(table.tags) - 1,
             steering=steering,
+            nth_largest=nth_largest_for(rows.nnz * table.n_learned),
+            out=None if shown is raw else shown,
         )
         for row, given in enumerate(presses or ()):
             placed = who.place_presses(given, table.index)

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self, Unpack, overload
+from dataclasses import replace
+from typing import Any, Self, Unpack
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser import profile as who
-from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.difference import Difference, find_parts
@@ -21,7 +20,8 @@ from teaser.explain import Contributions, Explanation
 from teaser.model.checks import check_k
 from teaser.model.extensions.user_features import About, ManyAbout, place_about
 from teaser.model.item_table import History
-from teaser.model.lists.all_lists import AllOptions, ListOptions, rank_block
+from teaser.model.lists.all_lists import ListOptions, list_columns, rank_block
+from teaser.model.lists.best_items import Best
 from teaser.model.lists.reason_table import ReasonTable
 from teaser.model.lists.selection import NOTHING_ASKED, Filters, Placed, Unknown, known_history
 from teaser.model.new_items import read_new_items
@@ -41,6 +41,8 @@ class TaggedModel(TagScores, abstract=True):
     A subclass defines `fit`, which calls `keep_items` and, once it can encode, `keep_basis`; and
     `encode` with `encode_parts`.
     """
+
+    lacks_options = ()
 
     def add_items(self, items: Any) -> Self:
         """Make further items recommendable without fitting again.
@@ -102,6 +104,28 @@ class TaggedModel(TagScores, abstract=True):
             strengths=() if set(viewed.values()) <= {1.0} else tuple(viewed.values()),
             together=self.tag_table_.together,
             nested=self.tag_table_.nested,
+            index=self.tag_table_.index,
+        )
+
+    def pressed(self, learned: Profile, presses: PressesLike, step: float) -> Profile:
+        """Return a profile without presses, moved by presses: what `profile` returns with them.
+
+        Parameters
+        ----------
+        learned
+            A profile of this model without presses.
+        presses
+            As in `profile`.
+        step
+            How far one press moves an affinity.
+        """
+        net = who.place_presses(presses, self.tag_table_.index)
+        values = who.press(learned.values, net, step)
+        return replace(
+            learned,
+            values=values,
+            impacts=why.sum_impacts(values, self.tag_table_.mass, *self.tag_table_.features),
+            presses={self.tags_[place]: steps for place, steps in net.items()},
         )
 
     def recommend(
@@ -166,59 +190,12 @@ class TaggedModel(TagScores, abstract=True):
             lists.append(self._entries(best, state, scored, negative_reasons, placed))
         return lists
 
-    @overload
-    def recommend_all(
-        self,
-        dataset: Dataset,
-        *,
-        out: None = None,
-        negative_reasons: bool = True,
-        steering: Steering = DEFAULT_STEERING,
-        **options: Unpack[AllOptions],
-    ) -> pl.DataFrame: ...
-
-    @overload
-    def recommend_all(
-        self,
-        dataset: Dataset,
-        *,
-        out: str | Path,
-        negative_reasons: bool = True,
-        steering: Steering = DEFAULT_STEERING,
-        **options: Unpack[AllOptions],
-    ) -> pl.LazyFrame: ...
-
-    def recommend_all(
-        self,
-        dataset: Dataset,
-        *,
-        out: str | Path | None = None,
-        negative_reasons: bool = True,
-        steering: Steering = DEFAULT_STEERING,
-        **options: Unpack[AllOptions],
-    ) -> pl.DataFrame | pl.LazyFrame:
-        """Return the lists of all users of a data set; see `Model.recommend_all`.
-
-        User features of the data set count where the model has learned from them.
-
-        Parameters
-        ----------
-        out, options
-            See `Model.recommend_all`.
-        negative_reasons, steering
-            As in `recommend`.
-        """
-        return self._list_all(
-            dataset, out, options, negative_reasons=negative_reasons, steering=steering
-        )
-
     def list_block(
         self, rows: sp.csr_array, about: sp.csr_array | None, options: ListOptions, placed: Placed
     ) -> tuple[Array, dict[str, pl.Series]]:
         """Return the lists of several users; see `Model.list_block`."""
-        states = self.user_states(rows, about=about, steering=options.steering)
-        scores = self._score_block(states, placed)
-        places, columns = rank_block(self.item_table_, rows, scores, options, placed)
+        best, states = self._best(rows, about, options, placed)
+        user, columns = list_columns(self.item_table_, best)
         if options.reasons:
             table = ReasonTable(
                 self.item_table_,
@@ -227,8 +204,8 @@ class TaggedModel(TagScores, abstract=True):
                 placed.boosts,
                 options.negative_reasons,
             )
-            columns |= table.columns(states, places, columns["score"].to_numpy())
-        return np.nonzero(places >= 0)[0], columns
+            columns |= table.columns(states, best.places, columns["score"].to_numpy())
+        return user, columns
 
     def explain(
         self,
@@ -377,6 +354,17 @@ class TaggedModel(TagScores, abstract=True):
         return UserState(
             profile.values, seen, strengths, profile.tags_weight, profile.viewed_weight
         )
+
+    def _best(
+        self, rows: sp.csr_array, about: sp.csr_array | None, options: ListOptions, placed: Placed
+    ) -> tuple[Best, UserStates | None]:
+        """Return the best items of several users, and these; None without reasons where not known.
+
+        The parameters are those of `list_block`.
+        """
+        states = self.user_states(rows, about=about, steering=options.steering)
+        scores = self._score_block(states, placed)
+        return rank_block(self.item_table_, rows, scores, options, placed), states
 
     def _score_block(self, states: UserStates, placed: Placed) -> Array:
         """Return the score of every item for several users, boosts included."""

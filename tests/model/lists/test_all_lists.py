@@ -144,7 +144,7 @@ def test_what_cannot_be_done_is_said(model: Teaser, data: Dataset, options: Any,
 
 
 def test_only_a_data_set_has_users(model: Teaser, data: Dataset) -> None:
-    with pytest.raises(ParameterError, match="of a Dataset, found ReadOnlyMatrix"):
+    with pytest.raises(ParameterError, match=r"of a Dataset, .* found ReadOnlyMatrix"):
         model.recommend_all(cast(Any, data.X))
     with pytest.raises(ParameterError, match="recommend_batch"):
         model.recommend_all(cast(Any, [["i1"]]))
@@ -159,6 +159,20 @@ def test_a_gpu_that_is_not_there_is_said(model: Teaser, data: Dataset) -> None:
         with pytest.raises(ResourceError, match="device='cpu'"):
             model.recommend_all(data, device="cuda")
     assert model.device == "cpu"
+
+
+def test_a_frame_that_does_not_fit_is_refused_before_the_work(
+    model: Teaser, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(all_lists, "available_memory", lambda: 100_000)
+    with pytest.raises(ResourceError, match=r"300 users are 6,000 rows.*100 kB.*out="):
+        model.recommend_all(data)
+    # A list has no more items than there are.
+    with pytest.raises(ResourceError, match="12,000 rows"):
+        model.recommend_all(data, k=10**9)
+    out = model.recommend_all(data, k=10**9, out=tmp_path / "lists.parquet")
+    assert out.select(pl.len()).collect().item() == 300 * 40 - data.X.nnz
+    assert model.recommend_all(data, k=4).height == 1200
 
 
 def test_an_error_while_writing_leaves_no_file(data: Dataset, tmp_path: Path) -> None:
@@ -176,8 +190,8 @@ def test_an_error_while_writing_leaves_no_file(data: Dataset, tmp_path: Path) ->
 
 def test_batches_fit_into_memory() -> None:
     assert ListOptions().size(1_000) == 1024
-    assert ListOptions().size(10_000) == 104
-    assert ListOptions(device="cuda").size(10_000) == 419
+    assert ListOptions().size(10_000) == 96
+    assert ListOptions(device="cuda").size(10_000) == 8192
     assert ListOptions().size(10**8) == 32
     assert ListOptions(batch_size=5).size(10) == 5
 

@@ -1,14 +1,14 @@
-"""The lists of all users of a data set: in batches, as a frame or streamed to a parquet file."""
+"""The lists of many users in batches: as a frame, streamed to a parquet file, or one by one."""
 
 import copy
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -16,17 +16,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
-from teaser.closeness import closest_names
-from teaser.data.dataset import Dataset
-from teaser.data.disliked import with_disliked
-from teaser.data.ids import Ids
-from teaser.data.reading.partitions import Interactions
-from teaser.errors import ParameterError, UnknownUserError, counted
+from teaser.errors import ParameterError, ResourceError, counted
+from teaser.files.memory import available_memory, say_bytes
 from teaser.model.checks import check_count, check_k
 from teaser.model.gram.blocks import n_cores
 from teaser.model.item_table import ItemTable
+from teaser.model.lists.best_items import Best
+from teaser.model.lists.people import Batch, find_people
 from teaser.model.lists.ranking import top_k_rows
-from teaser.model.lists.selection import Filters, Placed
+from teaser.model.lists.selection import Filters, Placed, check_names
 from teaser.notebook.progress import progress_bar
 from teaser.profile import DEFAULT_STEERING, Steering
 from teaser.recommendation import reason_type
@@ -36,10 +34,12 @@ log = logging.getLogger(__name__)
 
 # The numbers of a batch of scores, unless the size of a batch is given: what fits in the cache of
 # a processor, or keeps a GPU busy.
-_NUMBERS = {"cpu": 2**20, "cuda": 2**22}
-_MOST, _LEAST = 1024, 32
+_NUMBERS = {"cpu": 2**20, "cuda": 2**27}
+_MOST, _LEAST = {"cpu": 1024, "cuda": 8192}, 32
 # The most batches that are listed at a time.
 _THREADS = 8
+# The bytes of a row of a frame, without and with reasons, and while batches are put together.
+_ROW_BYTES = {False: 80, True: 500}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,7 +56,7 @@ class ListOptions:
         Whether each item gets its general appeal, its boost and its main reasons.
     batch_size
         How many users are scored at a time; None for as many as take about 8 MB, on
-        a GPU 32 MB, but at least 32.
+        a GPU 512 MB, but at least 32.
     device
         `"cpu"`, or `"cuda"` to score on a GPU.
     progress
@@ -82,14 +82,14 @@ class ListOptions:
         if self.device not in ("cpu", "cuda"):
             raise ParameterError(f"device must be 'cpu' or 'cuda', found {self.device!r}.")
 
-    def size(self, n_items: int) -> int:
-        """Return how many users are scored at a time."""
-        most = _NUMBERS[self.device] // max(1, n_items)
-        return self.batch_size or max(_LEAST, min(_MOST, most))
+    def size(self, width: int) -> int:
+        """Return how many users are scored at a time, given how many numbers each takes."""
+        most = _NUMBERS[self.device] // max(1, width)
+        return self.batch_size or max(_LEAST, min(_MOST[self.device], most // _LEAST * _LEAST))
 
 
 class AllOptions(Filters, total=False):
-    """The options of `recommend_all` that every model has: those of `Filters` and these.
+    """The options of `recommend_all` and `recommend_stream`: those of `Filters` and these.
 
     Attributes
     ----------
@@ -101,11 +101,13 @@ class AllOptions(Filters, total=False):
         Whether each item gets its main reasons.
     batch_size
         How many users are scored at a time; by default as many as take about 8 MB,
-        on a GPU 32 MB, but at least 32. On processors, batches are scored in threads.
+        on a GPU 512 MB, but at least 32. On processors, batches are scored in threads.
     device
         `"cuda"` scores on a GPU, in single precision.
     progress
         Whether to show a bar, in a terminal or a notebook.
+    negative_reasons, steering
+        As in `recommend`, for a model with tags.
     """
 
     k: int
@@ -115,61 +117,43 @@ class AllOptions(Filters, total=False):
     batch_size: int | None
     device: str
     progress: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Some users of a data set: ids, histories (users x items of a model), facts or None."""
-
-    users: pl.Series
-    rows: sp.csr_array
-    about: sp.csr_array | None
+    negative_reasons: bool
+    steering: Steering
 
 
 def rank_block(
     items: ItemTable, rows: sp.csr_array, scores: Array, options: ListOptions, placed: Placed
-) -> tuple[Array, dict[str, pl.Series]]:
-    """Return the positions of the items of each user, and the columns of their lists.
+) -> Best:
+    """Return the best items of each user by the scores of all items, boosts included."""
+    seen, k = rows if options.exclude_history else None, min(options.k, len(items))
+    places = top_k_rows(scores, k, exclude=seen, tie=items.popularity, allowed=placed.allowed)
+    found = np.take_along_axis(scores, np.maximum(places, 0), axis=1) if len(items) else places
+    return Best(places, found.astype(np.float64), scores.max(axis=1, initial=-np.inf))
 
-    Parameters
-    ----------
-    scores
-        Users x items, boosts included.
 
-    Returns
-    -------
-    places
-        Users x k, -1 after the end of a list.
-    columns
-        `rank`, `item_id`, `score` and `match`, one row a listed item.
-    """
-    highest = scores.max(axis=1)
-    seen = rows if options.exclude_history else None
-    places = top_k_rows(
-        scores, options.k, exclude=seen, tie=items.popularity, allowed=placed.allowed
-    )
-    user, rank = np.nonzero(places >= 0)
-    item = places[user, rank]
-    score, most = scores[user, item].astype(np.float64), highest[user]
+def list_columns(items: ItemTable, best: Best) -> tuple[Array, dict[str, pl.Series]]:
+    """Return the user of each listed item, and `rank`, `item_id`, `score` and `match` of it."""
+    user, rank = np.nonzero(best.places >= 0)
+    item = best.places[user, rank]
+    score, most = best.scores[user, rank], best.highest[user]
     match = np.divide(np.maximum(score, 0.0), most, out=np.zeros(len(score)), where=most > 0)
-    columns = {
+    return user, {
         "rank": pl.Series(rank + 1, dtype=pl.Int64),
         "item_id": items.metadata.to_series(0).gather(pl.Series(item, dtype=pl.Int64)),
         "score": pl.Series(score, dtype=pl.Float64),
         "match": pl.Series(match, dtype=pl.Float64),
     }
-    return places, columns
 
 
 class AllLists:
-    """The lists of the users of a data set, batch by batch.
+    """The lists of many users, batch by batch.
 
     Parameters
     ----------
     model
         The model that lists, by its `list_block`.
-    dataset
-        Whose users are wanted, with their histories.
+    source
+        Whose lists are wanted, with their histories; see `find_people`.
     users
         The ids of the users that are wanted; None for all.
     """
@@ -177,30 +161,41 @@ class AllLists:
     def __init__(
         self,
         model: Any,
-        dataset: Dataset,
+        source: Any,
         options: ListOptions,
         placed: Placed,
         *,
         users: Iterable[int | str] | None = None,
     ) -> None:
-        if not isinstance(dataset, Dataset):
-            raise ParameterError(
-                f"recommend_all lists the users of a Dataset, found {type(dataset).__name__}. "
-                "For histories of your own, use recommend_batch."
-            )
         options.checked()
         self.model = _on_device(model, options.device)
         self.items: ItemTable = model.item_table_
-        self.dataset, self.options, self.placed = dataset, options, placed
-        self.ignored = placed.ignored
-        self.columns = _place_columns(dataset.items, self.items.ids, placed)
-        self.ignored += int((self.columns < 0).sum())
-        self.users = users if users is None else list(users)
+        self.options, self.placed = options, placed
+        self.size = options.size(self.model.list_width)
+        self.people = find_people(source, model, placed, users)
+
+    @classmethod
+    def asked(cls, model: Any, source: Any, options: AllOptions) -> Self:
+        """Return the lists that were asked of a fitted model, to be made."""
+        model.check_fitted()
+        given: dict[str, Any] = dict(options)
+        known = (*AllOptions.__annotations__, "out")
+        check_names(given, [name for name in known if name not in model.lacks_options])
+        users = given.pop("users", None)
+        filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
+        placed = model.place_filters(filters)
+        return cls(model, source, ListOptions(**given), placed, users=users)
 
     def frame(self) -> pl.DataFrame:
-        """Return all lists as one frame."""
+        """Return all lists as one frame; raise `ResourceError` where it cannot fit into memory."""
+        self._check_memory()
         with self._bar() as step:
             return pl.concat([self._empty(), *self._frames(step)])
+
+    def stream(self) -> Iterator[pl.DataFrame]:
+        """Yield the lists of each batch as a frame."""
+        with self._bar() as step:
+            yield from self._frames(step)
 
     def write(self, out: str | Path) -> pl.LazyFrame:
         """Write all lists to one parquet file, batch by batch, and return it as a lazy frame."""
@@ -224,6 +219,18 @@ class AllLists:
                 raise
         return pl.scan_parquet(path)
 
+    def _check_memory(self) -> None:
+        if self.people.n_users is None:
+            return
+        rows = self.people.n_users * min(self.options.k, len(self.items))
+        need, have = rows * _ROW_BYTES[self.options.reasons], available_memory()
+        if need > have:
+            raise ResourceError(
+                f"The lists of {self.people.n_users:,} users are {rows:,} rows, about "
+                f"{say_bytes(need)} as one frame, and {say_bytes(have)} of memory are free. Write "
+                "them to a file with out=, or take them in batches with recommend_stream."
+            )
+
     def _source(
         self, step: Callable[[int], None], failed: list[BaseException]
     ) -> Callable[..., Iterator[pl.DataFrame]]:
@@ -246,14 +253,14 @@ class AllLists:
     def _frames(self, step: Callable[[int], None]) -> Iterator[pl.DataFrame]:
         n_threads = self._n_threads()
         if n_threads == 1:
-            for batch in self._batches():
+            for batch in self.people.batches(self.size):
                 yield self._list(batch)
                 step(len(batch.users))
             return
         with ThreadPoolExecutor(n_threads) as pool:
             # As few as keep all threads busy, so that memory does not grow with the users.
             begun: deque[tuple[Batch, Future[pl.DataFrame]]] = deque()
-            for batch in self._batches():
+            for batch in self.people.batches(self.size):
                 begun.append((batch, pool.submit(self._list, batch)))
                 if len(begun) > n_threads:
                     yield from _finish(begun, step)
@@ -267,75 +274,16 @@ class AllLists:
 
     def _n_threads(self) -> int:
         """Return how many batches are listed at a time: one by a GPU, and where one is all."""
-        total = self.dataset.n_users if self.users is None else len(self.users)
         if self.options.device != "cpu" or not self.model.lists_in_threads:
             return 1
-        return max(1, min(n_cores(), _THREADS, total // self.options.size(len(self.items))))
-
-    def _batches(self) -> Iterator[Batch]:
-        size = self.options.size(len(self.items))
-        for users, X, Q in self._parts():
-            for first in range(0, X.shape[0], size):
-                some = slice(first, first + size)
-                rows = _with_columns(X[some], self.columns, len(self.items))
-                yield Batch(users[some], rows, None if Q is None else Q[some])
-
-    def _parts(self) -> Iterator[tuple[pl.Series, sp.csr_array, sp.csr_array | None]]:
-        """Yield users, histories and facts: all at once, or partition by partition."""
-        X, Q = self.dataset.X, self._facts()
-        if isinstance(X, Interactions):
-            yield from self._partitions(X)
-            return
-        X = with_disliked(X, self.dataset.disliked)
-        names = pl.Series(self.dataset.users[:])
-        if self.users is None:
-            yield names, X, Q
-            return
-        places = self._places(self.users)
-        yield names.gather(pl.Series(places)), X[places], None if Q is None else Q[places]
-
-    def _partitions(self, X: Interactions) -> Iterator[tuple[pl.Series, sp.csr_array, None]]:
-        """Yield users and histories partition by partition; wanted users in the order of both."""
-        unseen, seen = list(self.users or ()), Ids(())
-        for k in range(len(X.parts)):
-            users, matrix = X.users_and_matrix(k)
-            if self.users is not None:
-                seen = Ids(users.to_list())
-                found = [place for name in unseen if (place := seen.find(name)) is not None]
-                unseen = [name for name in unseen if seen.find(name) is None]
-                users, matrix = users.gather(pl.Series(found, dtype=pl.Int64)), matrix[found]
-            yield users, matrix, None
-        self._leave_out(unseen, seen)
-
-    def _places(self, users: Sequence[int | str]) -> Array:
-        found = [(name, self.dataset.users.find(name)) for name in users]
-        self._leave_out([name for name, place in found if place is None], self.dataset.users)
-        return np.array([place for _, place in found if place is not None], dtype=np.int64)
-
-    def _leave_out(self, missing: Sequence[int | str], users: Ids) -> None:
-        """Count users that the data set does not have, or raise `UnknownUserError`."""
-        if missing and not self.placed.ignores:
-            near = closest_names(str(missing[0]), map(str, users))
-            raise UnknownUserError(missing[0], near, self.dataset.n_users, next(iter(users), None))
-        self.ignored += len(missing)
-
-    def _facts(self) -> sp.csr_array | None:
-        """Return the user features by the model's user tags; tags that it lacks are counted."""
-        Q, known = self.dataset.Q, Ids(map(str, getattr(self.model, "user_tags_", ())))
-        if Q is None or not len(known):
-            return None
-        places = [known.find(str(tag)) for tag in self.dataset.user_tags]
-        self.ignored += places.count(None)
-        columns = np.array([-1 if place is None else place for place in places], dtype=np.int64)
-        return _with_columns(Q, columns, len(known))
+        total = self.people.n_users
+        n_batches = _THREADS if total is None else total // self.size
+        return max(1, min(n_cores(), _THREADS, n_batches))
 
     def _empty(self) -> pl.DataFrame:
         ids = self.items.metadata.to_series(0).dtype
-        X = self.dataset.X
-        names = X.users_and_matrix(0)[0] if isinstance(X, Interactions) else self.dataset.users[:]
-        users = pl.Series(names).dtype
         schema: dict[str, Any] = {
-            "user_id": users,
+            "user_id": self.people.id_type,
             "rank": pl.Int64,
             "item_id": ids,
             "score": pl.Float64,
@@ -349,18 +297,21 @@ class AllLists:
     @contextmanager
     def _bar(self) -> Iterator[Callable[[int], None]]:
         """Yield what counts users that are done, with a bar if one was asked for."""
-        total = self.dataset.n_users if self.users is None else len(self.users)
-        done = 0
+        total, done = self.people.n_users, 0
         with progress_bar("lists", show=self.options.progress) as update:
 
             def step(n: int) -> None:
                 nonlocal done
                 done += n
-                update(f"{done:,} of {total:,} lists", done / total)
+                if total is None:
+                    update(f"{done:,} lists", 0.0)
+                else:
+                    update(f"{done:,} of {total:,} lists", done / max(1, total))
 
             yield step
-        if self.ignored:
-            log.warning("%s ignored in lists of all users", counted(self.ignored, "unknown name"))
+        ignored = self.placed.ignored + self.people.ignored
+        if ignored:
+            log.warning("%s ignored in lists of all users", counted(ignored, "unknown name"))
 
 
 def _finish(
@@ -389,35 +340,3 @@ def _on_device(model: Any, device: str) -> Any:
     other = copy.copy(model)
     other.device = device
     return other
-
-
-def _place_columns(given: Ids, known: Ids, placed: Placed) -> Array:
-    """Return the position in the model of each item of a data set; -1 for unknown ones."""
-    if given is known or given == known:
-        return np.arange(len(given))
-    found = [known.find(name) for name in given]
-    unknown = [name for name, place in zip(given, found, strict=True) if place is None]
-    if len(unknown) > len(given) / 2:
-        raise ParameterError(
-            f"The model does not know {len(unknown):,} of the {len(given):,} items of the data "
-            f"set, such as {unknown[0]!r}. List the users of the data set that the model was "
-            "fitted to, or fit a model to this one."
-        )
-    if unknown and not placed.ignores:
-        known.index_of(unknown[0])  # it raises the error with the closest ids
-    return np.array([-1 if place is None else place for place in found], dtype=np.int64)
-
-
-def _with_columns(rows: sp.csr_array, columns: Array, n_items: int) -> sp.csr_array:
-    """Return rows with their columns moved to other places; -1 leaves a column out."""
-    if len(columns) == n_items and (columns == np.arange(n_items)).all():
-        return sp.csr_array((rows.data.astype(np.float64), rows.indices, rows.indptr), rows.shape)
-    entries = rows.tocoo()
-    column = columns[entries.col]
-    known = column >= 0
-    placed = (entries.row[known], column[known])
-    moved = sp.csr_array(
-        (entries.data[known].astype(np.float64), placed), shape=(rows.shape[0], n_items)
-    )
-    moved.sort_indices()
-    return moved
