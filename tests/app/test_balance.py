@@ -57,7 +57,7 @@ def move(client: TestClient, balance: float) -> str:
 
 
 def card(page: str, item_id: str) -> str:
-    return page.split(f'data-card="{item_id}"')[1].split("</li>\n<li class=")[0]
+    return page.split(f'data-card="{item_id}"')[1].split("</article>")[0]
 
 
 class TestSite:
@@ -88,7 +88,8 @@ class TestSite:
         for place in expected:
             shown = card(page, str(place.item_id))
             viewed = re.findall(
-                r'<li class="because"><b class="number (\w+)">([^<]+)</b><span class="tag-name">'
+                r'<li class="because"[^>]*><b class="number (\w+)">([^<]+)</b>'
+                r'<span class="tag-name">'
                 r'because you viewed <a href="/item/([^"]+)">',
                 shown,
             )
@@ -115,7 +116,7 @@ class TestSite:
 
     def test_a_viewed_item_can_be_removed_where_it_is_a_reason(self, visitor: TestClient) -> None:
         page = move(visitor, 1.0)
-        button = re.search(r'<li class="because">.*?name="remove" value="(\w+)"', page, re.S)
+        button = re.search(r'<li class="because"[^>]*>.*?name="remove" value="(\w+)"', page, re.S)
         assert button
         page = visitor.post("/act", data={"remove": button[1]}).text
         assert f'because you viewed <a href="/item/{button[1]}"' not in page
@@ -344,6 +345,7 @@ class TestApi:
         found = client.get(f"{API}/model").json()
         assert found["remainder"] == {
             "items": 40, "entries": 40 * 39, "sparse": False, "neighbours": None,
+            "without_neighbours": None,
         }  # fmt: skip
         plain = serve().get(f"{API}/model").json()
         assert (plain["remainder"], plain["user_tags"]) == (None, {})

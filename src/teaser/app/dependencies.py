@@ -56,12 +56,13 @@ def uses_store(route: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
     """Mark a route that uses the store: it runs in the store's own threads.
 
     While the database hangs, the other routes then find threads, and this one ends in time. The
-    route must take `request`.
+    route must take `request`. Every method but GET writes.
     """
 
     @wraps(route)
     async def run(*args: P.args, **values: P.kwargs) -> T:
         request: Any = values["request"]
-        return await services_of(request).threads.run(partial(route, *args, **values))
+        work, writes = partial(route, *args, **values), request.method != "GET"
+        return await services_of(request).threads.run(work, writes=writes)
 
     return run

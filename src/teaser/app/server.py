@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import logging
 import signal
 import sys
@@ -73,7 +72,9 @@ def create_app(settings: Settings) -> FastAPI:
         store.learning.switch(settings.learn)
     with contextlib.suppress(StoreError):  # a worker may start while the database is away
         _ = store.signing_key  # pages that need no database then get their cookie without it
-    threads = StoreThreads(seconds, _STORE_THREADS, lambda: store.is_hanging)
+    threads = StoreThreads(
+        seconds, _STORE_THREADS, lambda: store.is_hanging, lambda: store.is_refusing_writes
+    )
     limits = RateLimits(
         RateLimit(settings.rate, shared and shared / "rate_limit"),
         RateLimit(settings.key_rate, shared and shared / "key_rate_limit"),
@@ -113,9 +114,10 @@ def _routes() -> list[BaseRoute]:
     is made, and there is nothing of an application in them.
     """
     router = APIRouter()
+    # Routes are tried in turn, so the one of every press comes first.
+    router.include_router(site_actions.router, include_in_schema=False)
     router.include_router(api_router)
     router.include_router(pages.router, include_in_schema=False)
-    router.include_router(site_actions.router, include_in_schema=False)
     return router.routes
 
 
@@ -175,14 +177,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     usual = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     _warm_up(services.holder, services.settings)
-    # Freeze start-up objects: collecting them causes pauses.
-    gc.collect()
-    gc.freeze()
     task = asyncio.create_task(watch())
     async with assistants_running(app):
         yield
     task.cancel()
-    gc.unfreeze()
     sys.setswitchinterval(usual)
     services.store.close()
     if app.state.traces is not None:

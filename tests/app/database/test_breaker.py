@@ -41,7 +41,9 @@ def test_one_at_a_time_tries_and_the_first_answer_closes_it(late: Breaker) -> No
             with pytest.raises(StoreTimeoutError, match="does not answer"), late.limiting(1.0):
                 raise AssertionError("let through")
         assert late.is_open
+        assert late.is_refusing
     assert not late.is_open
+    assert not late.is_refusing
     with late.limiting(1.0), late.limiting(1.0):
         pass
 
@@ -51,6 +53,7 @@ def test_a_trial_that_is_late_leaves_it_open_for_the_next(late: Breaker) -> None
         with pytest.raises(StoreTimeoutError), late.limiting(1.0):
             raise StoreTimeoutError
         assert late.is_open
+        assert not late.is_refusing  # the next one tries
     with late.limiting(1.0):
         pass
     assert not late.is_open

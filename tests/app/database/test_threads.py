@@ -96,6 +96,7 @@ class TestHanging:
             assert client.get(person).json()["history"] == ["i1"]
             assert view(client, person, 3).json()["history"] == ["i1", "i3"]
             assert not services_of(client).store.is_hanging
+            assert not services_of(client).store.is_refusing_writes
             pool_of_connections: Any = services_of(client).store._engine.pool
             assert pool_of_connections.checkedout() == 0
 
@@ -177,6 +178,32 @@ class TestThreads:
             anyio.run(ask)
         assert caught.group_contains(StoreTimeoutError)
         assert done == []
+
+    def test_what_would_be_refused_in_the_store_does_not_wait_for_a_thread(self) -> None:
+        refuses = threading.Event()
+        threads = StoreThreads(LONG, n_threads=1, is_refusing_writes=refuses.is_set)
+        has_begun, go_on = threading.Event(), threading.Event()
+        done: list[str] = []
+
+        def busy() -> None:
+            has_begun.set()
+            assert go_on.wait(LONG)
+
+        async def ask() -> None:
+            async with anyio.create_task_group() as group:
+                group.start_soon(threads.run, busy)
+                while not has_begun.is_set():
+                    await anyio.sleep(0.01)
+                refuses.set()
+                with anyio.fail_after(LONG / 2), pytest.raises(StoreTimeoutError):
+                    await threads.run(lambda: done.append("written"), writes=True)
+                group.start_soon(threads.run, lambda: done.append("read"))
+                go_on.set()
+            refuses.clear()
+            await threads.run(lambda: done.append("written later"), writes=True)
+
+        anyio.run(ask)
+        assert done == ["read", "written later"]
 
     def test_a_long_queue_of_a_database_that_answers_is_no_reason_to_refuse(self) -> None:
         threads = StoreThreads(0.05, n_threads=1)

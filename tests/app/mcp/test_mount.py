@@ -30,6 +30,22 @@ LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 PERSON = "a" * 43
 
 
+@pytest.fixture
+def run(run: Callable[..., Running]) -> Callable[..., Running]:
+    """Start a server for assistants."""
+    return partial(run, TEASER_MCP="true")
+
+
+@pytest.fixture(scope="module")
+def usual(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server for assistants with the usual settings, for all tests that need no others."""
+    folder = tmp_path_factory.mktemp("usual") / "served"
+    shutil.copytree(model_folder, folder)
+    server = Running(folder, TEASER_MCP="true")
+    yield server
+    server.stop()
+
+
 @asynccontextmanager
 async def with_key(url: str, key: str) -> AsyncIterator[Any]:
     """Open a transport that sends a key."""
@@ -55,10 +71,8 @@ async def recommend(client: Any) -> Any:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_client_uses_a_person_and_leaves_no_trace_in_the_log(
-    run: Callable[..., Running], mode: str
-) -> None:
-    server = run()
+def test_a_client_uses_a_person_and_leaves_no_trace_in_the_log(usual: Running, mode: str) -> None:
+    server = usual
 
     async def steer(client: Any) -> tuple[str, Any]:
         person_id = found(await client.call_tool("new_person", {}))["person_id"]

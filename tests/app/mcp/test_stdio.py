@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,22 +44,27 @@ def ask(command: list[str], environment: dict[str, str]) -> Ask:
     return start
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_an_assistant_steers_the_one_at_this_computer(ask: Ask, tmp_path: Path, mode: str) -> None:
-    async def steer(client: Any) -> None:
-        who = {"person_id": ME}
-        found(await client.call_tool("press", {**who, "tag": "town=Ghent", "steps": 3}))
-        found(await client.call_tool("view", {**who, "item_id": "i4"}))
-        assert "i999" in refused(await client.call_tool("view", {**who, "item_id": "i999"}))
+def test_assistants_of_both_eras_steer_the_one_at_this_computer(ask: Ask, tmp_path: Path) -> None:
+    who = {"person_id": ME}
 
     async def show(client: Any) -> Any:
-        return found(await client.call_tool("person", {"person_id": ME}))
+        return found(await client.call_tool("person", who))
 
-    ask(steer, mode=mode)
-    shown = ask(show, mode=mode)  # another process finds what the first one stored
-    assert shown["presses"] == [{"tag": "town=Ghent", "steps": 3}]
-    assert shown["history"] == ["i4"]
-    assert shown["person_id"] == ME
+    async def steer(client: Any, item_id: str) -> tuple[Any, Any]:
+        before = await show(client)
+        found(await client.call_tool("press", {**who, "tag": "town=Ghent", "steps": 2}))
+        found(await client.call_tool("view", {**who, "item_id": item_id}))
+        assert "i999" in refused(await client.call_tool("view", {**who, "item_id": "i999"}))
+        return before, await show(client)
+
+    first, then = ask(partial(steer, item_id="i4"), mode="auto")
+    assert first["history"] == first["presses"] == []
+    # Another process finds what the first one stored.
+    second, last = ask(partial(steer, item_id="i7"), mode="legacy")
+    assert then == second
+    assert last["presses"] == [{"tag": "town=Ghent", "steps": 4}]
+    assert last["history"] == ["i4", "i7"]
+    assert last["person_id"] == ME
     (file,) = (tmp_path / "data" / "teaser" / "assistants").glob("*.db")
     assert file.parent.stat().st_mode & 0o077 == 0
 

@@ -17,6 +17,7 @@ from teaser.app.people.events import Event
 from teaser.app.people.fold import StateFold, fold
 from teaser.app.people.store import Store
 from teaser.app.people.tables import event as events
+from teaser.errors import UnknownPersonError
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 VIEWS = [Event("view", {"item": f"i{n}"}) for n in range(5)]
@@ -52,6 +53,28 @@ def test_a_place_is_taken_once(store: Store) -> None:
     with pytest.raises(IntegrityError), store._writing() as connection:
         append_event(connection, person, 1, VIEWS[1], NOW)
     assert [event.data for event in store.events(person)] == [VIEWS[0].data]
+
+
+def test_with_a_lock_the_person_must_be_known(database_url: str) -> None:
+    store = Store(database_url)
+    store.migrate()
+    person, visitor = store.create_person()[0], store.create_person(with_token=True)[0]
+    if database_url.startswith("postgresql"):
+        for known, ids in ((store, (person, visitor)), (store.without_site, (person,))):
+            for each in ids:
+                with store._writing() as connection:
+                    place = last_place(connection, each) + 1
+                    known._append(connection, each, place, VIEWS[place], NOW)
+        with pytest.raises(IntegrityError), store._writing() as connection:
+            store._append(connection, person, 2, VIEWS[3], NOW)
+        for known, each in ((store, "nobody"), (store.without_site, visitor)):
+            with pytest.raises(UnknownPersonError), store._writing() as connection:
+                known._append(connection, each, 9, VIEWS[0], NOW)
+        assert [event.data for event in store.events(person)] == [v.data for v in VIEWS[1:3]]
+    for known, each in ((store, "nobody"), (store.without_site, visitor)):
+        with pytest.raises(UnknownPersonError), known._reading() as connection:
+            known._snapshots.read(connection, each, None)
+    store.close()
 
 
 def test_a_long_past_is_read_in_several_transactions(store: Store) -> None:

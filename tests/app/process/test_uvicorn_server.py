@@ -1,5 +1,6 @@
 """The server of one process: it stops in a limited time, with exit code 0."""
 
+import gc
 import signal
 import subprocess
 import sys
@@ -43,6 +44,26 @@ def test_an_unfinished_body_does_not_keep_the_server(run: Callable[..., Running]
     log = server.log.read_text()
     assert "that did not end before the server stopped: 1" in log
     assert "Traceback" not in log
+
+
+def test_what_is_there_at_the_start_is_not_looked_through_for_garbage() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        """Answer nothing."""
+
+    early = [[0]]
+    watched: list[bool] = []
+
+    def started() -> None:
+        late = [[0]]
+        found = gc.get_objects()
+        watched.extend(any(each is one for each in found) for one in (early, late))
+        server.should_exit = True
+
+    assert gc.is_tracked(early)
+    server = Server(app, Settings(model=Path("none")), started=started)
+    with bound_sockets("127.0.0.1", 0) as sockets:
+        server.run(sockets)
+    assert watched == [False, True]
 
 
 def test_a_port_that_another_took_in_the_meantime_is_one_sentence() -> None:

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from app.conftest import TestClient, services_of
+from page_pieces import elements, filled
 
 from teaser.app.people.events import Event
 from teaser.app.site.actions import ActionForm
@@ -233,3 +234,52 @@ def test_no_number_is_too_much_for_a_form(client: TestClient, number: str) -> No
     page = f"/?far={{%22type=film%22:{number}}}&did={number}&k={number}"
     assert client.get(page).status_code < 500
     assert client.get("/say", params={"text": f"under {number}"}).status_code < 500
+
+
+class TestWhatChanged:
+    """With what the page has, an answer holds what changed."""
+
+    STEPS = (
+        {"view": "i1"},
+        {"view": "i7"},
+        {"press": "+1 town=Ghent"},
+        {"press": "-1 type=film"},
+        {"undo": "1"},
+        {"redo": "1"},
+        {"vary": "0.4"},
+        {"hide": "i4"},
+        {"make_feed": "Other"},
+        {"press": "+1 type=concert"},
+        {"main_feed": "1"},
+        {"filter": '{"only": ["type=concert"]}'},
+        {"profiling": "appeal"},
+        {"reset": "1"},
+    )
+
+    @pytest.mark.parametrize("language", ["en", "nl"])
+    def test_answer_and_page_make_the_page_that_a_reload_gives(
+        self, visitor: TestClient, language: str
+    ) -> None:
+        visitor.headers.update(FRAGMENT | {"accept-language": language})
+        page = visitor.get("/").text
+        saved = 0
+        for n, step in enumerate(self.STEPS, start=1):
+            given = {**step, "held": "".join(elements(page))}
+            answer = visitor.post("/act", data=given).text
+            page = filled(answer, page)
+            assert page == visitor.get(f"/?did={n}").text, step
+            saved += len(page) - len(answer)
+        assert saved > 0.4 * len(page) * len(self.STEPS)
+
+    def test_another_language_or_page_is_sent_as_far_as_it_differs(
+        self, visitor: TestClient
+    ) -> None:
+        visitor.headers.update(FRAGMENT)
+        visitor.post("/act", data={"view": "i1"})
+        page = visitor.get("/").text
+        visitor.headers.update({"accept-language": "fr"})
+        given = {"press": "+1 town=Ghent", "back": "/?n=24", "held": "".join(elements(page))}
+        answer = visitor.post("/act", data=given).text
+        assert filled(answer, page) == visitor.get("/?n=24&did=2").text
+        assert "Plus de" in answer
+        assert "More of" not in filled(answer, page)

@@ -79,9 +79,9 @@ class TestTags:
         monkeypatch.setattr("teaser.app.site.view.profile_view.INLINE_TAGS", 0)
         client.post("/act", data={"view": "i1"}, headers={"origin": "http://testserver"})
         home = client.get("/").text
-        (panel,) = re.findall(r'(?s)data-stable="tags town">(.*?)</ul>', home)
+        (panel,) = re.findall(r'(?s)data-stable="tags town"[^>]*>(.*?)</ul>', home)
         address, n_more = re.findall(
-            r'data-load="(/tags\?feature=town[^"]+)"><summary>(\d+)', home
+            r'data-load="(/tags\?feature=town[^"]+)"[^>]*><summary>(\d+)', home
         )[0]
         rest = self.rows(client.get(unescape(address)).text)
         every = self.rows(client.get("/tags?feature=town").text)

@@ -59,6 +59,11 @@ class Breaker:
         """Whether the database does not answer in time."""
         return self._is_open
 
+    @property
+    def is_refusing(self) -> bool:
+        """Whether a transaction would be refused at once, because another one tries."""
+        return self._is_open and self._is_tried
+
     @contextmanager
     def limiting(self, seconds: float) -> Iterator[Wait]:
         """Let a transaction through for at most `seconds`, and note whether it was late.

@@ -48,6 +48,13 @@ class Database:
         self.timeout = timeout
         self.engine = _engine(self.url, timeout)
         self._file = _file_of(self.engine)
+        self._reader, self._looker = self.engine, self.engine.execution_options(single=True)
+        if self.engine.dialect.name == "postgresql":
+            # At its usual isolation every statement sees its own moment, so that BEGIN and COMMIT
+            # would be two round trips for nothing.
+            self._reader = self._looker = self.engine.execution_options(
+                isolation_level="AUTOCOMMIT"
+            )
         self._writer = self.engine.execution_options(writes=True)
         self._single = self.engine.execution_options(writes=True, single=True)
         self._turn = threading.Lock()
@@ -57,6 +64,11 @@ class Database:
     def is_hanging(self) -> bool:
         """Whether the last transaction was not answered in time."""
         return self._reads.is_open or self._writes.is_open
+
+    @property
+    def is_refusing_writes(self) -> bool:
+        """Whether a transaction that writes would be refused at once."""
+        return self._writes.is_refusing
 
     def make(self) -> None:
         """Create the file of SQLite, readable by its owner only, unless it exists."""
@@ -73,12 +85,16 @@ class Database:
 
     @measuring("store_read")
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Open a transaction that only reads; in SQLite it never waits for a lock."""
+    def reading(self, *, single: bool = False) -> Iterator[Connection]:
+        """Open a transaction that only reads; in SQLite it never waits for a lock.
+
+        `single` says that it is one statement.
+        """
+        engine = self._looker if single else self._reader
         with self._reads.limiting(self.timeout) as wait, _store_errors():
             wait.begin()
             need_time()
-            with self.engine.begin() as connection:
+            with engine.begin() as connection:
                 yield connection
 
     @measuring("store_write")
@@ -159,10 +175,9 @@ def _engine(url: str, timeout: float) -> Engine:
         raise StoreError(f"{url} would keep persons in memory only. Name a file: sqlite:///file.")
     address = _parsed(url)
     try:
-        is_file = address.drivername.startswith("sqlite")
         engine = create_engine(
             address,
-            pool_pre_ping=not is_file,
+            pool_use_lifo=True,  # the same few connections, which have prepared their statements
             pool_size=10,
             max_overflow=30,
             pool_timeout=timeout,
@@ -177,6 +192,9 @@ def _engine(url: str, timeout: float) -> Engine:
         hooks.listen(engine, "begin", _begin_sqlite)
     elif engine.dialect.driver == "psycopg":
         hooks.listen(engine, "do_connect", postgres.Connector(timeout).connect)
+        check = postgres.IdleCheck(engine.dialect)
+        hooks.listen(engine, "checkin", check.leave)
+        hooks.listen(engine, "checkout", check.take)
     return engine
 
 
@@ -248,6 +266,7 @@ class _File:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.log = path.with_name(f"{path.name}-wal")
+        self._names = str(self.path), str(self.log)
         self._known: _Pair = (None, None)
 
     def make(self) -> None:
@@ -294,7 +313,7 @@ class _File:
             raise DisconnectionError(f"{self.path.name} was moved")
 
     def _now(self) -> _Pair:
-        return _identity(self.path), _identity(self.log)
+        return _identity(self._names[0]), _identity(self._names[1])
 
     def _refuse_orphaned_log(self) -> None:
         """Refuse an empty file that has a log: SQLite would delete the log."""
@@ -306,10 +325,10 @@ class _File:
             )
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: str) -> tuple[int, int] | None:
     """Return device and inode of a file; None if there is none."""
     try:
-        found = path.stat()
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino

@@ -1,11 +1,14 @@
 """Connections to PostgreSQL that keep the deadline of their transaction, also if it hangs."""
 
 import math
+from time import monotonic
 from typing import Any
 
 import psycopg
 from psycopg.errors import ConnectionTimeout, LockNotAvailable, QueryCanceled
 from sqlalchemy import Dialect
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from teaser.app.database.deadline import LATE, seconds_left
 
@@ -15,6 +18,8 @@ _LIMITS = (
     "SELECT set_config('statement_timeout', %s, false), "
     "set_config('idle_in_transaction_session_timeout', '60000', false)"
 )
+_IDLE_SECONDS = 0.5
+_USED = "teaser_used"
 _LEAST_WAIT = 0.05  # for the rollback of a transaction that is late
 
 
@@ -74,6 +79,29 @@ class Connector:
             connection.close()
             raise
         return connection
+
+
+class IdleCheck:
+    """Asks the server whether a connection still holds, if it was not used for a while.
+
+    To ask at every use would be one round trip more for each transaction.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+
+    def leave(self, connection: object, record: ConnectionPoolEntry) -> None:
+        """Note when a connection was used last."""
+        record.info[_USED] = monotonic()
+
+    def take(self, connection: Any, record: ConnectionPoolEntry, proxy: object) -> None:
+        """Refuse a connection that does not hold; the pool then makes a new one."""
+        if monotonic() - record.info.get(_USED, math.inf) < _IDLE_SECONDS:
+            return
+        try:
+            self._dialect.do_ping(connection)
+        except psycopg.Error as error:
+            raise DisconnectionError("the connection to the database was lost") from error
 
 
 def is_late(error: BaseException) -> bool:

@@ -23,7 +23,8 @@ class StoreThreads:
 
     A database that hangs can hold up these threads only. Whoever waits for one gives up when the
     work is late in the store, however long its thread stays there. And while the database hangs,
-    nobody waits for a thread for longer than the work may take.
+    nobody waits for a thread for longer than the work may take. Work that would write is then
+    refused before it waits for a thread, so that it is not behind pages that can be made.
 
     Parameters
     ----------
@@ -33,18 +34,27 @@ class StoreThreads:
         The number of threads.
     is_hanging
         Returns whether the database does not answer in time.
+    is_refusing_writes
+        Returns whether a transaction that writes would be refused at once.
     """
 
     def __init__(
-        self, seconds: float, n_threads: int = 4, is_hanging: Callable[[], bool] = lambda: False
+        self,
+        seconds: float,
+        n_threads: int = 4,
+        is_hanging: Callable[[], bool] = lambda: False,
+        is_refusing_writes: Callable[[], bool] = lambda: False,
     ) -> None:
         self.seconds = seconds
         self.n_threads = n_threads
         self._is_hanging = is_hanging
+        self._is_refusing_writes = is_refusing_writes
         self._left: set[StoreUse] = set()
         self._limiters: RunVar[anyio.CapacityLimiter] = RunVar("store_threads")
 
-    async def run(self, work: Callable[[], T], *, patience: float = math.inf) -> T:
+    async def run(
+        self, work: Callable[[], T], *, patience: float = math.inf, writes: bool = False
+    ) -> T:
         """Return what the work returns.
 
         Parameters
@@ -53,13 +63,17 @@ class StoreThreads:
             What to do in a thread.
         patience
             The seconds after which to give up in any case; only for work that stores nothing.
+        writes
+            Whether the work cannot be done without writing.
 
         Raises
         ------
         StoreTimeoutError
             If the work is late in the store, or if no thread has begun it: every one is stuck
-            there, or the database hangs and the time is over.
+            there, or the database hangs and the time is over, or the work would be refused there.
         """
+        if writes and self._is_refusing_writes():
+            raise StoreTimeoutError(LATE)
         asked = monotonic()
         use = StoreUse(self.seconds)
 

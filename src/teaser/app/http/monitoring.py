@@ -50,7 +50,7 @@ def add_monitoring(
     @app.get("/readyz", include_in_schema=False)
     async def ready(request: Request) -> Response:
         await watchers.check(request)
-        await threads.run(store.ping)
+        await threads.run(store.ping, writes=True)
         said = "; the model's folder cannot be used, so the model before it is served"
         return PlainTextResponse("ready" + said * is_stale())
 

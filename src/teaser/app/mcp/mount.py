@@ -14,19 +14,20 @@ from teaser.app.api.auth import check_key
 from teaser.app.dependencies import Services
 from teaser.app.http.middleware import MCP, Receive, Scope, Send
 
-IS_INSTALLED = find_spec("mcp") is not None
-if IS_INSTALLED or TYPE_CHECKING:
+if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from mcp.server.transport_security import TransportSecuritySettings
 
-    from teaser.app.mcp.server import build_server
-    from teaser.app.mcp.source import People, Source
+IS_INSTALLED = find_spec("mcp") is not None
 
 
 def add_assistants(app: FastAPI, services: Services, *, title: str) -> None:
     """Serve assistants at `/mcp`, where the settings allow it and the package is installed."""
     if not (services.settings.mcp and IS_INSTALLED):
         return
+    # Here, because the SDK takes a quarter of the time in which a server is imported.
+    from teaser.app.mcp.server import build_server
+    from teaser.app.mcp.source import People, Source
+
     people = People(services.store, services.threads)
     source = Source(lambda: services.holder.current, services.settings, people)
     endpoint = _Endpoint(build_server(source, title=title), services.settings.max_body)
@@ -63,6 +64,9 @@ class _Endpoint:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Accept requests until the block ends."""
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+        from mcp.server.transport_security import TransportSecuritySettings
+
         manager = StreamableHTTPSessionManager(
             self.server,
             json_response=True,

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select
+from sqlalchemy import Connection, Select, bindparam, func, insert, select
 
 from teaser.app.people.events import Event, Kind
 from teaser.app.people.fold import StateFold
-from teaser.app.people.snapshot import read_snapshot
+from teaser.app.people.snapshot import SnapshotReader
 from teaser.app.people.tables import event as events
+from teaser.errors import UnknownPersonError
 
 # The queries of a press are built once.
 _OF_PERSON = events.c.person_id == bindparam("person_id")
@@ -46,9 +47,46 @@ class StoredEvent:
 def append_event(
     connection: Connection, person_id: str, place: int, event: Event, at: datetime
 ) -> None:
-    """Append an event; a place that is taken is an `IntegrityError`."""
+    """Append an event; a place that is taken is an `IntegrityError`, as is an unknown person."""
     row = {"person_id": person_id, "place": place, "at": at}
     connection.execute(_APPEND, row | {"kind": event.kind, "data": dict(event.data)})
+
+
+class LockingAppend:
+    """Appends events in PostgreSQL: one statement locks the person and inserts the row.
+
+    Locks are taken in one order, or there are deadlocks: the person, the place.
+
+    Parameters
+    ----------
+    known
+        The query of the id of a person whose `id` is given; it finds no other persons.
+    """
+
+    def __init__(self, known: Select[str]) -> None:
+        own = known.with_for_update().cte("own")
+        columns = [events.c[name] for name in ("place", "kind", "data", "at")]
+        given = [bindparam(column.name, type_=column.type) for column in columns]
+        names = ["person_id", *(column.name for column in columns)]
+        query = insert(events).from_select(names, select(own.c.id, *given))
+        self._insert = query.execution_options(preserve_rowcount=True)
+
+    def __call__(
+        self, connection: Connection, person_id: str, place: int, event: Event, at: datetime
+    ) -> None:
+        """Append an event; a place that is taken is an `IntegrityError`.
+
+        Raises
+        ------
+        UnknownPersonError
+            If there is no such person.
+        """
+        row = {"id": person_id, "place": place, "at": at}
+        done = connection.execute(
+            self._insert, row | {"kind": event.kind, "data": dict(event.data)}
+        )
+        if not done.rowcount:
+            raise UnknownPersonError
 
 
 def read_events(
@@ -66,6 +104,7 @@ def read_events(
 
 def read_fold(
     opened: Callable[[], AbstractContextManager[Connection]],
+    snapshots: SnapshotReader,
     person_id: str,
     until: int | None = None,
     *,
@@ -74,16 +113,23 @@ def read_fold(
     """Return the fold of a person's events, and how many of them were read for it.
 
     `opened` opens a transaction; a long past is read in several of them.
+
+    Raises
+    ------
+    UnknownPersonError
+        If there is no such person.
     """
     with opened() as connection:
-        fold = read_snapshot(connection, person_id, until) if with_snapshot else StateFold()
+        fold = snapshots.read(connection, person_id, until)
+        fold = fold if with_snapshot else StateFold()
         start = fold.n_events
         has_more = extend(connection, person_id, fold, until)
     while has_more:
         with opened() as connection:
+            snapshots.read(connection, person_id, until)  # the person may be deleted by now
             has_more = extend(connection, person_id, fold, until)
     if not fold.is_whole:
-        return read_fold(opened, person_id, until, with_snapshot=False)
+        return read_fold(opened, snapshots, person_id, until, with_snapshot=False)
     return fold, fold.n_events - start
 
 

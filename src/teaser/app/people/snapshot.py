@@ -7,37 +7,64 @@ So it is never out of date, and it can be deleted and made again at any time.
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
 
 from teaser.app.people.events import Event
 from teaser.app.people.fold import StateFold
-from teaser.app.people.tables import share, snapshot
+from teaser.app.people.tables import person, share, snapshot
 from teaser.app.people.values import Values
+from teaser.errors import UnknownPersonError
 
 # Raise this when the fold gives another state for the same events, or when the data change.
 VERSION = 2
 # A snapshot is made after this many events, and undo and redo can go as far from one.
 REACH = 100
 
+_other = snapshot.alias()
 _PERSON = snapshot.c.person_id == bindparam("person_id")
-_FIRST = (
-    select(snapshot.c.place, snapshot.c.data)
-    .where(_PERSON, snapshot.c.version == VERSION)
-    .order_by(snapshot.c.place.desc())
-    .limit(1)
-)
-_FIRST_UNTIL = _FIRST.where(snapshot.c.place <= bindparam("until"))
 _PLACES = select(snapshot.c.place, snapshot.c.version).where(_PERSON)
 _SHARED = select(share.c.place).where(share.c.person_id == bindparam("person_id"))
 _REMOVE = delete(snapshot).where(_PERSON, snapshot.c.place.in_(bindparam("places", expanding=True)))
 
 
-def read_snapshot(connection: Connection, person_id: str, until: int | None) -> StateFold:
-    """Return the fold of the latest snapshot, not later than `until`; without one an empty fold."""
-    query = _FIRST if until is None else _FIRST_UNTIL
-    values = {"person_id": person_id} if until is None else {"person_id": person_id, "until": until}
-    found = connection.execute(query, values).one_or_none()
-    return StateFold() if found is None else restored(found.place, found.data)
+class SnapshotReader:
+    """Finds a person and the latest snapshot of them, in one query.
+
+    Parameters
+    ----------
+    known
+        The query of the id of a person whose `id` is given; it finds no other persons.
+    """
+
+    def __init__(self, known: Select[str]) -> None:
+        places = select(func.max(_other.c.place)).where(
+            _other.c.person_id == person.c.id, _other.c.version == VERSION
+        )
+        self._latest = _with_snapshot(known, places)
+        self._latest_until = _with_snapshot(
+            known, places.where(_other.c.place <= bindparam("until"))
+        )
+
+    def read(self, connection: Connection, person_id: str, until: int | None) -> StateFold:
+        """Return the fold of the latest snapshot, not later than `until`; else an empty fold.
+
+        Raises
+        ------
+        UnknownPersonError
+            If there is no such person.
+        """
+        query = self._latest if until is None else self._latest_until
+        values = {"id": person_id} if until is None else {"id": person_id, "until": until}
+        found = connection.execute(query, values).first()
+        if found is None:
+            raise UnknownPersonError
+        return StateFold() if found.place is None else restored(found.place, found.data)
+
+
+def _with_snapshot(known: Select[str], places: Select[int]) -> Select[Any]:
+    own = (snapshot.c.person_id == person.c.id) & (snapshot.c.place == places.scalar_subquery())
+    columns = known.add_columns(snapshot.c.place, snapshot.c.data)
+    return columns.select_from(person.outerjoin(snapshot, own))
 
 
 def save_snapshot(connection: Connection, person_id: str, fold: StateFold) -> None:

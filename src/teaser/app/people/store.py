@@ -12,13 +12,14 @@ from typing import Self
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, bindparam, delete, false, insert, select
+from sqlalchemy import Connection, Select, bindparam, delete, false, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.database.database import Database
 from teaser.app.people.checks import check, find_feed
 from teaser.app.people.erasure import Erasure
 from teaser.app.people.event_log import (
+    LockingAppend,
     StoredEvent,
     append_event,
     last_place,
@@ -36,7 +37,7 @@ from teaser.app.people.shares import (
     read_shares,
     remove_share,
 )
-from teaser.app.people.snapshot import REACH, save_snapshot
+from teaser.app.people.snapshot import REACH, SnapshotReader, save_snapshot
 from teaser.app.people.state import Feed, State
 from teaser.app.people.tables import api_key, person, setting, share, snapshot
 from teaser.app.people.tables import event as events
@@ -119,9 +120,10 @@ class Store:
         self._erasure = Erasure(database)
         self._engine = database.engine
         self._reading = database.reading
+        self._looking = partial(database.reading, single=True)
         self._writing = database.writing
         self._appending = partial(database.writing, single=True)
-        self._known = (_PERSON, _PERSON.with_for_update())
+        self._know(_PERSON)
         self._write_check = WriteCheck(database)
         self._keys = Keys(database)
         self._clock = clock
@@ -130,6 +132,11 @@ class Store:
     def is_hanging(self) -> bool:
         """Whether the database did not answer in time when it was used last."""
         return self._database.is_hanging
+
+    @property
+    def is_refusing_writes(self) -> bool:
+        """Whether the database hangs for writing, and another request tries it."""
+        return self._database.is_refusing_writes
 
     def migrate(self) -> None:
         """Bring the tables to this version; safe to call from several processes.
@@ -167,8 +174,7 @@ class Store:
     def without_site(self) -> Self:
         """A view of the store for the API: visitors of the site, who have a token, are hidden."""
         narrow = copy.copy(self)
-        query = _PERSON.where(person.c.token_hash.is_(None))
-        narrow._known = (query, query.with_for_update())
+        narrow._know(_PERSON.where(person.c.token_hash.is_(None)))
         return narrow
 
     @cached_property
@@ -205,7 +211,7 @@ class Store:
 
     def find_person(self, token: str) -> str | None:
         """Return the id of the person who holds a token."""
-        with self._reading() as connection:
+        with self._looking() as connection:
             found = connection.execute(_PERSON_OF_TOKEN, {"token_hash": hash_of(token)})
             return found.scalar_one_or_none()
 
@@ -238,7 +244,7 @@ class Store:
 
     def state(self, person_id: str, *, until: int | None = None) -> State:
         """Return the current state, or after the first `until` events."""
-        fold, n_read = read_fold(partial(self._reading_of, person_id), person_id, until)
+        fold, n_read = read_fold(self._reading, self._snapshots, person_id, until)
         state = fold.state_at(self._clock())
         if n_read >= REACH:
             self._remember(person_id, fold)
@@ -299,8 +305,7 @@ class Store:
         self, person_id: str, decision: Decision, reading: _Opened, writing: _Opened
     ) -> tuple[Decided, StateFold, int]:
         """Return the decision, the fold after it, and how many events were read for it."""
-        opened = partial(self._reading_of, person_id, reading)
-        fold, n_read = read_fold(opened, person_id)
+        fold, n_read = read_fold(reading, self._snapshots, person_id)
         now = self._clock()
         before = fold.state_at(now)
         event = decision(before)
@@ -311,13 +316,13 @@ class Store:
             raise ActionLimitError(self.max_events)
         fold.add(event)
         if not fold.is_whole:  # undo or redo went further than the snapshot reaches
-            fold, n_read = read_fold(opened, person_id, before.n_events, with_snapshot=False)
+            n = before.n_events
+            fold, n_read = read_fold(reading, self._snapshots, person_id, n, with_snapshot=False)
             fold.add(event)
         with writing() as connection:
-            # Locks are taken in one order, or PostgreSQL has deadlocks: the person, the place.
-            if connection.dialect.name == "postgresql":
-                self._need(connection, person_id, lock=True)
-            append_event(connection, person_id, fold.n_events, event, now)
+            is_locked = connection.dialect.name == "postgresql"
+            append = self._append if is_locked else append_event
+            append(connection, person_id, fold.n_events, event, now)
         return Decided(before, fold.state_at(now), event), fold, n_read
 
     def delete_person(self, person_id: str) -> None:
@@ -389,6 +394,12 @@ class Store:
         """Revoke a key."""
         self._keys.revoke(name)
 
+    def _know(self, query: Select[str]) -> None:
+        """Set which persons there are: those that a query finds by `id`."""
+        self._known = (query, query.with_for_update())
+        self._snapshots = SnapshotReader(query)
+        self._append = LockingAppend(query)
+
     def _need(self, connection: Connection, person_id: str, *, lock: bool = False) -> None:
         # Actions of one person wait for each other; SQLite has one writer anyway.
         query = self._known[lock]
@@ -396,9 +407,9 @@ class Store:
             raise UnknownPersonError
 
     @contextmanager
-    def _reading_of(self, person_id: str, opened: _Opened | None = None) -> Iterator[Connection]:
+    def _reading_of(self, person_id: str) -> Iterator[Connection]:
         """Open a transaction that reads about a person, who must be known."""
-        with (opened or self._reading)() as connection:
+        with self._reading() as connection:
             self._need(connection, person_id)
             yield connection
 

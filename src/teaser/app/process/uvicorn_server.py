@@ -1,6 +1,7 @@
 """The HTTP server of one process: how uvicorn is configured, says that it serves, and stops."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -66,6 +67,9 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start the application, listen, and say so."""
         await super().startup([])  # without sockets: connections are accepted here
+        # Freeze start-up objects: collecting them causes pauses. They live as long as the process.
+        gc.collect()
+        gc.freeze()
         for each in sockets or []:
             try:
                 each.listen(QUEUE)

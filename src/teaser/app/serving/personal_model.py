@@ -3,7 +3,7 @@
 Items and tags that the model does not have stay in the state and are ignored here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.app.people.state import State
-from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.list_filter import by_date, passing, places_of, without_tags
 from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
@@ -20,6 +20,10 @@ from teaser.errors import ParameterError
 from teaser.guide.variety import spread
 from teaser.profile import Profile, Steering, place_presses
 from teaser.recommendation import Recommendations
+
+# Of 3,500 tags, a profile takes 30 kB.
+_MAX_LEARNED = 256
+_MAX_LISTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -66,17 +70,18 @@ class PersonalModel:
     @measured("model")
     def profile(self) -> Profile:
         """The person's profile, presses included."""
-        return self.catalogue.model.profile(
-            self.history, self.presses, about=self.about, steering=self.steering
-        )
+        if not self.presses:
+            return self.learned
+        return self.catalogue.model.pressed(self.learned, self.presses, self.steering.step)
 
     @cached_property
     @measured("model")
     def learned(self) -> Profile:
         """The profile without the presses."""
-        if not self.presses:
-            return self.profile
-        return self.catalogue.model.profile(self.history, about=self.about, steering=self.steering)
+        history = self.history
+        strengths = tuple(history.values()) if isinstance(history, dict) else ()
+        about = tuple(self.about)
+        return _learned(self.catalogue, tuple(history), strengths, about, self.steering)
 
     @property
     def is_new(self) -> bool:
@@ -140,6 +145,9 @@ class PersonalModel:
     @measured("model")
     def rank(self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Return the positions of the items that `recommend` returns."""
+        return self._rank(k, allowed) if allowed is not None else _ranked(self.catalogue, self, k)
+
+    def _rank(self, k: int, allowed: NDArray[np.bool_] | None) -> NDArray[np.int64]:
         is_limited = self.hidden is not None or bool(self.state.filters)
         mask = self.shown(allowed) if is_limited else allowed
         if self.is_by_date:
@@ -164,6 +172,53 @@ class PersonalModel:
         return self.catalogue.model.entries(
             places, self.profile, self.scores, placed=self.catalogue.placed
         )
+
+
+def _ranked(catalogue: Catalogue, personal: PersonalModel, k: int) -> NDArray[np.int64]:
+    """Return a list, computed once: the list after an action is the one before the next."""
+    state, kept = personal.state, _lists(catalogue)
+    key = (
+        k,
+        catalogue.today,
+        tuple(personal.history),
+        tuple(personal.history.values()) if isinstance(personal.history, dict) else (),
+        tuple(personal.presses.items()),
+        tuple(personal.about),
+        (state.balance, state.variety, state.profiling, state.order),
+        (state.hidden, state.hidden_tags, repr(state.filters)),
+    )
+    found = kept.get(key)
+    if found is None:
+        found = personal._rank(k, None)
+        found.flags.writeable = False
+        if len(kept) >= _MAX_LISTS:
+            kept.clear()
+        kept[key] = found
+    return found
+
+
+@cached_per_catalogue(1)
+def _lists(catalogue: Catalogue) -> dict[Hashable, NDArray[np.int64]]:
+    return {}
+
+
+@cached_per_catalogue(_MAX_LEARNED)
+def _learned(
+    catalogue: Catalogue,
+    viewed: tuple[ItemId, ...],
+    strengths: tuple[float, ...],
+    about: tuple[Tag, ...],
+    steering: Steering,
+) -> Profile:
+    """Return a profile without presses, which stays the same while a person presses.
+
+    Parameters
+    ----------
+    strengths
+        Those of the viewed items; empty where all are 1.
+    """
+    history = dict(zip(viewed, strengths, strict=True)) if strengths else viewed
+    return catalogue.model.profile(history, about=about, steering=steering)
 
 
 def known_presses(catalogue: Catalogue, presses: Mapping[str, int]) -> dict[Tag, int]:

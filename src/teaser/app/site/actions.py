@@ -5,9 +5,10 @@ from datetime import UTC, datetime, tzinfo
 from typing import Annotated, Any
 from urllib.parse import urlencode, urlsplit
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import QueryParams
 
 from teaser.app import actions
@@ -65,6 +66,8 @@ class ActionForm(BaseModel):
         Any text.
     back
         The page that the button is on.
+    held
+        The versions of the elements of that page, by its script; see `teaser.app.site.view.piece`.
     """
 
     press: FormText = ""
@@ -97,6 +100,7 @@ class ActionForm(BaseModel):
     redo: FormText = ""
     reset: FormText = ""
     back: FormText = "/"
+    held: FormText = ""
 
     def event(self, zone: tzinfo | None = None) -> Event:
         """Return the action that the form asks for; days end at midnight in the time zone."""
@@ -158,9 +162,29 @@ class ActionForm(BaseModel):
         return read_presses(self.presses)
 
 
+async def read_form(request: Request) -> ActionForm:
+    """Return the fields that a request has; empty ones count as left out.
+
+    FastAPI would look for each of the thirty fields in the form, several times.
+    """
+    try:
+        fields = await request.form()
+    except HTTPException:
+        raise
+    except Exception as error:  # a body in parts may name any charset
+        raise HTTPException(400, "There was an error parsing the body") from error
+    given: dict[str, Any] = {name: value for name, value in fields.items() if value != ""}
+    given["about"] = fields.getlist("about")
+    await request.close()
+    try:
+        return ActionForm.model_validate(given)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
+
+
 @router.post("/act")
 @uses_store
-def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
+def act(request: Request, form: Annotated[ActionForm, Depends(read_form)]) -> Response:
     """Do what one button says, then show the page that it is on."""
     need_own_origin(request)
     services, catalogue = services_of(request), catalogue_of(request)
@@ -171,7 +195,7 @@ def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
     page = urlsplit(local_path(form.back))
     if visitor.wants_fragment and page.path == "/":
         context = PageContext(visitor, catalogue, done.after, done.before, done.event or asked)
-        response = home_page(request, context, QueryParams(page.query))
+        response = home_page(request, context, QueryParams(page.query), form.held)
     else:
         query = f"{page.query}&" if page.query else ""
         if done.event:

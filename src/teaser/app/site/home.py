@@ -25,25 +25,13 @@ from teaser.app.site.view.feed_view import (
     filter_text,
     hidden_rows,
 )
+from teaser.app.site.view.piece import Pieces
 from teaser.app.site.view.profile_view import profile_view
 from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 from teaser.guide import quick_picks
 
 router = APIRouter()
-for _pages in (
-    compare_page,
-    feeds,
-    item_pages,
-    my_data,
-    preferences,
-    say,
-    search,
-    transfer,
-    transparency,
-):
-    router.include_router(_pages.router)
-
 ENOUGH_PICKS = 3
 N_PICKS = 6
 _MAX_CACHED = 1_000
@@ -56,8 +44,18 @@ def home(request: Request) -> Response:
     return home_page(request, page_context_of(request), request.query_params)
 
 
-def home_page(request: Request, context: PageContext, query: QueryParams) -> Response:
-    """Return the home page; `query` holds the filters of the list."""
+def home_page(
+    request: Request, context: PageContext, query: QueryParams, held: str = ""
+) -> Response:
+    """Return the home page.
+
+    Parameters
+    ----------
+    query
+        The filters of the list.
+    held
+        The versions of the elements that the browser has; see `Pieces`.
+    """
     personal, texts, catalogue = context.personal, context.texts, context.catalogue
     state, clock = context.state, context.clock
     filters = Filters.read(query, catalogue)
@@ -68,6 +66,7 @@ def home_page(request: Request, context: PageContext, query: QueryParams) -> Res
     return context.render(
         request,
         "home.html",
+        pieces=Pieces(held),
         page_path=filters.path(),
         summary=summary,
         profile=profile_view(context.own, texts),
@@ -121,3 +120,18 @@ def _small_card(catalogue: Catalogue, item_id: ItemId) -> dict[str, Any]:
         return {"item_id": item_id, "title": str(item_id), "has_picture": False}
     card = cached_card(catalogue, item_id)
     return {"item_id": card.item_id, "title": card.title, "has_picture": card.has_picture}
+
+
+# Routes are tried in turn, so the home page comes first.
+for _pages in (
+    compare_page,
+    feeds,
+    item_pages,
+    my_data,
+    preferences,
+    say,
+    search,
+    transfer,
+    transparency,
+):
+    router.include_router(_pages.router)

@@ -26,6 +26,8 @@ from teaser.app.site.view.card_view import (
     plain_card,
     telling_tags,
 )
+from teaser.app.site.view.profile_view import TagRow
+from teaser.profile import GENERAL
 from teaser.reason import BoostReason, Reason
 
 EN = texts_in("en")
@@ -134,7 +136,10 @@ def test_sides_and_widths_in_the_strip() -> None:
     assert (ReasonRow(row, 0.25, 0).side, ReasonRow(row, -0.25, 0).side) == ("up", "down")
     assert ReasonRow(row, -0.25, 0).width == 24.3
     assert ReasonRow(row, 0.001, 0).width == 0.3
-    assert ReasonRow(row, 0.25, 0).is_viewed
+    assert ReasonRow(row, 0.25, 0).classes == "up viewed"
+    assert ReasonRow(BoostRow("", True), -0.25, 0).classes == "down boost"
+    general = TagRow(GENERAL, str(GENERAL), "general appeal", 0.5, 0)
+    assert ReasonRow(general, 0.25, 0).classes == "up general"
 
 
 def test_a_disliked_item_is_a_reason_of_its_own_kind(remainder_model: Teaser) -> None:
@@ -156,14 +161,14 @@ def test_what_the_site_adds_is_told_on_a_card_however_small(model: Teaser) -> No
         assert any(entry.boost for entry in found)
         for entry in found:
             card = cards[entry.item_id]
-            told = [r for r in card.reasons if r.is_boost]
+            told = [r for r in card.reasons if isinstance(r.row, BoostRow)]
             wanted = model.explain(entry.item_id, history, boost=boost)
             boosts = [r for r in wanted.reasons if isinstance(r, BoostReason)]
             assert sorted(r.share for r in told) == pytest.approx(sorted(r.share for r in boosts))
             assert entry.score == pytest.approx(wanted.score)
             if not history:
                 assert card.reasons == told  # nothing else is known of the person
-        assert sum(r.is_boost for c in cards.values() for r in c.reasons) > 1
+        assert sum(isinstance(r.row, BoostRow) for c in cards.values() for r in c.reasons) > 1
 
 
 def test_an_item_played_down_is_told_so(model: Teaser) -> None:

@@ -161,6 +161,7 @@ _VALUES: dict[str, Any] = {
     "number": None,
     "weight": 1.0,
     "where": ["town=Ghent", "town=Bruges"],
+    "without_neighbours": 12,
     "weights": {"user_power": 0.5, "ridge_power": 0.5},
 }
 

@@ -315,13 +315,15 @@ class Group(Named):
 class Remainder(Schema):
     """The size of the remainder: how many items it has, and how many entries are stored.
 
-    `neighbours`: how many others may explain an item; null if all may.
+    `neighbours`: how many others may explain an item; null if all may. `without_neighbours`: how
+    many items have none, as nobody chose them together with another.
     """
 
     items: int
     entries: int
     sparse: bool
     neighbours: int | None
+    without_neighbours: int | None
 
 
 class Discovered(Schema):

@@ -18,6 +18,7 @@ document.addEventListener("submit", (event) => {
 });
 
 async function send(body, keepsOrder) {
+  body.set("held", [...document.querySelectorAll("[data-v]")].map((e) => e.dataset.v).join(""));
   const response = await fetch("/act", { method: "POST", body, headers: FRAGMENT });
   const text = await response.text();
   if (!response.ok) return say(readTrouble(text));
@@ -79,9 +80,13 @@ function replace(fresh, keepsOrder) {
   const at = active?.getBoundingClientRect().top;
   const ticked = new Set([...document.querySelectorAll(".vs :checked")].map((e) => e.value));
 
+  const held = new Map([...document.querySelectorAll("[data-v]")].map((e) => [e.dataset.v, e]));
   for (const old of document.querySelectorAll("[data-swap]")) {
     const next = fresh.getElementById(old.id);
-    if (next) old.replaceWith(document.adoptNode(next));
+    if (!next) continue;
+    document.adoptNode(next);
+    for (const gap of next.querySelectorAll("[data-same]")) fill(gap, held);
+    old.replaceWith(next);
   }
 
   for (const image of document.querySelectorAll("main img")) {
@@ -90,7 +95,8 @@ function replace(fresh, keepsOrder) {
   }
   for (const list of document.querySelectorAll("[data-stable]")) settle(list, order.get(list.dataset.stable));
   for (const details of document.querySelectorAll("main details[data-key]")) {
-    if (open.has(details.dataset.key)) details.open = open.get(details.dataset.key);
+    const was = open.get(details.dataset.key) ?? details.open;
+    if (was !== details.open) { details.open = was; change(details); }
   }
   for (const tick of document.querySelectorAll(".vs input")) tick.checked = ticked.has(tick.value);
   for (const [name, value] of typed) { const input = find(name); if (input) input.value = value; }
@@ -100,6 +106,18 @@ function replace(fresh, keepsOrder) {
   if (key) refocus(key, at);
 }
 
+// Move an element that the page has to its place in the new page, where the answer left it out.
+function fill(gap, held) {
+  const own = held.get(gap.dataset.same);
+  if (!own) return location.reload();
+  gap.replaceWith(own.isConnected ? own : own.cloneNode(true));
+}
+
+// An element that was changed here is no longer that of its version, nor are those around it.
+function change(element) {
+  for (let e = element; e; e = e.parentElement) e.removeAttribute("data-v");
+}
+
 const pictureKey = (image) => image.parentElement.className + image.getAttribute("src");
 
 // Rows keep their order until the page is loaded again, so that a button stays under the pointer.
@@ -107,7 +125,11 @@ function settle(list, keys) {
   if (!keys) return;
   const place = new Map(keys.map((k, i) => [k, i]));
   const rank = (e) => place.get(e.dataset.key) ?? keys.length;
-  list.append(...[...list.children].sort((a, b) => rank(a) - rank(b)));
+  const rows = [...list.children];
+  const sorted = [...rows].sort((a, b) => rank(a) - rank(b));
+  if (sorted.every((row, i) => row === rows[i])) return;
+  list.append(...sorted);
+  change(list);
 }
 
 function refocus(key, at) {

@@ -69,19 +69,13 @@ class ReasonRow:
         return "up" if self.share > 0 else "down"
 
     @property
-    def is_viewed(self) -> bool:
-        """Whether the reason is a viewed item, not a tag."""
-        return isinstance(self.row, ViewedRow)
-
-    @property
-    def is_boost(self) -> bool:
-        """Whether the site promotes the item, or plays it down."""
-        return isinstance(self.row, BoostRow)
-
-    @property
-    def is_general(self) -> bool:
-        """Whether this is general appeal, which is told beside the reasons."""
-        return isinstance(self.row, TagRow) and self.row.tag == GENERAL
+    def classes(self) -> str:
+        """What the part of the strip is about: the side, and what is no usual tag."""
+        if isinstance(self.row, ViewedRow):
+            return f"{self.side} viewed"
+        if isinstance(self.row, BoostRow):
+            return f"{self.side} boost"
+        return f"{self.side} general" if self.row.tag == GENERAL else self.side
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,17 +241,25 @@ def reason_row(
 
     `full=False` is for a place that shows the feature too.
     """
-    # A group is marked, so that its name need not say that it is one.
-    say_all = full and not reason.tag.discovered
-    names = joint_names(reason.tags, personal.catalogue, texts, full=say_all)
+    labels, features, name = _reason_names(personal.catalogue, reason.tags, texts, full)
     return TagRow(
         reason.tag,
         str(reason.tag),
-        names[0],
+        labels[0],
         reason.affinity,
         personal.presses.get(reason.tag, 0),
-        tuple(names[1:]),
+        labels[1:],
         personal.affinity(reason.tag),
-        joint_features(reason.tags, texts),
-        joint_names(reason.tags, personal.catalogue, texts)[0],
+        features,
+        name,
     )
+
+
+@cached_per_catalogue(_MAX_CACHED)
+def _reason_names(
+    catalogue: Catalogue, tags: tuple[Tag, ...], texts: Texts, full: bool
+) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    """Return the labels of a reason, the features of its tags, and its name alone."""
+    # A group is marked, so that its name need not say that it is one.
+    labels = joint_names(tags, catalogue, texts, full=full and not tags[0].discovered)
+    return tuple(labels), joint_features(tags, texts), joint_names(tags, catalogue, texts)[0]
