@@ -1,5 +1,6 @@
 # make demo             serve the site on the built-in events and print its address (PORT=8000)
 # make test             lint, types and tests: all that must hold before a change lands
+# make test-python      the tests alone; part of make test
 # make test-bridges     the tests of the bridges to LensKit and RecTools; part of make test
 # make test-processors  the numeric tests with the arithmetic of several processors and thread counts
 # make docs             the documentation as a site, in build/docs
@@ -13,9 +14,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 # LensKit and RecTools hold numpy, pandas and attrs back: they have an environment of their own.
 BRIDGES := $(VENV)/bridges
+NEW_VENV = @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; }; \
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-bridges test-processors browser lint format docs references notebooks bench soak clean
+.PHONY: demo test test-python test-bridges test-processors browser lint format docs references notebooks bench soak clean
 
 PORT ?= 8000
 
@@ -23,18 +27,26 @@ demo: $(VENV)/.run
 	$(BIN)/teaser demo --port $(PORT)
 
 # Each worker of pytest has one thread for algebra: more would compete for the cores. There is one
-# worker more than cores, because some tests wait for servers. Tests of one group, which share
-# something that takes long to make, run in one worker. Bytecode is written, whatever the
+# worker more than cores, because some tests wait for servers. The tests of one file run in one
+# worker, because they share what takes long to make. Bytecode is written, whatever the
 # environment says: else every worker and every program that a test starts compiles all files anew.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 ONE_THREAD := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
-PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
-test: lint browser test-bridges
-	$(PYTEST)
+# Beside each other, because types, installations and the bridges keep one core busy each.
+test:
+	$(MAKE) --no-print-directory --jobs=3 lint test-bridges test-python
+
+# A first run collects all tests and fits each kind of model. So bytecode and compiled loops are
+# there when the workers start: else each of them would compile all. It judges nothing.
+FIRST := test_fit_returns_the_model or test_lists_of_all_users_are_those_of_each
+test-python: $(VENV)/.dev browser
+	@$(PYTEST) -qq -k "$(FIRST)" >/dev/null 2>&1 || true
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-bridges: $(BRIDGES)/.dev
-	$(ONE_THREAD) $(BRIDGES)/bin/python -m pytest -n auto tests/bridges
+	$(ONE_THREAD) $(BRIDGES)/bin/python -m pytest tests/bridges
 
 # CORES="Haswell Zen" runs some core types only; see tests/processors.py.
 test-processors: $(VENV)/.dev
@@ -86,18 +98,19 @@ soak: $(VENV)/.dev
 	cd benchmarks && ../$(BIN)/python -m soak --minutes $(MINUTES) $(SOAK)
 
 $(VENV)/.run: pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(NEW_VENV)
 	$(INSTALL) --editable '.[serve,fast]'
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.run
-	$(INSTALL) --editable '.[serve,traces,fast,evaluate,docs,dev]'
-	@touch $@
+# It has all that .run has. Only what is imported is compiled, at its first use.
+$(VENV)/.dev: pyproject.toml constraints.txt
+	$(NEW_VENV)
+	$(INSTALL) --no-compile --editable '.[serve,traces,fast,evaluate,docs,dev]'
+	@touch $(VENV)/.run $@
 
 # LensKit needs torch. On Linux the index has it with CUDA's packages, of several GB; where pip
 # finds a CPU build of the same version, it takes that. Few of its files are ever compiled.
-$(BRIDGES)/.dev: $(VENV)/.run constraints-bridges.txt
+$(BRIDGES)/.dev: pyproject.toml constraints-bridges.txt
 	test -x $(BRIDGES)/bin/python || $(PYTHON) -m venv $(BRIDGES)
 	$(BRIDGES)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
 	  --constraint constraints-bridges.txt --editable '.[lenskit,rectools]' \

@@ -1,10 +1,10 @@
 """Data that several tests share."""
 
+import gc
 import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -13,6 +13,8 @@ from hypothesis import settings
 import teaser
 from teaser import Dataset, Teaser
 
+# Until all tests are collected: nearly everything that is made before is kept.
+gc.disable()
 # Before the import, so that failing assertions of the contract show their values.
 pytest.register_assert_rewrite("teaser.testing")
 
@@ -26,18 +28,31 @@ settings.register_profile("teaser", deadline=None)
 settings.load_profile("teaser")
 
 ROOT = Path(__file__).resolve().parents[1]
-# Files of these folders take long. They come first: at the end one worker would be busy alone.
-LONG = ("website", "browser")
+# Folders and files that take long. They come first: at the end one worker would be busy alone.
+LONG = (
+    *("website", "test_docs.py", "test_doc_commands.py", "browser", "test_server.py"),
+    *("test_mount.py", "test_router.py", "test_package.py", "test_notebooks.py", "test_lift.py"),
+    *("test_open.py", "test_dask_gram.py", "test_demo.py", "test_work.py", "test_composition.py"),
+)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker run all tests of a file that makes something once for all of them."""
-    for item in items:
-        fixtures: dict[str, Any] = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009
-        if any(found[-1].scope in ("module", "class") for found in fixtures.values() if found):
-            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(ROOT).as_posix()))
-    items.sort(key=lambda item: item.path.parent.name not in LONG)
+    """Let what takes long come first."""
+
+    def turn(item: pytest.Item) -> int:
+        names = (item.path.name, item.path.parent.name)
+        return min((LONG.index(name) for name in names if name in LONG), default=len(LONG))
+
+    items.sort(key=turn)
+
+
+def pytest_collection_finish() -> None:
+    """Freeze the tests themselves: to look through them for garbage takes most of a second."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -159,10 +159,12 @@ def bookshop(folder: Path) -> None:
 
 
 def example(folder: Path) -> None:
-    """The data set that the page's Python begins with, and a model of it."""
+    """The data set that the page's Python begins with, a model of it, and a table it writes."""
     data = example_dataset()
     data.save("data")
     Teaser().fit(data).save("model")
+    table = pl.DataFrame({"user_id": ["ann", "bert"], "item_id": ["i1", "i2"]})
+    table.write_parquet("histories.parquet")
 
 
 def repository_files(folder: Path) -> None:

@@ -73,13 +73,16 @@ def brute_force(
         steps = dict(zip(model.tags_, vector, strict=True))
         return {tag: presses.get(tag, 0) + steps[tag] for tag in steps}
 
+    place = model.items_.index_of(item)
+    viewed = {model.items_.index_of(i): 1.0 for i in history}
     for size, alike in choices(len(model.tags_), limit):
         tried = [n for n in map(net, alike) if max(map(abs, n.values())) <= 5]
-        found = model.recommend_batch(
-            [history] * len(tried), tried, k=rank, allowed=allowed, steering=steering
-        )
-        if any(item in [r.item_id for r in shown] for shown in found):
-            return size
+        # As in the lists of `recommend`, without the reasons, which would take most of the time.
+        histories = model.item_table_.rows([viewed] * len(tried))
+        for state in model.user_states(histories, tried, steering=steering):
+            scores = model.score_state(state)
+            if place in model.rank_items(scores, k=rank, seen=state.seen, allowed=allowed):
+                return size
     return None
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from teaser import Profile, Tag, Teaser
 from teaser.errors import ParameterError
 from teaser.guide import Statement, say, statements, undo_presses
+from teaser.guide.statement import _leanings
 from teaser.profile import GENERAL, POPULARITY
 
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)
@@ -63,6 +64,41 @@ def test_near_equal_tags_are_one_statement_with_their_sum() -> None:
     assert undo_presses(first, few, {good: 2}) == {mood: -4}
     # A press against one of them silences what is said of both.
     assert statements(replace(same, presses={good: -1})) == [Statement(-1, (calm,), 0.5)]
+
+
+def leanings_one_by_one(profile: Profile) -> dict[Tag, float]:
+    """The tags that may be stated and the sums of their groups, group by group."""
+    numbers = profile.together
+    assert numbers is not None
+    found = {}
+    for number in sorted(set(numbers.tolist()) - {-1}):
+        own = [j for j in range(len(profile.tags)) if numbers[j] == number]
+        total = sum(float(profile.values[j]) for j in own)
+        is_opposed = any(profile.presses.get(profile.tags[j], 0) * total < 0 for j in own)
+        if total and not is_opposed:
+            sign = 1 if total > 0 else -1
+            best = max(own, key=lambda j: sign * profile.values[j])
+            found[profile.tags[best]] = total
+    return found
+
+
+@given(st.lists(st.tuples(st.integers(-1, 6), st.integers(-4, 4), st.integers(-2, 2)), max_size=24))
+def test_groups_are_named_and_summed_as_one_by_one(rows: list[tuple[int, int, int]]) -> None:
+    tags = tuple(Tag("f", str(j)) for j in range(len(rows)))
+    profile = Profile(
+        tags,
+        np.array([a / 4 for _, a, _ in rows]),
+        certainty=0.8,
+        impacts={},
+        history=("i",),
+        presses={tag: n for tag, (_, _, n) in zip(tags, rows, strict=True) if n},
+        together=np.array([number for number, _, _ in rows], dtype=np.int64),
+    )
+    places, totals = _leanings(profile)
+    found = {tags[j]: a for j, a in zip(places.tolist(), totals.tolist(), strict=True)}
+    wanted = leanings_one_by_one(profile)
+    bar = max(0.1, 0.5 * max(map(abs, wanted.values()), default=0.0))
+    assert found == {tag: a for tag, a in wanted.items() if abs(a) >= bar}
 
 
 @given(HISTORIES, PRESSES)

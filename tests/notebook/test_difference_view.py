@@ -5,7 +5,7 @@ import re
 import pytest
 
 from teaser import Teaser
-from teaser.notebook.difference_view import Step, draw_difference, fold_small
+from teaser.notebook.difference_view import Step, draw_difference
 
 
 def numbers(drawn: str, place: int) -> list[float]:
@@ -32,10 +32,13 @@ def test_steps_lead_from_one_score_to_the_other() -> None:
 def test_small_steps_are_told_together() -> None:
     small = [Step(f"s{n}", "f", 0.02, 0.01) for n in range(5)]
     steps = [Step("large", "f", 10.0, 0.0), *small]
-    folded = fold_small(steps, 10.05)
-    assert [step.name for step in folded] == ["large", "5 more"]
-    assert (folded[1].adds, folded[1].other_adds) == pytest.approx((0.1, 0.05))
-    assert fold_small(steps[:2], 10.05) == steps[:2]
+    drawn = draw_difference(("a", "b"), steps, scores=(10.1, 0.05))
+    assert "5 more" in drawn
+    assert "s0" not in drawn
+    assert [numbers(drawn, place) for place in (1, 2)] == [[10.0, 0.1], [0.0, 0.05]]
+    drawn = draw_difference(("a", "b"), steps[:2], scores=(10.02, 0.01))
+    assert "more" not in drawn
+    assert "s0" in drawn
 
 
 def test_names_are_escaped_and_nothing_is_no_error() -> None:

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from teaser import Teaser
-from teaser.notebook.waterfall import Step, draw_waterfall, fold_small
+from teaser.notebook.waterfall import Step, draw_waterfall
 
 
 def numbers(drawn: str, place: int) -> list[float]:
@@ -33,11 +33,13 @@ def test_the_weight_of_tags_is_shown_as_a_factor() -> None:
 
 def test_small_steps_are_told_together() -> None:
     steps = [Step("large", "f", 10.0), *(Step(f"s{n}", "f", 0.01 * (-1) ** n) for n in range(5))]
-    total = sum(abs(step.adds) for step in steps)
-    folded = fold_small(steps, total)
-    assert [step.name for step in folded] == ["large", "5 more"]
-    assert sum(step.adds for step in folded) == pytest.approx(sum(step.adds for step in steps))
-    assert fold_small(steps[:2], total) == steps[:2]  # one small step keeps its name
+    drawn = draw_waterfall("a", steps, score=10.01, match=1.0)
+    assert "5 more" in drawn
+    assert "s0" not in drawn
+    assert numbers(drawn, 2) == [10.0, 0.01]
+    drawn = draw_waterfall("a", steps[:2], score=10.01, match=1.0)
+    assert "more" not in drawn  # one small step keeps its name
+    assert "s0" in drawn
 
 
 def test_names_are_escaped_and_nothing_is_no_error() -> None:

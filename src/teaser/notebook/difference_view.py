@@ -5,18 +5,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from teaser.notebook.bar import step_bar
-from teaser.notebook.markup import (
-    Column,
-    number,
-    panel,
-    paragraph,
-    percent,
-    row,
-    signed,
-    table,
-    title,
+from teaser.notebook.markup import Column, panel, paragraph, row, signed, table, title
+from teaser.notebook.waterfall import (
+    fold_small,
+    moved_in_all,
+    plain_number,
+    signed_number,
+    step_rows,
 )
-from teaser.notebook.waterfall import SMALL_SHARE, named_step, plain_number, signed_number
 
 
 @dataclass(frozen=True)
@@ -68,19 +64,15 @@ def draw_difference(
         Column("drawn", for_wide=True),
         Column("share", is_number=True),
     )
-    total = sum(abs(step.moves) for step in steps) or 1.0
-    shown = fold_small(steps, total)
+    total = moved_in_all(steps)
+    shown = fold_small(steps, total, _join_steps)
     sums = list(accumulate((step.moves for step in shown), initial=start))
     low, high = min(0.0, *sums), max(0.0, *sums)
     first = step_bar(0.0, start, low=low, high=high, total=True)
-    rows: list[tuple[object, ...]] = []
-    rows.append((f"score of {other}", "", "", "", plain_number(start), first, ""))
-    for step, before, after in zip(shown, sums, sums[1:], strict=False):
-        added = map(plain_number, (step.adds, step.other_adds))
-        drawn = step_bar(before, after, low=low, high=high)
-        moved = (signed_number(step.moves), plain_number(after), drawn)
-        share = number(percent(step.moves / total), step.moves)
-        rows.append((named_step(step.name, step.kind), *added, *moved, share))
+    rows: list[tuple[object, ...]] = [
+        (f"score of {other}", "", "", "", plain_number(start), first, ""),
+        *step_rows(shown, sums, total, _details, low=low, high=high),
+    ]
     last = step_bar(0.0, score, low=low, high=high, total=True)
     ends = (signed_number(score - start), plain_number(score), last, "")
     foot = row(columns, (f"score of {name}", "", "", *ends))
@@ -89,11 +81,10 @@ def draw_difference(
     return panel(head, body, paragraph(note) if note else "")
 
 
-def fold_small(steps: Sequence[Step], total: float) -> list[Step]:
-    """Return steps, those under 1 % of all as one if they are several."""
-    small = [step for step in steps if abs(step.moves) < SMALL_SHARE * total]
-    if len(small) < 2:
-        return list(steps)
-    sums = (sum(step.adds for step in small), sum(step.other_adds for step in small))
-    one = Step(f"{len(small):,} more", "under 1 % each", *sums)
-    return [*(step for step in steps if step not in small), one]
+def _details(step: Step) -> tuple[str, str]:
+    return plain_number(step.adds), plain_number(step.other_adds)
+
+
+def _join_steps(name: str, kind: str, steps: Sequence[Step]) -> Step:
+    adds, other_adds = sum(step.adds for step in steps), sum(step.other_adds for step in steps)
+    return Step(name, kind, adds, other_adds)

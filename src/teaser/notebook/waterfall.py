@@ -1,8 +1,9 @@
 """The score of an item as a waterfall: steps that add up to it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Protocol, TypeVar
 
 from teaser.notebook.bar import step_bar
 from teaser.notebook.markup import (
@@ -53,6 +54,25 @@ class Step:
     affinity: float | None = None
     weight: float | None = None
 
+    @property
+    def moves(self) -> float:
+        """The contribution: what the step moves the sum by."""
+        return self.adds
+
+
+class Moving(Protocol):
+    """A step of any waterfall: what it is, and what it moves the sum by."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def moves(self) -> float: ...
+
+
+S = TypeVar("S", bound=Moving)
+
 
 def draw_waterfall(
     name: str, steps: Sequence[Step], *, score: float, match: float, note: str = ""
@@ -66,16 +86,11 @@ def draw_waterfall(
     note
         A sentence on what the steps cover.
     """
-    total = sum(abs(step.adds) for step in steps) or 1.0
-    shown = fold_small(steps, total)
+    total = moved_in_all(steps)
+    shown = fold_small(steps, total, _join_steps)
     sums = list(accumulate((step.adds for step in shown), initial=0.0))
     low, high = min(sums), max(sums)
-    rows = []
-    for step, before, after in zip(shown, sums, sums[1:], strict=False):
-        drawn = step_bar(before, after, low=low, high=high)
-        told = (_factors(step), signed_number(step.adds), plain_number(after), drawn)
-        share = number(percent(step.adds / total), step.adds)
-        rows.append((named_step(step.name, step.kind), *told, share))
+    rows = list(step_rows(shown, sums, total, lambda step: (_factors(step),), low=low, high=high))
     whole = step_bar(0.0, sums[-1], low=low, high=high, total=True)
     last = (f"{'score' if not note else 'sum'}", "", "", plain_number(sums[-1]), whole, "")
     head = title(f"Why {name}", f"score {plain_number(score)}, {percent(match)} match")
@@ -84,13 +99,61 @@ def draw_waterfall(
     return panel(head, body, paragraph(note) if note else "")
 
 
-def fold_small(steps: Sequence[Step], total: float) -> list[Step]:
-    """Return steps, those under 1 % of all as one if they are several."""
-    small = [step for step in steps if abs(step.adds) < SMALL_SHARE * total]
+def moved_in_all(steps: Sequence[Moving]) -> float:
+    """Return what all steps move, whatever its sign; 1 where nothing moves."""
+    return sum(abs(step.moves) for step in steps) or 1.0
+
+
+def fold_small(
+    steps: Sequence[S], total: float, join_steps: Callable[[str, str, Sequence[S]], S]
+) -> list[S]:
+    """Return steps, those under 1 % of all as one if they are several.
+
+    Parameters
+    ----------
+    total
+        What all steps move.
+    join_steps
+        Returns one step for several, of the given name and kind.
+    """
+    small = [step for step in steps if abs(step.moves) < SMALL_SHARE * total]
     if len(small) < 2:
         return list(steps)
-    one = Step(f"{len(small):,} more", "under 1 % each", sum(step.adds for step in small))
+    one = join_steps(f"{len(small):,} more", "under 1 % each", small)
     return [*(step for step in steps if step not in small), one]
+
+
+def step_rows(
+    steps: Sequence[S],
+    sums: Sequence[float],
+    total: float,
+    details: Callable[[S], Sequence[object]],
+    *,
+    low: float,
+    high: float,
+) -> Iterator[tuple[object, ...]]:
+    """Yield a row for each step: its name, its details, what it moves, the sum, a bar, its share.
+
+    Parameters
+    ----------
+    sums
+        Before the first step and after each.
+    total
+        What all steps move.
+    details
+        Returns the cells of a step behind its name.
+    low, high
+        The smallest and the largest value that the bars show.
+    """
+    for step, before, after in zip(steps, sums, sums[1:], strict=False):
+        moved = (signed_number(step.moves), plain_number(after))
+        drawn = step_bar(before, after, low=low, high=high)
+        share = number(percent(step.moves / total), step.moves)
+        yield (named_step(step.name, step.kind), *details(step), *moved, drawn, share)
+
+
+def _join_steps(name: str, kind: str, steps: Sequence[Step]) -> Step:
+    return Step(name, kind, sum(step.adds for step in steps))
 
 
 def named_step(name: str, kind: str) -> Html:

@@ -176,11 +176,9 @@ class Vocabulary:
     def speller(self, language: str) -> Speller:
         """Return the known words of a language, for misspelt ones; made when first needed."""
         if language not in self._spellers:
-            speller = Speller()
+            speller = Speller(base=_lexicon_speller(language))
             for word, weight in self._weighted_words(language):
                 speller.add(word, weight)
-            for word in lexicon(language).phrases.words:
-                speller.add(word, 40)
             self._spellers[language] = speller
         return self._spellers[language]
 
@@ -192,6 +190,15 @@ class Vocabulary:
             )
             if count:
                 yield from ((word, count) for word in phrase.split())
+
+
+@cache
+def _lexicon_speller(language: str) -> Speller:
+    """Return the words that every vocabulary of a language knows."""
+    speller = Speller()
+    for word in lexicon(language).phrases.words:
+        speller.add(word, 40)
+    return speller
 
 
 def read_synonyms(given: str | Path | Synonyms | None) -> Synonyms:

@@ -80,3 +80,22 @@ def test_one_wrong_letter_inside_a_word_is_put_right(word: str, data: st.DataObj
     speller.add(word)
     place = data.draw(st.integers(1, len(word) - 1))
     assert speller.correct(word[:place] + "z" + word[place + 1 :]) == word
+
+
+WORDS = st.dictionaries(st.text("abcd", min_size=4, max_size=9), st.integers(1, 99), max_size=20)
+
+
+@given(own=WORDS, shared=WORDS, word=st.text("abcd", min_size=3, max_size=9))
+def test_words_that_several_share_are_known_as_own_ones(
+    own: dict[str, int], shared: dict[str, int], word: str
+) -> None:
+    base, whole = Speller(), Speller()
+    for each, weight in shared.items():
+        base.add(each, weight)
+    parted = Speller(base=base)
+    for each, weight in own.items():
+        parted.add(each, weight)
+    for each, weight in (*own.items(), *shared.items()):
+        whole.add(each, weight)
+    assert parted.correct(word) == whole.correct(word)
+    assert parted.weights.keys() == own.keys()

@@ -7,6 +7,7 @@ letter or two are taken out, which is a lookup.
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import product
 
 # Words of one of these lengths may differ in one letter, and in two.
 ONE_OFF, TWO_OFF, LONGEST = 4, 9, 24
@@ -24,9 +25,12 @@ class Speller:
     ----------
     weights
         The known words, and how often each is meant; it decides between equally near ones.
+    base
+        A speller that several share; its words are known, too.
     """
 
     weights: dict[str, int] = field(default_factory=dict)
+    base: "Speller | None" = None
     _shortened: dict[str, list[str]] | None = field(default=None, repr=False)
 
     def add(self, word: str, weight: int = 1) -> None:
@@ -49,25 +53,34 @@ class Speller:
             distance = edit_distance(word, known)
             if not _is_near(word, known, distance):
                 continue
-            rank = (distance, -self.weights[known], known)
+            rank = (distance, -self._weight(known), known)
             best = rank if best is None or rank < best else best
         return best[2] if best else None
 
     def _candidates(self, word: str) -> list[str]:
         """Return the known words that are equal to this one once letters are taken out."""
+        indexes = [self._index()] + ([self.base._index()] if self.base else [])
+        found: dict[str, None] = {}
+        for short, index in product(_shortenings(word), indexes):
+            for known in index.get(short, ()):
+                found[known] = None
+                if len(found) == _MOST_COMPARED:
+                    return list(found)
+        return list(found)
+
+    def _index(self) -> dict[str, list[str]]:
+        """Return the own words by what is left of them; made when first needed."""
         if self._shortened is None:
             index: dict[str, list[str]] = defaultdict(list)
             for known in self.weights:
                 for short in _shortenings(known):
                     index[short].append(known)
             self._shortened = dict(index)
-        found: dict[str, None] = {}
-        for short in _shortenings(word):
-            for known in self._shortened.get(short, ()):
-                found[known] = None
-                if len(found) == _MOST_COMPARED:
-                    return list(found)
-        return list(found)
+        return self._shortened
+
+    def _weight(self, known: str) -> int:
+        other = self.base._weight(known) if self.base else 0
+        return max(self.weights.get(known, 0), other)
 
 
 def _shortenings(word: str) -> Iterable[str]:
