@@ -47,18 +47,24 @@ def cg(chosen: argparse.Namespace) -> dict[str, Any]:
     return fit_teaser(chosen, tol=1e-3)
 
 
+def settled(chosen: argparse.Namespace) -> dict[str, Any]:
+    return fit_teaser(chosen, tol="settled")
+
+
 def admm(chosen: argparse.Namespace) -> dict[str, Any]:
     return fit_teaser(chosen, solver="admm", dtype="float64", tol=1e-2)
 
 
 PARTS = {
+    "settled": settled,
     "cg": cg,
     "admm": admm,
     "ease": lambda chosen: ease(data(chosen), L1),
     "als": lambda chosen: als(data(chosen)),
 }
 SAID = {
-    "cg": "TEASER, conjugate gradients",
+    "settled": "TEASER, conjugate gradients, scores settled",
+    "cg": "TEASER, conjugate gradients, residual 1e-3",
     "admm": "TEASER, the paper's ADMM in double precision",
     **others.SAID,
 }
@@ -87,15 +93,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         given = ["--folder", scratch, *(["--quick"] if chosen.quick else [])]
         found = {part: measure_apart(__file__, part, *given) for part in PARTS}
-        files = [Path(scratch) / f"{part}.npy" for part in ("cg", "admm")]
-        ours, theirs = objective(dataset, files)
+        files = [Path(scratch) / f"{part}.npy" for part in ("settled", "cg", "admm")]
+        settled_at, ours, theirs = objective(dataset, files)
     rows = []
     for part, row in found.items():
         rows.append({"what": SAID[part], **{k: row[k] for k in ("seconds", "processor s")}})
         rows[-1] |= {
             "peak GB": row["peak GB"],
             "iterations": row.get("iterations", ""),
-            "times the first": row["seconds"] / found["cg"]["seconds"],
+            "times the first": row["seconds"] / found["settled"]["seconds"],
         }
     report(
         "amazon-quick" if chosen.quick else "amazon",
@@ -105,6 +111,7 @@ def main() -> None:
         tags=dataset.n_tags,
         interactions=int(dataset.X.nnz),
         objective=ours,
+        objective_when_settled_over_that=settled_at / ours,
         objective_of_admm_over_ours=theirs / ours,
         memory_of_admm_over_ours=found["admm"]["peak GB"] / found["cg"]["peak GB"],
     )

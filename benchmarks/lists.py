@@ -1,6 +1,12 @@
 """How many lists a second: `recommend_all` beside the batch calls of other libraries.
 
 Every row is measured in a process of its own, with the threads that it names.
+
+With `--size` and `--people`, the histories of so many people are in a parquet file, and ours are
+read from it, listed and written to another, some at a time: the peak memory is that of the process.
+The people are those of a generated data set, again and again. implicit takes them in calls of
+10,000 from a matrix in memory, and its lists are not written. Its factors are those of a fit to the
+generated data set.
 """
 
 import argparse
@@ -11,15 +17,17 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
-from apart import measure_apart, run_part
+from apart import clocked, measure_apart, run_part
 from films import parse_films, read_films
+from generated import SIZES, named
+from polars.io.plugins import register_io_source
 from report import report
 
 import teaser
@@ -28,6 +36,7 @@ from teaser.choose.recipe import RECIPES
 from teaser.model import EASE
 
 K = 20
+CALL = 10_000
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -65,14 +74,9 @@ def to_parquet(chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def als(chosen: argparse.Namespace) -> dict[str, Any]:
-    from implicit.als import AlternatingLeastSquares
-
     data = Dataset.load(chosen.folder / "data")
     X = sp.csr_matrix(data.X.copy())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = AlternatingLeastSquares(factors=128, iterations=3, random_state=0)
-    model.fit(X, show_progress=False)
+    model = fitted_als(chosen.folder, data, 3)
     users, items = pl.Series(data.users[:]), pl.Series(data.items[:])
 
     def work() -> pl.DataFrame:
@@ -134,6 +138,127 @@ def as_frame(users: pl.Series, items: pl.Series, found: Any, scores: Any) -> pl.
     )
 
 
+def streamed(**options: Any) -> Callable[[argparse.Namespace], dict[str, Any]]:
+    """Return the measurement of one of our models from parquet to parquet."""
+
+    def measure(chosen: argparse.Namespace) -> dict[str, Any]:
+        model: Any = teaser.load(chosen.folder / "paper")
+        # The arrays are read from disk, and the loops compiled, before the clock runs.
+        model.recommend_all([(n, [n]) for n in model.items_[:512]], **options)
+        out = chosen.folder / f"{os.getpid()}.parquet"
+        try:
+            return rate(
+                chosen, lambda: model.recommend_all(people_file(chosen), out=out, **options)
+            )
+        finally:
+            out.unlink(missing_ok=True)
+
+    return measure
+
+
+def als_batches(chosen: argparse.Namespace) -> dict[str, Any]:
+    model: Any = fitted_als(chosen.folder, Dataset.load(chosen.folder / "data"), 1)
+    items = pl.Series(range(model.item_factors.shape[0]))
+    table = pl.read_parquet(people_file(chosen))
+    lengths = table["item_id"].list.len().to_numpy()
+    indices = table["item_id"].explode().to_numpy().astype(np.int32)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    del table
+    ones, shape = np.ones(len(indices), np.float32), (len(lengths), len(items))
+    X = sp.csr_matrix((ones, indices, indptr), shape=shape)
+    own = np.arange(len(lengths)) % len(model.user_factors)
+
+    def work() -> None:
+        for first in range(0, len(lengths), CALL):
+            some = np.arange(first, min(first + CALL, len(lengths)))
+            found, scores = model.recommend(own[some], X[some], N=K)
+            as_frame(pl.Series(some), items, found, scores)
+
+    return rate(chosen, work)
+
+
+def fitted_als(folder: Path, data: Dataset, rounds: int) -> Any:
+    from implicit.als import AlternatingLeastSquares
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AlternatingLeastSquares(factors=128, iterations=rounds, random_state=0)
+    kept = folder / "als.npz"
+    if kept.is_file():
+        with np.load(kept) as factors:
+            model.user_factors, model.item_factors = factors["users"], factors["items"]
+        return model
+    model.fit(sp.csr_matrix(data.X.copy()), show_progress=False)
+    np.savez(kept, users=model.user_factors, items=model.item_factors)
+    return model
+
+
+def rate(chosen: argparse.Namespace, work: Callable[[], Any]) -> dict[str, Any]:
+    """Return what the lists of all people take."""
+    _, took = clocked(work)
+    n = chosen.people[0]
+    return {
+        "people": n,
+        **took,
+        "people/s": round(n / took["seconds"]),
+        "people/processor s": round(n / took["processor s"]),
+    }
+
+
+def people_file(chosen: argparse.Namespace) -> Path:
+    path: Path = chosen.folder / f"people-{chosen.people[0]}.parquet"
+    return path
+
+
+def write_people(data: Dataset, n_people: int, path: Path) -> None:
+    """Write the histories of so many people, those of the users again and again."""
+    X = data.X
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for first in range(0, n_people, CALL):
+            users = np.arange(first, min(first + CALL, n_people))
+            own = X[users % X.shape[0]]
+            who = np.repeat(users, np.diff(own.indptr))
+            flat = pl.DataFrame({"user_id": who, "item_id": own.indices.astype(np.int64)})
+            yield flat.group_by("user_id", maintain_order=True).agg("item_id")
+
+    schema: dict[str, Any] = {"user_id": pl.Int64, "item_id": pl.List(pl.Int64)}
+    source = register_io_source(lambda *_: pieces(), schema=schema)
+    part = path.with_suffix(".part")
+    source.sink_parquet(part, row_group_size=CALL)
+    part.replace(path)
+
+
+CROWD = {
+    "Teaser, the paper's, parquet to parquet": streamed(k=K),
+    "Teaser, the paper's, on a GPU": streamed(k=K, device="cuda"),
+    "implicit, ALS of 128 factors": als_batches,
+}
+
+
+def measure_crowd(chosen: argparse.Namespace, folder: Path) -> None:
+    """Measure the lists of many people at a size, and report them."""
+    size = "small" if chosen.quick else chosen.size
+    if not (folder / "data").is_dir():
+        named(size).save(folder / "data")
+    data = Dataset.load(folder / "data")
+    if not (folder / "paper").is_dir():
+        Teaser().fit(data).save(folder / "paper")
+    fitted_als(folder, data, 1)
+    rows = []
+    for n in chosen.people:
+        one = argparse.Namespace(folder=folder, people=[n])
+        if not people_file(one).is_file():
+            write_people(data, n, people_file(one))
+    for threads in chosen.threads:
+        os.environ.update(dict.fromkeys(THREADS, str(threads)))
+        for n in chosen.people:
+            for part in chosen.parts or [name for name in CROWD if "GPU" not in name]:
+                found = measure_apart(__file__, part, "--folder", str(folder), "--people", str(n))
+                rows.append({"lists by": found.pop("part"), "threads": threads, **found})
+    report(f"lists-{size}", rows, items=data.n_items, tags=data.n_tags, k=K)
+
+
 PARTS = {
     "Teaser, the paper's": ours("paper"),
     "Teaser, the paper's, with reasons": ours("paper", reasons=True),
@@ -172,10 +297,17 @@ def main() -> None:
     parser = parse_films(__doc__)
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--models", type=Path, help="a folder that keeps the models for later runs")
+    parser.add_argument("--size", choices=SIZES, default="ml-20m", help="of the people's data set")
+    parser.add_argument("--people", type=int, nargs="*", help="how many people, from a file")
+    parser.add_argument("--parts", nargs="*", help="of the measurements with --people, only these")
     chosen = parser.parse_args()
     if chosen.part is not None:
         keep_to_cores(int(os.environ.get("OMP_NUM_THREADS", "1")))
-        run_part(chosen, PARTS)
+        run_part(chosen, CROWD if chosen.people else PARTS)
+        return
+    if chosen.people:
+        with tempfile.TemporaryDirectory() as scratch:
+            measure_crowd(chosen, chosen.models or Path(scratch))
         return
     dataset, said, quick = read_films(chosen)
     rows = []

@@ -15,6 +15,7 @@ from report import report
 
 from teaser import Dataset, Teaser
 from teaser.model.gram.operator import DenseGram
+from teaser.model.solver.solution import Tolerance
 
 TOLERANCES = (Teaser().tol, 3e-4, 1e-4)
 
@@ -29,7 +30,9 @@ def yesterday(dataset: Dataset, share: float) -> sp.csr_array:
     return sp.csr_array((X.data[is_old], places), shape=X.shape)
 
 
-def refit(dataset: Dataset, before: sp.csr_array, gram: DenseGram, tol: float) -> dict[str, Any]:
+def refit(
+    dataset: Dataset, before: sp.csr_array, gram: DenseGram, tol: Tolerance
+) -> dict[str, Any]:
     """Return what the two fits of one tolerance took."""
     old = Teaser(tol=tol, gram=counted(before)).fit(replace(dataset, X=before))
     cold, took_cold = clocked(lambda: Teaser(tol=tol, gram=gram).fit(dataset))

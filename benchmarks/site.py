@@ -33,9 +33,15 @@ class Load:
     own_tags: int = 6
 
 
-def drive(port: int, load: Load, pause: float, ready: threading.Barrier) -> list[float]:
-    """Let visitors who have arrived press, with a mean pause between presses; return all times."""
+def drive(
+    port: int, load: Load, pause: float, ready: threading.Barrier
+) -> tuple[list[float], list[tuple[int, int]]]:
+    """Let visitors who have arrived press, with a mean pause between presses.
+
+    Return all times, and the bytes that each press sent and received.
+    """
     times: list[float] = []
+    sizes: list[tuple[int, int]] = []
 
     def person(number: int) -> None:
         rng = np.random.default_rng(number)
@@ -50,22 +56,24 @@ def drive(port: int, load: Load, pause: float, ready: threading.Barrier) -> list
             time.sleep(pause * rng.random() * 2)
             steps = 1 if i // load.own_tags % 2 == 0 else -1
             times.append(somebody.press(tags[i % load.own_tags], steps))
+            sizes.append((somebody.sent, somebody.received))
 
     threads = [threading.Thread(target=person, args=(n,)) for n in range(load.visitors)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return times
+    return times, sizes
 
 
-def measure(dataset: Dataset, what: str, *, visitors: int, presses: int) -> list[dict[str, Any]]:
+def measure(dataset: Dataset, what: str, chosen: argparse.Namespace) -> list[dict[str, Any]]:
     """Serve a model of the data set in a process of its own, and drive it."""
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         model = Teaser(tol=1e-2).fit(dataset)
         model.save(Path(scratch) / "model")
-        load = Load(list(model.items_[:300]), [str(t) for t in model.tags_[:64]], visitors, presses)
+        tags = [str(t) for t in model.tags_[:64]]
+        load = Load(list(model.items_[:300]), tags, chosen.visitors, chosen.presses)
         port = free_port("127.0.0.1")
         server = subprocess.Popen(
             [sys.executable, "-m", "teaser", "serve", f"{scratch}/model", "--port", str(port)],
@@ -73,7 +81,7 @@ def measure(dataset: Dataset, what: str, *, visitors: int, presses: int) -> list
         )  # fmt: skip
         try:
             wait_for(port)
-            for pause in (0.0, 1.0):
+            for pause in chosen.pauses:
                 rows.append({"catalogue": what, **row(server.pid, port, load, pause)})
         finally:
             server.terminate()
@@ -87,7 +95,9 @@ def row(pid: int, port: int, load: Load, pause: float) -> dict[str, Any]:
     ready = threading.Barrier(
         load.visitors, action=lambda: begun.append((processor_time(pid), time.perf_counter()))
     )
-    times = 1000 * np.array(drive(port, load, pause, ready))
+    taken, sizes = drive(port, load, pause, ready)
+    times = 1000 * np.array(taken)
+    sent, received = np.array(sizes).mean(axis=0) / 1000
     used, took = processor_time(pid) - begun[0][0], time.perf_counter() - begun[0][1]
     return {
         "pause s": pause,
@@ -97,6 +107,8 @@ def row(pid: int, port: int, load: Load, pause: float) -> dict[str, Any]:
         "p99 ms": float(np.percentile(times, 99)),
         "presses a second": len(times) / took,
         "server ms a press": 1000 * used / len(times),
+        "kB received": float(received),
+        "kB sent": float(sent),
         "load of the machine": os.getloadavg()[0],
     }
 
@@ -106,12 +118,13 @@ def main() -> None:
     parser.add_argument("--visitors", type=int, default=32)
     parser.add_argument("--presses", type=int, default=20, help="of each person")
     parser.add_argument("--large", action="store_true", help="also 20,000 items x 3,500 tags")
+    parser.add_argument("--pauses", type=float, nargs="+", default=[0.0, 1.0], help="seconds")
     chosen = parser.parse_args()
     small = events.dataset()
-    rows = measure(small, "2,400 events", visitors=chosen.visitors, presses=chosen.presses)
+    rows = measure(small, "2,400 events", chosen)
     if chosen.large:
         large = generated(n_users=20_000, n_items=20_000, n_tags=3_500, n_interactions=200_000)
-        rows += measure(large, "20,000 x 3,500", visitors=chosen.visitors, presses=chosen.presses)
+        rows += measure(large, "20,000 x 3,500", chosen)
     report("site", rows, workers=1)
 
 

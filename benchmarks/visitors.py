@@ -2,9 +2,51 @@
 
 import http.client
 import os
+import re
 import time
 import urllib.parse
 from pathlib import Path
+
+
+class Elements:
+    """The elements with a version on a page, as the page's script knows them."""
+
+    _TAG = re.compile(r"<(/?)([a-z0-9]+)([^>]*)>")
+    _VERSION = re.compile(r" data-(v|same)=([\w-]{8})")
+    _VOID = frozenset({"input", "img", "br", "link", "meta"})
+
+    def __init__(self) -> None:
+        self.inside: dict[str, list[str]] = {}
+        self.held: list[str] = []
+
+    def read(self, html: str) -> None:
+        """Take over a page, of which some elements stay as they were."""
+        inside: dict[str, list[str]] = {}
+        found: list[str] = []
+        stack: list[tuple[str, int]] = []
+
+        def keep(version: str) -> None:
+            found.append(version)
+            inside[version] = self.inside[version]
+            for each in self.inside[version]:
+                inside[each] = self.inside[each]
+            found.extend(self.inside[version])
+
+        for end, name, rest in self._TAG.findall(html):
+            if end:
+                version, start = stack.pop()
+                if version:
+                    inside[version] = found[start:]
+                continue
+            given = self._VERSION.search(rest)
+            if given and given[1] == "same":
+                keep(given[2])
+            elif given:
+                found.append(given[2])
+            if name not in self._VOID and not rest.endswith("/"):
+                is_own = given is not None and given[1] == "v"
+                stack.append((given[2] if given and is_own else "", len(found)))
+        self.inside, self.held = inside, found
 
 
 class Person:
@@ -14,6 +56,8 @@ class Person:
         self.host = f"127.0.0.1:{port}"
         self.connection = http.client.HTTPConnection("127.0.0.1", port)
         self.cookie = ""
+        self.page = Elements()
+        self.sent = self.received = 0  # bytes of the bodies of the last action
 
     def ask(self, method: str, path: str, body: str | None = None) -> tuple[int, str, str]:
         headers = {"Cookie": self.cookie, "Origin": f"http://{self.host}", "x-teaser-fragment": "1"}
@@ -33,14 +77,18 @@ class Person:
 
     def act(self, **action: object) -> float:
         """Do something and load the page that follows; return the seconds of both."""
-        body = urllib.parse.urlencode({**action, "back": "/"})
+        held = "".join(self.page.held)
+        body = urllib.parse.urlencode({**action, "back": "/", "held": held})
         start = time.perf_counter()
         status, text, where = self.ask("POST", "/act", body)
         if status == 303:
             status, text, _ = self.ask("GET", where)
         if status != 200:
             raise RuntimeError(f"{status}: {text[:200]}")
-        return time.perf_counter() - start
+        took = time.perf_counter() - start
+        self.page.read(text)
+        self.sent, self.received = len(body), len(text.encode())
+        return took
 
 
 def processor_time(pid: int) -> float:

@@ -1,4 +1,7 @@
-"""Measure one worker and two: pages and presses a second, and a keep-alive request alone."""
+"""Measure one worker and two: pages and presses a second, and a keep-alive request alone.
+
+`--postgres` starts a PostgreSQL server of its own, and ends it.
+"""
 
 import argparse
 import contextlib
@@ -18,13 +21,14 @@ from typing import Any
 
 import numpy as np
 from report import report
+from soak.postgres import Postgres
 from visitors import Person, wait_for
 
 from teaser import Teaser
 from teaser.app.process.listener import free_port
 from teaser.data import events
 
-WHAT = ("pages", "presses")
+WHAT = ("pages", "presses by API", "presses on the site")
 TAGS = ("type=Comedy", "type=Concert", "type=Dance")
 
 
@@ -60,8 +64,11 @@ def count(somebody: Person, program: Program, what: str, seconds: float) -> tupl
     """Ask without a pause for some seconds; return the numbers of answers and of refusals."""
     asked, refused, until = 0, 0, time.monotonic() + seconds
     while time.monotonic() < until:
-        if what == "presses":
+        if what == "presses by API":
             refused += not program.press()
+        elif what == "presses on the site":
+            is_minus = asked // len(TAGS) % 2
+            somebody.press(TAGS[asked % len(TAGS)], -1 if is_minus else 1)
         else:
             refused += somebody.ask("GET", "/")[0] == 503
         asked += 1
@@ -71,6 +78,9 @@ def count(somebody: Person, program: Program, what: str, seconds: float) -> tupl
 def ask(ports: list[int], chosen: argparse.Namespace, ready: Barrier, results: Any) -> None:
     """Ask each server in turn, as one client; put the numbers of answers."""
     visitors = {port: (Person(port), Program(port)) for port in ports}
+    for somebody, _ in visitors.values():
+        somebody.ask("GET", "/")  # the cookie
+        somebody.act(press=f"+1 {TAGS[0]}")
     for round_ in range(chosen.rounds + 1):
         for what in WHAT:
             for port in ports:
@@ -137,8 +147,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6, help="over the servers in turn")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--database", default="", help="an address; SQLite files by default")
+    parser.add_argument("--postgres", action="store_true", help="start a server of PostgreSQL")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
+        if chosen.postgres:
+            chosen.database = stack.enter_context(Postgres()).url
         model = Path(scratch) / "model"
         Teaser(tol=1e-2).fit(events.dataset()).save(model)
         # All run at the same time and are asked in turn, so that they share the machine's load.
@@ -153,7 +166,9 @@ def main() -> None:
             }
             for n, port in zip(chosen.workers, ports, strict=True)
         ]
-    report("workers", rows, clients=chosen.clients, load_of_the_machine=os.getloadavg()[0])
+    kind = chosen.database.partition(":")[0] or "sqlite"
+    load = os.getloadavg()[0]
+    report("workers", rows, database=kind, clients=chosen.clients, load_of_the_machine=load)
 
 
 if __name__ == "__main__":

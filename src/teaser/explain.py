@@ -7,6 +7,7 @@ remainder, or a boost. General appeal is told apart, and is never a reason.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -212,7 +213,7 @@ class Contributions:
     together: Array | None = None
     boosts: tuple[tuple[BoostName, float], ...] = ()
 
-    @property
+    @cached_property
     def total(self) -> float:
         """The sum of all absolute contributions."""
         viewed = 0.0 if self.viewed is None else float(np.abs(self.viewed.parts).sum())
@@ -251,29 +252,26 @@ class Contributions:
         min_share
             Reasons of a smaller absolute share are left out, but for boosts.
         """
-        groups = self._groups()
-        sums = np.array([self.parts[group].sum() for group in groups])
-        viewed = np.zeros(0) if self.viewed is None else self.viewed.parts
-        added = np.concatenate([sums, viewed, [part for _, part in self.boosts]])
-        total = self.total
-        shares = added / total if total > 0 else np.zeros_like(added)
-        size = np.abs(shares)
-        # Below any min_share, also of 0.
-        size[len(sums) : len(sums) + len(viewed)][viewed == 0] = -1.0
+        groups, parts, total = self._groups(), self.parts.tolist(), self.total
+        sums = [parts[g[0]] if len(g) == 1 else float(self.parts[g].sum()) for g in groups]
+        viewed = [] if self.viewed is None else self.viewed.parts.tolist()
+        first_boost = len(sums) + len(viewed)
+        kept: list[tuple[float, int, float]] = []
+        for k, part in enumerate((*sums, *viewed, *(part for _, part in self.boosts))):
+            share = part / total if total > 0 else 0.0
+            adds = part != 0 or k < len(sums)
+            if k >= first_boost or (adds and abs(share) >= min_share):
+                kept.append((share, k, part))
         # Stable: equal shares stay in the order of the decoder's row.
-        order = np.argsort(-size, kind="stable")
-        is_kept = size >= min_share
-        is_kept[len(sums) + len(viewed) :] = True
+        kept.sort(key=lambda each: -abs(each[0]))
         found: list[AnyReason] = []
-        for k in order[is_kept[order]].tolist():
-            part, share = float(added[k]), float(shares[k])
-            if k < len(groups):
+        for share, k, part in kept:
+            if k < len(sums):
                 found.append(self._reason(groups[k], part, share))
-            elif k >= len(groups) + len(viewed) or self.viewed is None:
-                name, _ = self.boosts[k - len(groups) - len(viewed)]
-                found.append(BoostReason(name, part, share))
+            elif k >= first_boost or self.viewed is None:
+                found.append(BoostReason(self.boosts[k - first_boost][0], part, share))
             else:
-                found.append(self.viewed.reason(k - len(groups), part, share))
+                found.append(self.viewed.reason(k - len(sums), part, share))
         return tuple(found)
 
     def _groups(self) -> list[list[int]]:
@@ -284,15 +282,22 @@ class Contributions:
         groups: dict[int, list[int]] = {}
         for n, number in zip(every, self.together[self.positions].tolist(), strict=True):
             groups.setdefault(number if number >= 0 else -1 - n, []).append(n)
-        return [sorted(group, key=lambda n: -abs(self.parts[n])) for group in groups.values()]
+        return [
+            group if len(group) == 1 else sorted(group, key=lambda n: -abs(self.parts[n]))
+            for group in groups.values()
+        ]
 
     def _reason(self, group: list[int], part: float, share: float) -> Reason:
+        if len(group) == 1:
+            n = group[0]
+            tag = self.tags[self.positions[n]]
+            return Reason(tag, part, share, float(self.affinities[n]), float(self.weights[n]))
         named = tuple(self.tags[j] for j in self.positions[group].tolist())
         a, w = self.affinities[group], self.weights[group]
         weight = float(w.mean())
         # So that affinity x weight is sum_j a_j D_ij also where the weights differ.
-        affinity = float(a[0]) if len(a) == 1 else float(a @ w) / weight if weight else a.sum()
-        return Reason(named[0], part, share, float(affinity), weight, named)
+        affinity = float(a @ w) / weight if weight else float(a.sum())
+        return Reason(named[0], part, share, affinity, weight, named)
 
 
 def find_contributions(

@@ -1,17 +1,20 @@
 """Two or three plain statements about a profile, each of which can be contradicted."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import islice
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.profile import DEFAULT_STEERING, GENERAL, MAX_PRESSES, POPULARITY, Profile
 from teaser.reason import join_names
 
+Array = NDArray[Any]
 # Only affinities of at least this share of the strongest one are stated.
 _SHARE = 0.5
 # Affinities below half a press are never stated.
@@ -53,19 +56,15 @@ def statements(profile: Profile, *, k: int = 3) -> list[Statement]:
     """
     if isinstance(k, bool) or not isinstance(k, int) or k < 0:
         raise ParameterError(f"k must be a whole number of at least 0, found {k!r}.")
-    leanings = _leanings(profile)
-    bar = max(_LEAST, _SHARE * max((abs(a) for _, a in leanings), default=0.0))
-    strong = sorted(
-        (pair for pair in leanings if abs(pair[1]) >= bar), key=lambda p: (-abs(p[1]), p[0])
-    )
-    liked = _one_a_feature([(tag, a) for tag, a in strong if a > 0])[:_TOGETHER]
-    apart = [(tag, a) for tag, a in strong if a < 0 and not _overlaps(profile, tag, liked)]
-    shunned = _one_a_feature(apart)
-    found = []
-    if liked:
-        found.append(_statement(profile, 1, liked))
-    found += [_statement(profile, -1, [pair]) for pair in shunned[:_APART]]
-    return found[:k]
+    places, totals = _leanings(profile)
+    pairs = zip(places.tolist(), totals.tolist(), strict=True)
+    found = [_Leaning(profile.tags[place], total, place) for place, total in pairs]
+    strong = sorted(found, key=lambda each: (-abs(each.affinity), each.tag))
+    liked = list(islice(_one_a_feature(e for e in strong if e.affinity > 0), _TOGETHER))
+    apart = (e for e in strong if e.affinity < 0 and not _overlaps(profile, e, liked))
+    told = [_statement(profile, 1, liked)] if liked else []
+    told += [_statement(profile, -1, [e]) for e in islice(_one_a_feature(apart), _APART)]
+    return told[:k]
 
 
 def undo_presses(
@@ -96,7 +95,7 @@ def undo_presses(
     """
     found, pressed = {}, presses or {}
     for tag in statement.tags:
-        places, now = _group(learned, tag), pressed.get(tag, 0)
+        places, now = _group(learned, learned.place_of(tag)), pressed.get(tag, 0)
         others = sum(pressed.get(learned.tags[j], 0) for j in places) - now
         a = statement.leaning * (float(learned.values[places].sum()) + step * others)
         # Rounding may lift n presses slightly above n.
@@ -123,76 +122,83 @@ def say(statement: Statement) -> str:
     return f"You lean {way} {join_names(told)}."
 
 
-def _leanings(profile: Profile) -> list[tuple[Tag, float]]:
-    """Return the affinities that may be stated: the sum of each group of near-equal tags.
+class _Leaning(NamedTuple):
+    """A tag, the sum of the affinities of its group of near-equal tags, and its position."""
 
-    A group has the name of its tag that leans most in the direction of the sum. Groups of which a
-    tag was pressed against the sum are left out.
+    tag: Tag
+    affinity: float
+    place: int
+
+
+def _leanings(profile: Profile) -> tuple[Array, Array]:
+    """Return the positions of the tags that are strong enough, and the sum of each one's group.
+
+    A group of near-equal tags has the name of its tag that leans most in the direction of the sum.
+    Groups of which a tag was pressed against the sum are left out.
     """
-    found = []
-    values = profile.values.tolist()
-    steps = profile.presses
-    pressed = {j: steps[tag] for j, tag in enumerate(profile.tags) if tag in steps} if steps else {}
-    for places in groups(profile):
-        # Most tags are near-equal to none.
-        total = values[places[0]] if len(places) == 1 else float(profile.values[places].sum())
-        if total and all(pressed.get(j, 0) * total >= 0 for j in places):
-            first = max(places, key=lambda j: math.copysign(1.0, total) * values[j])
-            found.append((profile.tags[first], total))
-    return found
+    group = _numbers(profile)
+    own = np.flatnonzero(group >= 0)
+    number, a = group[own], np.asarray(profile.values, dtype=np.float64)[own]
+    totals = np.bincount(number, weights=a)
+    size = np.abs(totals)
+    for tag, steps in profile.presses.items():
+        pressed = group[profile.place_of(tag)]
+        if pressed >= 0 and steps * totals[pressed] < 0:
+            size[pressed] = 0.0
+    is_strong = size >= max(_LEAST, _SHARE * float(size.max(initial=0.0)))
+    few = is_strong[number]
+    own, number, a = own[few], number[few], a[few]
+    # Of each group, the first of the tags that lean most in the direction of the sum.
+    order = np.lexsort((-np.sign(totals[number]) * a, number))
+    order = order[np.diff(number[order], prepend=-1) > 0]
+    return own[order], totals[number[order]]
 
 
-def _statement(
-    profile: Profile, leaning: Literal[1, -1], pairs: list[tuple[Tag, float]]
-) -> Statement:
-    near = {tag: _near_equal(profile, tag) for tag, _ in pairs}
+def _statement(profile: Profile, leaning: Literal[1, -1], found: list[_Leaning]) -> Statement:
+    near = {each.tag: _near_equal(profile, each.place) for each in found}
     return Statement(
         leaning,
-        tuple(tag for tag, _ in pairs),
-        min(abs(a) for _, a in pairs),
+        tuple(each.tag for each in found),
+        min(abs(each.affinity) for each in found),
         {tag: others for tag, others in near.items() if others},
     )
 
 
-def _near_equal(profile: Profile, tag: Tag) -> tuple[Tag, ...]:
+def _near_equal(profile: Profile, place: int) -> tuple[Tag, ...]:
     """Return the other tags that lie on nearly the same items as a tag."""
-    same = (profile.tags[j] for j in _group(profile, tag))
-    return tuple(other for other in same if other != tag)
+    return tuple(profile.tags[j] for j in _group(profile, place) if j != place)
 
 
-def _group(profile: Profile, tag: Tag) -> list[int]:
+def _group(profile: Profile, place: int) -> list[int]:
     """Return the positions of a tag and of its near-equal ones."""
-    place = profile.tags.index(tag)
     if profile.together is None or profile.together[place] < 0:
         return [place]
     return np.flatnonzero(profile.together == profile.together[place]).tolist()
 
 
-def groups(profile: Profile) -> list[list[int]]:
-    """Return the positions of the tags that may be stated, near-equal ones together."""
-    if profile.together is None:
-        apart = (POPULARITY, GENERAL)
-        return [[j] for j, tag in enumerate(profile.tags) if tag not in apart]
-    found: dict[int, list[int]] = {}
-    for j, number in enumerate(profile.together.tolist()):
-        found.setdefault(number, []).append(j)
-    found.pop(-1, None)
-    return list(found.values())
+def _numbers(profile: Profile) -> Array:
+    """Return the number of each tag's group; -1 for those that are never stated."""
+    if profile.together is not None:
+        return profile.together
+    apart = (POPULARITY, GENERAL)
+    return np.array(
+        [-1 if tag in apart else j for j, tag in enumerate(profile.tags)], dtype=np.int64
+    )
 
 
-def _overlaps(profile: Profile, tag: Tag, liked: list[tuple[Tag, float]]) -> bool:
+def _overlaps(profile: Profile, each: _Leaning, liked: list[_Leaning]) -> bool:
     """Whether a tag lies inside a liked one or around it, or has an item's name in common."""
-    place = profile.tags.index(tag)
-    others = [profile.tags.index(other) for other, _ in liked]
-    if profile.nested is not None and any(bool(profile.nested[place, j]) for j in others):
+    nested = profile.nested
+    if nested is not None and any(bool(nested[each.place, other.place]) for other in liked):
         return True
-    named = set(tag.value.split(", ")) if tag.discovered else set()
-    return any(other.discovered and named & set(other.value.split(", ")) for other, _ in liked)
+    named = set(each.tag.value.split(", ")) if each.tag.discovered else set()
+    return any(o.tag.discovered and named & set(o.tag.value.split(", ")) for o in liked)
 
 
-def _one_a_feature(pairs: list[tuple[Tag, float]]) -> list[tuple[Tag, float]]:
-    """Keep the first tag of each feature."""
-    first: dict[str, tuple[Tag, float]] = {}
-    for tag, a in pairs:
-        first.setdefault(tag.feature, (tag, a))
-    return list(first.values())
+def _one_a_feature(found: Iterable[_Leaning]) -> Iterator[_Leaning]:
+    """Yield the first tag of each feature."""
+    known: set[str] = set()
+    for each in found:
+        if each.tag.feature not in known:
+            known.add(each.tag.feature)
+            yield each
