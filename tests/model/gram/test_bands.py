@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from teaser.model.gram.bands import HIGHEST, band_height
+from teaser.model.gram.bands import HIGHEST, band_height, lines
 from teaser.model.gram.operator import SparseGram
 
 SINGLE = np.dtype("float32")
@@ -67,3 +67,13 @@ def test_what_cannot_be_rounded_says_so() -> None:
 def test_bands_are_higher_where_items_are_many(sizes: Any, height: int) -> None:
     assert band_height(*sizes) == height
     assert band_height(10, 1000, 0) <= HIGHEST
+
+
+@pytest.mark.parametrize("shape", [(3, 64), (40_000, 64)])
+def test_rows_begin_with_a_line_of_the_cache(shape: tuple[int, int]) -> None:
+    for dtype in (np.int16, np.float32):
+        made = lines(shape, dtype)
+        assert made.shape == shape
+        assert made.dtype == dtype
+        assert made.flags.c_contiguous
+        assert made.ctypes.data % 64 == 0

@@ -1,5 +1,7 @@
 """Work on arrays by blocks of rows, and in threads."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -43,14 +45,15 @@ def test_orthonormal_columns_span_those_given() -> None:
     assert_allclose(Q @ (Q.T @ A), A, atol=1e-12)
 
 
-@needs_gpu
-def test_orthonormal_columns_on_a_gpu_whatever_their_rank() -> None:
+@pytest.mark.parametrize("place", [np.asarray, pytest.param("gpu", marks=needs_gpu)])
+def test_orthonormal_columns_whatever_their_rank(place: Any) -> None:
     rng = np.random.default_rng(0)
     A = rng.standard_normal((60, 8)).astype(np.float32)
     twice = np.concatenate([A, A[:, :3]], axis=1)
     for given in (A, A * 10.0 ** -np.arange(8), twice, np.zeros((60, 8))):
-        there = cupy().asarray(given.astype(np.float32))
+        there = (cupy().asarray if place == "gpu" else place)(given.astype(np.float32))
         Q = to_host(unit_basis(there))
+        assert Q.dtype == np.float32
         assert_allclose(Q.T @ Q, np.eye(Q.shape[1]), atol=1e-5)
         assert_allclose(Q @ (Q.T @ given), given, atol=1e-5 * max(1, np.abs(given).max()))
 

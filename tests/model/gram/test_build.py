@@ -22,10 +22,11 @@ GOOD: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0}
 def test_the_choice_follows_the_data() -> None:
     rng = np.random.default_rng(0)
     crowded = sp.csr_array((rng.random((2000, 60)) < 0.5).astype(float))
+    tags = 300
     empty = sp.random_array((3000, 8000), density=1e-4, format="csr", rng=rng)
     kind = np.dtype("float32")
-    assert isinstance(build_gram(crowded, "auto", FitSize(30, kind)), DenseGram)
-    assert isinstance(build_gram(empty, "auto", FitSize(30, kind)), SparseGram)
+    assert isinstance(build_gram(crowded, "auto", FitSize(tags, kind)), DenseGram)
+    assert isinstance(build_gram(empty, "auto", FitSize(tags, kind)), SparseGram)
 
 
 def test_duplicate_entries_of_a_narrow_type_are_added_without_wrapping() -> None:

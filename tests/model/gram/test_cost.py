@@ -168,3 +168,25 @@ def test_room_is_counted_in_arrays_of_the_type() -> None:
         check_room("EASE", 10_000_000, "float64")
     with pytest.raises(ResourceError, match=r"400\.0 TB|400000\.0 GB"):
         check_room("EASE", 10_000_000, "float32")
+
+
+@pytest.mark.parametrize(
+    ("n_items", "each", "wanted"),
+    [(10, 0.0, (4096, 8)), (5_000, 70, (8192, 64)), (20_000, 500, (32_768, 64))],
+)
+def test_speeds_are_measured_at_a_size_like_that_of_the_data(
+    n_items: int, each: float, wanted: tuple[int, int]
+) -> None:
+    class Size:
+        shape, nnz = (1, n_items), int(n_items * each)
+
+    found = module._sample_size(Size())
+    assert found == wanted
+    assert found[0] * found[1] <= 2**21
+
+
+def test_more_iterations_take_longer() -> None:
+    X, size = generated(2000, 2500, 0.01), FitSize(300, F32)
+    fine, coarse = (estimate(X, "sparse", size, tol=tol) for tol in (1e-4, 1e-2))
+    assert fine.iterations > coarse.iterations
+    assert fine.seconds > coarse.seconds

@@ -92,7 +92,7 @@ def test_sums_of_two_bytes_are_exact() -> None:
     block = rng.standard_normal((37, 64)).astype(np.float32)
     block[:, 3] = 0
     whole, scale = np.empty((37, 64), np.int16), np.empty(64, np.float32)
-    kernels.round_columns(block, whole, scale)
+    kernels.round_columns(block, None, whole, scale)
     assert_allclose(whole * scale, block, atol=0.51 * float(scale.max()))
     assert (np.abs(whole).max(axis=0) == np.where(np.arange(64) == 3, 0, 32767)).all()
     rows = (X.indptr[:-1], X.indptr[1:], X.indices)
@@ -103,6 +103,35 @@ def test_sums_of_two_bytes_are_exact() -> None:
     out = np.ones((90, 64), np.float32)
     kernels.add_rounded(*rows, whole, scale, out)
     assert_allclose(out, 1 + wanted * scale, rtol=1e-5, atol=1e-5)
+
+
+def test_weights_of_rows_are_rounded_with_them() -> None:
+    rng = np.random.default_rng(0)
+    block = rng.integers(-1000, 1000, (37, 64)).astype(np.int32)
+    weights = rng.random(37, dtype=np.float32)
+    whole, scale = np.empty((37, 64), np.int16), np.empty(64, np.float32)
+    kernels.round_columns(block, weights, whole, scale)
+    assert_allclose(whole * scale, weights[:, None] * block, atol=0.51 * float(scale.max()))
+
+
+@pytest.mark.parametrize("first", [0, 32, 64])
+def test_a_pair_is_put_side_by_side_and_read_again(first: int) -> None:
+    rng = np.random.default_rng(0)
+    F, DV = rng.standard_normal((2, 37, 70)).astype(np.float32)
+    eta, beta = rng.random(70, dtype=np.float32), rng.random(37, dtype=np.float32)
+    both, n = np.full((37, 64), 7, np.float32), min(32, 70 - first)
+    kernels.join_pair(F, DV, eta, beta, first, both)
+    columns = slice(first, first + n)
+    W = F * eta - beta[:, None] * DV
+    assert_allclose(both[:, :n], F[:, columns])
+    assert_allclose(both[:, 32 : 32 + n], W[:, columns], rtol=1e-5, atol=1e-6)
+    assert not both[:, n:32].any()
+    assert not both[:, 32 + n :].any()
+    out, diagonal = np.full((37, 70), 7, np.float32), np.empty(37)
+    kernels.spread_pair(both, DV, first, out, diagonal)
+    assert_allclose(out[:, columns], both[:, 32 : 32 + n])
+    assert (np.delete(out, np.arange(first, first + n), axis=1) == 7).all()
+    assert_allclose(diagonal, (F * DV)[:, columns].sum(axis=1), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -125,7 +125,7 @@ def test_what_can_be_asked_of_such_a_data_set(shop: Path) -> None:
         (("--scheduler", "tcp://127.0.0.1:1"), "tcp://127.0.0.1:1 did not answer within"),
         (("--scheduler", "a", "--local-cluster", "1"), "not both"),
         (("--memory-limit", "lots"), "such as 2GB"),
-        (("--memory-limit", "400kB"), "--parts"),
+        (("--memory-limit", "250kB"), "--parts"),
         (("--memory-limit", "1kB"), "solver's own arrays"),
         (("--gram", "wooden", "--scheduler", "a"), "gram must be"),
     ],

@@ -8,20 +8,26 @@ from numpy.testing import assert_allclose, assert_array_equal
 from teaser.model.gram import pair_kernels
 
 
+@pytest.mark.parametrize("share", [0.3, 0.05])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_row_of_the_gram_is_counted_up_to_a_column(weighted: bool) -> None:
+def test_a_row_of_the_gram_is_counted_up_to_a_column(weighted: bool, share: float) -> None:
     rng = np.random.default_rng(0)
-    X = sp.csr_array((rng.random((30, 12)) < 0.3) * rng.uniform(0.5, 2, (30, 12)))
+    X = sp.csr_array((rng.random((30, 12)) < share) * rng.uniform(0.5, 2, (30, 12)))
+    X = X.astype(np.float32)
     if not weighted:
         X.data[:] = 1
     Xt = sp.csr_array(X.T)
-    values = (Xt.data, X.data) if weighted else (np.zeros(0), np.zeros(0))
-    G = (X.T @ X).toarray()
+    values = (Xt.data, X.data) if weighted else (Xt.data[:0], X.data[:0])
+    wide = X.astype(np.float64)
+    G = (wide.T @ wide).toarray()
     row, touched = np.zeros(12), np.empty(13, np.int64)
     parts = ((Xt.indptr, Xt.indices, values[0]), (X.indptr, X.indices, values[1]))
     n = pair_kernels.count_row(*parts, 4, 9, row, touched)
-    assert_allclose(row[:9], G[4, :9])
+    # More pairs than columns, or fewer: the two ways to write down which columns there are.
+    assert (np.diff(X.indptr)[Xt.indices[Xt.indptr[4] : Xt.indptr[5]]].sum() > 9) == (share > 0.1)
+    assert_allclose(row[:9], G[4, :9], rtol=1e-14)  # added in double precision
     assert not row[9:].any()
+    assert G[4, :9].any()
     assert_array_equal(np.sort(touched[:n]), np.flatnonzero(G[4, :9]))
 
 

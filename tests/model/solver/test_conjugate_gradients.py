@@ -250,7 +250,10 @@ def test_settled_scores_are_within_twice_the_change_of_the_exact_ones(
 
 def test_scores_that_are_not_settled_are_warned_of() -> None:
     X, D = random_problem(3)
-    with pytest.warns(ConvergenceWarning, match="before the scores are settled. Raise max_iter"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"before the scores are settled\. Raise max_iter.*such as tol=1e-2",
+    ):
         found = teaser.solve(X, D, l2_weights=0.1, l2_encoder=0.1, tol="settled", max_iter=1)
     assert not found.converged
 

@@ -26,44 +26,48 @@ __device__ double sum_of(double x) {
 }
 #define EACH(c) for (long long c = threadIdx.x; c < width; c += blockDim.x)
 
-// out = (R - sink s DV) / level, level = t eta + l2, s = R / level . DV; lifted = lift out . DV.
+// out = (R - sink s DV) / level, level = t rounded + l2, s = R / level . DV;
+// lifted = lift R / exact . DV, exact = t eta + l2.
 template <typename T>
-__global__ void own(const T* R, const T* DV, const T* t, const T* eta, T l2, const T* sink,
-                    const T* lift, long long width, T* out, T* lifted) {
+__global__ void own(const T* R, const T* DV, const T* t, const T* rounded, T l2, const T* sink,
+                    const T* eta, const T* lift, long long width, T* out, T* lifted) {
     int row = blockIdx.x;
     R += row * width, DV += row * width, out += row * width;
-    double sum = 0;
-    EACH(c) sum += (double)(R[c] / (t[row] * eta[c] + l2)) * DV[c];
-    T taken = sink[row] * (T)sum_of(sum);
-    sum = 0;
+    double sum = 0, up = 0;
     EACH(c) {
-        T x = (R[c] - taken * DV[c]) / (t[row] * eta[c] + l2);
-        out[c] = x;
-        sum += (double)x * DV[c];
+        sum += (double)(R[c] / (t[row] * rounded[c] + l2)) * DV[c];
+        up += (double)(R[c] / (t[row] * eta[c] + l2)) * DV[c];
     }
-    sum = sum_of(sum);
-    if (threadIdx.x == 0) lifted[row] = lift[row] * (T)sum;
+    T taken = sink[row] * (T)sum_of(sum);
+    EACH(c) out[c] = (R[c] - taken * DV[c]) / (t[row] * rounded[c] + l2);
+    up = sum_of(up);
+    if (threadIdx.x == 0) lifted[row] = lift[row] * (T)up;
 }
 
-// out += (lifted DV - X + sink s DV) / level, s = X / level . DV.
+// out += lifted DV / exact - (X - sink s DV) / level, s = X / level . DV.
 template <typename T>
-__global__ void correct(const T* X, const T* DV, const T* t, const T* eta, T l2, const T* sink,
-                        const T* lifted, long long width, T* out) {
+__global__ void correct(const T* X, const T* DV, const T* t, const T* rounded, T l2, const T* sink,
+                        const T* eta, const T* lifted, long long width, T* out) {
     int row = blockIdx.x;
     X += row * width, DV += row * width, out += row * width;
     double sum = 0;
-    EACH(c) sum += (double)(X[c] / (t[row] * eta[c] + l2)) * DV[c];
-    T factor = lifted[row] + sink[row] * (T)sum_of(sum);
-    EACH(c) out[c] += (factor * DV[c] - X[c]) / (t[row] * eta[c] + l2);
+    EACH(c) sum += (double)(X[c] / (t[row] * rounded[c] + l2)) * DV[c];
+    T taken = sink[row] * (T)sum_of(sum);
+    EACH(c) {
+        T own = (X[c] - taken * DV[c]) / (t[row] * rounded[c] + l2);
+        out[c] += lifted[row] * DV[c] / (t[row] * eta[c] + l2) - own;
+    }
 }
 
-// Column b: core[b] times column b of `seen` (rank x tags).
+// Column b: core[which[b]] times column b of `seen` (rank x tags).
 template <typename T>
-__global__ void spread(const T* core, const T* seen, int rank, long long width, T* out) {
+__global__ void spread(const T* core, const int* which, const T* seen, int rank, long long width,
+                       T* out) {
     long long b = blockIdx.x;
+    core += (long long)which[b] * rank * rank;
     for (int r = threadIdx.x; r < rank; r += blockDim.x) {
         T sum = 0;
-        for (int s = 0; s < rank; s++) sum += core[(b * rank + r) * rank + s] * seen[s * width + b];
+        for (int s = 0; s < rank; s++) sum += core[r * rank + s] * seen[s * width + b];
         out[r * width + b] = sum;
     }
 }
@@ -102,18 +106,19 @@ __global__ void turn(T share, const T* Z, long long width, T* P) {
 
 
 def precondition(
-    R: Any, DV: Any, U: Any, eta: Any, core: Any, *, t: Any, l2: Any, sink: Any, lift: Any
+    R: Any, DV: Any, U: Any, eta: Any, rounded: Any, starts: Any, core: Any, **weights: Any
 ) -> Any:
-    """Return what `Preconditioner.apply` does, from its parts."""
+    """Return what `Preconditioner.apply` does, from its parts; `weights` are t, l2, sink, lift."""
     cp = xp()
     R, width = cp.ascontiguousarray(R), np.int64(R.shape[1])
     out, lifted = cp.empty_like(R), cp.empty(len(R), R.dtype)
-    level = (DV, t, eta, R.dtype.type(l2), sink)
-    _rows("own", R, (R, *level, lift, width, out, lifted))
+    level = (DV, weights["t"], rounded, R.dtype.type(weights["l2"]), weights["sink"], eta)
+    _rows("own", R, (R, *level, weights["lift"], width, out, lifted))
     seen = U.T @ out
     part = cp.empty_like(seen)
-    arguments = (core, seen, np.int32(len(seen)), width, part)
-    launch(_CODE, f"spread<{type_name(R)}>", len(core), 64, arguments)
+    which = cp.asarray(np.repeat(np.arange(len(core), dtype=np.int32), np.diff(starts)))
+    arguments = (core, which, seen, np.int32(len(seen)), width, part)
+    launch(_CODE, f"spread<{type_name(R)}>", R.shape[1], 64, arguments)
     _rows("correct", R, (U @ part, *level, lifted, width, out))
     return out
 

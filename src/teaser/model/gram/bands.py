@@ -19,6 +19,8 @@ WIDEST = 64
 # higher. Places within a band fit in 16 bits, and as many numbers of two bytes in a sum of four.
 _BAND = 2**12
 HIGHEST = 2**16 - 1
+# Bytes of a line of the cache and of a huge page.
+_LINE, _HUGE = 64, 2**21
 
 
 class Bands:
@@ -60,6 +62,7 @@ class Bands:
         order = np.argsort(np.ceil(np.log2(np.maximum(1, lengths))), kind="stable")
         self.height = min(shape[0], band_height(*shape, len(indices)))
         self._bands: list[tuple[Rows, Rows, Array | None]] = []
+        self._rooms: list[_Room] = []
         for first in range(0, shape[0], max(1, self.height)):
             users = order[first : first + self.height]
             turned = X[users].tocsc()
@@ -76,10 +79,10 @@ class Bands:
         """Return X'(X M) for at most 64 columns."""
         # The loops take sixteen columns at a time.
         width = int(block.shape[1])
-        padded = np.zeros((self.n_items, -(-width // 16) * 16), dtype=self.dtype)
-        padded[:, :width] = block
-        out = np.zeros_like(padded)
-        sums = np.empty((self.height, padded.shape[1]), dtype=self.dtype)
+        shape = (self.n_items, -(-width // 16) * 16)
+        padded, out = lines(shape, self.dtype), lines(shape, self.dtype)
+        padded[:, :width], padded[:, width:], out[:] = block, 0, 0
+        sums = lines((self.height, shape[1]), self.dtype)
         for by_user, by_item, weights in self._bands:
             self._gather(by_user, padded, sums, add=False)
             if weights is not None:
@@ -87,24 +90,39 @@ class Bands:
             self._gather(by_item, sums, out, add=True)
         return out[:, :width]
 
-    def multiply_rounded(self, block: Array) -> Array:
-        """Return X'(X M) for 64 columns, with M and X M rounded to two bytes.
+    def rounded_pair(
+        self, given: tuple[Array, Array, Array, Array], first: int, into: tuple[Array, Array]
+    ) -> None:
+        """Write G W and the diagonal of G F DV' for 32 columns of F and W, from `first` on.
 
-        Sums of what is rounded are exact. It is rounded relative to the largest entry of each
-        column, of X M among the users of a band.
+        `given` is F, DV, eta and beta, and W = F diag(eta) - diag(beta) DV. [F | W] and X times it
+        are rounded to two bytes, relative to the largest entry of each column, of the product
+        among the users of a band. Sums of what is rounded are exact.
+
+        Parameters
+        ----------
+        into
+            G W, all columns of it, and the part of the diagonal that these columns make up.
         """
-        whole, scale = np.empty(block.shape, np.int16), np.empty(WIDEST, np.float32)
-        self._fast.round_columns(block, whole, scale)
-        out, own = np.zeros_like(block), np.empty_like(scale)
-        sums = np.empty((self.height, WIDEST), np.int32)
-        narrow = np.empty((self.height, WIDEST), np.int16)
+        F, DV, eta, beta = given
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            room = _Room(self.n_items, self.height)
+        own = np.empty_like(room.scale)
+        self._fast.join_pair(F, DV, eta, beta, first, room.out)
+        self._fast.round_columns(room.out, None, room.whole, room.scale)
+        room.out[:] = 0
         for by_user, by_item, weights in self._bands:
-            self._fast.gather_rounded(*by_user[:3], whole, sums)
-            here = sums[: len(by_user[0])]
-            here = here if weights is None else here * weights[:, None]
-            self._fast.round_columns(here, narrow, own)
-            self._fast.add_rounded(*by_item[:3], narrow, own * scale, out)
-        return out
+            self._fast.gather_rounded(*by_user[:3], room.whole, room.sums)
+            self._fast.round_columns(room.sums[: len(by_user[0])], weights, room.narrow, own)
+            self._fast.add_rounded(*by_item[:3], room.narrow, own * room.scale, room.out)
+        self._fast.spread_pair(room.out, DV, first, *into)
+        self._rooms.append(room)
+
+    def give_back(self) -> None:
+        """Free what the threads of a rounded product used."""
+        self._rooms.clear()
 
     def _gather(self, rows: Rows, block: Array, out: Array, *, add: bool) -> None:
         starts, ends, indices, values = rows
@@ -112,6 +130,27 @@ class Bands:
             self._fast.gather(starts, ends, indices, block, out, add)
         else:
             self._fast.gather_weighted(starts, ends, indices, values, block, out, add)
+
+
+class _Room:
+    """The arrays of one thread of a rounded product; new ones would cost as many page faults."""
+
+    def __init__(self, n_items: int, height: int) -> None:
+        self.whole, self.scale = lines((n_items, WIDEST), np.int16), np.empty(WIDEST, np.float32)
+        self.out = lines((n_items, WIDEST), np.float32)
+        self.sums = lines((height, WIDEST), np.int32)
+        self.narrow = lines((height, WIDEST), np.int16)
+
+
+def lines(shape: tuple[int, int], dtype: Any) -> Array:
+    """Return an array that begins with a line of the cache; of two lines a row touches no third."""
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    # Large arrays begin with a huge page, so that all of it is in huge pages where there are some.
+    step = _LINE if size < _HUGE else _HUGE
+    room = np.empty(size + step, np.uint8)
+    first = -room.ctypes.data % step
+    made: Array = room[first : first + size].view(dtype).reshape(shape)
+    return made
 
 
 def band_height(n_users: int, n_items: int, n_interactions: int) -> int:

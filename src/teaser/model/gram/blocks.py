@@ -6,6 +6,7 @@ Written against numpy's functions alone, which arrays of a GPU answer too.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -104,13 +105,16 @@ def norm(A: Array) -> float:
 
 def unit_basis(A: Array) -> Array:
     """Return orthonormal columns that span those of A."""
-    if not isinstance(A, np.ndarray):
-        # On a GPU from the Cholesky factor of A'A, in double precision, where that is exact.
-        wide = A.astype(np.float64)
-        L = np.linalg.cholesky(wide.T @ wide)
+    # From the Cholesky factor of A'A, in double precision, where that is exact: a few products.
+    wide = (A[rows].astype(np.float64) for rows in chunks(A))
+    with suppress(np.linalg.LinAlgError):
+        L = np.linalg.cholesky(sum(part.T @ part for part in wide))
         pivots = L.diagonal()
         if bool((pivots > _NEAR_SINGULAR * pivots.max()).all()):
-            return np.asarray((wide @ np.linalg.inv(L).T).astype(A.dtype), like=A)
+            out, turned = np.empty_like(A), np.linalg.inv(L).T
+            for rows in chunks(A):
+                out[rows] = A[rows].astype(np.float64) @ turned
+            return out
     return np.asarray(np.linalg.qr(A)[0], like=A)
 
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from teaser.errors import ResourceError
 from teaser.files.memory import memory_of_machine, say_bytes
 from teaser.model.gram.gpu import shortage_of
-from teaser.model.gram.operator import RANK, SparseGram, kernels, product_bytes
+from teaser.model.gram.operator import SparseGram, kernels, leading_rank, product_bytes
 
 # Nominal speeds of a core, which only decide between dense and sparse. They are fixed, so that the
 # same data give the same numbers on every machine. A second: operations of dense products, entries
@@ -28,7 +28,15 @@ _COUNT_RATE = 0.2e9
 # result or the preconditioner's; the dense Gram's product with a sparse matrix is one more.
 _CG_ARRAYS = 5
 _ADMM_ARRAYS = 10
+# Eigenvalues of D'D from 1e-6 of the largest, in steps of 10 %: at most so many are told apart.
+_SMALL_MATRICES = 150
 _CHUNK = 2**26
+
+# Seconds of a fit of hardly any data.
+_FIXED_SECONDS = 0.05
+_STEP = 1500.0
+# The length of a history, for measurements.
+_HISTORY = 40
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,7 @@ def choose_gram(X: sp.csr_array, n_tags: int, dtype: np.dtype[Any]) -> str:
         return "sparse"
     seconds = {}
     for gram in ("dense", "sparse"):
-        work = _work(X, gram, size, iterations=12)
+        work = _work(X, gram, size, iterations=8)
         seconds[gram] = _seconds(work, _DENSE_RATE, _sparse_rate())
     return "dense" if seconds["dense"] <= seconds["sparse"] else "sparse"
 
@@ -116,13 +124,13 @@ def estimate(X: Any, gram: Any, size: FitSize, *, tol: float | str) -> Estimate:
         choice = "dense"
     elif choice == "auto":
         choice = choose_gram(X, size.n_tags, size.dtype)
-    # Assumed: four iterations for each digit of the residual, and three times that for ADMM.
+    # Assumed: three iterations for each digit of the residual, and twelve of ADMM's.
     # Scores are settled near a residual of 1e-2.
     digits = 2.0 if isinstance(tol, str) else -math.log10(tol)
-    iterations = max(4, math.ceil(4 * digits - 2)) * (3 if size.solver == "admm" else 1)
-    sparse_rate = _measured_sparse_rate(size.dtype.name, _round_up(int(X.shape[1])))
+    iterations = max(3, math.ceil((12 if size.solver == "admm" else 3) * digits - 1))
+    sparse_rate = _measured_sparse_rate(size.dtype.name, *_sample_size(X))
     work = _work(X, choice, size, iterations)
-    seconds = _seconds(work, dense_rate(size.dtype.name), sparse_rate)
+    seconds = _FIXED_SECONDS + _seconds(work, dense_rate(size.dtype.name), sparse_rate)
     return Estimate(choice, memory_of_fit(X, choice, size), seconds, iterations)
 
 
@@ -253,10 +261,10 @@ def memory_of_fit(X: Any, gram: str, size: FitSize) -> dict[str, int]:
     if solver == "admm":
         memory["items x tags"] = _ADMM_ARRAYS * array
     else:
-        memory["preconditioner"] = RANK**2 * n_tags * itemsize
-        # It is built before P and AP are there, in blocks of tags and partly in double precision.
-        building = RANK**2 * (n_tags * itemsize // 2 + 3 * min(n_tags, 256) * 8)
-        memory["preconditioner"] += max(0, building - 2 * array - min(array, _CHUNK))
+        rank = leading_rank(X.nnz / max(1, n_items), n_tags)
+        # The leading eigenvectors, twice more while it is built, and its small matrices.
+        small = min(n_tags, _SMALL_MATRICES) * rank**2
+        memory["preconditioner"] = itemsize * (3 * rank * n_items + small)
     if gram == "dense":
         # ADMM: G, its eigenvectors, and 2 n^2 of work space for LAPACK's syevd.
         memory["items x items"] = (4 if solver == "admm" else 1) * n_items**2 * itemsize
@@ -275,6 +283,9 @@ def _work(X: Any, gram: str, size: FitSize, iterations: int) -> dict[str, float]
     basis = 2 * n_items * n_tags**2
     # An eigendecomposition of n x n takes about 22 n^3 operations, at half the speed in double.
     work = {"dense": 4 * basis + 22.0 * n_tags**3, "sparse": 0.0, "count": 0.0}
+    # Steps that read items x tags arrays: as long as so many operations for each number.
+    rank = leading_rank(X.nnz / max(1, n_items), n_tags) if solver == "cg" else 0
+    work["dense"] += (_STEP + 4 * rank) * n_items * n_tags * iterations
     if solver == "admm":
         # Three products of U with items x tags an iteration.
         work["dense"] += 22.0 * n_items**3 + 6 * n_items**2 * n_tags * iterations
@@ -304,23 +315,34 @@ def pair_count(X: Any) -> float:
     return float(np.square(np.diff(X.indptr).astype(np.float64)).sum())
 
 
-def _round_up(n_items: int) -> int:
-    """Return a size to measure at: the next power of two, within limits."""
-    return int(min(2**16, 2 ** math.ceil(math.log2(max(4000, n_items)))))
+def _sample_size(X: Any) -> tuple[int, int]:
+    """Return the size to measure sparse products at: items, and interactions of each."""
+    n_items = int(min(2**16, 2 ** math.ceil(math.log2(max(4000, X.shape[1])))))
+    each = 2 ** round(math.log2(max(1.0, X.nnz / max(1, X.shape[1]))))
+    return n_items, int(min(2**21 // n_items, max(8, each)))
 
 
 @cache
-def _measured_sparse_rate(dtype: str, n_items: int) -> float:
-    """Return this machine's entries a second in sparse products, slower where items are many."""
+def _measured_sparse_rate(dtype: str, n_items: int, each: int) -> float:
+    """Return this machine's entries a second in sparse products, as an iteration makes them.
+
+    They are slower where items are many, which do not fit in the cache, and where each has few
+    interactions.
+    """
     rng = np.random.default_rng(0)
     # Popular items occur more often, and so are more often in the cache.
-    count = 20 * n_items
+    count = each * n_items
     items = (n_items * rng.random(count) ** 2).astype(np.int32)
-    X = sp.csr_array((np.ones(count), items, np.arange(0, count + 1, 20)), shape=(n_items, n_items))
+    n_users = -(-count // _HISTORY)
+    starts = np.minimum(_HISTORY * np.arange(n_users + 1), count)
+    X = sp.csr_array((np.ones(count), items, starts), shape=(n_users, n_items))
+    X.sum_duplicates()
+    X.data[:] = 1
     gram = SparseGram(X, np.dtype(dtype))
-    block = rng.random((n_items, 128)).astype(dtype)
-    # X'(X M) reads each entry twice for a column of M.
-    return 2 * count * 128 / _best_time(lambda: gram.apply(block))
+    F = rng.random((n_items, 64)).astype(dtype)
+    pair = gram.apply_pair_rounded if gram.can_round else gram.apply_pair
+    # Two products, and X'(X M) reads each entry twice for a column of M.
+    return float(4 * X.nnz * 64 / _best_time(lambda: pair(F, F, F[0], F[:, 0])))
 
 
 def _best_time(work: Callable[[], object]) -> float:

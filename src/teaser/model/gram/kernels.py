@@ -195,23 +195,60 @@ def _gather_weighted(
             out[r, k] = row[k]
 
 
-def _round_columns(block: Array, rounded: Array, scale: Array) -> None:
+def _round_columns(block: Array, weights: Any, rounded: Array, scale: Array) -> None:
     """Round a block to two bytes, each column relative to its largest entry.
 
-    block[i, k] is near rounded[i, k] scale[k].
+    weights[i] block[i, k] is near rounded[i, k] scale[k]; weights may be None.
     """
     height, width = block.shape
-    largest = np.zeros(width, np.float32)
+    largest, inverse = np.zeros(width, np.float32), np.zeros(width, np.float32)
     for i in range(height):
+        weight = np.float32(1) if weights is None else np.float32(weights[i])
         for k in range(width):
-            largest[k] = max(largest[k], abs(np.float32(block[i, k])))
-    inverse = np.zeros(width, np.float32)
+            largest[k] = max(largest[k], abs(weight * np.float32(block[i, k])))
     for k in range(width):
         scale[k] = largest[k] / np.float32(_MOST)
         inverse[k] = np.float32(_MOST) / largest[k] if largest[k] > 0 else np.float32(0)
     for i in range(height):
+        weight = np.float32(1) if weights is None else np.float32(weights[i])
         for k in range(width):
-            rounded[i, k] = np.int16(np.rint(np.float32(block[i, k]) * inverse[k]))
+            value = weight * np.float32(block[i, k])
+            rounded[i, k] = np.int16(np.rint(value * inverse[k]))
+
+
+def _join_pair(F: Array, DV: Array, eta: Array, beta: Array, first: int, both: Array) -> None:
+    """Write columns of [F | W], from `first` on, half of those of `both` each; zeros beyond.
+
+    W = F diag(eta) - diag(beta) DV.
+    """
+    half = both.shape[1] // 2
+    n = min(half, F.shape[1] - first)
+    factors = eta[first : first + n]
+    for i in range(F.shape[0]):
+        left, right, weight = both[i, :half], both[i, half:], beta[i]
+        f, d = F[i, first : first + n], DV[i, first : first + n]
+        for k in range(n):
+            left[k] = f[k]
+        for k in range(n):
+            right[k] = f[k] * factors[k] - weight * d[k]
+        for k in range(n, half):
+            left[k] = 0
+            right[k] = 0
+
+
+def _spread_pair(both: Array, DV: Array, first: int, out: Array, diagonal: Array) -> None:
+    """Read [G F | G W]: the latter into columns of `out`, of the former the diagonal with DV'."""
+    half = both.shape[1] // 2
+    n = min(half, DV.shape[1] - first)
+    for i in range(both.shape[0]):
+        left, right = both[i, :n], both[i, half : half + n]
+        d, target = DV[i, first : first + n], out[i, first : first + n]
+        total = np.float32(0)
+        for k in range(n):
+            total += left[k] * d[k]
+        diagonal[i] = total
+        for k in range(n):
+            target[k] = right[k]
 
 
 def _gather_rounded(
@@ -383,6 +420,8 @@ def _pick_entries(
 gather = compiled(_gather)
 gather_weighted = compiled(_gather_weighted)
 round_columns = compiled(_round_columns)
+join_pair = compiled(_join_pair)
+spread_pair = compiled(_spread_pair, reorder=True)
 gather_rounded = compiled(_gather_rounded)
 add_rounded = compiled(_add_rounded)
 add_rows = compiled(_add_rows)

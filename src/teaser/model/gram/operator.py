@@ -22,8 +22,9 @@ _Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 
 Array = NDArray[Any]
 
-# The number of leading eigenpairs that the preconditioner uses.
+# How many leading eigenpairs are used: at least, and where products with G are dear.
 RANK = 40
+_HIGHEST_RANK = 200
 # float32 holds whole numbers exactly up to here.
 _EXACT_COUNTS = 2**24
 _ROWS = 128
@@ -183,7 +184,22 @@ class SparseGram:
         self, F: NDArray[Any], DV: NDArray[Any], eta: NDArray[Any], beta: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return G W and the diagonal of G F DV', in one reading of the interactions."""
-        return self._pair(F, DV, eta, beta, self._multiply)
+
+        def work(first: int, out: Array, diagonal: Array) -> None:
+            columns, half = slice(first, first + WIDEST // 2), WIDEST // 2
+            here = DV[:, columns]
+            both = np.zeros((self.n_items, WIDEST), dtype=self.dtype)
+            left, right = both[:, : here.shape[1]], both[:, half : half + here.shape[1]]
+            # [F | W] side by side: one pass over X computes G F and G W.
+            left[:] = F[:, columns]
+            np.multiply(beta[:, None], here, out=right)
+            np.subtract(left * eta[columns], right, out=right)
+            both = self._multiply(both)
+            out[:, columns] = both[:, half : half + here.shape[1]]
+            # diag(G F DV') = the sum over columns b of (G F)_b * DV_b.
+            diagonal[:] = np.einsum("ij,ij->i", both[:, : here.shape[1]], here)
+
+        return self._pair(F, work)
 
     @property
     def can_round(self) -> bool:
@@ -197,31 +213,19 @@ class SparseGram:
 
         The error is about 1e-4 of the result. It is there only where `can_round` is true.
         """
-        return self._pair(F, DV, eta, beta, self._bands.multiply_rounded)
+        bands, given = self._bands, (F, DV, eta, beta)
+        try:
+            return self._pair(F, lambda first, *into: bands.rounded_pair(given, first, into))
+        finally:
+            bands.give_back()
 
-    def _pair(
-        self, F: Array, DV: Array, eta: Array, beta: Array, multiply: Callable[[Array], Array]
-    ) -> tuple[Array, Array]:
+    def _pair(self, F: Array, work: Callable[[int, Array, Array], None]) -> tuple[Array, Array]:
+        """Return both results of work on some columns at a time, from a first one on."""
         out = np.empty_like(F)
         width = WIDEST // 2  # however many cores: the diagonals are added by block
-        starts = range(0, out.shape[1], width)
-        diagonals = np.zeros((len(starts), self.n_items), dtype=np.float64)
-
-        def work(place: int) -> None:
-            columns = slice(starts[place], starts[place] + width)
-            here = DV[:, columns]
-            both = np.zeros((self.n_items, WIDEST), dtype=self.dtype)
-            left, right = both[:, : here.shape[1]], both[:, width : width + here.shape[1]]
-            # [F | W] side by side: one pass over X computes G F and G W.
-            left[:] = F[:, columns]
-            np.multiply(beta[:, None], here, out=right)
-            np.subtract(left * eta[columns], right, out=right)
-            both = multiply(both)
-            out[:, columns] = both[:, width : width + here.shape[1]]
-            # diag(G F DV') = the sum over columns b of (G F)_b * DV_b.
-            diagonals[place] = np.einsum("ij,ij->i", both[:, : here.shape[1]], here)
-
-        self._in_threads(work, range(len(starts)))
+        diagonals = np.zeros((-(-out.shape[1] // width), self.n_items), dtype=np.float64)
+        pieces = range(len(diagonals))
+        self._in_threads(lambda place: work(place * width, out, diagonals[place]), pieces)
         return out, diagonals.sum(axis=0).astype(self.dtype)
 
     def rows(self, first: int, last: int) -> NDArray[Any]:
@@ -335,6 +339,14 @@ def sorted_rows(rows: Matrix, dtype: np.dtype[Any]) -> Matrix:
     rows = rows.tocsr().astype(dtype)
     rows.sort_indices()
     return rows
+
+
+def leading_rank(chosen: float, n_tags: int) -> int:
+    """Return how many leading eigenpairs to use, for items that are chosen so often on average.
+
+    More of them save iterations and lengthen each. They cost five products with as many columns.
+    """
+    return int(min(max(RANK, chosen / 2), _HIGHEST_RANK, max(10, n_tags // 2)))
 
 
 def leading_eigenpairs(

@@ -35,7 +35,15 @@ def _count_row(
     """
     users_from, users, user_values = by_item
     items_from, items, item_values = by_user
-    n = 0
+    n = n_pairs = 0
+    for user in users[users_from[item] : users_from[item + 1]]:
+        n_pairs += items_from[user + 1] - items_from[user]
+    if n_pairs > end:  # to look through the row costs less than to write down what is new
+        add_pairs(by_item, by_user, item, end, row)
+        for column in range(end):
+            touched[n] = column
+            n += row[column] != 0
+        return n
     for at in range(users_from[item], users_from[item + 1]):
         user = users[at]
         weight = float(user_values[at]) if user_values.size else 1.0
@@ -49,6 +57,27 @@ def _count_row(
             n += row[column] == 0
             row[column] += value
     return n
+
+
+def _add_pairs(by_item: Parts, by_user: Parts, item: int, end: int, row: Array) -> None:
+    """Add row `item` of X'X, its columns before `end`, to `row`, in the same order."""
+    users_from, users, user_values = by_item
+    items_from, items, item_values = by_user
+    for at in range(users_from[item], users_from[item + 1]):
+        user = users[at]
+        here = items[items_from[user] : items_from[user + 1]]
+        if item_values.size:
+            weight = np.float64(user_values[at])
+            values = item_values[items_from[user] : items_from[user + 1]]
+            for place in range(here.size):
+                if here[place] >= end:
+                    break
+                row[np.uint64(here[place])] += weight * values[place]
+        else:
+            for column in here:
+                if column >= end:
+                    break
+                row[np.uint64(column)] += 1.0
 
 
 def _is_nearer(one: float, place: int, other: float, other_place: int) -> bool:
@@ -377,6 +406,7 @@ def _solve_triangles(
         diagonal[s] = total
 
 
+add_pairs = compiled(_add_pairs)
 count_row = compiled(_count_row)
 is_nearer = compiled(_is_nearer)
 sink = compiled(_sink)

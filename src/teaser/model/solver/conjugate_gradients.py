@@ -156,7 +156,7 @@ class _Descent:
         """Return whether the tolerance is reached."""
         tol = self.limits.tol
         if not isinstance(tol, str):
-            return self.residual <= tol
+            return bool(self.residual <= tol)
         if self.gain <= 0:
             return False
         return dot(self.R, self._preconditioned()) <= self.limits.change**2 * self.gain

@@ -8,33 +8,45 @@ from numpy.typing import NDArray
 
 from teaser.model.cuda.steps import in_rows, precondition
 from teaser.model.gram.blocks import blocks, chunks, each_block, rowdot
+from teaser.model.gram.gpu import to_host
 from teaser.model.solver.system import System
 
 Array = NDArray[Any]
+
+
+# How much of what the leading eigenpairs take from the diagonal is put back. They leave others,
+# which are smaller but not on the diagonal; a half or a third took the fewest iterations.
+_PUT_BACK = 0.4
+# Eigenvalues of D'D are rounded up by at most this; columns of one value share a matrix.
+_STEP = 1.1
 
 
 @dataclass(frozen=True, eq=False)
 class Preconditioner:
     """An approximate inverse of the operator: symmetric, positive, and cheap to apply.
 
-    G is replaced by diag(t) + U diag(mu) U', a few leading eigenpairs and what they leave of the
-    diagonal. In the basis of V each column b is then a diagonal plus a low rank,
+    G is replaced by diag(t) + U diag(mu) U', a few leading eigenpairs and a part of the diagonal.
+    In the basis of V each column b is then a diagonal plus a low rank,
 
         eta_b (diag(t + L) + U diag(mu) U') + l2,    L = l1 diag(r),
 
-    inverted by Woodbury's formula with a small matrix `core[b]`.
+    inverted by Woodbury's formula with a small matrix. It depends on eta_b alone, so there eta is
+    `rounded`, and columns `starts[k]` to `starts[k + 1]` share `core[k]`.
 
     That an item may not explain itself changes G (x) D'D by -N G - G N + diag(g) N, where N holds
     D_i'D_i for each row i. On the diagonal part this is -(t + L)_i D_i'D_i. On the leading part
     it is (g - t)_i D_i'D_i where the histories cancel, and nothing good where an item alone
     makes up its tags, so it counts less the larger the item's leverage. Both together are one
     more rank for each row, by the Sherman-Morrison formula: before Woodbury's where positive
-    (`sink`), beside it where negative (`lift`), which keeps the whole positive.
+    (`sink`), beside it where negative (`lift`), which keeps the whole positive. The latter is
+    the larger the nearer a leverage is to one, so it needs eta as it is.
     """
 
     system: System
     l2: float
     t: Array
+    rounded: Array
+    starts: NDArray[np.int64]
     core: Array
     sink: Array
     lift: Array
@@ -42,77 +54,92 @@ class Preconditioner:
     @classmethod
     def build(cls, system: System, *, l1: float, l2: float) -> "Preconditioner":
         """Prepare the formulas for two penalties."""
-        U, mu, eta, dtype = system.U, system.mu, system.eta, system.gram.dtype
+        U, mu, dtype = system.U, system.mu, system.gram.dtype
+        eta = system.eta
+        rounded, starts = _rounded(eta, least=1e-3 * l2 / float(system.g.max() + 1.0))
         # diag(G - U Diag(mu) U'); U and mu are approximate, so entries may be below zero.
         left = np.maximum(system.g - (np.square(U.astype(np.float64)) * mu).sum(axis=1), 0.0)
+        left += _PUT_BACK * (system.g - left)
         t = (left + l1 * system.row_penalty.astype(np.float64)).astype(dtype)
         whole = system.g + system.penalty(l1)
-        upper = np.triu_indices(len(mu))
-        inner = np.zeros((len(upper[0]), len(eta)), like=t)
         inside, leverage = np.zeros(len(t), like=t), np.zeros(len(t), like=t)
         for rows in blocks(system.DV):
             squared = np.square(system.DV[rows])
-            inverse = 1 / (np.outer(t[rows], eta) + dtype.type(l2))
-            # Column b: the upper triangle of U' Diag(1 / (eta_b t + l2)) U, which is symmetric.
-            inner += (U[rows][:, upper[0]] * U[rows][:, upper[1]]).T @ inverse
-            inside[rows] = rowdot(inverse, squared)
+            inside[rows] = rowdot(1 / (np.outer(t[rows], eta) + dtype.type(l2)), squared)
             # (g_i + L_i) D_i ((g_i + L_i) K + l2 I)^-1 D_i', from 0 to 1.
             h = whole[rows]
             leverage[rows] = h * rowdot(1 / (np.outer(h, eta) + dtype.type(l2)), squared)
-        core = np.empty((len(eta), len(mu), len(mu)), dtype=dtype, like=t)
-        for some in blocks(core):
-            root = np.sqrt(np.outer(eta[some], mu))
-            scale = root[:, :, None] * root[:, None, :]
-            middle = np.zeros_like(scale)
-            middle[:, upper[0], upper[1]] = inner.T[some]
-            middle[:, upper[1], upper[0]] = inner.T[some]
-            identity = np.asarray(np.eye(len(mu)), like=t)
+        core = np.empty((len(starts) - 1, len(mu), len(mu)), dtype=dtype, like=t)
+        identity = np.asarray(np.eye(len(mu)), like=t)
+        for k, value in enumerate(rounded[starts[:-1]]):
+            middle = U.T @ (U / (value * t + dtype.type(l2))[:, None])
+            root = np.sqrt(value * mu)
+            scale = np.outer(root, root)
             # Woodbury: root (I + root U' Diag(1 / (eta_b t + l2)) U root)^-1 root, rank x rank.
-            core[some] = np.linalg.inv(identity + middle * scale) * scale
+            core[k] = np.linalg.inv(identity + middle * scale) * scale
         own = np.maximum(1.0 - 2.0 * leverage, 0.0) * (system.g - left) - t
         # Sherman-Morrison: own / (1 + own D_i level^-1 D_i'), the bottom kept positive.
         weight = own / np.maximum(1.0 + own * inside, np.finfo(dtype).eps)
-        sink, lift = np.maximum(weight, 0.0), np.maximum(-weight, 0.0)
-        return cls(system, l2, t, core, sink.astype(dtype), lift.astype(dtype))
+        sink, lift = (np.maximum(part, 0.0).astype(dtype) for part in (weight, -weight))
+        return cls(system, l2, t, rounded, starts, core, sink, lift)
 
     def apply(self, R: Array) -> Array:
         """Return the preconditioned residual."""
         U, DV = self.system.U, self.system.DV
         if in_rows(R, DV, U):
             how = {"t": self.t, "l2": self.l2, "sink": self.sink, "lift": self.lift}
-            return np.asarray(precondition(R, DV, U, self.system.eta, self.core, **how), like=R)
-        out = np.empty_like(R)
+            parts = (self.system.eta, self.rounded, self.starts, self.core)
+            return np.asarray(precondition(R, DV, U, *parts, **how), like=R)
+        out, lifted = np.empty_like(R), np.empty_like(self.lift)
 
         def divide(rows: slice) -> None:
             out[rows] = self._own(R[rows], rows)
+            lifted[rows] = self.lift[rows] * rowdot(R[rows], self._lifting(rows))
 
         # Blocks in threads; products of arrays outside of them, with threads of their own.
         each_block(divide, R)
-        # core[b] times column b of U' out, for all tags b at once (rank x tags).
-        spread = np.einsum("brs,sb->rb", self.core, U.T @ out)
+        spread = U.T @ out  # rank x tags
+        for core, first, last in zip(self.core, self.starts, self.starts[1:], strict=False):
+            spread[:, first:last] = core @ spread[:, first:last]
         for some in chunks(R, 2**24):
             leading = U[some] @ spread
 
             def change(within: slice, leading: Array = leading, first: int = some.start) -> None:
                 rows = slice(first + within.start, first + within.start + len(leading[within]))
-                part = out[rows]
-                own = (self.lift[rows] * rowdot(part, DV[rows]))[:, None] * DV[rows]
-                own /= self._level(rows)
+                own = lifted[rows, None] * self._lifting(rows)
                 own -= self._own(leading[within], rows)
-                part += own
+                out[rows] += own
 
             each_block(change, leading)
         return out
 
     def _own(self, R: Array, rows: slice) -> Array:
         """Return the inverse of the diagonal part, with the positive of the further ranks."""
-        DV, level = self.system.DV[rows], self._level(rows)
+        DV, level = self.system.DV[rows], self._level(rows, self.rounded)
         out = R / level
-        level[...] = DV / level
+        np.divide(DV, level, out=level)
         out -= (self.sink[rows] * rowdot(out, DV))[:, None] * level
         return np.asarray(out, like=R)
 
-    def _level(self, rows: slice) -> Array:
-        level = np.outer(self.t[rows], self.system.eta)
+    def _lifting(self, rows: slice) -> Array:
+        """Return the directions of the negative of the further ranks."""
+        level = self._level(rows, self.system.eta)
+        return np.divide(self.system.DV[rows], level, out=level)
+
+    def _level(self, rows: slice, eta: Array) -> Array:
+        level = np.outer(self.t[rows], eta)
         level += self.t.dtype.type(self.l2)
         return level
+
+
+def _rounded(eta: Array, *, least: float) -> tuple[Array, NDArray[np.int64]]:
+    """Return values that are sorted upwards, rounded up, and where each of them begins.
+
+    Those below `least` are one value: the penalty outweighs what they count.
+    """
+    values = to_host(eta).astype(np.float64)
+    power = np.floor(np.log(np.maximum(values, least) / least) / np.log(_STEP))
+    starts = np.append(np.unique(power, return_index=True)[1], len(values))
+    # The last of each is the largest.
+    rounded = np.repeat(values[starts[1:] - 1], np.diff(starts)).astype(eta.dtype)
+    return np.asarray(rounded, like=eta), starts

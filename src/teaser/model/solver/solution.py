@@ -187,9 +187,11 @@ def warn_not_converged(
     reason = f", the least that {dtype} reaches here" if by_rounding else ""
     more = [] if by_rounding else ["raise max_iter"]
     wider = [] if dtype == np.float64 else ["use dtype='float64'"]
-    advice = ", or ".join([*more, *wider, "accept a larger tol"])
-    above = "" if isinstance(limits.tol, str) else f"above tol={limits.tol:.1e}"
-    wanted = above or "before the scores are settled"
+    if isinstance(limits.tol, str):
+        wanted, less = "before the scores are settled", "accept a residual, such as tol=1e-2"
+    else:
+        wanted, less = f"above tol={limits.tol:.1e}", "accept a larger tol"
+    advice = ", or ".join([*more, *wider, less])
     warnings.warn(
         f"Stopped after {iterations} iterations at a residual of {residual:.1e}{reason}, "
         f"{wanted}. {advice[0].upper()}{advice[1:]}: rankings settle near 1e-3.",

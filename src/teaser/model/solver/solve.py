@@ -12,7 +12,7 @@ from teaser.model.checks import check_choice, check_count, check_number, check_p
 from teaser.model.gram.build import DEVICES, DTYPES, GRAMS, build_gram
 from teaser.model.gram.cost import FitSize, explained_memory_error
 from teaser.model.gram.gpu import bring
-from teaser.model.gram.operator import RANK, Gram
+from teaser.model.gram.operator import Gram
 from teaser.model.gram.weighting import column_weights, row_weights
 from teaser.model.solver.admm import admm
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
@@ -154,7 +154,7 @@ def prepare(
         `row_penalty` and `column_weight`, as in `System.build`.
     """
     # ADMM has no preconditioner: it decomposes the whole of G.
-    rank = RANK if solver == "cg" else 0
+    rank = None if solver == "cg" else 0
     return System.build(gram, D, rank=rank, rng=np.random.default_rng(rng), **weights)
 
 

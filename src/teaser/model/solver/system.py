@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from teaser.model.gram.blocks import Matrix, each_block, sparse_like
 from teaser.model.gram.gpu import device_gram, to_host
-from teaser.model.gram.operator import RANK, Gram, PairGram, leading_eigenpairs
+from teaser.model.gram.operator import Gram, PairGram, leading_eigenpairs, leading_rank
 
 Array = NDArray[Any]
 
@@ -50,7 +50,7 @@ class System:
         gram: Gram,
         D: sp.csr_array,
         *,
-        rank: int = RANK,
+        rank: int | None = None,
         rng: np.random.Generator,
         row_penalty: Array | None = None,
         column_weight: Array | None = None,
@@ -61,11 +61,14 @@ class System:
         ----------
         D
             The decoder in the dtype of `gram`, without the weights of columns.
+        rank
+            How many leading eigenpairs the preconditioner uses; None chooses.
         row_penalty, column_weight
             r and c; ones when not given, and for the rows of D beyond those of c.
         """
-        U, mu = leading_eigenpairs(gram, rank, rng)
         g = gram.diagonal()
+        rank = leading_rank(float(g.mean()), D.shape[1]) if rank is None else rank
+        U, mu = leading_eigenpairs(gram, rank, rng)
         r, c = np.ones_like(g), np.ones_like(g)
         if row_penalty is not None:
             r[:] = np.asarray(row_penalty, like=g)
