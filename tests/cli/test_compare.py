@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from commands import refused, said
-from test_artifact import forge
+from saved_folder import forge
 
 import teaser
 

@@ -166,6 +166,19 @@ def test_a_file_of_histories_is_listed(shop: Path, tmp_path: Path) -> None:
     assert found["item_id"].to_list() == wanted["item_id"].to_list()
     table.reverse().write_parquet(tmp_path / "histories.parquet")
     assert "sort" in refused(*words, "--out", tmp_path / "lists.parquet")
+    (tmp_path / "histories.parquet").write_text("no parquet")
+    assert "cannot be read" in refused(*words, "--out", tmp_path / "lists.parquet")
+
+
+def test_a_folder_of_histories_is_listed(shop: Path, tmp_path: Path) -> None:
+    for n, user in enumerate(("ann", "bert")):
+        table = pl.DataFrame({"user_id": [user], "item_id": ["i2"]})
+        table.write_parquet(tmp_path / f"{n}.parquet")
+    out = tmp_path / "lists" / "all.parquet"
+    out.parent.mkdir()
+    told = said("recommend", shop / "model", "--all", tmp_path, "-k", 3, "--out", out)
+    assert "6 rows of 2 users" in told
+    assert pl.read_parquet(out)["user_id"].to_list() == ["ann"] * 3 + ["bert"] * 3
 
 
 def test_a_model_without_tags_lists_too(shop: Path, tmp_path: Path) -> None:

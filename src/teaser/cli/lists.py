@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import polars as pl
 import typer
 
+from teaser import artifact
 from teaser.cli import output
 from teaser.cli.options import (
     AsJson,
@@ -101,7 +102,8 @@ def recommend(
         typer.Option(
             "--all",
             help="List all users to --out: those of a folder that prepare wrote, or of a parquet "
-            "file of histories with the columns user_id and item_id, sorted by user_id.",
+            "file, or a folder of them, of histories with the columns user_id and item_id, sorted "
+            "by user_id.",
         ),
     ] = None,
     k: K = 10,
@@ -164,7 +166,9 @@ def _list_all(
 ) -> None:
     if path is None:
         raise ParameterError("--all writes a file. Give --out lists.parquet.")
-    source: Any = data if data.suffix == ".parquet" else Dataset.load(data)
+    is_saved = (data / artifact.MANIFEST).exists()
+    has_tables = data.suffix == ".parquet" or any(data.glob("*.parquet"))
+    source: Any = data if has_tables and not is_saved else Dataset.load(data)
     show = err.is_terminal
     written = model.recommend_all(
         source, out=path, device=device or "cpu", progress=show, **options

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -173,6 +174,17 @@ def test_a_frame_that_does_not_fit_is_refused_before_the_work(
     out = model.recommend_all(data, k=10**9, out=tmp_path / "lists.parquet")
     assert out.select(pl.len()).collect().item() == 300 * 40 - data.X.nnz
     assert model.recommend_all(data, k=4).height == 1200
+    # How many pairs an iterator has is known at its end: it ends where no more fits.
+    read: list[int] = []
+
+    def pairs() -> Iterator[tuple[int, list[str]]]:
+        for n in range(10**6):
+            read.append(n)
+            yield n, ["i1"]
+
+    with pytest.raises(ResourceError, match=r"lists so far are 2,560 rows.*out="):
+        model.recommend_all(pairs(), k=4, batch_size=64)
+    assert len(read) < 1200
 
 
 def test_an_error_while_writing_leaves_no_file(data: Dataset, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import copy
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,15 +14,17 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from polars.io.plugins import register_io_source
 
+from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError, ResourceError, counted
 from teaser.files.memory import available_memory, say_bytes
 from teaser.model.checks import check_count, check_k
 from teaser.model.gram.blocks import n_cores
-from teaser.model.item_table import ItemTable
+from teaser.model.item_table import History, ItemTable
 from teaser.model.lists.best_items import Best
-from teaser.model.lists.people import Batch, find_people
+from teaser.model.lists.history_table import TablePeople, scan_histories
+from teaser.model.lists.parquet_file import check_file, write_frames
+from teaser.model.lists.people import Batch, DatasetPeople, PairPeople, People
 from teaser.model.lists.ranking import top_k_rows
 from teaser.model.lists.selection import Filters, Placed, check_names
 from teaser.notebook.progress import progress_bar
@@ -31,6 +33,16 @@ from teaser.recommendation import reason_type
 
 Array = NDArray[Any]
 log = logging.getLogger(__name__)
+# What lists of all users may be asked for; see `find_people`.
+Source = (
+    Dataset
+    | str
+    | Path
+    | pl.DataFrame
+    | pl.LazyFrame
+    | Iterable[tuple[Any, History]]
+    | Mapping[Any, History]
+)
 
 # The numbers of a batch of scores, unless the size of a batch is given: what fits in the cache of
 # a processor, or keeps a GPU busy.
@@ -121,6 +133,47 @@ class AllOptions(Filters, total=False):
     steering: Steering
 
 
+def find_people(
+    source: Any, model: Any, placed: Placed, users: Iterable[int | str] | None = None
+) -> People:
+    """Return the users that a source has.
+
+    Parameters
+    ----------
+    source
+        A data set; a table of histories, as a polars frame or the path of a parquet file; or pairs
+        of a user id and a history, also as a mapping.
+    model
+        The model whose items they chose.
+    placed
+        Whether unknown ids are ignored.
+    users
+        The ids of the users of a data set that are wanted; None for all.
+    """
+    if isinstance(source, Dataset):
+        return DatasetPeople(source, model, placed, users)
+    if users is not None:
+        raise ParameterError(
+            "users chooses among those of a Dataset, found users= with a "
+            f"{type(source).__name__}. Leave out the others before."
+        )
+    items: ItemTable = model.item_table_
+    if isinstance(source, Mapping):
+        source = source.items()
+    if isinstance(source, str | Path):
+        return TablePeople(scan_histories(Path(source)), items, placed)
+    if isinstance(source, pl.DataFrame | pl.LazyFrame):
+        return TablePeople(source.lazy(), items, placed)
+    is_matrix = isinstance(source, np.ndarray) or sp.issparse(source)
+    if is_matrix or isinstance(source, bytes) or not isinstance(source, Iterable):
+        raise ParameterError(
+            "recommend_all lists the users of a Dataset, of a table of histories, or of pairs of a "
+            f"user id and a history, found {type(source).__name__}. "
+            "For histories of your own, use recommend_batch."
+        )
+    return PairPeople(source, items, placed)
+
+
 def rank_block(
     items: ItemTable, rows: sp.csr_array, scores: Array, options: ListOptions, placed: Placed
 ) -> Best:
@@ -181,6 +234,11 @@ class AllLists:
         given: dict[str, Any] = dict(options)
         known = (*AllOptions.__annotations__, "out")
         check_names(given, [name for name in known if name not in model.lacks_options])
+        if "out" in given:
+            raise ParameterError(
+                "recommend_stream yields frames and writes no file, found "
+                f"out={str(given['out'])!r}. Use recommend_all to write one."
+            )
         users = given.pop("users", None)
         filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
         placed = model.place_filters(filters)
@@ -188,9 +246,17 @@ class AllLists:
 
     def frame(self) -> pl.DataFrame:
         """Return all lists as one frame; raise `ResourceError` where it cannot fit into memory."""
-        self._check_memory()
+        n_users, k = self.people.n_users, min(self.options.k, len(self.items))
+        if n_users is not None:
+            self._check_memory(f"The lists of {n_users:,} users are", n_users * k)
+        frames, n_rows = [self._empty()], 0
         with self._bar() as step:
-            return pl.concat([self._empty(), *self._frames(step)])
+            for frame in self._frames(step):
+                frames.append(frame)
+                n_rows += frame.height
+                if n_users is None:
+                    self._check_memory("The lists so far are", n_rows, held=0.5)
+            return pl.concat(frames)
 
     def stream(self) -> Iterator[pl.DataFrame]:
         """Yield the lists of each batch as a frame."""
@@ -199,58 +265,28 @@ class AllLists:
 
     def write(self, out: str | Path) -> pl.LazyFrame:
         """Write all lists to one parquet file, batch by batch, and return it as a lazy frame."""
-        path = Path(out)
-        if path.suffix != ".parquet":
-            raise ParameterError(f"Lists are written as a parquet file, found out={str(out)!r}.")
-        if not path.parent.is_dir():
-            raise ParameterError(f"There is no folder {path.parent}. Make it first.")
-        part = path.with_name(f".{path.name}.part")
-        failed: list[BaseException] = []
+        path = check_file(out)
         with self._bar() as step:
-            source = register_io_source(self._source(step, failed), schema=self._empty().schema)
-            try:
-                source.sink_parquet(part)
-                part.replace(path)
-            except BaseException:
-                part.unlink(missing_ok=True)
-                # polars wraps what its source raises.
-                if failed:
-                    raise failed[0] from None
-                raise
+            write_frames(self._frames(step), self._empty().schema, path)
         return pl.scan_parquet(path)
 
-    def _check_memory(self) -> None:
-        if self.people.n_users is None:
-            return
-        rows = self.people.n_users * min(self.options.k, len(self.items))
-        need, have = rows * _ROW_BYTES[self.options.reasons], available_memory()
-        if need > have:
+    def _check_memory(self, what: str, n_rows: int, *, held: float = 0.0) -> None:
+        """Raise `ResourceError` where rows and putting them together do not fit.
+
+        Parameters
+        ----------
+        held
+            The part of their bytes that is taken already.
+        """
+        need, have = n_rows * _ROW_BYTES[self.options.reasons], available_memory()
+        if need * (1 - held) > have:
             raise ResourceError(
-                f"The lists of {self.people.n_users:,} users are {rows:,} rows, about "
-                f"{say_bytes(need)} as one frame, and {say_bytes(have)} of memory are free. Write "
-                "them to a file with out=, or take them in batches with recommend_stream."
+                f"{what} {n_rows:,} rows, about {say_bytes(need)} as one frame, and "
+                f"{say_bytes(have)} of memory are free. Write them to a file with out=, or take "
+                "them in batches with recommend_stream."
             )
 
-    def _source(
-        self, step: Callable[[int], None], failed: list[BaseException]
-    ) -> Callable[..., Iterator[pl.DataFrame]]:
-        def read(
-            with_columns: list[str] | None,
-            predicate: pl.Expr | None,
-            n_rows: int | None,
-            batch_size: int | None,
-        ) -> Iterator[pl.DataFrame]:
-            try:
-                for frame in self._frames(step):
-                    chosen = frame if with_columns is None else frame.select(with_columns)
-                    yield chosen if predicate is None else chosen.filter(predicate)
-            except BaseException as error:
-                failed.append(error)
-                raise
-
-        return read
-
-    def _frames(self, step: Callable[[int], None]) -> Iterator[pl.DataFrame]:
+    def _frames(self, step: Callable[[int], None]) -> Generator[pl.DataFrame, None, None]:
         n_threads = self._n_threads()
         if n_threads == 1:
             for batch in self.people.batches(self.size):

@@ -1,4 +1,4 @@
-"""Whose lists are made: the users of a data set, of a table of histories, or of an iterator.
+"""Whose lists are made: the users of a data set, or of pairs of an id and a history.
 
 They come in batches, so that no more than some of them are in memory at a time.
 """
@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,16 +20,10 @@ from teaser.data.disliked import with_disliked
 from teaser.data.ids import Ids
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, UnknownUserError
-from teaser.files.parquet import check_parquet
-from teaser.model.item_table import History, ItemTable
+from teaser.model.item_table import ItemTable
 from teaser.model.lists.selection import Placed, known_history
 
 Array = NDArray[Any]
-# What lists of all users may be asked for; see `find_people`.
-Source = Dataset | str | Path | pl.DataFrame | pl.LazyFrame | Iterable[tuple[Any, History]]
-# Rows of a table of histories that are read at a time: items, or lists of items.
-_ROWS, _LISTS = 2**18, 2**12
-_TABLE = "user_id and item_id, and strength if items have one"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,45 +57,6 @@ class People(ABC):
         """Yield users, at most so many at a time."""
 
 
-def find_people(
-    source: Any, model: Any, placed: Placed, users: Iterable[int | str] | None = None
-) -> People:
-    """Return the users that a source has.
-
-    Parameters
-    ----------
-    source
-        A data set; a table of histories, as a polars frame or the path of a parquet file; or pairs
-        of a user id and a history.
-    model
-        The model whose items they chose.
-    placed
-        Whether unknown ids are ignored.
-    users
-        The ids of the users of a data set that are wanted; None for all.
-    """
-    if isinstance(source, Dataset):
-        return DatasetPeople(source, model, placed, users)
-    if users is not None:
-        raise ParameterError(
-            "users chooses among those of a Dataset, found users= with a "
-            f"{type(source).__name__}. Leave out the others before."
-        )
-    items: ItemTable = model.item_table_
-    if isinstance(source, str | Path):
-        return TablePeople(_scan(Path(source)), items, placed)
-    if isinstance(source, pl.DataFrame | pl.LazyFrame):
-        return TablePeople(source.lazy(), items, placed)
-    is_matrix = isinstance(source, np.ndarray) or sp.issparse(source)
-    if is_matrix or isinstance(source, bytes) or not isinstance(source, Iterable):
-        raise ParameterError(
-            "recommend_all lists the users of a Dataset, of a table of histories, or of pairs of a "
-            f"user id and a history, found {type(source).__name__}. "
-            "For histories of your own, use recommend_batch."
-        )
-    return PairPeople(source, items, placed)
-
-
 class DatasetPeople(People):
     """The users of a data set, also of one in partitions."""
 
@@ -117,6 +71,8 @@ class DatasetPeople(People):
         self.n_items = len(model.item_table_)
         self.columns = _place_columns(dataset.items, model.item_table_.ids, placed)
         self.ignored = int((self.columns < 0).sum())
+        if isinstance(users, str):
+            raise ParameterError(f"users is a list of user ids, found {users!r}. Use [{users!r}].")
         self.users = users if users is None else list(users)
         self.n_users = dataset.n_users if self.users is None else len(self.users)
         X = dataset.X
@@ -181,121 +137,6 @@ class DatasetPeople(People):
         return _with_columns(Q, columns, len(known))
 
 
-class TablePeople(People):
-    """The users of a table of histories.
-
-    The table has one row for each item of a history, sorted by user, or one row for each user with
-    a list of items.
-
-    Parameters
-    ----------
-    table
-        With the columns `user_id` and `item_id`, and `strength` where items have one.
-    """
-
-    def __init__(self, table: pl.LazyFrame, items: ItemTable, placed: Placed) -> None:
-        schema = table.collect_schema()
-        if missing := [name for name in ("user_id", "item_id") if name not in schema]:
-            raise ParameterError(
-                f"A table of histories has the columns {_TABLE}. Missing: {', '.join(missing)}. "
-                f"Found: {', '.join(schema) or 'none'}. Rename them."
-            )
-        self.items, self.placed = items, placed
-        self.id_type = schema["user_id"]
-        self.is_nested = isinstance(schema["item_id"], pl.List)
-        kept = [name for name in ("user_id", "item_id", "strength") if name in schema]
-        self.table = table.select(kept)
-        ids = items.metadata.to_series(0)
-        self.places = pl.DataFrame({"item_id": ids, "place": np.arange(len(ids))})
-
-    def batches(self, size: int) -> Iterator[Batch]:
-        """Yield users, at most so many at a time."""
-        for chunk in self._whole_users():
-            users, X = self._histories(chunk)
-            for first in range(0, len(users), size):
-                yield Batch(users[first : first + size], X[first : first + size])
-
-    def _whole_users(self) -> Iterator[pl.DataFrame]:
-        """Yield rows of whole users, with the number of the user in the frame."""
-        rest, last = pl.DataFrame(schema=self.table.collect_schema()), None
-        chunk_size = _LISTS if self.is_nested else _ROWS
-        for chunk in self.table.collect_batches(chunk_size=chunk_size, maintain_order=True):
-            self._check_users(chunk, last)
-            if self.is_nested:
-                yield chunk.with_columns(n=pl.int_range(pl.len(), dtype=pl.Int64))
-                continue
-            if not chunk.height:
-                continue
-            own, last = pl.concat([rest, chunk]), chunk["user_id"][-1]
-            # The last user may go on in the next chunk.
-            at = int((own["user_id"] == last).arg_true()[0])
-            rest = own[at:]
-            if at:
-                yield own[:at].with_columns(n=pl.col("user_id").rle_id().cast(pl.Int64))
-        if rest.height:
-            yield rest.with_columns(n=pl.lit(0, dtype=pl.Int64))
-
-    def _check_users(self, chunk: pl.DataFrame, last: Any) -> None:
-        """Raise `ParameterError` for a user without an id, or rows that are not sorted by user."""
-        if chunk["user_id"].null_count():
-            raise ParameterError(
-                f"{chunk['user_id'].null_count():,} rows of the table of histories have no "
-                "user_id. Leave them out."
-            )
-        if self.is_nested or not chunk.height:
-            return
-        users = chunk["user_id"]
-        before = pl.concat([pl.Series([users[0] if last is None else last]), users[:-1]])
-        wrong = (users < before).arg_true()
-        if len(wrong):
-            at = int(wrong[0])
-            raise ParameterError(
-                f"The rows of a table of histories are sorted by user_id, found {users[at]!r} "
-                f"after {before[at]!r}. Sort it: table.sort('user_id')."
-            )
-
-    def _histories(self, chunk: pl.DataFrame) -> tuple[pl.Series, sp.csr_array]:
-        """Return the ids of users, and their histories (users x items)."""
-        first = chunk.group_by("n", maintain_order=True).agg(pl.col("user_id").first())
-        flat = chunk.drop("user_id")
-        if self.is_nested:
-            named = [name for name in flat.columns if name != "n"]
-            flat = flat.explode(named, empty_as_null=False)
-        flat = flat.filter(pl.col("item_id").is_not_null())
-        kind = self.places["item_id"].dtype
-        if (
-            flat["item_id"].dtype != kind
-            and flat["item_id"].dtype.is_integer()
-            and kind.is_integer()
-        ):
-            flat = flat.with_columns(pl.col("item_id").cast(kind))
-        if flat["item_id"].dtype != kind and flat.height:
-            self.items.ids.index_of(flat["item_id"][0])  # it raises the error with the closest ids
-        flat = flat.join(self.places, on="item_id", how="left", maintain_order="left")
-        unknown = flat.filter(pl.col("place").is_null())
-        if unknown.height and not self.placed.ignores:
-            self.items.ids.index_of(unknown["item_id"][0])
-        self.ignored += unknown.height
-        known = flat.drop_nulls("place")
-        strength = np.ones(known.height)
-        if "strength" in known.columns:
-            strength = known["strength"].cast(pl.Float64).to_numpy()
-            if not np.isfinite(strength).all():
-                raise ParameterError("A strength of the table of histories is not a finite number.")
-        return first["user_id"], self._rows(known, strength, first.height)
-
-    def _rows(self, known: pl.DataFrame, strength: Array, n_users: int) -> sp.csr_array:
-        """Return histories (users x items); an item that occurs twice counts once."""
-        key = known["n"].to_numpy() * len(self.items) + known["place"].to_numpy()
-        # As in a mapping, the last strength of an item stands.
-        key, at = np.unique(key[::-1], return_index=True)
-        strength = strength[::-1][at]
-        key, strength = key[strength != 0], strength[strength != 0]
-        indptr = np.searchsorted(key, np.arange(n_users + 1) * len(self.items))
-        shape = (n_users, len(self.items))
-        return sp.csr_array((strength, key % max(1, len(self.items)), indptr), shape=shape)
-
-
 class PairPeople(People):
     """The users of pairs of an id and a history, each read once."""
 
@@ -317,32 +158,23 @@ class PairPeople(People):
             except (TypeError, pl.exceptions.PolarsError) as error:
                 raise ParameterError(
                     f"The ids of users are all of one type, found {self.id_type} and others: "
-                    f"{error}"
+                    f"{str(error).splitlines()[0]}. Make all of them texts, or whole numbers."
                 ) from error
             yield Batch(users, self.items.rows([viewed for viewed, _ in known]))
 
 
 def _pair(given: Any) -> tuple[Any, Any]:
     """Return a user id and a history, or raise `ParameterError`."""
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], int | str):
+    if (
+        isinstance(given, tuple)
+        and len(given) == 2
+        and isinstance(given[0], int | str | np.integer)
+    ):
         return given
     raise ParameterError(
         f"recommend_all takes pairs of a user id and a history, found {str(given)[:80]!r}. "
         "For histories without ids, use recommend_batch."
     )
-
-
-def _scan(path: Path) -> pl.LazyFrame:
-    """Return a table of histories that is read from a parquet file, or from those of a folder."""
-    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    if not path.exists() or not files or any(file.suffix != ".parquet" for file in files):
-        raise ParameterError(
-            f"Histories are read from a parquet file with the columns {_TABLE}, or from a folder "
-            f"of such files, found {str(path)!r}. A data set is opened with Dataset.load."
-        )
-    for file in files:
-        check_parquet(file, pages=False)
-    return pl.scan_parquet(files)
 
 
 def _place_columns(given: Ids, known: Ids, placed: Placed) -> Array:
