@@ -17,7 +17,7 @@ from teaser.errors import ArtifactError, ParameterError, RuleError
 from teaser.explain import PARTS
 from teaser.model import load
 from teaser.model.item_table import popularity
-from teaser.model.tag_table import TagTable, check_tagged, decoder
+from teaser.model.tag_table import TagTable, check_tagged, decoder, nested_pairs
 from teaser.profile import POPULARITY
 
 
@@ -96,6 +96,24 @@ def test_nested_tags_are_those_of_which_one_lies_inside_the_other() -> None:
     least = np.minimum.outer(held.sum(axis=0), held.sum(axis=0))
     assert table.nested.toarray().tolist() == (shared > 0.8 * least).tolist()
     assert table.nested[5, 2]
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2, 0.6])
+def test_nested_pairs_are_found_whether_tags_are_rare_or_common(share: float) -> None:
+    rng = np.random.default_rng(3)
+    held = rng.random((400, 40)) < share * rng.random(40)
+    held[:, 5] = held[:, 2] & (rng.random(400) < 0.5)
+    held[:, 9], held[:, 11] = held[:, 8], held[:, 2] & (np.arange(400) % 4 != 0)
+    held[:, 12] = False
+    held[:3, 13], held[3:, 13] = True, False
+    carried = sp.csr_array(held.astype(np.int32))
+    carried.data[0] = 0  # stored, but not carried
+    held = carried.toarray() > 0
+    both, carriers = nested_pairs(carried)
+    wanted = held.T.astype(int) @ held.astype(int)
+    least = np.minimum.outer(held.sum(axis=0), held.sum(axis=0))
+    assert (carriers == held.sum(axis=0)).all()
+    assert (both.toarray() == np.where(wanted > 0.8 * least, wanted, 0)).all()
 
 
 def test_popularity_and_what_is_not_stated_are_near_nothing(dataset: Dataset) -> None:

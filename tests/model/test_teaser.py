@@ -300,13 +300,6 @@ def test_a_file_whose_parts_do_not_fit_is_refused(model: Teaser, tmp_path: Path)
             teaser.load(tmp_path / "m")
 
 
-def test_movielens_converges_within_eight_iterations(films: Dataset) -> None:
-    assert 2_300 <= films.n_tags <= 2_700
-    model = Teaser(tol=1e-3).fit(films)
-    assert model.converged_
-    assert model.iterations_ <= 8
-
-
 @pytest.mark.parametrize(
     "extension",
     [
@@ -340,13 +333,26 @@ def test_every_fit_can_stop_when_its_scores_are_settled(
         assert Teaser(dtype="float64", tol="settled").fit(dataset, start=found).iterations_ == 0
 
 
-def test_settled_films_have_the_ndcg_of_a_fit_to_a_thousandth(films: Dataset) -> None:
+def test_a_tolerance_of_numpy_is_saved_as_any_other(dataset: Dataset, tmp_path: Path) -> None:
+    for n, tol in enumerate((np.float64(1e-3), np.float32(1e-3))):
+        found = Teaser(tol=cast(float, tol)).fit(dataset)
+        assert found.converged_ is True
+        found.save(tmp_path / str(n))
+        assert teaser.load(tmp_path / str(n)).parameters()["tol"] == pytest.approx(1e-3)
+
+
+def test_films_converge_within_eight_iterations_and_settled_ones_have_the_same_ndcg(
+    films: Dataset,
+) -> None:
+    assert 2_300 <= films.n_tags <= 2_700
     fold = split(films, n_validation=500, n_test=0, rng=3)
     system = Teaser().prepare(fold.training)
     means = []
     tols: tuple[Tolerance, ...] = ("settled", 1e-3)
     for tol in tols:
         model = Teaser(tol=tol).fit(fold.training, system=system)
+        assert model.converged_
+        assert model.iterations_ <= 8
         found = evaluate(model, fold.validation, metrics=["ndcg@100"])
         means.append(found.values["ndcg@100"].mean())
     assert means[0] == pytest.approx(means[1], rel=2e-3)

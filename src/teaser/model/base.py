@@ -23,10 +23,10 @@ from teaser.model.lists.all_lists import (
     AllLists,
     AllOptions,
     ListOptions,
+    Source,
     list_columns,
     rank_block,
 )
-from teaser.model.lists.people import Source
 from teaser.model.lists.ranking import top_k
 from teaser.model.lists.reason_table import ReasonTable
 from teaser.model.lists.selection import (

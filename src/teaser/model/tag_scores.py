@@ -355,8 +355,11 @@ class TagScores(Model, abstract=True):
         """Return the score of every item for one user, in double precision."""
         scores = np.asarray(self.decoder_ @ state.values)  # sum_j a_j D_ij for every item i
         if self.remainder_ is not None:
-            scores = state.tags_weight * scores + state.viewed_weight * self._viewed(state)
-        return np.asarray(scores + state.offset)
+            # In place: with many items, an array that is made anew costs more than what is added.
+            scores *= state.tags_weight
+            scores += state.viewed_weight * self._viewed(state)
+        scores += state.offset
+        return scores
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""

@@ -26,6 +26,8 @@ from teaser.model.packed import Packed
 from teaser.profile import GENERAL, POPULARITY
 
 Array = NDArray[Any]
+# One of so many items tells that two tags are not nested, where they are many.
+_EVERY = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,18 +184,18 @@ class TagTable:
 
         More than 0.8 of the items of the rarer one carry the other too.
         """
-        both, carriers = self._shared_items
-        i, j = both.coords
-        inside = both.data > NEAR_EQUAL * np.minimum(carriers[i], carriers[j])
-        return sp.csr_array((inside[inside], (i[inside], j[inside])), shape=both.shape)
+        both, _ = self._shared_items
+        return sp.csr_array((np.ones(both.nnz, dtype=bool), both.coords), shape=both.shape)
 
     @cached_property
     def _shared_items(self) -> tuple[sp.coo_array, Array]:
-        """How many items each two declared or discovered tags share, and how many each has."""
+        """How many items two declared or discovered tags share, and how many each has.
+
+        Only of pairs that are nested: others share too few items to be of interest.
+        """
         own = sp.csr_array(self.decoder[:, : self.n_personal])
-        ones = (own.data != 0).astype(np.float64)
-        carried = sp.csr_array((ones, own.indices, own.indptr), shape=own.shape)
-        return sp.coo_array(carried.T @ carried), np.asarray(carried.sum(axis=0)).ravel()
+        ones = (own.data != 0).astype(np.int32)
+        return nested_pairs(sp.csr_array((ones, own.indices, own.indptr), shape=own.shape))
 
     def apply_basis(self, raw: Array) -> Array:
         """Return raw scores of tags (users x learned tags) as values of all tags."""
@@ -222,6 +224,41 @@ class TagTable:
         """Return a table with rows of the decoder (items x learned tags) for further items."""
         wide = rows if self.basis is None else self.basis.widen(rows)
         return replace(self, decoder=sp.csr_array(sp.vstack([self.decoder, wide], format="csr")))
+
+
+def nested_pairs(carried: sp.csr_array) -> tuple[sp.coo_array, Array]:
+    """Return how many items two tags share, of nested ones both ways, and how many each has.
+
+    Two tags are nested if more than 0.8 of the items of the rarer one carry the other too. A part
+    of the items tells for most pairs that they are not; for the rest all items are counted.
+
+    Parameters
+    ----------
+    carried
+        Items x tags, 1 where an item carries a tag, 0 where it does not.
+    """
+    n = int(carried.shape[1])
+    carriers = np.bincount(carried.indices, carried.data, minlength=n)
+    some = sp.csr_array(carried[::_EVERY])
+    left = carriers - np.bincount(some.indices, some.data, minlength=n)
+    seen = sp.coo_array(some.T @ some)
+    i, j = seen.coords
+    # At most, they share what they share of the part, and all that the rarer has beyond it.
+    most = seen.data + np.minimum(left[i], left[j])
+    own = (i != j) & (carriers[i] <= carriers[j]) & (most > NEAR_EQUAL * carriers[i])
+    # Tags that hardly occur in the part may lie inside one that they do not meet there.
+    open_ = np.union1d(i[own], np.flatnonzero(left > NEAR_EQUAL * carriers))
+    counted = sp.coo_array(sp.csr_array(carried[:, open_]).T @ carried)
+    i, j = open_[counted.coords[0]], counted.coords[1]
+    inside = (i != j) & (counted.data > NEAR_EQUAL * np.minimum(carriers[i], carriers[j]))
+    i, j, shared = i[inside], j[inside], counted.data[inside]
+    used = np.flatnonzero(carriers)
+    rows, columns = (np.concatenate([one, other, used]) for one, other in ((i, j), (j, i)))
+    both = np.concatenate([shared, shared, carriers[used]])
+    # A pair is found from both sides where both were counted.
+    _, first = np.unique(rows * n + columns, return_index=True)
+    pairs = (both[first].astype(np.float64), (rows[first], columns[first]))
+    return sp.coo_array(pairs, shape=(n, n)), carriers
 
 
 def decoder(S: sp.csr_array, popularity: Array) -> sp.csr_array:

@@ -137,6 +137,11 @@ def test_what_does_not_fit_is_refused(dataset: Dataset, monkeypatch: pytest.Monk
         NeighbourEASE(neighbours=5).fit(dataset)
 
 
+def test_more_neighbours_than_items_are_all_of_them(dataset: Dataset) -> None:
+    many, every = (NeighbourEASE(neighbours=m).fit(dataset) for m in (10**6, dataset.n_items))
+    assert (many.weights_ != every.weights_).nnz == 0
+
+
 def test_interactions_in_partitions_give_the_same(tmp_path: Path) -> None:
     interactions, items = small_tables()
     write_partitions(interactions, tmp_path / "p", parts=3)

@@ -168,6 +168,33 @@ def test_the_same_seed_gives_the_same_groups_and_names_are_unique(
     assert other.found != found[1].found
 
 
+def test_more_factors_than_items_are_as_many_as_items(crowd: Dataset) -> None:
+    # So many would need 400 GB.
+    many, all_of_them = (
+        discover(crowd, DiscoveredTags(grains=(20,), factors=factors))[1]
+        for factors in (100_000, crowd.n_items)
+    )
+    assert many.tags == all_of_them.tags
+    assert (many.members != all_of_them.members).nnz == 0
+
+
+def test_items_that_few_factors_say_nothing_of_make_no_groups() -> None:
+    # The leading eigenvector is that of the one large set of items that go together.
+    sizes = [30, *[4] * 1200]
+    own = [[f"{n}-{i}" for i in range(size)] for n, size in enumerate(sizes)]
+    pairs = [(f"{n} {u}", item) for n, items in enumerate(own) for u in range(3) for item in items]
+    ids = [item for items in own for item in items]
+    crowd = Dataset.from_tables(
+        pl.DataFrame(pairs, schema=["user_id", "item_id"], orient="row"),
+        pl.DataFrame({"item_id": ids, "kind": ["a", "b"] * (len(ids) // 2)}),
+    )
+    data, groups = discover(crowd, DiscoveredTags(grains=(2, 10), factors=1, max_groups=10**6))
+    assert {group.grain for group in groups.found} <= {2, 10}
+    members = groups.members.toarray().any(axis=1)
+    assert 2 <= members.sum() <= 30
+    assert data.n_items == crowd.n_items
+
+
 def test_long_histories_count_less(crowd: Dataset) -> None:
     h = np.diff(crowd.X.indptr)
     weighted = sp.diags_array((h / h.mean()) ** -0.25) @ crowd.X
@@ -418,7 +445,7 @@ def test_what_was_discovered_can_be_shared(crowd: Dataset, monkeypatch: pytest.M
 
 
 def test_the_estimate_counts_the_groups(crowd: Dataset) -> None:
-    plain, more = (Teaser(discovered=d).estimate(crowd) for d in (None, FEW))
+    plain, more = (Teaser(gram="sparse", discovered=d).estimate(crowd) for d in (None, FEW))
     assert more.memory["discovered tags"] == 6 * N_ITEMS * 16 * 4
     assert more.total_memory > plain.total_memory
     assert more.seconds > 0

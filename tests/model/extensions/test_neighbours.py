@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, random_problem, slow_nearest, without_diagonal
 
-from teaser import Remainder
+from teaser import Dataset, DiscoveredTags, Remainder, Teaser
 from teaser.errors import ResourceError, SolverError
 from teaser.model.extensions import neighbours as module
 from teaser.model.extensions.neighbours import (
@@ -293,13 +293,30 @@ def test_items_without_neighbours_are_counted() -> None:
 def test_what_does_not_fit_is_refused_with_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     X, _, _, _ = problem(0)
     gram = held(X, "sparse")
-    check_neighbours(gram, 4, n_items=gram.n_items)
+    check_neighbours("float64", 4, n_items=gram.n_items)
     monkeypatch.setattr(module, "memory_of_machine", lambda: 5_500)
     said = r"4 neighbours for 14 items needs .*pairs of neighbours .* has 6 kB"
     with pytest.raises(ResourceError, match=said):
         Neighbours.build(gram, 4, penalty=np.ones(14))
     monkeypatch.setattr(module, "memory_of_machine", lambda: 9_000)
-    check_neighbours(gram, 4, n_items=14)
+    check_neighbours("float64", 4, n_items=14)
+    # An item has no more neighbours than there are items.
+    monkeypatch.setattr(module, "memory_of_machine", lambda: 100_000)
+    many = Neighbours.build(gram, 10**9, penalty=np.ones(14))
+    assert (many.near != Neighbours.build(gram, 13, penalty=np.ones(14)).near).nnz == 0
+
+
+def test_a_fit_is_refused_before_its_groups_are_found(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "memory_of_machine", lambda: 5_500)
+    rng = np.random.default_rng(0)
+    model = Teaser(discovered=DiscoveredTags(grains=(5,)), remainder=Remainder(), rng=rng)
+    with pytest.raises(ResourceError, match="neighbours for"):
+        model.fit(dataset)
+    # Groups start from random numbers, of which none was drawn.
+    assert rng.bit_generator.state == np.random.default_rng(0).bit_generator.state
+    assert model.estimate(dataset).memory["neighbours"] > 0
 
 
 def test_the_estimate_of_neighbours_grows_with_them_and_with_rounds() -> None:

@@ -13,7 +13,7 @@ from teaser.data.sparse_matrix import pack, unpack
 from teaser.errors import ParameterError
 from teaser.model.base import Model
 from teaser.model.checks import check_choice, check_count, check_dataset, check_number
-from teaser.model.extensions.neighbours import NEAR_POWER, Neighbours
+from teaser.model.extensions.neighbours import NEAR_POWER, Neighbours, check_neighbours
 from teaser.model.extensions.options import check_options, read_parameters
 from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.build import DTYPES, GRAMS, build_gram
@@ -77,6 +77,7 @@ class NeighbourEASE(Model):
         self.check_parameters()
         check_dataset(dataset, partitions=True)
         how = PLAIN if self.weights is None else self.weights
+        check_neighbours(self.dtype, int(self.neighbours), n_items=dataset.n_items)
         with explained_memory_error("The fit"):
             held = how_to_find(self.gram if isinstance(self.gram, str) else "auto", "cpu")
             near = nearest(self._build_gram(dataset, held, NEAR_POWER), int(self.neighbours))
@@ -110,7 +111,7 @@ class NeighbourEASE(Model):
             raise ValueError("its weights are not finite")
 
     def _build_gram(self, dataset: Dataset, gram: Any, user_power: float) -> Gram:
-        size = FitSize(int(self.neighbours), np.dtype(self.dtype))
+        size = FitSize(min(int(self.neighbours), dataset.n_items), np.dtype(self.dtype))
         return build_gram(dataset.X, gram, size, user_power=user_power)
 
     def check_parameters(self) -> None:

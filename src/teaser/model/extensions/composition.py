@@ -197,11 +197,14 @@ def fit_parts(
             overwrite=overwrite,
         )
         return Parts(solution, system, D, R)
-    n_near = 0 if plan.remainder is None else plan.remainder.neighbours or 0
-    if n_near:
-        check_neighbours(system.gram, n_near, n_items=dataset.n_items)
     found = _fit_tags(plan, system, D, limits, start)
-    return _fit_near(plan, system, dataset, found, limits) if n_near else found
+    return found if plan.remainder is None else _fit_near(plan, system, dataset, found, limits)
+
+
+def check_near(plan: Plan, dataset: Dataset) -> None:
+    """Raise `ResourceError` where the neighbours of a fit do not fit, before its work."""
+    if plan.remainder is not None and plan.remainder.neighbours is not None:
+        check_neighbours(plan.dtype, plan.remainder.neighbours, n_items=dataset.n_items)
 
 
 def _fit_tags(

@@ -189,11 +189,14 @@ def discover(
         if gram is None:
             # Few products with few columns: X'(X M) is faster than a Gram as one array, but on
             # a GPU, which counts in no time.
-            size, how = FitSize(options.factors, np.dtype(dtype)), "sparse"
-            how = "auto" if device == "cuda" else how
+            size = FitSize(min(options.factors, dataset.n_items), np.dtype(dtype))
+            how = "auto" if device == "cuda" else "sparse"
             gram = build_gram(dataset.X, how, size, device=device, user_power=USER_POWER)
         Y = embed_items(gram, options.factors, random)
-        chosen &= Y.any(axis=1)
+        is_placed = Y.any(axis=1)
+        if (chosen > is_placed).any():  # few factors say nothing of some items
+            chosen &= is_placed
+            counts = options.counts(int(chosen.sum()))
         for grain, k in counts.items():
             Z = placed(Y[chosen], gram.diagonal())
             found.append(_find(dataset, Y, Z, chosen, grain, k, options, random, previous))

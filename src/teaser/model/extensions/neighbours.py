@@ -50,8 +50,8 @@ NEAR_POWER = 0.5
 # G on the neighbours of the items of a batch. More of it means fewer passes over the interactions.
 _BATCH_BYTES = 2**30
 _SMALL_BATCH_BYTES = 2**25
-# Pairs that a core counts a second, for estimates.
-_PAIR_RATE = 0.1e9
+# Pairs that two cores count a second, for estimates.
+_PAIR_RATE = 0.3e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class Neighbours:
             The neighbours, where `nearest` has found them already.
         """
         n = gram.n_items if n_items is None else n_items
-        check_neighbours(gram, m, n_items=n)
+        check_neighbours(gram.dtype.name, m, n_items=n)
         if near is None:
             near = nearest(gram if cosine_gram is None else cosine_gram, m, n_items=n)
         return cls(gram, near, to_host(penalty).astype(np.float64))
@@ -351,9 +351,10 @@ def learn_neighbours(
     return replace(solution, iterations=iterations), found.R
 
 
-def check_neighbours(gram: Gram, m: int, *, n_items: int) -> None:
+def check_neighbours(dtype: str, m: int, *, n_items: int) -> None:
     """Raise `ResourceError` where neighbours and G on them do not fit."""
-    need = neighbours_bytes(n_items, m, gram.dtype.name)
+    m = min(m, n_items)
+    need = neighbours_bytes(n_items, m, dtype)
     if sum(need.values()) > memory_of_machine():
         parts = ", ".join(f"{name} {say_bytes(size)}" for name, size in need.items())
         raise ResourceError(
