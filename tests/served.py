@@ -58,10 +58,9 @@ class Running:
         for status in Path("/proc").glob("[0-9]*/stat"):
             try:
                 parts = status.read_text().rpartition(")")[2].split()
-                command = (status.parent / "cmdline").read_text()
             except OSError:
                 continue
-            if int(parts[1]) == self.process.pid and "spawn_main" in command:
+            if int(parts[1]) == self.process.pid and parts[0] != "Z":
                 found.append(int(status.parent.name))
         return sorted(found)
 

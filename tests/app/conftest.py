@@ -16,7 +16,7 @@ import pytest
 from conftest import ROOT, RULES
 from served import Running
 
-from teaser import Category, Dataset, DiscoveredTags, Remainder, Teaser
+from teaser import Category, Dataset, DiscoveredTags, Teaser
 from teaser.app.dependencies import Services
 from teaser.app.people.events import Event
 from teaser.app.people.state import State
@@ -134,14 +134,6 @@ def events_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dataset = events.dataset(n_events=200, n_users=600, start=date(2026, 1, 1))
     Teaser(discovered=DISCOVERED).fit(dataset).save(folder)
     return folder
-
-
-@pytest.fixture(scope="session")
-def remainder_model(dataset: Dataset) -> Teaser:
-    """A small model in which viewed items count beside their tags."""
-    return Teaser(
-        l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0), tol=1e-5
-    ).fit(dataset)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """The server as a whole: health, measurements, errors, a model replaced while requests go on."""
 
+import http.client
 import json
 import os
 import re
@@ -73,7 +74,7 @@ def test_threads_take_short_turns_while_the_server_runs(client: Any) -> None:
 def running(
     request: pytest.FixtureRequest, model_folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Running]:
-    """A server for all tests that harm or replace its model."""
+    """A server for all tests that replace its model."""
     folder = tmp_path_factory.mktemp("running") / "served"
     shutil.copytree(model_folder, folder)
     server = Running(folder, "--workers", request.param)
@@ -81,15 +82,14 @@ def running(
     server.stop()
 
 
-@pytest.fixture
-def server(running: Running, model: Teaser) -> Iterator[Running]:
-    """The same server, which every test finds as it was at the start."""
-    yield running
-    shutil.rmtree(running.model, ignore_errors=True)
-    model.save(running.model)
-    running.process.send_signal(signal.SIGHUP)
-    serves(running, len(model.items_))
-    running.wait_for(lambda: is_ready(running), "not ready again")
+@pytest.fixture(scope="module")
+def harmed(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server for all tests that harm its model and mend it."""
+    folder = tmp_path_factory.mktemp("harmed") / "served"
+    shutil.copytree(model_folder, folder)
+    server = Running(folder)
+    yield server
+    server.stop()
 
 
 def serves(server: Running, items: int) -> None:
@@ -106,7 +106,10 @@ def is_stale(server: Running) -> bool:
     return all(said in get(server.url + "/readyz") for _ in range(10))
 
 
-def test_a_new_model_is_served_without_dropping_a_request(server: Running, dataset: Any) -> None:
+def test_a_new_model_is_served_without_dropping_a_request(
+    running: Running, dataset: Any, request: pytest.FixtureRequest
+) -> None:
+    server = running
     failures: list[Exception] = []
     done = threading.Event()
 
@@ -122,19 +125,39 @@ def test_a_new_model_is_served_without_dropping_a_request(server: Running, datas
     larger = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset)
     larger.add_items({"new": ["type=film"]}).save(server.model)
     before = server.workers()
-    server.process.send_signal(signal.SIGHUP)
-    try:
-        serves(server, 41)
-    finally:
-        done.set()
-        thread.join()
-    assert not failures
-    assert server.workers() == before  # nobody was restarted for it
+    port = int(server.url.rpartition(":")[2])
+    kept = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    request.addfinalizer(kept.close)
+    kept.request("GET", "/api/v1/model")
+    assert json.loads(kept.getresponse().read())["items"] == 40
+    opened = kept.sock
+    with server.begin_body() as unfinished:
+        try:
+            said = json.loads(get(server.url + "/api/v1/admin/reload", b"{}"))
+            assert said["items"] == 41
+            serves(server, 41)
+        finally:
+            done.set()
+            thread.join()
+        assert not failures
+
+        # A connection goes on with a new worker, and a request in progress with the old one.
+        def is_new() -> bool:
+            kept.request("GET", "/api/v1/model")
+            return bool(json.loads(kept.getresponse().read())["items"] == 41)
+
+        server.wait_for(is_new, "the old model")
+        assert kept.sock is opened
+        unfinished.sendall(b"i1".ljust(94))
+        assert unfinished.recv(12) == b"HTTP/1.1 403"  # it has no origin
+    server.wait_for(lambda: not set(server.workers()) & set(before), "old workers stay")
+    assert len(server.workers()) == len(before)
 
 
 def test_files_cut_under_a_running_server_change_nothing_and_are_noticed(
-    server: Running, model_folder: Path
+    harmed: Running, model_folder: Path
 ) -> None:
+    server = harmed
     before = server.recommended()
     pids = server.workers()
     for path in server.model.iterdir():
@@ -153,8 +176,9 @@ def test_files_cut_under_a_running_server_change_nothing_and_are_noticed(
 
 @pytest.mark.parametrize("harm", ["damaged", "vanished"])
 def test_a_folder_that_is_no_model_leaves_the_served_one_and_is_seen(
-    server: Running, tmp_path: Path, model: Teaser, harm: str
+    harmed: Running, tmp_path: Path, model: Teaser, harm: str
 ) -> None:
+    server = harmed
     before, logged = server.recommended(), len(server.log.read_text())
     if harm == "damaged":
         (server.model / "manifest.json").write_text("broken")
@@ -240,13 +264,12 @@ def test_a_proxy_on_this_machine_is_believed_about_scheme_and_address(running: R
     assert press_over_https(running, **FORWARDED) == 200
 
 
-def test_no_other_proxy_is_believed(run: Callable[..., Running]) -> None:
-    server = run(TEASER_PROXIES="192.0.2.1")
-    assert press_over_https(server, **FORWARDED) == 403
-
-
 def test_settings_of_the_environment_hold_for_the_command(run: Callable[..., Running]) -> None:
-    server = run("--host-name", "box.example", "--log-format", "json", TEASER_MAX_BODY="50")
+    options = ("--host-name", "box.example", "--log-format", "json")
+    boosts = ("--boost", "type=film:0.3", "--boost", "i9:-1")
+    server = run(*options, *boosts, TEASER_MAX_BODY="50", TEASER_PROXIES="192.0.2.1")
+    said = "says so among the reasons: type=film +0.3, i9 -1."
+    server.wait_for(lambda: said in " ".join(server.log.read_text().split()), "no boosts")
     with pytest.raises(urllib.error.HTTPError, match="413"):
         get(server.url + "/api/v1/recommend", b" " * 60)
     for host, status in (("box.example", 200), ("evil.example", 421)):
@@ -260,11 +283,20 @@ def test_settings_of_the_environment_hold_for_the_command(run: Callable[..., Run
     with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2]))) as broken:
         broken.sendall(b"no request at all\r\n\r\n")
         broken.recv(100)
-    # All that is written once it runs has one format, also what the server below says.
+    # No proxy but the one that is named is believed.
+    assert press_over_https(server, **FORWARDED) == 403
+    # All that is written once it runs has one format, also what the server below says. A line may
+    # be written after the answer.
+    entries: list[dict[str, Any]] = []
+
+    def is_logged() -> bool:
+        text = server.log.read_text()
+        entries[:] = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+        return [e["status"] for e in entries if e["logger"] == "teaser.access"] == [413, 200, 403]
+
+    server.wait_for(is_logged, "no line for each request")
+    assert {entry["logger"] for entry in entries} >= {"teaser.access", "uvicorn.error"}
     text = server.log.read_text()
-    said = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-    assert {line["logger"] for line in said} >= {"teaser.access", "uvicorn.error"}
-    assert [line["status"] for line in said if line["logger"] == "teaser.access"] == [413, 200]
     assert "127.0.0.1:" not in "".join(line for line in text.splitlines() if "{" in line)
 
 

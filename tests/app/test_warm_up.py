@@ -3,11 +3,16 @@
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
 from app.conftest import TestClient, services_of
 
+from teaser.app.server import create_app
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.settings import Settings
+from teaser.app.warm_up import visit
+from teaser.errors import ArtifactError
 from teaser.model.tag_table import TagTable
 
 HEADERS = {"origin": "http://testserver", "x-teaser-fragment": "1"}
@@ -40,7 +45,41 @@ def test_the_first_visitors_of_a_new_model_compute_nothing_that_stays(
     assert computed(holder.current) <= before
 
 
-def test_a_start_fills_the_caches_too(serve: Callable[..., TestClient]) -> None:
+def test_visitors_before_the_first_one_leave_no_trace(
+    serve: Callable[..., TestClient], caplog: pytest.LogCaptureFixture
+) -> None:
     client = serve()
-    with client:
-        assert "Catalogue.tag_index" in computed(services_of(client).holder.current)
+    services = services_of(client)
+    holder = services.holder
+    caplog.set_level("INFO", "teaser.access")
+    made: list[Any] = []
+
+    def make(settings: Settings) -> Any:
+        made.append(create_app(settings, holder=holder))
+        return made[-1]
+
+    steps = visit(make, services.settings, holder.current)
+    assert not made
+    assert list(steps) == [None]
+    (own,) = made
+    text = TestClient(own).get("/metrics").text
+    assert 'route="/act",status="200"' in text
+    assert 'status="4' not in text
+    assert 'status="5' not in text
+    assert "teaser.access" not in {record.name for record in caplog.records}
+    assert "Catalogue.tag_index" in computed(holder.current)
+    assert 'route="/act"' not in client.get("/metrics").text
+    assert not Path(own.state.services.settings.database.removeprefix("sqlite:///")).exists()
+
+
+def test_a_page_that_cannot_be_made_is_an_error(serve: Callable[..., TestClient]) -> None:
+    services = services_of(serve())
+
+    def make(settings: Settings) -> Any:
+        app = create_app(settings, holder=services.holder)
+        app.router.routes.clear()
+        app.add_api_route("/", lambda: 1 / 0)
+        return app
+
+    with pytest.raises(ArtifactError, match="GET /"):
+        list(visit(make, services.settings, services.holder.current))

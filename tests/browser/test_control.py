@@ -5,38 +5,24 @@ The state and the list are held against the library at each step, with and witho
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from browser.conftest import served
 from browser.steps import check_axe, listed, pick
 from playwright.sync_api import Page, expect
 
 from teaser import Tag, Teaser
-from teaser.data import events
 
 Visit = Callable[..., Page]
 MINUS = "\N{MINUS SIGN}"
 SENTENCE = "more jazz, no workshops, less theatre"
 JAZZ, WORKSHOP, THEATRE = "theme=Jazz", "type=Workshop", "type=Theatre"
 EXHIBITION = "type=Exhibition"
-
-
-@pytest.fixture(scope="module")
-def model() -> Teaser:
-    """A model of the built-in events."""
-    return Teaser().fit(events.dataset(n_events=400, n_users=1200, start=date(2026, 1, 1)))
-
-
-@pytest.fixture(scope="module")
-def site(model: Teaser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(model, tmp_path_factory.mktemp("site")) as address:
-        yield address
 
 
 @dataclass(frozen=True)
@@ -84,18 +70,8 @@ def numbers(page: Page, css: str) -> list[float]:
     return [float(cell.replace(MINUS, "-")) for cell in cells]
 
 
-@pytest.mark.parametrize("scripted", [True, False])
-def test_a_newcomer_takes_control(
-    visit: Visit, model: Teaser, tmp_path: Path, scripted: bool
-) -> None:
-    page = visit(java_script_enabled=scripted)
-    assert listed(page) == Expected(model).list()
-    pick(page, 2)
-    history = tuple(state_of(page)["history"])
-    assert len(history) == 2
-    assert listed(page) == Expected(model, history).list()
-
-    # A sentence, without one of its chips.
+def choose_in_words(page: Page, expected: Expected) -> Expected:
+    """Say a sentence, and confirm it without one of its chips."""
     page.get_by_label("What are you in the mood for?").fill(SENTENCE)
     page.get_by_role("button", name="Say it").click()
     chips = page.locator(".wishes input")
@@ -111,9 +87,13 @@ def test_a_newcomer_takes_control(
     state = state_of(page)
     assert state["pressed"] == {JAZZ: 4}
     assert state["filters"]["without"] == [WORKSHOP]
-    assert listed(page) == Expected(model, history, {JAZZ: 4}, (WORKSHOP,)).list()
+    after = replace(expected, presses={JAZZ: 4}, without=(WORKSHOP,))
+    assert listed(page) == after.list()
+    return after
 
-    # A tag is muted for a week.
+
+def mute_for_a_week(page: Page, expected: Expected) -> Expected:
+    """Hide a tag until a day in a week."""
     page.goto(f"/tag?tag={EXHIBITION}")
     page.locator(".never-menu summary").click()
     page.get_by_role("button", name="a week").click()
@@ -124,89 +104,116 @@ def test_a_newcomer_takes_control(
     left = datetime.fromisoformat(end["until"]) - datetime.now(UTC)
     assert timedelta(days=7) < left <= timedelta(days=8)
     page.goto("/")
-    own = Expected(model, history, {JAZZ: 4}, (WORKSHOP, EXHIBITION)).list()
-    assert listed(page) == own
+    after = replace(expected, without=(*expected.without, EXHIBITION))
+    assert listed(page) == after.list()
+    return after
 
-    # The list is kept as a feed, and shared.
+
+def share_as_a_feed(page: Page, expected: Expected) -> str:
+    """Keep the list under a name, share it, and return the link."""
     page.locator(".feed-new summary").click()
     page.get_by_label("Keep this list under a name").fill("Friday night")
     page.get_by_role("button", name="Keep", exact=True).click()
     do(page, "Friday night")
     state = state_of(page)
-    assert (state["feed"], [feed["feed"] for feed in state["feeds"]]) == (
-        "Friday night",
-        ["", "Friday night"],
-    )
+    names = [feed["feed"] for feed in state["feeds"]]
+    assert (state["feed"], names) == ("Friday night", ["", "Friday night"])
     assert (state["pressed"], state["filters"]["without"]) == ({JAZZ: 4}, [WORKSHOP])
-    assert listed(page) == own
+    assert listed(page) == expected.list()
     page.goto("/feeds")
     page.get_by_role("button", name="Share Friday night").click()
-    link = page.get_by_label("The link").input_value()
+    return page.get_by_label("The link").input_value()
 
-    # Another visitor copies it, and gets nothing of the owner.
-    other = visit(java_script_enabled=scripted)
-    other.goto(link)
-    expect(other.get_by_role("heading", name="Friday night")).to_be_visible()
-    expect(other.locator(".asks li")).to_have_text(["+4 Jazz", "no Workshop"])
-    theirs = Expected(model, (), {JAZZ: 4}, (WORKSHOP,)).list()
-    assert listed(other) == theirs
-    other.get_by_role("button", name="Start from this feed").click()
-    do(other, "Friday night")
-    copied = state_of(other)
+
+def copy_a_feed(page: Page, link: str, model: Teaser) -> None:
+    """Start from a shared feed as somebody else, who gets nothing of its owner."""
+    page.goto(link)
+    expect(page.get_by_role("heading", name="Friday night")).to_be_visible()
+    expect(page.locator(".asks li")).to_have_text(["+4 Jazz", "no Workshop"])
+    expected = Expected(model, (), {JAZZ: 4}, (WORKSHOP,)).list()
+    assert listed(page) == expected
+    page.get_by_role("button", name="Start from this feed").click()
+    do(page, "Friday night")
+    copied = state_of(page)
     assert (copied["feed"], copied["pressed"]) == ("Friday night", {JAZZ: 4})
     assert (copied["history"], copied["hidden_tags"]) == ([], [])
-    assert listed(other) == theirs
+    assert listed(page) == expected
 
-    # Two items side by side.
+
+def compare_two(page: Page, expected: Expected) -> None:
+    """Lay two items of the list side by side: the differences are the library's, and add up."""
     page.goto("/")
     ticks = page.locator(".cards .vs input")
     ticks.nth(1).check()
     ticks.nth(4).check()
     page.get_by_role("button", name="Compare the two").click()
     expect(page.get_by_role("heading", name="Why this above that")).to_be_visible()
-    exact = model.compare(own[1], own[4], list(history), {JAZZ: 4})
+    own = expected.list()
+    exact = expected.model.compare(own[1], own[4], list(expected.history), expected.presses)
     differences = numbers(page, ".fall tbody:not(.folded) td.number")
     (total,) = numbers(page, ".fall tfoot td.sum")
     assert sum(differences) == pytest.approx(total, abs=1e-9)
     assert total == pytest.approx(exact.difference, abs=0.0101)
-    assert numbers(page, ".fall tfoot td.pair") == [
-        round(exact.score, 2),
-        round(exact.other_score, 2),
-    ]
+    scores = [round(exact.score, 2), round(exact.other_score, 2)]
+    assert numbers(page, ".fall tfoot td.pair") == scores
 
-    # The profile off: filters and hidden tags stay. And on.
+
+def switch_the_profile(page: Page, expected: Expected) -> None:
+    """Turn the profile off and on: filters and hidden tags stay."""
     page.goto("/")
     page.get_by_role("button", name="Without my profile").click()
     do(page, "Without your profile")
     assert state_of(page)["profiling"] is False
-    assert listed(page) == Expected(model, without=(WORKSHOP, EXHIBITION)).list()
+    without = Expected(expected.model, without=expected.without).list()
+    assert listed(page) == without
     page.reload()
-    assert listed(page) == Expected(model, without=(WORKSHOP, EXHIBITION)).list()
+    assert listed(page) == without
     page.get_by_role("button", name="Use my profile").click()
     do(page, "With your profile")
     assert state_of(page)["profiling"] is True
-    assert listed(page) == own
+    assert listed(page) == expected.list()
 
-    # Taken along to another browser: shown first, then the same state and list.
+
+def take_along(page: Page, new: Page, expected: Expected, file: Path) -> None:
+    """Bring an export to another browser: it is shown first, then state and list are the same."""
     before = kept(state_of(page))
     page.locator(".menu summary").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Export my data").click()
-    download.value.save_as(tmp_path / "own.json")
-    new = visit(java_script_enabled=scripted)
+    download.value.save_as(file)
     new.goto("/import")
-    new.get_by_label("Your export").set_input_files(tmp_path / "own.json")
+    new.get_by_label("Your export").set_input_files(file)
     new.get_by_role("button", name="Preview").click()
     expect(new.get_by_text("Everything in it is known here.")).to_be_visible()
     assert state_of(new)["history"] == []
     new.get_by_role("button", name="Replace mine").click()
     do(new, "Imported a profile")
     assert kept(state_of(new)) == before
-    assert listed(new) == own
+    assert listed(new) == expected.list()
     new.locator("#notice").get_by_role("button", name="Undo").click()
     do(new, "Taken back")
     assert state_of(new)["history"] == []
-    assert listed(new) == Expected(model).list()
+    assert listed(new) == Expected(expected.model).list()
+
+
+@pytest.mark.parametrize("scripted", [True, False])
+def test_a_newcomer_takes_control(
+    visit: Visit, events_model: Teaser, tmp_path: Path, scripted: bool
+) -> None:
+    page, other, new = (visit(java_script_enabled=scripted) for _ in range(3))
+    assert listed(page) == Expected(events_model).list()
+    pick(page, 2)
+    history = tuple(state_of(page)["history"])
+    assert len(history) == 2
+    expected = Expected(events_model, history)
+    assert listed(page) == expected.list()
+    expected = choose_in_words(page, expected)
+    expected = mute_for_a_week(page, expected)
+    link = share_as_a_feed(page, expected)
+    copy_a_feed(other, link, events_model)
+    compare_two(page, expected)
+    switch_the_profile(page, expected)
+    take_along(page, new, expected, tmp_path / "own.json")
 
 
 def test_a_damaged_file_and_an_ended_link_get_a_sentence(visit: Visit, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -159,7 +160,7 @@ def test_a_tag_inside_a_liked_one_is_not_said_to_be_avoided() -> None:
     places = [plain.tags.index(Tag.parse(name)) for name in ("type=Concert", "town=Ghent")]
     nested = np.zeros((len(plain.tags), len(plain.tags)), dtype=bool)
     nested[places[0], places[1]] = nested[places[1], places[0]] = True
-    told = statements(replace(plain, nested=nested))
+    told = statements(replace(plain, nested=sp.csr_array(nested)))
     assert [s.tags for s in told] == [(Tag("type", "Concert"),), (Tag("label", "free"),)]
     named = profile_of(
         **{"discovered_A, B, C": 0.8, "discovered_D, B, E": -0.7, "town_Ghent": -0.6}

@@ -17,10 +17,11 @@ from teaser.app.people.checks import (
     feed_name,
     find_feed,
 )
+from teaser.app.people.event_log import Decided
 from teaser.app.people.events import Event, parts_of, read_time, time_text
 from teaser.app.people.fold import state_after
 from teaser.app.people.state import State
-from teaser.app.people.store import Decided, Store
+from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.list_filter import read_filters, read_tags
 from teaser.app.serving.personal_model import PersonalModel, read_about

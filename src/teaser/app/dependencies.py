@@ -21,13 +21,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Services:
-    """The services of one process, at `app.state.services`."""
+    """The services of one process, at `app.state.services`.
+
+    Attributes
+    ----------
+    reload
+        Replaces this process by one with the model that the folder holds now, and returns what the
+        API tells about it, as JSON; None where `holder` replaces it.
+    """
 
     settings: Settings
     holder: ModelHolder
     store: Store
     threads: StoreThreads
     limits: RateLimits
+    reload: Callable[[], str] | None = None
 
 
 def services_of(request: Request) -> Services:

@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-import logging
-import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from teaser.app.http.monitoring import Watchers, add_monitoring
 from teaser.app.http.observer import Observer
 from teaser.app.http.rate_limit import RateLimit, RateLimits
 from teaser.app.http.route_names import RouteNames
+from teaser.app.i18n.texts import LANGUAGES
 from teaser.app.mcp.mount import add_assistants, assistants_running
 from teaser.app.people.store import Store
 from teaser.app.serving.model_holder import ModelHolder
@@ -38,13 +37,13 @@ from teaser.app.serving.words import check_words
 from teaser.app.settings import Settings
 from teaser.app.site import actions as site_actions
 from teaser.app.site import home as pages
-from teaser.app.telemetry.logs import configure_logs
+from teaser.app.site.view.rendering import compile_templates
 from teaser.app.telemetry.traces import Traces
 from teaser.app.warm_up import warm_up
-from teaser.errors import StoreError, TeaserError
+from teaser.errors import StoreError
+from teaser.model.teaser import Teaser
+from teaser.words.phrases.lexicon import lexicon
 
-log = logging.getLogger("teaser")
-_WATCH_SECONDS = 1.0
 _THREADS = 4
 _STORE_THREADS = 4
 _SWITCH_SECONDS = 0.0002
@@ -52,19 +51,30 @@ _SWITCH_SECONDS = 0.0002
 _NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """Return the application: the model loaded, the database brought up to date."""
+def create_app(
+    settings: Settings,
+    *,
+    holder: ModelHolder | None = None,
+    reload: Callable[[], str] | None = None,
+    is_stale: Callable[[], bool] | None = None,
+) -> FastAPI:
+    """Return the application: the model loaded, the database brought up to date.
+
+    Parameters
+    ----------
+    settings
+        The settings of the server.
+    holder
+        The model; by default it is loaded here.
+    reload
+        Replaces this process by one that reads the model's folder, and returns what the API tells
+        about its model, as JSON. By default the model is replaced in this process.
+    is_stale
+        Whether the model's folder cannot be used. By default the holder knows.
+    """
     check_words(settings)
     shared = Path(settings.shared_folder) if settings.shared_folder else None
-    copies = Path(settings.copies) if settings.copies else None
-    holder = ModelHolder(
-        settings.model,
-        shared_folder=shared,
-        base=copies,
-        boost=settings.boosts,
-        zone=settings.zone,
-        warm_up=partial(warm_up, synonyms=settings.synonyms),
-    )
+    holder = holder or load_model(settings)
     seconds = settings.store_timeout
     store = Store(settings.database, max_events=settings.max_events, timeout=seconds)
     if shared is None:  # else the process that made it has migrated for all workers
@@ -80,7 +90,7 @@ def create_app(settings: Settings) -> FastAPI:
         RateLimit(settings.key_rate, shared and shared / "key_rate_limit"),
     )
     brand = read_brand(settings)
-    services = Services(settings, holder, store, threads, limits)
+    services = Services(settings, holder, store, threads, limits, reload)
     app = FastAPI(
         title=brand.name,
         version=__version__,
@@ -102,8 +112,29 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(FirstCookie, store=store, threads=threads, settings=settings)
     app.add_middleware(Guard, settings=settings, limits=limits, refusal=refusal_of(app))
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)
-    _observe(app, services, shared)
+    _observe(app, services, shared, is_stale or (lambda: holder.load_error is not None))
     return app
+
+
+def load_model(settings: Settings, model: Teaser | None = None) -> ModelHolder:
+    """Return the model that settings name, or the given one, as they say it is to be served."""
+    return ModelHolder(
+        settings.model,
+        model=model,
+        shared_folder=Path(settings.shared_folder) if settings.shared_folder else None,
+        base=Path(settings.copies) if settings.copies else None,
+        boost=settings.boosts,
+        zone=settings.zone,
+        warm_up=partial(warm_up, synonyms=settings.synonyms),
+    )
+
+
+def prepare_process() -> None:
+    """Make what all applications of a process and of its forks share, whatever they serve."""
+    _routes()
+    compile_templates()
+    for language in LANGUAGES:
+        lexicon(language)
 
 
 @cache
@@ -121,12 +152,14 @@ def _routes() -> list[BaseRoute]:
     return router.routes
 
 
-def _observe(app: FastAPI, services: Services, shared: Path | None) -> None:
+def _observe(
+    app: FastAPI, services: Services, shared: Path | None, is_stale: Callable[[], bool]
+) -> None:
     """Add the routes of monitoring and, outside of all else, what is counted, logged and traced."""
     settings, holder = services.settings, services.holder
 
     def model_status() -> ModelStatus:
-        return ModelStatus(holder.load_error is not None, holder.written_at, holder.loaded_at)
+        return ModelStatus(is_stale(), holder.written_at, holder.loaded_at)
 
     registry = CollectorRegistry()
     watchers = Watchers(settings, services.store, services.threads, services.limits)
@@ -135,7 +168,7 @@ def _observe(app: FastAPI, services: Services, shared: Path | None) -> None:
         watchers=watchers,
         store=services.store,
         threads=services.threads,
-        is_stale=lambda: holder.load_error is not None,
+        is_stale=is_stale,
         registry=registry,
     )
     routes = RouteNames(app)  # all are known now, so all workers count in one table
@@ -146,62 +179,19 @@ def _observe(app: FastAPI, services: Services, shared: Path | None) -> None:
     )
 
 
-def create_app_from_environment() -> FastAPI:
-    """Return the application that the environment describes; every worker calls this."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the application listens to it
-    settings = Settings.from_environment()
-    configure_logs(settings)
-    return create_app(settings)
-
-
 @contextlib.asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Watch for a new model: at SIGHUP, and when files of the folder change."""
+    """Set what holds for the whole process while it serves; then close what is open."""
     services: Services = app.state.services
-    wake = asyncio.Event()
-    with contextlib.suppress(ValueError, RuntimeError):  # only the main thread gets signals
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, wake.set)
-
-    async def watch() -> None:
-        while True:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(wake.wait(), _WATCH_SECONDS)
-            is_asked = wake.is_set()
-            wake.clear()
-            await asyncio.to_thread(_take_up, services.holder, is_asked)
-
     # Requests are bound by computation: more threads would only compete for the processor.
     anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
     # A thread that comes back from the database waits for this long for one that computes, at
     # every call; the usual 5 ms would be most of the time of a press.
     usual = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
-    _warm_up(services.holder, services.settings)
-    task = asyncio.create_task(watch())
     async with assistants_running(app):
         yield
-    task.cancel()
     sys.setswitchinterval(usual)
     services.store.close()
     if app.state.traces is not None:
         await asyncio.to_thread(app.state.traces.close)
-
-
-def _warm_up(holder: ModelHolder, settings: Settings) -> None:
-    """Fill the caches of the first model; an error is logged, and other pages may still work."""
-    try:
-        for _ in warm_up(holder.current, settings.synonyms):
-            pass
-    except Exception:
-        log.exception("some pages of the model in %s cannot be made", holder.folder)
-
-
-def _take_up(holder: ModelHolder, is_asked: bool) -> None:
-    """Serve what the folder holds now; an error is logged and the watch goes on."""
-    try:
-        if holder.refresh(force=is_asked):
-            log.warning("a new model is served from %s", holder.folder)
-    except TeaserError:
-        return  # the holder has logged it
-    except Exception:
-        log.exception("the model's folder could not be looked at; the present model stays")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from app.conftest import API, TestClient
-from test_artifact import forge
+from saved_folder import forge
 
 from teaser import Teaser
 

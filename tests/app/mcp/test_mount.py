@@ -38,10 +38,10 @@ def run(run: Callable[..., Running]) -> Callable[..., Running]:
 
 @pytest.fixture(scope="module")
 def usual(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A server for assistants with the usual settings, for all tests that need no others."""
+    """A server of two workers for assistants, for all tests that need no other settings."""
     folder = tmp_path_factory.mktemp("usual") / "served"
     shutil.copytree(model_folder, folder)
-    server = Running(folder, TEASER_MCP="true")
+    server = Running(folder, "--workers", "2", TEASER_MCP="true")
     yield server
     server.stop()
 
@@ -138,8 +138,8 @@ def n_people(store: Store) -> int:
         return int(connection.exec_driver_sql("SELECT count(*) FROM person").scalar_one())
 
 
-def test_several_workers_serve_one_client(run: Callable[..., Running]) -> None:
-    server = run("--workers", "2")
+def test_several_workers_serve_one_client(usual: Running) -> None:
+    server = usual
     assert len(server.workers()) == 2
     answered: list[Any] = []
 

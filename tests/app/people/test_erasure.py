@@ -51,6 +51,7 @@ def is_gone(folder: Path, *texts: str) -> bool:
 def busy_person(store: Store, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make a person with many texts: viewed items, pressed tags, a snapshot, a link."""
     monkeypatch.setattr("teaser.app.people.store.REACH", 4)
+    monkeypatch.setattr("teaser.app.people.event_log.REACH", 4)
     person = store.create_person()[0]
     for n in range(9):
         append(store, person, Event("view", {"item": f"{name} {n} " + "x" * 700}))

@@ -1,13 +1,17 @@
 """The rows of events: each place is taken once, and they come back in order."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import delete, insert, update
+from sqlalchemy import event as hooks
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.people.event_log import (
     STRIDE,
+    Decided,
     append_event,
     extend,
     last_place,
@@ -64,12 +68,12 @@ def test_with_a_lock_the_person_must_be_known(database_url: str) -> None:
             for each in ids:
                 with store._writing() as connection:
                     place = last_place(connection, each) + 1
-                    known._append(connection, each, place, VIEWS[place], NOW)
+                    known._decider._append(connection, each, place, VIEWS[place], NOW)
         with pytest.raises(IntegrityError), store._writing() as connection:
-            store._append(connection, person, 2, VIEWS[3], NOW)
+            store._decider._append(connection, person, 2, VIEWS[3], NOW)
         for known, each in ((store, "nobody"), (store.without_site, visitor)):
             with pytest.raises(UnknownPersonError), store._writing() as connection:
-                known._append(connection, each, 9, VIEWS[0], NOW)
+                known._decider._append(connection, each, 9, VIEWS[0], NOW)
         assert [event.data for event in store.events(person)] == [v.data for v in VIEWS[1:3]]
     for known, each in ((store, "nobody"), (store.without_site, visitor)):
         with pytest.raises(UnknownPersonError), known._reading() as connection:
@@ -89,3 +93,84 @@ def test_a_long_past_is_read_in_several_transactions(store: Store) -> None:
         assert folded.n_events == STRIDE
     assert store.state(person).n_events == STRIDE + 2
     assert store.state(person, until=STRIDE).n_events == STRIDE
+
+
+def view(store: Store, person: str, number: int) -> Decided:
+    """Let a person view an item."""
+    return store.decide(person, lambda _: Event("view", {"item": number}))
+
+
+def statements(store: Store, act: Callable[[], object]) -> list[str]:
+    """Return the statements about tables that an action takes."""
+    said: list[str] = []
+
+    def note(*args: Any) -> None:
+        said.append(" ".join(args[2].split()))
+
+    hooks.listen(store._engine, "before_cursor_execute", note)
+    act()
+    hooks.remove(store._engine, "before_cursor_execute", note)
+    return [text for text in said if "event" in text or "person" in text]
+
+
+def test_a_further_action_takes_one_statement(store: Store) -> None:
+    person = store.create_person()[0]
+    view(store, person, 0)
+    said = statements(store, lambda: view(store, person, 1))
+    assert len(said) == 1
+    assert said[0].startswith("INSERT INTO event")
+    assert store.state(person).history == (0, 1)
+    store.decide(person, lambda _: Event("undo"))
+    done = store.decide(person, lambda _: Event("redo"))
+    assert done.after == store.state(person)
+    assert done.after.history == (0, 1)
+
+
+def test_actions_of_two_processes_are_one_after_the_other(database_url: str) -> None:
+    stores = [Store(database_url), Store(database_url)]
+    stores[0].migrate()
+    person = stores[0].create_person()[0]
+    for number in range(60):
+        done = view(stores[number // 3 % 2], person, number)
+        assert done.before.history == tuple(range(number))
+        assert done.after.history == tuple(range(number + 1))
+    assert [e.place for e in stores[0].events(person)] == list(range(1, 61))
+    # What stores nothing, or is refused, is decided on what the other has stored.
+    view(stores[0], person, 60)
+    view(stores[1], person, 61)
+    assert stores[0].decide(person, lambda _: None).after.history == tuple(range(62))
+    for store in stores:
+        store.close()
+
+
+def test_what_is_in_memory_does_not_outlive_its_events(database_url: str) -> None:
+    store, other = Store(database_url), Store(database_url)
+    store.migrate()
+    person = store.create_person()[0]
+    for number in range(5):
+        view(store, person, number)
+    with other._writing() as connection:  # as after the return to an earlier copy of the database
+        connection.execute(delete(events).where(events.c.place > 3))
+    assert view(store, person, 7).after.history == (0, 1, 2, 7)
+    with other._writing() as connection:  # the last event is another one
+        late = update(events).where(events.c.place == 4)
+        connection.execute(late.values(at=NOW, data={"item": 9}))
+    assert view(store, person, 8).after.history == (0, 1, 2, 9, 8)
+    other.delete_person(person)
+    with pytest.raises(UnknownPersonError):
+        view(store, person, 9)
+    with store._reading() as connection:
+        assert read_events(connection, person) == []
+    store.close()
+    other.close()
+
+
+def test_a_view_of_the_store_keeps_its_own_persons_only(database_url: str) -> None:
+    store = Store(database_url)
+    store.migrate()
+    visitor = store.create_person(with_token=True)[0]
+    view(store, visitor, 0)
+    with pytest.raises(UnknownPersonError):
+        view(store.without_site, visitor, 1)
+    assert store.state(visitor).history == (0,)
+    store.close()

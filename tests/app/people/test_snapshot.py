@@ -36,6 +36,7 @@ def reach(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots after every fourth event."""
     monkeypatch.setattr("teaser.app.people.snapshot.REACH", 4)
     monkeypatch.setattr("teaser.app.people.store.REACH", 4)
+    monkeypatch.setattr("teaser.app.people.event_log.REACH", 4)
 
 
 @settings(max_examples=80)

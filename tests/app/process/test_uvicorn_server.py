@@ -1,4 +1,4 @@
-"""The server of one process: it stops in a limited time, with exit code 0."""
+"""The server of one worker: it stops in a limited time, with exit code 0."""
 
 import gc
 import signal
@@ -31,7 +31,6 @@ stop = lambda: os.kill(os.getpid(), signal.SIGTERM)
 with bound_sockets("127.0.0.1", 0) as sockets:
     server = Server(app, settings, started=stop)
     server.run(sockets)
-    server.forget_last_resort()
 """
 
 

@@ -1,4 +1,4 @@
-"""A worker: it is replaced when it dies, and ends with its parent."""
+"""A worker: it starts gently, is replaced when it dies, and ends with its parent."""
 
 import os
 import shutil
@@ -7,7 +7,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from served import Running
+
+from teaser.app.process.worker import gently
+
+
+def test_what_is_done_gently_has_a_thread_that_gives_way() -> None:
+    assert gently(lambda: os.sched_getscheduler(0)) == os.SCHED_IDLE
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+    with pytest.raises(ZeroDivisionError):
+        gently(lambda: 1 / 0)
 
 
 def test_a_worker_that_dies_comes_back_though_the_folder_is_gone_and_ends_with_its_parent(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,15 @@ import numpy as np
 import pytest
 
 from teaser import Dataset, Teaser, artifact
-from teaser.app.serving.private_copy import PREFIX, load_kept, load_private, make_shared_folder
+from teaser.app.serving.private_copy import (
+    PREFIX,
+    load_kept,
+    load_private,
+    make_shared_folder,
+    taken_in,
+)
 from teaser.errors import ArtifactError
+from teaser.model import load
 
 
 @pytest.fixture
@@ -108,13 +116,33 @@ def test_a_damaged_model_is_refused_and_the_kept_copy_stays(folder: Path, tmp_pa
     shared = tmp_path / "shared"
     assert load_kept(shared) is None
     load_private(folder, shared_folder=shared)
+    was_written_at = (folder / "manifest.json").stat().st_mtime
     spoil(folder)
     with pytest.raises(ArtifactError, match="served"):
         load_private(folder, shared_folder=shared)
-    assert [path.name[:6] for path in shared.iterdir() if path.name != "lock"] == ["model-"]
+    assert sorted(path.name[:6] for path in shared.iterdir()) == ["kept", "lock", "model-"]
     kept = load_kept(shared)
     assert kept is not None
-    assert len(kept.recommend(["i1"], k=5)) == 5
+    model, written_at = kept
+    assert len(model.recommend(["i1"], k=5)) == 5
+    assert written_at == was_written_at
+
+
+def test_a_copy_is_kept_only_if_it_serves(
+    folder: Path, tmp_path: Path, model: Teaser, dataset: Dataset
+) -> None:
+    shared = tmp_path / "shared"
+    load_private(folder, shared_folder=shared)
+    newer = Teaser(l2_weights=9.0, l2_encoder=5.0).fit(dataset)
+    for is_good, served in ((False, model), (True, newer)):
+        newer.save(folder)
+        with suppress(ZeroDivisionError), taken_in(folder, shared) as copy:
+            assert load(copy, Teaser).recommend(["i1"]) == newer.recommend(["i1"])
+            _ = 1 / is_good
+        kept = load_kept(shared)
+        assert kept is not None
+        assert kept[0].recommend(["i1"]) == served.recommend(["i1"])
+    assert len(list(shared.glob("model-*"))) == 1
 
 
 @pytest.mark.parametrize("shared", [True, False])

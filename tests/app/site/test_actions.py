@@ -13,6 +13,7 @@ from app.conftest import TestClient, services_of
 from page_pieces import elements, filled
 
 from teaser.app.people.events import Event
+from teaser.app.people.store import Store
 from teaser.app.site.actions import ActionForm
 from teaser.errors import ParameterError
 
@@ -283,3 +284,21 @@ class TestWhatChanged:
         assert filled(answer, page) == visitor.get("/?n=24&did=2").text
         assert "Plus de" in answer
         assert "More of" not in filled(answer, page)
+
+
+def test_whoever_was_deleted_by_another_process_begins_anew(client: TestClient) -> None:
+    store = services_of(client).store
+    client.get("/")
+    client.headers["origin"] = "http://testserver"
+    client.post("/act", data={"view": "i1"})
+    token = client.cookies["teaser"]
+    person_id = store.find_person(token)
+    assert person_id is not None
+    other = Store(store.url)
+    other.delete_person(person_id)
+    other.close()
+    assert store.find_person(token, is_kept=True) == person_id  # this process does not know
+    assert client.post("/act", data={"view": "i2"}).status_code == 200
+    found = store.find_person(token)
+    assert found not in (None, person_id)
+    assert store.state(str(found)).history == ("i2",)

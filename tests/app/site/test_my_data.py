@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from app.conftest import TestClient, services_of
+from app.site.conftest import no_lists
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import event
@@ -59,6 +60,7 @@ class TestShare:
     ) -> None:
         monkeypatch.setattr("teaser.app.site.view.profile_view.SHOWN_TAGS", 1)
         monkeypatch.setattr("teaser.app.site.view.profile_view.INLINE_TAGS", 0)
+        monkeypatch.setattr("teaser.app.site.view.profile_view._kept_lists", no_lists)
         page = visitor.get(share(visitor)).text
         assert '<p class="hint">2 more</p>' in page
         assert 'class="more"' not in page

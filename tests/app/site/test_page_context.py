@@ -25,7 +25,7 @@ def test_an_action_is_summarized_by_its_effect_on_the_list(
     assert summary is not None
     after = [r.item_id for r in model.recommend([], {"town=Deinze": 3}, k=5)]
     assert list(summary.change.moves) == after
-    again = context.summary(context.personal.recommend(k=5), k=5)
+    again = context.summary(context.personal.rank(k=5), k=5)
     assert again is not None
     assert summary.change == again.change
 

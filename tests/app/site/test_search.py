@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from app.conftest import TestClient
+from app.site.conftest import no_lists
 
 from teaser.app.site.search import N_SUGGESTED_ITEMS, N_SUGGESTED_TAGS
 
@@ -77,6 +78,7 @@ class TestTags:
     ) -> None:
         monkeypatch.setattr("teaser.app.site.view.profile_view.SHOWN_TAGS", 2)
         monkeypatch.setattr("teaser.app.site.view.profile_view.INLINE_TAGS", 0)
+        monkeypatch.setattr("teaser.app.site.view.profile_view._kept_lists", no_lists)
         client.post("/act", data={"view": "i1"}, headers={"origin": "http://testserver"})
         home = client.get("/").text
         (panel,) = re.findall(r'(?s)data-stable="tags town"[^>]*>(.*?)</ul>', home)

@@ -9,6 +9,7 @@ from teaser.app.api.schema import requests, responses
 from teaser.app.api.schema.reason_responses import named
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.i18n.texts import choose_language, texts_in
+from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.found_group import find_group
 from teaser.app.serving.name_search import find_names
 from teaser.data.ids import ItemId
@@ -58,7 +59,11 @@ def show_group(
 @router.get("/model", tags=["catalogue"])
 def show_model(request: Request) -> responses.Model:
     """Return the kind of model that is served, its size and its parameters."""
-    catalogue = catalogue_of(request)
+    return describe(catalogue_of(request))
+
+
+def describe(catalogue: Catalogue) -> responses.Model:
+    """Return what the API tells about the model of a catalogue."""
     described = catalogue.model.describe()
     user_tags = {f: [tag.value for tag in tags] for f, tags in catalogue.user_features.items()}
     own = {"user_tags": user_tags, "weights": described["parameters"].get("weights")}
@@ -68,5 +73,8 @@ def show_model(request: Request) -> responses.Model:
 @router.post("/admin/reload", tags=["admin"], dependencies=[Depends(check_admin)])
 def reload_model(request: Request) -> responses.Model:
     """Read the model's folder again; if it is damaged, the present model stays."""
-    services_of(request).holder.refresh(force=True)
+    services = services_of(request)
+    if services.reload is not None:
+        return responses.Model.model_validate_json(services.reload())
+    services.holder.refresh(force=True)
     return show_model(request)

@@ -11,9 +11,9 @@ from teaser.app.api.schema import requests, responses
 from teaser.app.api.schema.person_requests import HiddenOptions, NewHidden
 from teaser.app.api.schema.person_responses import Person
 from teaser.app.dependencies import catalogue_of, services_of, store_of, uses_store
+from teaser.app.people.event_log import Decided
 from teaser.app.people.events import Event, ending, parts_of
 from teaser.app.people.state import State
-from teaser.app.people.store import Decided
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.errors import ParameterError
 

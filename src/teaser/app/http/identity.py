@@ -27,14 +27,18 @@ def new_token(key: bytes) -> str:
     return _signer(key).sign(secrets.token_urlsafe(32)).decode()
 
 
-def holder_of(cookies: Mapping[str, str], store: Store) -> tuple[str | None, str | None]:
+def holder_of(
+    cookies: Mapping[str, str], store: Store, *, is_kept: bool = False
+) -> tuple[str | None, str | None]:
     """Return the token in the site's cookies, and the id of the person who holds it.
+
+    `is_kept` is that of `Store.find_person`.
 
     A token that belongs to nobody is returned only if this server signed it. Otherwise somebody
     could plant a token of their choice in a browser and read the profile later.
     """
     token = cookies.get(TOKEN)
-    person_id = store.find_person(token) if token else None
+    person_id = store.find_person(token, is_kept=is_kept) if token else None
     if not token or (person_id is None and not _signer(store.signing_key).validate(token)):
         return None, None
     return token, person_id

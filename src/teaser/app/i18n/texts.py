@@ -118,6 +118,10 @@ class Texts:
         mark = ("+" if size > 0 else MINUS if size < 0 else "") if sign else ""
         return f"{mark}{abs(size)}\N{NARROW NO-BREAK SPACE}%"
 
+    def tenths(self) -> list[str]:
+        """Return the percentages from 0 to 100 in steps of ten."""
+        return [self.percent(tenth / 10) for tenth in range(11)]
+
     def steps(self, presses: int) -> str:
         """Format a number of presses with its sign."""
         return f"{MINUS if presses < 0 else '+'}{abs(presses)}" if presses else "0"

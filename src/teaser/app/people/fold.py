@@ -5,7 +5,7 @@ week ends by itself.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from teaser.app.people.events import Event
@@ -87,6 +87,25 @@ class StateFold:
         for place in places:
             values = values.after(self.known[place])
         return values
+
+
+@dataclass(frozen=True)
+class KeptFold:
+    """A fold in memory, after an event of which the time is known.
+
+    Attributes
+    ----------
+    fold
+        The fold.
+    last_at
+        When its last event was stored.
+    n_since
+        How many events it has more than the latest snapshot.
+    """
+
+    fold: StateFold
+    last_at: datetime
+    n_since: int
 
 
 def fold(events: Iterable[Event], now: datetime | None = None) -> State:

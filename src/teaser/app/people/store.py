@@ -3,7 +3,7 @@
 import copy
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -15,19 +15,20 @@ from alembic.config import Config
 from sqlalchemy import Connection, Select, bindparam, delete, false, insert, select
 from sqlalchemy.exc import IntegrityError
 
+from teaser.app.cache import Cache
 from teaser.app.database.database import Database
-from teaser.app.people.checks import check, find_feed
+from teaser.app.people.checks import find_feed
 from teaser.app.people.erasure import Erasure
 from teaser.app.people.event_log import (
-    LockingAppend,
+    Decided,
+    Decider,
+    Decision,
     StoredEvent,
-    append_event,
     last_place,
     read_events,
     read_fold,
 )
 from teaser.app.people.events import Event
-from teaser.app.people.fold import StateFold
 from teaser.app.people.keys import Keys, hash_of
 from teaser.app.people.learning import Learning
 from teaser.app.people.shares import (
@@ -37,23 +38,16 @@ from teaser.app.people.shares import (
     read_shares,
     remove_share,
 )
-from teaser.app.people.snapshot import REACH, SnapshotReader, save_snapshot
+from teaser.app.people.snapshot import REACH, SnapshotReader
 from teaser.app.people.state import Feed, State
 from teaser.app.people.tables import api_key, person, setting, share, snapshot
 from teaser.app.people.tables import event as events
 from teaser.app.people.write_check import WriteCheck
-from teaser.errors import (
-    ActionLimitError,
-    StoreError,
-    UnknownPersonError,
-)
+from teaser.errors import StoreError, UnknownPersonError
 
-_ATTEMPTS = 20
 _MIGRATION_SECONDS = 60.0
-_FREE_ATTEMPTS = 3
 _PAGE = 200
-# A snapshot saves time later, so a request gives this share of its time to one at most.
-_SNAPSHOT_SHARE = 0.25
+_MAX_IDS = 1_000
 
 # The queries of a press are built once.
 _PERSON_OF_TOKEN = select(person.c.id).where(person.c.token_hash == bindparam("token_hash"))
@@ -75,19 +69,6 @@ class Kept:
     created_at: datetime
     shares: list[StoredShare]
     n_events: int
-
-
-@dataclass(frozen=True)
-class Decided:
-    """The states before and after a decision, and the event that was appended, if any."""
-
-    before: State
-    after: State
-    event: Event | None
-
-
-Decision = Callable[[State], Event | None]
-_Opened = Callable[[], AbstractContextManager[Connection]]
 
 
 class Store:
@@ -123,10 +104,11 @@ class Store:
         self._looking = partial(database.reading, single=True)
         self._writing = database.writing
         self._appending = partial(database.writing, single=True)
-        self._know(_PERSON)
         self._write_check = WriteCheck(database)
         self._keys = Keys(database)
+        self._ids: Cache[str] = Cache(_MAX_IDS)
         self._clock = clock
+        self._know(_PERSON)
 
     @property
     def is_hanging(self) -> bool:
@@ -209,11 +191,24 @@ class Store:
             return found, token
         return person_id, token
 
-    def find_person(self, token: str) -> str | None:
-        """Return the id of the person who holds a token."""
+    def find_person(self, token: str, *, is_kept: bool = False) -> str | None:
+        """Return the id of the person who holds a token.
+
+        With `is_kept` an id in memory will do. The person may be deleted by now, so it is for
+        callers that go on if there is no such person.
+        """
+        token_hash = hash_of(token)
+        person_id = self._ids.get(token_hash) if is_kept else None
+        if person_id is not None:
+            return person_id
         with self._looking() as connection:
-            found = connection.execute(_PERSON_OF_TOKEN, {"token_hash": hash_of(token)})
-            return found.scalar_one_or_none()
+            found = connection.execute(_PERSON_OF_TOKEN, {"token_hash": token_hash})
+            person_id = found.scalar_one_or_none()
+        if person_id is None:
+            self._ids.pop(token_hash)
+        else:
+            self._ids.put(token_hash, person_id)
+        return person_id
 
     def events(self, person_id: str) -> list[StoredEvent]:
         """Return all actions of a person, in order; `event_pages` holds fewer at once."""
@@ -247,7 +242,7 @@ class Store:
         fold, n_read = read_fold(self._reading, self._snapshots, person_id, until)
         state = fold.state_at(self._clock())
         if n_read >= REACH:
-            self._remember(person_id, fold)
+            self._decider.remember(person_id, fold)
         return state
 
     def last_action(self, person_id: str, place: int) -> tuple[State, Event]:
@@ -278,52 +273,7 @@ class Store:
         ParameterError
             If the event is not possible in the state.
         """
-        for attempt in range(_ATTEMPTS):
-            with suppress(IntegrityError):  # the person was deleted, or the place was taken
-                if attempt < _FREE_ATTEMPTS:
-                    opened = self._reading, self._appending
-                    decided, fold, n_read = self._decide(person_id, decision, *opened)
-                else:
-                    decided, fold, n_read = self._decide_alone(person_id, decision)
-                if n_read >= REACH:
-                    self._remember(person_id, fold)
-                return decided
-        raise StoreError("Too many actions of this person at once. Try again.")
-
-    def _decide_alone(self, person_id: str, decision: Decision) -> tuple[Decided, StateFold, int]:
-        """Decide while all other actions of the person wait."""
-        with self._writing() as connection:
-            self._need(connection, person_id, lock=True)
-            return self._decide(
-                person_id,
-                decision,
-                lambda: nullcontext(connection),
-                lambda: nullcontext(connection),
-            )
-
-    def _decide(
-        self, person_id: str, decision: Decision, reading: _Opened, writing: _Opened
-    ) -> tuple[Decided, StateFold, int]:
-        """Return the decision, the fold after it, and how many events were read for it."""
-        fold, n_read = read_fold(reading, self._snapshots, person_id)
-        now = self._clock()
-        before = fold.state_at(now)
-        event = decision(before)
-        if event is None:
-            return Decided(before, before, None), fold, n_read
-        check(before, event)
-        if before.n_events >= self.max_events:
-            raise ActionLimitError(self.max_events)
-        fold.add(event)
-        if not fold.is_whole:  # undo or redo went further than the snapshot reaches
-            n = before.n_events
-            fold, n_read = read_fold(reading, self._snapshots, person_id, n, with_snapshot=False)
-            fold.add(event)
-        with writing() as connection:
-            is_locked = connection.dialect.name == "postgresql"
-            append = self._append if is_locked else append_event
-            append(connection, person_id, fold.n_events, event, now)
-        return Decided(before, fold.state_at(now), event), fold, n_read
+        return self._decider.decide(person_id, decision)
 
     def delete_person(self, person_id: str) -> None:
         """Remove a person with all that is stored of them; `Erasure` removes the bytes soon."""
@@ -333,6 +283,7 @@ class Store:
                 connection.execute(delete(table).where(table.c.person_id == person_id))
             connection.execute(delete(person).where(person.c.id == person_id))
             mark = self._erasure.mark(connection)
+        self._decider.forget(person_id)
         self._erasure.begin(person_id, mark)
 
     def make_share(self, person_id: str, feed: str | None = None) -> tuple[str, StoredShare]:
@@ -398,7 +349,8 @@ class Store:
         """Set which persons there are: those that a query finds by `id`."""
         self._known = (query, query.with_for_update())
         self._snapshots = SnapshotReader(query)
-        self._append = LockingAppend(query)
+        # Each view keeps its own persons in memory only.
+        self._decider = Decider(self._database, query, self.max_events, self._clock)
 
     def _need(self, connection: Connection, person_id: str, *, lock: bool = False) -> None:
         # Actions of one person wait for each other; SQLite has one writer anyway.
@@ -412,13 +364,3 @@ class Store:
         with self._reading() as connection:
             self._need(connection, person_id)
             yield connection
-
-    def _remember(self, person_id: str, fold: StateFold) -> None:
-        """Store a snapshot if that is possible now; without it, only more events are read."""
-        seconds = _SNAPSHOT_SHARE * self._database.timeout
-        with (
-            suppress(StoreError, UnknownPersonError, IntegrityError),
-            self._writing(timeout=seconds) as connection,
-        ):
-            self._need(connection, person_id, lock=True)
-            save_snapshot(connection, person_id, fold)

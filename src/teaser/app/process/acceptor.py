@@ -56,6 +56,8 @@ class Acceptor:
         Makes the protocol of a new connection.
     balance
         The connections of all workers; None for a single process.
+    accept
+        Returns a connection from the socket; by default it is a new one.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class Acceptor:
         listening: socket.socket,
         protocol: Callable[[], asyncio.Protocol],
         balance: Balance | None,
+        accept: Callable[[], socket.socket] | None = None,
     ) -> None:
         self._listening = listening
+        self._take = accept or (lambda: listening.accept()[0])
         self._protocol = protocol
         self._balance = balance
         self._loop = asyncio.get_running_loop()
@@ -100,7 +104,7 @@ class Acceptor:
     def _accept(self, most: int) -> None:
         for _ in range(most):
             try:
-                accepted, _ = self._listening.accept()
+                accepted = self._take()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 self._at_once = 1
                 return  # another worker was first, or the client is gone

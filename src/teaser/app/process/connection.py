@@ -7,11 +7,12 @@ from itertools import chain, islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 from teaser.app.process.acceptor import Balance
+from teaser.app.process.handover import Handover
 from teaser.app.process.listener import connections_for
 from teaser.app.settings import Settings
 
 if TYPE_CHECKING:  # any protocol of uvicorn has what is used of this one
-    from uvicorn.protocols.http.h11_impl import H11Protocol as _Protocol
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as _Protocol
 else:
     _Protocol = asyncio.Protocol
 
@@ -25,6 +26,12 @@ _TIMEOUT_ANSWER = (
     b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n"
     b"The request did not come to its end in time. Try again.\n"
 )
+
+
+class _NOTHING:
+    """Stands for the parser h11, which tells what it has not used of the bytes that came."""
+
+    trailing_data = (b"", False)
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,7 @@ class Connections:
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
+        self.handover: Handover | None = None
         self._balance: Balance | None = None
         # Dictionaries keep the order of insertion, and forget a member in constant time.
         self.waiting: dict[Connection, None] = {}
@@ -94,6 +102,15 @@ class Connections:
             self._balance.leave()
         self._balance = balance
         self._publish()
+
+    def give_away(self, handover: Handover) -> None:
+        """Give connections to other workers: those between two requests now, others after theirs.
+
+        Call it again for those that could not be given yet.
+        """
+        self.handover = handover
+        for connection in [*self.waiting, *self.idle, *self.busy]:
+            connection.give_away()
 
     def _publish(self) -> None:
         if self._balance is not None:
@@ -146,16 +163,25 @@ class Connection(_Protocol):
     ----------
     registry
         The connections of this process.
+    is_taken_over
+        Whether another worker had the connection before, until the end of a request.
     """
 
     registry: Connections
+    is_taken_over = False
 
     def connection_made(self, transport: Any) -> None:
         """Register the connection."""
         super().connection_made(transport)
-        self._moved = self._sent = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        self._moved = self._sent = loop.time()
         self._head_bytes = 0
+        self._is_begun = False  # a request, of which not all has come
         self.registry.add(self)
+        if self.is_taken_over:
+            self.registry.move(self, self.registry.idle)
+            seconds = self.timeout_keep_alive
+            self.timeout_keep_alive_task = loop.call_later(seconds, self.timeout_keep_alive_handler)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -186,6 +212,32 @@ class Connection(_Protocol):
         if not self.transport.is_closing() and not self._is_answering():
             self.registry.move(self, self.registry.idle)
             self._moved = asyncio.get_running_loop().time()
+            self.give_away()
+
+    def on_message_begin(self) -> None:
+        """Note that a request has begun."""
+        self._is_begun = True
+        super().on_message_begin()
+
+    def on_message_complete(self) -> None:
+        """Note that all of a request has come."""
+        self._is_begun = False
+        super().on_message_complete()
+
+    def give_away(self) -> None:
+        """Give the connection to another worker, if this one leaves and is done with it."""
+        handover = self.registry.handover
+        if handover is None or self.transport.is_closing() or not self._is_between_requests():
+            return
+        if handover.give(self.transport.get_extra_info("socket")):
+            self.transport.abort()  # the other worker has it open, so the client notices nothing
+
+    def _is_between_requests(self) -> bool:
+        """Return whether nothing of a request or a response is with this process."""
+        is_unread = self._is_begun or getattr(self, "conn", _NOTHING).trailing_data[0] != b""
+        is_unsent = self._is_answering() or self.transport.get_write_buffer_size() > 0
+        is_cut = self.cycle is not None and self.cycle.more_body  # answered before its body came
+        return not (is_unread or is_unsent or is_cut)
 
     def has_unfinished_body(self) -> bool:
         """Return whether the body of the present request has not come to its end."""

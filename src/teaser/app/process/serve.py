@@ -1,6 +1,7 @@
-"""Start the server: in one process or several workers."""
+"""Start the server: a parent process, and one worker or several."""
 
-import os
+import gc
+import multiprocessing
 import signal
 import sys
 import threading
@@ -11,12 +12,12 @@ from pathlib import Path
 from teaser.app.brand.brand import read_brand
 from teaser.app.http.log_limit import limit_logs
 from teaser.app.people.store import Store
+from teaser.app.process.handover import Handover
 from teaser.app.process.listener import bound_sockets, port_of, raise_file_limit
-from teaser.app.process.uvicorn_server import Server
+from teaser.app.process.worker import Common
 from teaser.app.process.workers import Workers
-from teaser.app.server import create_app
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.private_copy import load_private, make_shared_folder
+from teaser.app.server import prepare_process
+from teaser.app.serving.private_copy import make_shared_folder, taken_in
 from teaser.app.settings import Settings
 from teaser.app.telemetry.logs import configure_logs
 from teaser.app.telemetry.traces import Traces
@@ -30,7 +31,7 @@ def serve(
     workers: int = 1,
     ready: Callable[[str, int], object] = lambda host, port: None,
 ) -> None:
-    """Serve until stopped; several workers map one private copy of the model.
+    """Serve until stopped; all workers map one private copy of the model.
 
     SIGTERM and Ctrl+C end it with exit code 0, with one worker as with several.
 
@@ -39,7 +40,7 @@ def serve(
     settings
         The settings of the server.
     workers
-        The number of processes.
+        The number of processes that answer.
     ready
         Called with host and port once every worker accepts connections.
 
@@ -65,25 +66,33 @@ def serve(
         def started() -> None:
             ready(settings.host, port)
 
-        if workers == 1:
-            server = Server(create_app(settings), settings, started=started)
-            server.run(sockets)
-            server.forget_last_resort()
-            return
-        with make_shared_folder(Path(settings.copies) if settings.copies else None) as shared:
-            _prepare(settings, shared)
+        base = Path(settings.copies) if settings.copies else None
+        with make_shared_folder(base) as shared:
             of_workers = settings.model_copy(update={"shared_folder": str(shared)})
-            os.environ.update(of_workers.as_environment())
-            Workers(workers, sockets, settings.stop_timeout, ready=started).run()
+            _prepare(of_workers)
+            common = Common(
+                of_workers,
+                sockets,
+                Handover(),
+                multiprocessing.RawArray("l", 3 * workers + 1),
+                multiprocessing.RawValue("b"),
+            )
+            Workers(workers, common, ready=started).run()
 
 
-def _prepare(settings: Settings, shared_folder: Path) -> None:
-    """Copy the model, check the settings and migrate the database, before the workers start."""
-    Catalogue(load_private(settings.model, shared_folder=shared_folder), settings.boosts)
+def _prepare(settings: Settings) -> None:
+    """Copy the model, and make what the workers share, before they start.
+
+    The model is not loaded here: see `teaser.app.process.workers` about forks.
+    """
+    with taken_in(settings.model, Path(settings.shared_folder)):
+        pass
     store = Store(settings.database)
     store.migrate()
     store.learning.switch(settings.learn)
     store.close()
+    prepare_process()
+    gc.freeze()  # forks share what is never looked through, and the end of this process is quick
     if settings.traces:
         Traces().close()  # what is wrong with them is said once, before any worker starts
 

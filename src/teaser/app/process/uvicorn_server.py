@@ -15,7 +15,8 @@ import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from teaser.app.process.acceptor import Acceptor, Balance
-from teaser.app.process.connection import ConnectionLimits, limited
+from teaser.app.process.connection import Connection, ConnectionLimits, limited
+from teaser.app.process.handover import Handover
 from teaser.app.process.listener import QUEUE, cannot_listen
 from teaser.app.settings import Settings
 
@@ -24,6 +25,7 @@ log = logging.getLogger("teaser")
 # After stop_timeout, the seconds for the application to end, and then for the process.
 _END_SECONDS = 2.0
 KILL_SECONDS = 2 * _END_SECONDS
+_GIVE_AWAY_SECONDS = 0.05
 
 
 class Server(uvicorn.Server):
@@ -45,6 +47,8 @@ class Server(uvicorn.Server):
         Called every few seconds while the event loop runs.
     balance
         The connections of all workers; None for a single process.
+    handover
+        Connections of workers that leave; None for a single process.
     """
 
     def __init__(
@@ -55,12 +59,15 @@ class Server(uvicorn.Server):
         started: Callable[[], object],
         beat: Callable[[], Awaitable[None]] | None = None,
         balance: Balance | None = None,
+        handover: Handover | None = None,
     ) -> None:
         self._protocol = limited(AutoHTTPProtocol, ConnectionLimits.of(settings))
         super().__init__(_configure(app, settings, self._protocol, beat))
         self._stop_timeout = settings.stop_timeout
         self._say_started = started
         self._balance = balance
+        self._handover = handover
+        self._leaving: asyncio.Task[None] | None = None
         self._acceptors: list[Acceptor] = []
         self._last_resort: threading.Timer | None = None
 
@@ -81,11 +88,37 @@ class Server(uvicorn.Server):
         self._acceptors = [
             Acceptor(each, self._new_protocol, self._balance) for each in sockets or []
         ]
+        if (queue := self._handover) is not None:
+            continued = Acceptor(queue.receiver, self._continued, self._balance, queue.take)
+            self._acceptors.append(continued)
+        self._loop = asyncio.get_running_loop()
         self._say_started()
+
+    def leave(self) -> None:
+        """Accept nothing more, give all connections to other workers, then end; from any thread.
+
+        Requests in progress have the time that they need, until a signal asks for a stop.
+        """
+        self._loop.call_soon_threadsafe(self._leave)
+
+    def _leave(self) -> None:
+        if self._leaving is None:
+            self._leaving = self._loop.create_task(self._give_away())
+
+    async def _give_away(self) -> None:
+        self._close_acceptors()
+        await asyncio.sleep(_GIVE_AWAY_SECONDS)  # those accepted just now are not yet known
+        while self._handover is not None and len(registry := self._protocol.registry):
+            registry.give_away(self._handover)
+            await asyncio.sleep(_GIVE_AWAY_SECONDS)
+        self._stop()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop; unlike uvicorn, do not raise the signal again, so that the exit code is 0."""
         self.force_exit |= self.should_exit and sig == signal.SIGINT
+        self._stop()
+
+    def _stop(self) -> None:
         self.should_exit = True
         if self._last_resort is None:
             seconds = self._stop_timeout + KILL_SECONDS
@@ -95,23 +128,24 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let requests finish for as long as the limit allows."""
-        for acceptor in self._acceptors:
-            acceptor.close()
-        self._protocol.registry.share(None)
+        self._close_acceptors()
         loop = asyncio.get_running_loop()
         handle = loop.call_later(self._stop_timeout, self._abort_connections)
         await super().shutdown(sockets)
         handle.cancel()
 
-    def forget_last_resort(self) -> None:
-        """Let the process go on after the server, if no thread of it is left behind."""
-        others = {threading.main_thread(), self._last_resort}
-        is_stuck = any(t not in others and not t.daemon for t in threading.enumerate())
-        if self._last_resort is not None and not is_stuck:
-            self._last_resort.cancel()
+    def _close_acceptors(self) -> None:
+        for acceptor in self._acceptors:
+            acceptor.close()
+        self._protocol.registry.share(None)
 
-    def _new_protocol(self) -> asyncio.Protocol:
+    def _new_protocol(self) -> Connection:
         return self._protocol(self.config, self.server_state, self.lifespan.state)
+
+    def _continued(self) -> asyncio.Protocol:
+        protocol = self._new_protocol()
+        protocol.is_taken_over = True
+        return protocol
 
     def _abort_connections(self) -> None:
         left = list(self.server_state.connections)

@@ -1,63 +1,114 @@
-"""The parent of the workers: starts them, replaces those that end, stops them all."""
+"""The parent of the workers: starts and stops them, and replaces them for a new model."""
 
 import logging
+import math
 import multiprocessing
 import os
 import signal
-import socket
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 from teaser.app.process.acceptor import Balance
 from teaser.app.process.uvicorn_server import KILL_SECONDS
-from teaser.app.process.worker import FAILED, SIGNALS, STARTED, work
+from teaser.app.process.worker import (
+    FAILED,
+    LEAVE,
+    REFUSED,
+    RELOAD,
+    RELOADED,
+    SIGNALS,
+    STARTED,
+    Common,
+    Start,
+    work,
+)
+from teaser.app.serving import model_holder
+from teaser.app.serving.model_holder import folder_stamp
 from teaser.errors import ResourceError
 
 log = logging.getLogger("teaser")
 
 _SILENT_SECONDS = 30.0  # a busy machine may leave a healthy worker without a turn for a while
+# A worker that has less than this share of a processor after so many seconds competes for one.
+_GENTLE_SECONDS, _GENTLE_SHARE = 5.0, 0.2
 _MAX_FAILURES = 3
 _MAX_PAUSE = 30.0
-_spawn = multiprocessing.get_context("spawn")
 
 
 class _Worker:
-    """A worker as its parent knows it."""
+    """A worker as its parent knows it.
 
-    def __init__(self, sockets: list[socket.socket], counts: Any, own: int) -> None:
-        self.own = own
-        self.pipe, theirs = _spawn.Pipe()
-        arguments = (sockets, theirs, counts, own)
-        self.process: SpawnProcess = _spawn.Process(target=work, args=arguments)
+    Attributes
+    ----------
+    generation
+        How many models were served before the one that it serves.
+    """
+
+    def __init__(
+        self, common: Common, start: Start, generation: int, others: "list[_Worker]"
+    ) -> None:
+        self.start = start
+        self.generation = generation
+        self.pipe, theirs = multiprocessing.Pipe()
+        method = _start_method()
+        # A forked process has these open too, and would not notice that its parent is gone.
+        inherited = [self.pipe, *(each.pipe for each in others)] if method == "fork" else []
+        arguments = (common, start, theirs, inherited)
+        context: Any = multiprocessing.get_context(method)
+        self.process: BaseProcess = context.Process(target=work, args=arguments)
         # The worker inherits the mask, so that no signal ends it before it has its handlers.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         self.process.start()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
-        self.has_started = False
-        self.failure = ""
-        self.seen = time.monotonic()
+        self.has_started = self.is_leaving = self.is_asking = False
+        self.failure, self.may_pass, self.description = "", False, ""
+        self.begun = self.seen = time.monotonic()
 
     def listen(self) -> None:
         """Take in what the worker tells."""
-        try:
+        with suppress(EOFError, OSError):
             while self.pipe.poll():
-                kind, *reason = self.pipe.recv()
+                kind, *said = self.pipe.recv()
                 self.seen = time.monotonic()
-                self.has_started |= kind == STARTED
-                if kind == FAILED:
-                    self.failure = reason[0]
-        except (EOFError, OSError):
-            self.pipe.close()
+                if kind == STARTED:
+                    self.has_started, self.description = True, said[0]
+                elif kind == FAILED:
+                    self.failure, self.may_pass = said
+                elif kind == RELOAD:
+                    self.is_asking = True
+            return
+        self.pipe.close()
+
+    def tell(self, *message: str) -> None:
+        """Tell the worker something, if it lives."""
+        with suppress(OSError):
+            self.pipe.send(message)
+
+    def leave(self) -> None:
+        """Let the worker give its connections to others, finish its requests and end."""
+        self.is_leaving = True
+        self.tell(LEAVE)
 
     def signal(self, number: int) -> None:
         """Send a signal, if the worker lives."""
         if self.process.pid is not None and self.process.is_alive():
             os.kill(self.process.pid, number)
+
+    def processor_seconds(self) -> float:
+        """Return the processor time of the worker; infinite where the system does not tell."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return math.inf
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def ending(self) -> str:
         """Return how a worker ended, as a sentence's end."""
@@ -76,38 +127,41 @@ class Workers:
     why. Later, a worker that cannot start is tried again after a growing pause, as long as another
     one serves; after three failures with none left the server ends.
 
+    When the model's folder changes, a further worker loads it, while the processor is idle. If the
+    model is good, that worker serves, an old one gives it its connections and ends, and the others
+    are replaced in the same way, one at a time. If it is not, the present workers stay. At most two
+    models are in use: the next replacement begins when all workers of the one before have ended.
+
     Parameters
     ----------
     number
         The number of workers.
-    sockets
-        The bound sockets.
-    stop_timeout
-        Seconds for requests in progress when the server stops.
+    common
+        What all workers have in common.
     ready
         Called once all workers accept connections.
     """
 
-    def __init__(
-        self,
-        number: int,
-        sockets: list[socket.socket],
-        stop_timeout: float,
-        *,
-        ready: Callable[[], object],
-    ) -> None:
+    def __init__(self, number: int, common: Common, *, ready: Callable[[], object]) -> None:
         self.number = number
-        self.sockets = sockets
-        self.stop_timeout = stop_timeout
+        self.common = common
+        self.stop_timeout = common.settings.stop_timeout
         self._ready = ready
         self._is_ready = False
         self._workers: list[_Worker] = []
-        self._counts = _spawn.RawArray("l", number)
         self._failures = 0
         self._next_start = 0.0
+        self._generation = 0
+        self._description = ""  # of the model of this generation, for the API
+        self._folder = common.settings.model
+        self._stamp: object = folder_stamp(self._folder)
+        self._candidate: _Worker | None = None  # has the next model, and does not serve yet
+        self._is_asked = False  # for a new model, though the folder has not changed
+        self._refusals = 0
+        self._next_candidate = 0.0
 
     def run(self) -> None:
-        """Run until SIGTERM or SIGINT; SIGHUP is passed on to the workers.
+        """Run until SIGTERM or SIGINT; SIGHUP asks for the model of the folder.
 
         Raises
         ------
@@ -118,17 +172,49 @@ class Workers:
             try:
                 while not self._received(signals):
                     self._fill()
+                    self._watch()
                     self._wait(signals, 1.0)
                     self._look()
             finally:
                 self._stop(signals)
 
+    def _start(self, generation: int, **how: bool) -> _Worker:
+        used = {each.start.own for each in self._workers}
+        own = min(set(range(len(self.common.counts))) - used)
+        Balance(self.common.counts, own).leave()  # until it serves
+        worker = _Worker(self.common, Start(own, **how), generation, self._workers)
+        self._workers.append(worker)
+        return worker
+
     def _fill(self) -> None:
         """Start the workers that are missing, unless it is too early for another attempt."""
-        while len(self._workers) < self.number and time.monotonic() >= self._next_start:
-            own = min(set(range(self.number)) - {each.own for each in self._workers})
-            Balance(self._counts, own).leave()  # until it serves
-            self._workers.append(_Worker(self.sockets, self._counts, own))
+        serving = [w for w in self._workers if not w.is_leaving and w is not self._candidate]
+        old = [worker for worker in serving if worker.generation < self._generation]
+        starting = [worker for worker in serving if not worker.has_started]
+        if time.monotonic() < self._next_start:
+            return
+        for _ in range(self.number - len(serving)):
+            self._start(self._generation)
+        if old and len(serving) <= self.number and not starting:
+            self._start(self._generation, is_gentle=True)
+        elif old and len(serving) > self.number and not starting:
+            old[0].leave()
+
+    def _watch(self) -> None:
+        """Start a worker with the next model, if there is one and the time has come."""
+        stamp = folder_stamp(self._folder)
+        is_wanted = self._is_asked or stamp != self._stamp
+        if not (is_wanted and self._is_ready and self._candidate is None):
+            return
+        leaving = [each for each in self._workers if each.is_leaving]
+        if any(w.generation < self._generation for w in self._workers if w not in leaving):
+            return
+        for worker in leaving:  # with requests that never end
+            worker.signal(signal.SIGTERM)
+        if leaving or time.monotonic() < self._next_candidate:
+            return
+        self._stamp, self._is_asked = stamp, False
+        self._candidate = self._start(self._generation + 1, takes_folder=True, is_gentle=True)
 
     def _wait(self, signals: Connection, seconds: float) -> None:
         """Wait until a worker tells something or ends, a signal comes, or time has passed."""
@@ -142,13 +228,19 @@ class Workers:
                 worker.listen()
             if not worker.process.is_alive():
                 self._workers.remove(worker)
-                Balance(self._counts, worker.own).leave()
+                worker.pipe.close()
+                Balance(self.common.counts, worker.start.own).leave()
                 self._note_end(worker)
             elif worker.has_started and self._is_silent(worker):
                 log.error("a worker did not answer for %g seconds and is replaced", _SILENT_SECONDS)
                 worker.process.kill()
-        started = sum(worker.has_started for worker in self._workers)
-        if started == self.number:
+            elif self._is_starved(worker):
+                self._compete(worker)
+        if self._candidate is not None and self._candidate.has_started:
+            self._take_up(self._candidate)
+        self._note_questions()
+        started = sum(each.has_started and not each.is_leaving for each in self._workers)
+        if started >= self.number:
             self._failures = 0
             if not self._is_ready:
                 self._is_ready = True
@@ -158,11 +250,72 @@ class Workers:
         # A worker that stops on its own is silent while its requests end.
         return time.monotonic() - worker.seen > _SILENT_SECONDS + self.stop_timeout
 
+    def _is_starved(self, worker: _Worker) -> bool:
+        """Return whether a worker waits for an idle processor, and finds none."""
+        if not worker.start.is_gentle or worker.has_started or worker.failure:
+            return False
+        seconds = time.monotonic() - worker.begun
+        return seconds > _GENTLE_SECONDS and worker.processor_seconds() < _GENTLE_SHARE * seconds
+
+    def _compete(self, worker: _Worker) -> None:
+        """Start a worker that waited for an idle processor again, now in competition."""
+        worker.process.kill()
+        worker.process.join()
+        worker.pipe.close()
+        self._workers.remove(worker)
+        again = self._start(worker.generation, takes_folder=worker.start.takes_folder)
+        if worker is self._candidate:
+            self._candidate = again
+
+    def _take_up(self, candidate: _Worker) -> None:
+        """Let the next model be the one that is served."""
+        self._generation, self._candidate = candidate.generation, None
+        self._refusals, self.common.stale.value = 0, 0
+        self._description = candidate.description
+        log.warning("a new model is served from %s", self._folder)
+        self._answer(RELOADED, self._description)
+
+    def _note_questions(self) -> None:
+        """Note that workers ask for a new model; one that leaves has been replaced by it."""
+        for worker in self._workers:
+            if worker.is_asking and worker.generation < self._generation:
+                worker.is_asking = False
+                worker.tell(RELOADED, self._description)
+            elif worker.is_asking and self._candidate is None:
+                self._is_asked = True
+
+    def _answer(self, kind: str, said: str) -> None:
+        """Tell the workers that asked for a new model what became of it."""
+        for worker in self._workers:
+            if worker.is_asking:
+                worker.is_asking = False
+                worker.tell(kind, said)
+
     def _note_end(self, worker: _Worker) -> None:
         """Decide what follows from the end of a worker."""
-        if worker.has_started:
+        if worker is self._candidate:
+            self._refuse(worker)
+        elif worker.is_leaving:
+            if worker.process.exitcode:
+                log.warning("a worker that was replaced did not end well: %s", worker.ending())
+        elif worker.has_started:
             log.warning("a worker is replaced: %s", worker.ending())
-            return
+        else:
+            self._note_failure(worker)
+
+    def _refuse(self, candidate: _Worker) -> None:
+        """Note that the model's folder cannot be used; try again if that may pass."""
+        reason = candidate.ending()
+        if not (candidate.may_pass and self._refusals):
+            log.error("%s: %s", model_holder.REFUSED, reason)
+        self._candidate, self.common.stale.value = None, 1
+        if candidate.may_pass or not candidate.failure:
+            self._refusals += 1
+            self._stamp = None
+            self._next_candidate = time.monotonic() + min(2.0**self._refusals, _MAX_PAUSE)
+        self._answer(REFUSED, reason)
+
+    def _note_failure(self, worker: _Worker) -> None:
         self._failures += 1
         is_serving = any(each.has_started for each in self._workers)
         if not self._is_ready or (self._failures >= _MAX_FAILURES and not is_serving):
@@ -172,21 +325,21 @@ class Workers:
         log.error("a worker cannot start, next attempt in %g s: %s", pause, worker.ending())
 
     def _received(self, signals: Connection) -> list[int]:
-        """Return the signals that ask for a stop; pass SIGHUP on."""
+        """Return the signals that ask for a stop; SIGHUP asks for a new model."""
         stops = []
         while signals.poll():
             number = signals.recv()
-            if number != signal.SIGHUP:
+            if number == signal.SIGHUP:
+                self._is_asked = True
+            else:
                 stops.append(number)
-                continue
-            for worker in self._workers:
-                worker.signal(signal.SIGHUP)
         return stops
 
     def _stop(self, signals: Connection) -> None:
         """Stop all workers; kill them after the time for requests, or at Ctrl+C."""
-        for each in self.sockets:
+        for each in self.common.sockets:
             each.close()
+        self.common.handover.close()
         for worker in self._workers:
             worker.signal(signal.SIGTERM)
         end = time.monotonic() + self.stop_timeout + KILL_SECONDS + 1
@@ -198,6 +351,23 @@ class Workers:
         for worker in self._workers:
             worker.process.kill()
             worker.process.join()
+
+
+def _start_method() -> str:
+    """Return how a worker is started: by a fork where that is safe, else in a new interpreter.
+
+    A fork has all that is imported, and takes milliseconds in place of seconds. But it has only the
+    thread that forked, so the pool of polars must not run yet: whoever used it in the new process
+    would wait forever.
+    """
+    tasks = Path("/proc/self/task")
+    if sys.platform != "linux" or threading.active_count() > 1 or not tasks.exists():
+        return "spawn"
+    names = [(task / "comm").read_text() for task in tasks.iterdir()]
+    return "spawn" if any(name.startswith(_POOLS) for name in names) else "fork"
+
+
+_POOLS = (*(f"polars-{digit}" for digit in range(10)), "tokio", "async-executor")
 
 
 @contextmanager

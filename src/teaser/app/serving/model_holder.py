@@ -3,21 +3,18 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from datetime import tzinfo
 from pathlib import Path
 
 from teaser import artifact
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.memory import return_memory
-from teaser.app.serving.private_copy import is_refusal, load_kept, load_private, taking_turns
+from teaser.app.serving.private_copy import is_refusal, load_kept, load_private
 from teaser.errors import ArtifactError, TeaserError
+from teaser.model.teaser import Teaser
 
 log = logging.getLogger("teaser")
-# While a model is taken up, this thread pauses after each step for so many times the processor time
-# that the step took: requests then have most of the interpreter.
-_REST = 4.0
 
 
 class ModelHolder:
@@ -25,11 +22,16 @@ class ModelHolder:
 
     A request reads `current` once and uses it to its end. The model is a private copy (see
     `teaser.app.serving.private_copy`), so its folder may be changed or removed at any time.
+    Only an application in a process of its own replaces it here: workers are replaced as a whole
+    (see `teaser.app.process.workers`).
 
     Parameters
     ----------
     folder
         The model's folder.
+    model
+        The model to serve. By default it is the copy that `shared_folder` keeps, or else that of
+        the folder.
     shared_folder, base
         Where the copy is kept, see `load_private`.
     boost
@@ -37,8 +39,8 @@ class ModelHolder:
     zone
         The time zone of the site's days.
     warm_up
-        Is given each new catalogue before it is served, and fills its caches, step by step: each
-        next value of what it returns is a step. A catalogue that it fails on is not served.
+        Is given each new catalogue before `refresh` serves it, and fills its caches, step by step:
+        each next value of what it returns is a step. A catalogue that it fails on is not served.
 
     Attributes
     ----------
@@ -54,6 +56,7 @@ class ModelHolder:
         self,
         folder: Path,
         *,
+        model: Teaser | None = None,
         shared_folder: Path | None = None,
         base: Path | None = None,
         boost: Mapping[str, float] | None = None,
@@ -68,35 +71,26 @@ class ModelHolder:
         self._base = base
         self._warm_up = warm_up
         self._lock = threading.Lock()
-        self._stamp = _stamp(folder)
+        self._stamp = folder_stamp(folder)
         self.written_at, self.loaded_at = _written_at(folder), time.time()
-        try:
-            self.current = self._load()
-        except TeaserError as error:
-            # A restarted worker continues with the copy that the other workers serve.
-            kept = load_kept(shared_folder) if shared_folder else None
-            if kept is None:
-                raise
-            self._record(error)
-            self.current = Catalogue(kept, self.boost, zone=self._zone)
+        if model is None and shared_folder is not None and (kept := load_kept(shared_folder)):
+            model, self.written_at = kept
+        self.current = self._load(model)
 
     def refresh(self, *, force: bool = False) -> bool:
         """Load the folder again if it changed, and return whether a new model is served.
 
         If the folder is damaged the present model stays; with `force` the error is raised. If
-        there was no room for a copy, the next call tries again. It takes its time, for the sake of
-        the requests meanwhile; the processes of one server do it one after the other.
+        there was no room for a copy, the next call tries again.
         """
         with self._lock:
-            stamp = _stamp(self.folder)
+            stamp = folder_stamp(self.folder)
             if not force and stamp == self._stamp:
                 return False
             self._stamp, written_at = stamp, _written_at(self.folder)
             try:
-                with taking_turns(self._shared):
-                    with _resting():
-                        catalogue = self._load()
-                    self._warm(catalogue)
+                catalogue = self._load()
+                fill_caches(self.folder, self._warm_up(catalogue))
                 self.current = catalogue
             except TeaserError as error:
                 self._record(error)
@@ -110,44 +104,33 @@ class ModelHolder:
             return_memory()  # of the model before, and of what loading took
             return True
 
-    def _load(self) -> Catalogue:
-        if self._shared is not None:
-            # The shared copy may be older than damage to the folder.
-            artifact.verify(self.folder)
-        model = load_private(self.folder, shared_folder=self._shared, base=self._base)
+    def _load(self, model: Teaser | None = None) -> Catalogue:
+        if model is None:
+            model = load_private(self.folder, shared_folder=self._shared, base=self._base)
         return Catalogue(model, self.boost, zone=self._zone)
-
-    def _warm(self, catalogue: Catalogue) -> None:
-        try:
-            steps = iter(self._warm_up(catalogue))
-            while True:
-                with _resting():
-                    if next(steps, _END) is _END:
-                        return
-        except Exception as error:
-            raise ArtifactError(
-                f"{self.folder} can be read, but its pages cannot be made: {error!r}."
-            ) from error
 
     def _record(self, error: TeaserError) -> None:
         """Remember and log an error; the want of room for a copy is logged once."""
         if str(error) != self.load_error or not is_refusal(error):
-            log.error("the model's folder cannot be used, the present model stays: %s", error)
+            log.error("%s: %s", REFUSED, error)
         self.load_error = str(error)
 
 
-_END = object()
+REFUSED = "the model's folder cannot be used, the present model stays"
 
 
-@contextmanager
-def _resting() -> Iterator[None]:
-    """Pause after what is done inside, in proportion to its processor time."""
-    began = time.thread_time()
-    yield
-    time.sleep(_REST * (time.thread_time() - began))
+def fill_caches(folder: Path, steps: Iterable[object]) -> None:
+    """Take all steps of filling the caches of a model; what fails is the fault of its folder."""
+    try:
+        for _ in steps:
+            pass
+    except Exception as error:
+        raise ArtifactError(
+            f"{folder} can be read, but its pages cannot be made: {error!r}."
+        ) from error
 
 
-def _stamp(folder: Path) -> tuple[tuple[int, int, int] | None, ...]:
+def folder_stamp(folder: Path) -> tuple[tuple[int, int, int] | None, ...]:
     """Return times, inodes and sizes of the manifest and the files that it names."""
     try:
         named = artifact.read_manifest(folder)["files"].values()

@@ -3,13 +3,14 @@
 Items and tags that the model does not have stay in the state and are ignored here.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from teaser.app.cache import Cache
 from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.list_filter import by_date, passing, places_of, without_tags
@@ -18,6 +19,7 @@ from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.guide.variety import spread
+from teaser.model.user_state import Scored
 from teaser.profile import Profile, Steering, place_presses
 from teaser.recommendation import Recommendations
 
@@ -168,15 +170,24 @@ class PersonalModel:
         self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None
     ) -> Recommendations:
         """Return the list, with the variety of the state, among the items that may be shown."""
-        places = self.rank(k=k, allowed=allowed)
+        return self.entries(self.rank(k=k, allowed=allowed))
+
+    @measured("model")
+    def entries(self, places: NDArray[np.int64]) -> Recommendations:
+        """Return the items at some positions with match and reasons."""
         return self.catalogue.model.entries(
             places, self.profile, self.scores, placed=self.catalogue.placed
         )
 
+    @cached_property
+    def scored(self) -> Scored:
+        """The scores, from which matches follow."""
+        return Scored(self.scores)
+
 
 def _ranked(catalogue: Catalogue, personal: PersonalModel, k: int) -> NDArray[np.int64]:
     """Return a list, computed once: the list after an action is the one before the next."""
-    state, kept = personal.state, _lists(catalogue)
+    state = personal.state
     key = (
         k,
         catalogue.today,
@@ -187,19 +198,18 @@ def _ranked(catalogue: Catalogue, personal: PersonalModel, k: int) -> NDArray[np
         (state.balance, state.variety, state.profiling, state.order),
         (state.hidden, state.hidden_tags, repr(state.filters)),
     )
-    found = kept.get(key)
-    if found is None:
+
+    def make() -> NDArray[np.int64]:
         found = personal._rank(k, None)
         found.flags.writeable = False
-        if len(kept) >= _MAX_LISTS:
-            kept.clear()
-        kept[key] = found
-    return found
+        return found
+
+    return _lists(catalogue).find(key, make)
 
 
 @cached_per_catalogue(1)
-def _lists(catalogue: Catalogue) -> dict[Hashable, NDArray[np.int64]]:
-    return {}
+def _lists(catalogue: Catalogue) -> Cache[NDArray[np.int64]]:
+    return Cache(_MAX_LISTS)
 
 
 @cached_per_catalogue(_MAX_LEARNED)

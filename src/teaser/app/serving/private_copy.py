@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,7 +24,8 @@ _REFUSALS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS),
     *(errno.EACCES, errno.ENOENT, errno.ENOTDIR),
 )
-_COPY, _UNFINISHED, _LOCK, _TURN = "model-", "copying-", "lock", "turn"
+_COPY, _UNFINISHED, _LOCK = "model-", "copying-", "lock"
+_KEPT, _NEXT = "kept", "next"  # the name of the copy that is kept
 
 
 def load_private(
@@ -37,9 +38,8 @@ def load_private(
     folder
         The model's folder.
     shared_folder
-        A folder that the processes of one server share. The first process that needs the copy
-        makes it there, and all map it. Without it the copy belongs to this process, and its
-        files are deleted as soon as they are mapped.
+        A folder that the processes of one server share, see `taken_in`. Without it the copy
+        belongs to this process, and its files are deleted as soon as they are mapped.
     base
         Where a copy that is not shared is made; the system's temporary folder by default.
 
@@ -48,21 +48,52 @@ def load_private(
     ArtifactError
         If the model is damaged, or the copy cannot be written.
     """
-    _need_teaser(folder)
     if shared_folder is not None:
-        with _locked(shared_folder):
-            return _load_shared(folder, shared_folder)
+        with taken_in(folder, shared_folder) as copy:
+            return load(copy, Teaser)
+    _need_teaser(folder)
     with make_shared_folder(base) as own:
         _need_room(folder, own)
         artifact.copy(folder, own / "model")
         return load(own / "model", Teaser)
 
 
-def load_kept(shared_folder: Path) -> Teaser | None:
-    """Load the copy that the processes of a server shared last; None if it is damaged."""
+@contextmanager
+def taken_in(folder: Path, shared_folder: Path) -> Iterator[Path]:
+    """Copy a model for the processes of a server; `load_kept` loads it once the block ends well.
+
+    If the block raises, or the process dies in it, the copy before stays the one that is kept.
+
+    Raises
+    ------
+    ArtifactError
+        If the model is damaged, or the copy cannot be written.
+    """
+    _need_teaser(folder)
+    with _locked(shared_folder):
+        target = _copy_to(folder, shared_folder)
+    yield target
+    with _locked(shared_folder), _disk_errors(shared_folder):
+        (shared_folder / _NEXT).write_text(target.name)
+        os.replace(shared_folder / _NEXT, shared_folder / _KEPT)
+        _remove_copies(shared_folder, kept=target)
+
+
+def load_kept(shared_folder: Path) -> tuple[Teaser, float] | None:
+    """Load the copy that the processes of a server share, and when its model was written.
+
+    It is None if there is no copy, or it is damaged.
+    """
     with suppress(ArtifactError), _locked(shared_folder):
-        copies = sorted(shared_folder.glob(_COPY + "*"), key=lambda path: path.stat().st_mtime)
-        return load(copies[-1], Teaser) if copies else None
+        kept = _kept(shared_folder)
+        if kept is not None:
+            return load(kept, Teaser), (kept / artifact.MANIFEST).stat().st_mtime
+    return None
+
+
+def _kept(shared_folder: Path) -> Path | None:
+    with suppress(FileNotFoundError):
+        return shared_folder / (shared_folder / _KEPT).read_text()
     return None
 
 
@@ -105,30 +136,40 @@ def _made_and_locked(base: Path) -> tuple[Path, int]:
             os.close(directory)
 
 
-def _load_shared(folder: Path, shared_folder: Path) -> Teaser:
-    """Load the shared copy, made now if needed; delete older copies, which may stay mapped."""
+def _copy_to(folder: Path, shared_folder: Path) -> Path:
+    """Copy a model into a shared folder, unless a whole copy is there; return its place."""
     target = _copy_path(shared_folder, folder)
-    try:
-        model = load(target, Teaser)
-    except ArtifactError:
-        shutil.rmtree(target, ignore_errors=True)
-        unfinished = shared_folder / f"{_UNFINISHED}{uuid4().hex}"
-        with _disk_errors(shared_folder):
-            _need_room(folder, shared_folder)
-            artifact.copy(folder, unfinished)
-            # The folder may hold a newer model by now, so the copy is named by its own checksum.
-            target = _copy_path(shared_folder, unfinished)
+    if _is_whole(target):
+        artifact.verify(folder)  # the copy may be older than damage to the folder
+        return target
+    _remove_copies(shared_folder, kept=_kept(shared_folder))
+    unfinished = shared_folder / f"{_UNFINISHED}{uuid4().hex}"
+    with _disk_errors(shared_folder):
+        _need_room(folder, shared_folder)
+        artifact.copy(folder, unfinished)
+        shutil.copystat(folder / artifact.MANIFEST, unfinished / artifact.MANIFEST)
+        # The folder may hold a newer model by now, so the copy is named by its own checksum.
+        target = _copy_path(shared_folder, unfinished)
+        if _is_whole(target):
+            shutil.rmtree(unfinished, ignore_errors=True)
+        else:
             shutil.rmtree(target, ignore_errors=True)
             unfinished.rename(target)
-        try:
-            model = load(target, Teaser)
-        except ArtifactError:
-            shutil.rmtree(target, ignore_errors=True)
-            raise
-    for path in shared_folder.iterdir():
-        if path.name.startswith((_COPY, _UNFINISHED)) and path != target:
+    return target
+
+
+def _is_whole(copy: Path) -> bool:
+    with suppress(ArtifactError):
+        artifact.verify(copy)
+        return True
+    return False
+
+
+def _remove_copies(shared_folder: Path, *, kept: Path | None) -> None:
+    """Remove all copies but one; processes may still map them."""
+    for path in (*shared_folder.glob(_COPY + "*"), *shared_folder.glob(_UNFINISHED + "*")):
+        if path != kept:
             shutil.rmtree(path, ignore_errors=True)
-    return model
 
 
 def _copy_path(shared_folder: Path, folder: Path) -> Path:
@@ -168,17 +209,12 @@ def _disk_errors(place: Path | None) -> Iterator[None]:
         ) from error
 
 
-def taking_turns(shared_folder: Path | None) -> AbstractContextManager[None]:
-    """Let one process of a server at a time take up a new model: the others answer meanwhile."""
-    return nullcontext() if shared_folder is None else _locked(shared_folder, _TURN)
-
-
 @contextmanager
-def _locked(shared_folder: Path, name: str = _LOCK) -> Iterator[None]:
+def _locked(shared_folder: Path) -> Iterator[None]:
     """Let one process at a time work in a shared folder."""
     with _disk_errors(shared_folder):
         shared_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = (shared_folder / name).open("ab")
+        handle = (shared_folder / _LOCK).open("ab")
     with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

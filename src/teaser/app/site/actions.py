@@ -2,17 +2,18 @@
 
 import json
 from datetime import UTC, datetime, tzinfo
-from typing import Annotated, Any
+from functools import partial
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import QueryParams
 
 from teaser.app import actions
-from teaser.app.dependencies import catalogue_of, services_of, uses_store
+from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.http.cookies import TOKEN, remember
 from teaser.app.http.form_text import FormText, read_object, read_presses
 from teaser.app.http.origin import local_path, need_own_origin
@@ -20,7 +21,7 @@ from teaser.app.people.events import Event, ending, read_time
 from teaser.app.site.home import home_page
 from teaser.app.site.page_context import PageContext
 from teaser.app.site.view.visitor import ensure_person, visitor_of
-from teaser.errors import ParameterError, shortened
+from teaser.errors import ParameterError, UnknownPersonError, shortened
 
 router = APIRouter()
 _MAX_FAR = 4_000  # letters; servers and proxies refuse much longer addresses
@@ -182,16 +183,28 @@ async def read_form(request: Request) -> ActionForm:
         raise RequestValidationError(error.errors()) from None
 
 
-@router.post("/act")
-@uses_store
-def act(request: Request, form: Annotated[ActionForm, Depends(read_form)]) -> Response:
+async def act(request: Request) -> Response:
     """Do what one button says, then show the page that it is on."""
+    work = partial(_act, request, await read_form(request))
+    return await services_of(request).threads.run(work, writes=True)
+
+
+# A route of Starlette: one of FastAPI would look at every parameter anew for each press.
+router.add_route("/act", act, methods=["POST"])
+
+
+def _act(request: Request, form: ActionForm) -> Response:
     need_own_origin(request)
     services, catalogue = services_of(request), catalogue_of(request)
     asked = form.event(catalogue.zone)
-    visitor = visitor_of(request)
+    visitor = visitor_of(request, is_kept=True)
     person_id, token = ensure_person(visitor, services)
-    done = actions.act(services.store, person_id, asked, catalogue)
+    try:
+        done = actions.act(services.store, person_id, asked, catalogue)
+    except UnknownPersonError:  # another process has deleted the person since
+        visitor = visitor_of(request)
+        person_id, token = ensure_person(visitor, services)
+        done = actions.act(services.store, person_id, asked, catalogue)
     page = urlsplit(local_path(form.back))
     if visitor.wants_fragment and page.path == "/":
         context = PageContext(visitor, catalogue, done.after, done.before, done.event or asked)

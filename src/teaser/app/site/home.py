@@ -60,8 +60,8 @@ def home_page(
     state, clock = context.state, context.clock
     filters = Filters.read(query, catalogue)
     allowed = filters.allowed(catalogue)
-    recommendations = personal.recommend(k=filters.k, allowed=allowed)
-    summary = context.summary(recommendations, k=filters.k, allowed=allowed)
+    places = personal.rank(k=filters.k, allowed=allowed)
+    summary = context.summary(places, k=filters.k, allowed=allowed)
     moves = summary.change.moves if summary else None
     return context.render(
         request,
@@ -81,15 +81,14 @@ def home_page(
         has_dates=catalogue.dates is not None,
         is_by_date=personal.is_by_date,
         example=say_example(catalogue, texts),
-        cards=card_views(personal, recommendations, texts, moves),
+        cards=card_views(personal, places, texts, moves),
         balance=balance_view(personal, texts) if state.profiling else None,
         about=about_view(context.own),
         filters=filters,
         filter_form=filter_form(catalogue, texts, filters),
         picks=_picks(context),
         enough_picks=ENOUGH_PICKS,
-        has_more=len(recommendations) == filters.k,
-        variety_labels=[texts.percent(tenths / 10) for tenths in range(11)],
+        has_more=len(places) == filters.k,
     )
 
 

@@ -127,7 +127,7 @@ def shared(request: Request, token: str) -> Response:
         steer=False,
         profile=profile_view(personal, texts, is_own=False),
         history=[plain_card(catalogue, i, texts) for i in reversed(personal.history)],
-        cards=card_views(personal, personal.recommend(), texts),
+        cards=card_views(personal, personal.rank(), texts),
         balance=describe_balance(state.balance, texts) if personal.can_balance else None,
     )
 
@@ -157,7 +157,7 @@ def _shared_feed_page(request: Request, token: str, name: str, feed: Feed) -> Re
         balance=describe_balance(feed.balance, texts)
         if catalogue.model.has_remainder and feed.balance != AS_FITTED
         else None,
-        cards=card_views(personal, personal.recommend(), texts),
+        cards=card_views(personal, personal.rank(), texts),
     )
 
 

@@ -30,7 +30,6 @@ from teaser.app.site.view.clock import Clock
 from teaser.app.site.view.rendering import render
 from teaser.app.site.view.visitor import Visitor, ensure_person, visitor_of
 from teaser.errors import TeaserError
-from teaser.recommendation import Recommendation
 
 
 @dataclass(frozen=True)
@@ -70,24 +69,22 @@ class PageContext:
 
     def summary(
         self,
-        after: list[Recommendation] | None = None,
+        after: NDArray[np.int64] | None = None,
         *,
         k: int = N_CARDS,
         allowed: NDArray[np.bool_] | None = None,
     ) -> ActionSummary | None:
         """Return what the last action did to the list; None without an action.
 
-        `after` is the list after the action, if the page has computed it already.
+        `after` are the positions of the list after the action, if the page has computed it already.
         """
         if self.event is None:
             return None
         earlier = PersonalModel(self.catalogue, self.before)
         items = self.catalogue.model.items_
         old = [items[i] for i in earlier.rank(k=k, allowed=allowed).tolist()]
-        if after is None:
-            new = [items[i] for i in self.personal.rank(k=k, allowed=allowed).tolist()]
-        else:
-            new = [entry.item_id for entry in after]
+        ranked = self.personal.rank(k=k, allowed=allowed) if after is None else after
+        new = [items[i] for i in ranked.tolist()]
         change = compare(old, new)
         action = describe_action(self.event, self.before, self.catalogue, self.texts, self.clock)
         if self.event.kind == "press" and not self.state.profiling:

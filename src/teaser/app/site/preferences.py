@@ -43,7 +43,7 @@ class BalanceView:
 
     value: float
     label: str
-    labels: list[str]
+    labels: tuple[str, ...]
     can_move: bool
 
 
@@ -61,7 +61,7 @@ def balance_view(personal: PersonalModel, texts: Texts) -> BalanceView | None:
     if not personal.catalogue.model.has_remainder:
         return None
     value = personal.state.balance
-    labels = [describe_balance(step / _STEPS, texts) for step in range(_STEPS + 1)]
+    labels = tuple(describe_balance(step / _STEPS, texts) for step in range(_STEPS + 1))
     return BalanceView(value, describe_balance(value, texts), labels, personal.can_balance)
 
 

@@ -2,16 +2,17 @@
 
 import math
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from app.site.conftest import personal_of
 
 from teaser import Category, Dataset, LearnedDecoder, ListOf, Tag, Teaser, Year
 from teaser.app.i18n.texts import texts_in
-from teaser.app.people.state import State
+from teaser.app.people.state import Ending, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
@@ -36,7 +37,7 @@ EN = texts_in("en")
 def test_cards_carry_match_reasons_and_moves(catalogue: Catalogue, model: Teaser) -> None:
     seen = personal_of(catalogue, "i1")
     found = model.recommend(["i1"], k=3)
-    cards = card_views(seen, found, EN, {found[0].item_id: 2})
+    cards = card_views(seen, seen.rank(k=3), EN, {found[0].item_id: 2})
     assert [c.card.item_id for c in cards] == [r.item_id for r in found]
     assert [c.moved for c in cards] == [2, None, None]
     for card, entry in zip(cards, found, strict=True):
@@ -53,7 +54,7 @@ def test_a_tag_that_matters_more_to_an_item_is_marked_on_its_card(dataset: Datas
     )
     seen = personal_of(Catalogue(learned), "i1", "i4")
     found = learned.recommend(["i1", "i4"], k=20)
-    marks = [r.matters_more for c in card_views(seen, found, EN, {}) for r in c.reasons]
+    marks = [r.matters_more for c in card_views(seen, seen.rank(k=20), EN) for r in c.reasons]
     assert marks == [
         isinstance(r, Reason) and r.matters_more for entry in found for r in entry.reasons
     ]
@@ -115,9 +116,9 @@ def test_a_date_ends_the_facts(catalogue: Catalogue) -> None:
 
 def test_somebody_new_is_shown_no_match(catalogue: Catalogue) -> None:
     for seen, is_shown in ((personal_of(catalogue), False), (personal_of(catalogue, film=1), True)):
-        for card in card_views(seen, seen.recommend(k=3), EN):
-            assert (card.match is not None) == bool(card.drawn) == is_shown
-            assert (card.general is not None) == is_shown
+        for card in card_views(seen, seen.rank(k=3), EN):
+            assert (card.match is not None) == bool(card.why.drawn) == is_shown
+            assert (card.why.general is not None) == is_shown
 
 
 def test_facts_are_remembered_by_language(events_folder: Path) -> None:
@@ -145,7 +146,7 @@ def test_sides_and_widths_in_the_strip() -> None:
 def test_a_disliked_item_is_a_reason_of_its_own_kind(remainder_model: Teaser) -> None:
     state = State(history=("i1", "i4"), strengths={"i4": -0.5})
     personal = PersonalModel(Catalogue(remainder_model), state)
-    cards = card_views(personal, personal.recommend(k=38), EN, {})
+    cards = card_views(personal, personal.rank(k=38), EN)
     rows = [r.row for card in cards for r in card.reasons if isinstance(r.row, ViewedRow)]
     assert {row.item_id for row in rows if row.disliked} == {"i4"}
     assert {row.item_id for row in rows if not row.disliked} == {"i1"}
@@ -157,7 +158,7 @@ def test_what_the_site_adds_is_told_on_a_card_however_small(model: Teaser) -> No
     for history in (("i1", "i5"), ()):
         seen = PersonalModel(catalogue, State(history=history))
         found = seen.recommend(k=40)
-        cards = {c.card.item_id: c for c in card_views(seen, found, EN)}
+        cards = {c.card.item_id: c for c in card_views(seen, seen.rank(k=40), EN)}
         assert any(entry.boost for entry in found)
         for entry in found:
             card = cards[entry.item_id]
@@ -173,8 +174,41 @@ def test_what_the_site_adds_is_told_on_a_card_however_small(model: Teaser) -> No
 
 def test_an_item_played_down_is_told_so(model: Teaser) -> None:
     seen = PersonalModel(Catalogue(model, {"town=Ghent": -0.5}), State(history=("i1",)))
-    cards = card_views(seen, seen.recommend(k=40), EN)
+    cards = card_views(seen, seen.rank(k=40), EN)
     rows = [r for card in cards for r in card.reasons if isinstance(r.row, BoostRow)]
     assert rows
     assert {r.row for r in rows} == {BoostRow("Ghent", promotes=False)}
     assert {r.side for r in rows} == {"down"}
+
+
+def test_kept_reasons_are_those_of_the_state(remainder_model: Teaser) -> None:
+    catalogue = Catalogue(remainder_model)
+    tags = [str(tag) for tag in remainder_model.tags_]
+    ends = (Ending("press", tags[1], 1, datetime(2030, 1, 1, tzinfo=UTC)),)
+    states = [
+        State(),
+        State(history=("i1", "i4")),
+        State(history=("i1", "i4"), strengths={"i4": -0.5}),
+        State(history=("i4", "i1"), balance=0.9),
+        *(State(history=("i1",), presses={tag: n}) for tag in tags for n in (1, -2)),
+        State(history=("i1",), presses={str(GENERAL): 2, tags[0]: 1}),
+        State(history=("i1",), presses={tags[1]: 1}, ends=ends),
+        State(history=("i1",), profiling=False),
+    ]
+    for texts in (EN, texts_in("nl")):
+        for state in states:
+            seen, anew = (PersonalModel(c, state) for c in (catalogue, Catalogue(remainder_model)))
+            cards, wanted = (card_views(p, p.rank(k=12), texts) for p in (seen, anew))
+            assert [(c.card, c.match, c.reasons, c.why.general) for c in cards] == [
+                (c.card, c.match, c.reasons, c.why.general) for c in wanted
+            ]
+
+
+def test_a_press_leaves_the_reasons_of_items_without_the_tag(catalogue: Catalogue) -> None:
+    before, after = personal_of(catalogue, "i1"), personal_of(catalogue, "i1", film=1)
+    places = np.arange(len(catalogue.model.items_))
+    pairs = zip(card_views(before, places, EN), card_views(after, places, EN), strict=True)
+    same = {old.card.item_id: old.why is new.why for old, new in pairs}
+    column = catalogue.tag_index[next(iter(after.presses))]
+    has_tag = catalogue.model.decoder_[:, [column]].toarray().ravel() != 0
+    assert same == dict(zip(catalogue.model.items_, (~has_tag).tolist(), strict=True))

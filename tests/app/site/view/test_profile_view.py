@@ -1,15 +1,16 @@
 """The profile on a page equals that of the model."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from app.site.conftest import personal_of
+from app.site.conftest import no_lists, personal_of
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
-from teaser.app.people.state import State
+from teaser.app.people.state import Ending, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
@@ -73,7 +74,7 @@ def test_statements_can_be_denied(catalogue: Catalogue) -> None:
     for statement in view.statements:
         assert statement.presses
         assert len(statement.presses) == len(statement.labels)
-        assert all(steps * statement.leaning < 0 for steps in statement.presses.values())
+        assert all(steps * statement.leaning < 0 for steps in dict(statement.presses).values())
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_a_number_is_told_with_its_feature(tables: tuple[Any, Any]) -> None:
     seen = PersonalModel(catalogue, State(presses={str(two): 2}))
     (row,) = [row for row in feature_rows(seen, "min_players", EN) if row.tag == two]
     assert (row.label, row.name) == ("2", "Min players: 2")
-    assert profile_view(seen, EN).statements[0].labels == ["Min players / Players: 2"]
+    assert profile_view(seen, EN).statements[0].labels == ("Min players / Players: 2",)
     card = cached_facts(catalogue, catalogue.model.items_[0], EN)
     assert "Min players: 1" in card
 
@@ -140,6 +141,7 @@ def test_a_feature_leads_with_the_most_influential_and_what_was_pressed(
 ) -> None:
     monkeypatch.setattr("teaser.app.site.view.profile_view.INLINE_TAGS", inline)
     monkeypatch.setattr("teaser.app.site.view.profile_view.SHOWN_TAGS", 1)
+    monkeypatch.setattr("teaser.app.site.view.profile_view._kept_lists", no_lists)
     weak = [slow_feature(personal_of(catalogue, "i1", "i4"), "town")[i] for i in (-1, -2)]
     presses = {str(weak[0]): 1, str(weak[1]): -1}
     seen = PersonalModel(catalogue, State(history=("i1", "i4"), presses=presses))
@@ -170,3 +172,30 @@ def test_a_label_says_its_language(events_folder: Path) -> None:
 def test_the_side_of_a_bar_is_the_sign_of_the_affinity() -> None:
     rows = [TagRow(Tag("a", "b"), "a=b", "b", affinity, 0) for affinity in (0.1, -0.1, 0.0)]
     assert [row.side for row in rows] == ["up", "down", ""]
+
+
+def test_kept_rows_are_those_of_the_state(model: Teaser, catalogue: Catalogue) -> None:
+    tags = [str(tag) for tag in model.tags_]
+    states = [State(), State(history=("i1", "i4"))]
+    states += [State(history=("i1",), presses={tag: n}) for tag in tags for n in (1, -2)]
+    ends = (Ending("press", tags[0], 1, datetime(2030, 1, 1, tzinfo=UTC)),)
+    states.append(State(history=("i1",), presses={tags[0]: 1}, ends=ends))
+    states.append(State(history=("i1",), presses={tags[0]: 1}, hidden_tags=(tags[1],)))
+    for texts in (EN, texts_in("nl")):
+        for state in states:
+            found, wanted = (
+                profile_view(PersonalModel(c, state), texts).features
+                for c in (catalogue, Catalogue(model))
+            )
+            assert [(f.name, f.impact, f.rows, f.more, f.n_more) for f in found] == [
+                (f.name, f.impact, f.rows, f.more, f.n_more) for f in wanted
+            ]
+
+
+def test_a_press_leaves_the_rows_of_other_features(catalogue: Catalogue) -> None:
+    before, after = personal_of(catalogue, "i1"), personal_of(catalogue, "i1", film=1)
+    lists = {f.name: f.lists for f in profile_view(before, EN).features}
+    (pressed,) = after.presses
+    assert len(lists) > 1
+    for feature in profile_view(after, EN).features:
+        assert (feature.lists is lists[feature.name]) == (feature.name != pressed.feature)

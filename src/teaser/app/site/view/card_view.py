@@ -1,9 +1,13 @@
 """What pages show of an item in a list: its card, a line of facts, the match and the reasons."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from teaser.app.cache import Cache
 from teaser.app.i18n.texts import Texts
 from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
@@ -25,6 +29,8 @@ _FIRST_FACTS = (
 # A value on more than 7 in 10 items says too little to come first.
 _LEAST_BITS = 0.5
 _MAX_CACHED = 5_000
+# Some 10 kB each with what is rendered of them. The lists of some 200 visitors.
+_MAX_WHYS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +84,15 @@ class ReasonRow:
         return f"{self.side} general" if self.row.tag == GENERAL else self.side
 
 
-@dataclass(frozen=True, slots=True)
-class CardView:
-    """An item in a list; without match and reasons if nothing is known about the person.
+@dataclass(frozen=True, slots=True, eq=False)
+class Why:
+    """The reasons of one item, and what general appeal adds; None if that is nothing.
 
-    `general` is what general appeal adds, None if that is nothing. `ordered_by` says what orders
-    a list without matches.
+    The same object means the same item and reasons, so what is made from it can be kept.
     """
 
-    card: Card
-    facts: tuple[str, ...]
-    match: float | None
     reasons: list[ReasonRow]
-    moved: int | str | None
     general: ReasonRow | None = None
-    ordered_by: Order = "popularity"
 
     @property
     def drawn(self) -> list[ReasonRow]:
@@ -100,25 +100,101 @@ class CardView:
         return self.reasons if self.general is None else [self.general, *self.reasons]
 
 
+@dataclass(frozen=True, slots=True)
+class CardView:
+    """An item in a list; without match and reasons if nothing is known about the person.
+
+    `ordered_by` says what orders a list without matches.
+    """
+
+    card: Card
+    facts: tuple[str, ...]
+    match: float | None = None
+    why: Why = field(default_factory=lambda: Why([]))
+    moved: int | str | None = None
+    ordered_by: Order = "popularity"
+
+    @property
+    def reasons(self) -> list[ReasonRow]:
+        """The main reasons."""
+        return self.why.reasons
+
+
 def card_views(
     personal: PersonalModel,
-    recommendations: Iterable[Recommendation],
+    places: NDArray[np.int64],
     texts: Texts,
     moves: Mapping[ItemId, int | str] | None = None,
 ) -> list[CardView]:
-    """Return the cards of a list."""
-    return [
-        CardView(
-            card=cached_card(personal.catalogue, entry.item_id),
-            facts=cached_facts(personal.catalogue, entry.item_id, texts),
-            match=None if personal.is_new else entry.match,
-            reasons=_reasons(entry, personal, texts),
-            moved=(moves or {}).get(entry.item_id),
-            general=None if personal.is_new else _general(entry, personal, texts),
-            ordered_by=_ordered_by(personal),
+    """Return the cards of a list, given the positions of its items."""
+    catalogue, is_new, order = personal.catalogue, personal.is_new, _ordered_by(personal)
+    items = catalogue.model.items_
+    views = []
+    for place, why in zip(places.tolist(), _whys(personal, places.tolist(), texts), strict=True):
+        item_id = items[place]
+        views.append(
+            CardView(
+                card=cached_card(catalogue, item_id),
+                facts=cached_facts(catalogue, item_id, texts),
+                match=None if is_new else personal.scored.match(place),
+                why=why,
+                moved=(moves or {}).get(item_id),
+                ordered_by=order,
+            )
         )
-        for entry in recommendations
-    ]
+    return views
+
+
+def _whys(personal: PersonalModel, places: list[int], texts: Texts) -> list[Why]:
+    """Return the reasons of items; a press leaves those without the tag as they were."""
+    kept, keys = _kept_whys(personal.catalogue), _keys(personal, places, texts)
+    found = {place: why for place, key in keys.items() if (why := kept.get(key)) is not None}
+    missing = [place for place in places if place not in found]
+    entries = personal.entries(np.array(missing, dtype=np.int64)) if missing else ()
+    for place, entry in zip(missing, entries, strict=True):
+        general = None if personal.is_new else _general(entry, personal, texts)
+        found[place] = Why(_reasons(entry, personal, texts), general)
+        kept.put(keys[place], found[place])
+    return [found[place] for place in places]
+
+
+def _keys(personal: PersonalModel, places: list[int], texts: Texts) -> dict[int, Hashable]:
+    """Return what the reasons of each item follow from.
+
+    That is the affinities and presses of its tags, and what all items have in common: the history,
+    its weight, and general appeal.
+    """
+    catalogue, profile, state = personal.catalogue, personal.profile, personal.state
+    index = catalogue.tag_index
+    pressed = [(index[tag], n) for tag, n in personal.presses.items()]
+    same = (
+        texts.language,
+        personal.is_new,
+        tuple(profile.history),
+        tuple(profile.strengths),
+        (profile.tags_weight, profile.viewed_weight, profile.general),
+        personal.presses.get(GENERAL, 0),
+        (state.ends, state.hidden_tags),
+    )
+    keys: dict[int, Hashable] = {}
+    for place in places:
+        row, columns = _columns(catalogue, place)
+        own = tuple([each for each in pressed if each[0] in columns])
+        keys[place] = (place, profile.values[row].tobytes(), own, same)
+    return keys
+
+
+@cached_per_catalogue(_MAX_CACHED)
+def _columns(catalogue: Catalogue, place: int) -> tuple[NDArray[Any], frozenset[int]]:
+    """Return the positions of the tags of an item."""
+    decoder = catalogue.model.decoder_
+    row = decoder.indices[decoder.indptr[place] : decoder.indptr[place + 1]].copy()
+    return row, frozenset(row.tolist())
+
+
+@cached_per_catalogue(1)
+def _kept_whys(catalogue: Catalogue) -> Cache[Why]:
+    return Cache(_MAX_WHYS)
 
 
 def _ordered_by(personal: PersonalModel) -> Order:
@@ -130,7 +206,7 @@ def _ordered_by(personal: PersonalModel) -> Order:
 def plain_card(catalogue: Catalogue, item_id: ItemId, texts: Texts) -> CardView:
     """Return an item as a card without match and reasons."""
     facts = cached_facts(catalogue, item_id, texts)
-    return CardView(cached_card(catalogue, item_id), facts, None, [], None)
+    return CardView(cached_card(catalogue, item_id), facts)
 
 
 @cached_per_catalogue(_MAX_CACHED)

@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from teaser.app.cache import Cache
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
@@ -21,6 +23,9 @@ OPEN_FEATURES = 3
 INLINE_TAGS = 12
 N_STATEMENTS = 3
 _NO_PLACES = np.zeros(0, dtype=np.int64)
+_DIGEST = 16  # bytes; 3,500 affinities as they are would take 28 kB of a key
+# Some 10 kB each with what is rendered of them. The features of some 200 visitors.
+_MAX_LISTS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,17 @@ class TagRow:
         return self.affinity if self.own is None else self.own
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TagLists:
+    """The tags of a feature: those shown first, and the others if they are few.
+
+    The same object means the same rows, so what is made from it can be kept.
+    """
+
+    rows: list[TagRow]
+    more: list[TagRow]
+
+
 @dataclass(frozen=True, slots=True)
 class FeatureView:
     """A feature: its impact, its most influential tags, and the other tags if they are few."""
@@ -87,10 +103,19 @@ class FeatureView:
     name: str
     label: str
     impact: float
-    rows: list[TagRow]
-    more: list[TagRow]
+    lists: TagLists
     n_more: int
     is_open: bool
+
+    @property
+    def rows(self) -> list[TagRow]:
+        """The tags that are shown first."""
+        return self.lists.rows
+
+    @property
+    def more(self) -> list[TagRow]:
+        """The other tags, if they are few."""
+        return self.lists.more
 
     @property
     def length(self) -> float:
@@ -103,8 +128,8 @@ class StatementView:
     """A sentence about a person's taste, and the presses that take it back."""
 
     leaning: int
-    labels: list[str]
-    presses: dict[str, int]
+    labels: tuple[str, ...]
+    presses: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +137,7 @@ class ProfileView:
     """The profile panel of a page; `general` is None if the model does not tell it apart."""
 
     general: TagRow | None
-    statements: list[StatementView]
+    statements: tuple[StatementView, ...]
     features: list[FeatureView]
     certainty: str
     n_presses: int
@@ -259,18 +284,44 @@ def describe_certainty(personal: PersonalModel, texts: Texts, *, is_own: bool = 
 def _feature_view(
     name: str, personal: PersonalModel, texts: Texts, *, is_open: bool
 ) -> FeatureView:
-    places = _places(personal.catalogue)[name]
-    shown = _shown(personal, name)
-    rest = [j for j in places.tolist() if j not in shown] if _is_short(places) else []
+    lists = _tag_lists(name, personal, texts)
     return FeatureView(
         name=name,
         label=texts.feature(name),
         impact=personal.profile.impacts.get(name, 0.0),
-        rows=_rows(shown, personal, texts),
-        more=_rows(_by_influence(personal, rest), personal, texts),
-        n_more=len(places) - len(shown),
+        lists=lists,
+        n_more=len(_places(personal.catalogue)[name]) - len(lists.rows),
         is_open=is_open,
     )
+
+
+def _tag_lists(name: str, personal: PersonalModel, texts: Texts) -> TagLists:
+    """Return the rows of a feature; a press leaves those of all other features as they were."""
+    places = _places(personal.catalogue)[name]
+    affinities = personal.profile.values[places].tobytes()
+    pressed = tuple((tag, n) for tag, n in personal.presses.items() if tag.feature == name)
+    state = personal.state
+    key = (
+        texts.language,
+        name,
+        blake2b(affinities, digest_size=_DIGEST).digest(),
+        pressed,
+        state.ends,
+        state.hidden_tags,
+    )
+
+    def make() -> TagLists:
+        shown = _shown(personal, name)
+        rest = [j for j in places.tolist() if j not in shown] if _is_short(places) else []
+        more = _rows(_by_influence(personal, rest), personal, texts)
+        return TagLists(_rows(shown, personal, texts), more)
+
+    return _kept_lists(personal.catalogue).find(key, make)
+
+
+@cached_per_catalogue(1)
+def _kept_lists(catalogue: Catalogue) -> Cache[TagLists]:
+    return Cache(_MAX_LISTS)
 
 
 def _is_short(places: NDArray[Any]) -> bool:
@@ -335,18 +386,20 @@ def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
     return {name: np.array([index[tag] for tag in common[name]]) for name in names}
 
 
-def _statements(personal: PersonalModel, texts: Texts) -> list[StatementView]:
+def _statements(personal: PersonalModel, texts: Texts) -> tuple[StatementView, ...]:
     found = []
     for statement in statements(personal.profile, k=N_STATEMENTS):
         presses = undo_presses(statement, personal.learned, personal.presses)
         found.append(
             StatementView(
                 leaning=statement.leaning,
-                labels=[_told_together(tag, statement, personal, texts) for tag in statement.tags],
-                presses={str(tag): steps for tag, steps in presses.items()},
+                labels=tuple(
+                    _told_together(tag, statement, personal, texts) for tag in statement.tags
+                ),
+                presses=tuple((str(tag), steps) for tag, steps in presses.items()),
             )
         )
-    return found
+    return tuple(found)
 
 
 def _told_together(tag: Tag, statement: Statement, personal: PersonalModel, texts: Texts) -> str:

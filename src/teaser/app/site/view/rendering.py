@@ -13,23 +13,30 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from teaser._version import __version__
+from teaser.app.cache import Cache
 from teaser.app.dependencies import brand_of
 from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
 from teaser.app.people.state import State
 from teaser.app.site.view.card_view import BoostRow, CardView, ReasonRow, ViewedRow
-from teaser.app.site.view.piece import PLAIN, Piece, Pieces
-from teaser.app.site.view.profile_view import FeatureView, TagRow
+from teaser.app.site.view.piece import PLAIN, Part, Piece, Pieces, element, leaf, row
+from teaser.app.site.view.profile_view import FeatureView, TagLists, TagRow
 from teaser.app.site.view.visitor import DURATIONS, THEMES, Visitor
 
 _COLOURS = 6
 # About 8 MB. Of the parts that pages of 32 visitors to 1,200 items need, 98 % are found among so
 # many, and 95 % among half as many.
 _MAX_PARTS = 8_000
+# Those of some 200 visitors; see `Why` and `TagLists`.
+_MAX_CARDS = 3_000
+_MAX_LISTS = 2_000
 # These stand for what differs from card to card in a line that is kept once for all cards. They are
 # drawn anew in each process, so that no text of the data holds them.
 _PERCENT, _WHERE = token_hex(), token_hex()
 # This stands before the buttons of a line.
 _CUT = token_hex()
+
+
+_cards: Cache[tuple[str, Piece, Piece]] = Cache(_MAX_CARDS)
 
 
 def render(
@@ -66,11 +73,17 @@ def part(name: str, language: str, *values: Any) -> Markup:
     return Markup(macro(texts_in(language), *values))  # noqa: S704
 
 
+def placed(name: str, language: str, page_path: str, *values: Any) -> Markup:
+    """Return a part that names the page it is on, which is not kept with it."""
+    kept = part(name, language, _WHERE, *values)
+    return Markup(kept.replace(_WHERE, escape(page_path)))  # noqa: S704 - parts are escaped
+
+
 def tag_lines(
     texts: Texts, rows: Iterable[TagRow], where: str, steer: bool, pieces: Pieces = PLAIN
 ) -> Markup:
     """Return the rows of tags with their bars and steppers."""
-    return _joined(_tag_pieces(texts, rows, where, steer, pieces))
+    return pieces.html(_tag_pieces(texts, rows, where, steer))
 
 
 def reason_lines(
@@ -81,8 +94,7 @@ def reason_lines(
     pieces: Pieces = PLAIN,
 ) -> Markup:
     """Return the rows of the reasons of a card, or of its general appeal."""
-    parts = _reason_parts(texts, reasons, where, steer, pieces)
-    return Markup("".join([_html(each) for each in parts]))  # noqa: S704 - parts are escaped
+    return pieces.html(_reason_parts(texts, reasons, where, steer))
 
 
 def feature_lines(
@@ -93,21 +105,31 @@ def feature_lines(
     for place, f in enumerate(features, start=1):
         start = part("feature", language, f.name, f.is_open)
         impact = part("impact", language, f.label, texts.percent(f.impact), f.length)
-        rows = _tag_pieces(texts, f.rows, "p", steer, pieces)
-        inner: list[Piece | str] = [impact]
-        inner.append(pieces.element(part("rows", language, "tags", f.name), rows, "</ul>"))
-        if f.more:
-            more = _tag_pieces(texts, f.more, "p", steer, pieces)
-            listed = pieces.element(part("rows", language, "rest", f.name), more, "</ul>")
+        shown, rest = _tag_lists(f.lists, language, f.name, steer)
+        inner: list[Part] = [impact, shown]
+        if rest:
             head = part("more", language, f.name, f.label, f.n_more)
-            inner.append(pieces.element(head, [listed], "</details>"))
+            inner.append(element(head, [rest], "</details>"))
         elif f.n_more and not steer:
             inner.append(part("more_hint", language, f.n_more))
         elif f.n_more:
-            by_search = part("more_by_search", language, f.name, f.label, f.n_more, place)
-            inner.append(pieces.leaf(by_search))
-        found.append(pieces.element(start, inner, "</details>"))
-    return _joined(found)
+            inner.append(leaf(part("more_by_search", language, f.name, f.label, f.n_more, place)))
+        found.append(element(start, inner, "</details>"))
+    return pieces.html(found)
+
+
+@lru_cache(maxsize=_MAX_LISTS)
+def _tag_lists(
+    lists: TagLists, language: str, name: str, steer: bool
+) -> tuple[Piece, Piece | None]:
+    """Return the tags of a feature that are shown first, and the others if they are few."""
+    texts = texts_in(language)
+    rows = _tag_pieces(texts, lists.rows, "p", steer)
+    shown = element(part("rows", language, "tags", name), rows, "</ul>")
+    if not lists.more:
+        return shown, None
+    more = _tag_pieces(texts, lists.more, "p", steer)
+    return shown, element(part("rows", language, "rest", name), more, "</ul>")
 
 
 def actions(texts: Texts, page_path: str, state: State | None, theme: str) -> Markup:
@@ -116,40 +138,47 @@ def actions(texts: Texts, page_path: str, state: State | None, theme: str) -> Ma
     can = (
         (bool(state.undoable), bool(state.redoable), state.n_events > 0) if state else (False,) * 3
     )
-    kept = part("actions", texts.language, _WHERE, theme, known, *can)
-    return Markup(kept.replace(_WHERE, escape(page_path)))  # noqa: S704 - parts are escaped
+    return placed("actions", texts.language, page_path, theme, known, *can)
 
 
 def card_lines(
     texts: Texts, entries: Iterable[CardView], steer: bool = True, pieces: Pieces = PLAIN
 ) -> Markup:
     """Return the cards of a list."""
-    return _joined(_card(texts, entry, steer, pieces) for entry in entries)
+    return pieces.html([_card(texts, entry, steer) for entry in entries])
 
 
-def _card(texts: Texts, entry: CardView, steer: bool, pieces: Pieces) -> Piece:
+def _card(texts: Texts, entry: CardView, steer: bool) -> Piece:
+    language = texts.language
+    if entry.match is None:
+        match = part("popular", language, entry.ordered_by, entry.moved)
+    else:
+        match = part("match", language, texts.percent(entry.match), entry.moved)
+    key = entry.why, language, steer
+    start, before, after = _cards.find(key, lambda: _around_match(texts, entry, steer))
+    return element(start, [before, match, after], "</div></article></li>")
+
+
+def _around_match(texts: Texts, entry: CardView, steer: bool) -> tuple[str, Piece, Piece]:
+    """Return the start of a card, what is before its match, and what is after it."""
     c, language = entry.card, texts.language
     cover = part("cover", language, c.item_id, c.title, c.has_picture, steer)
-    inner: list[Piece | str] = [pieces.leaf(cover)]
+    before: list[Part] = [leaf(cover)]
     if steer:
-        inner.append(pieces.leaf(part("tick", language, c.item_id, c.title)))
-    inner.append('<div class="inside">')
-    if entry.match is None:
-        inner.append(part("popular", language, entry.ordered_by, entry.moved))
-    else:
-        inner.append(part("match", language, texts.percent(entry.match), entry.moved))
-    inner.append(part("heading", language, c.item_id, c.title, entry.facts, steer))
-    if entry.drawn:
-        inner.append(_strip(entry.drawn))
+        before.append(leaf(part("tick", language, c.item_id, c.title)))
+    before.append('<div class="inside">')
+    after: list[Part] = [part("heading", language, c.item_id, c.title, entry.facts, steer)]
+    if drawn := entry.why.drawn:
+        after.append(_strip(drawn))
     if entry.reasons:
-        reasons = _reason_parts(texts, entry.reasons, c.item_id, steer, pieces)
-        inner += [part("why", language, c.title), *reasons, "</ul>"]
-    if entry.general:
-        general = _reason_parts(texts, [entry.general], c.item_id, steer, pieces)
-        inner += [part("why_general", language), *general, "</ul>"]
+        reasons = _reason_parts(texts, entry.reasons, c.item_id, steer)
+        after += [part("why", language, c.title), *reasons, "</ul>"]
+    if entry.why.general:
+        general = _reason_parts(texts, [entry.why.general], c.item_id, steer)
+        after += [part("why_general", language), *general, "</ul>"]
     if steer:
-        inner.append(pieces.leaf(part("doing", language, c.item_id, c.title)))
-    return pieces.element(part("card", language, c.item_id), inner, "</div></article></li>")
+        after.append(leaf(part("doing", language, c.item_id, c.title)))
+    return part("card", language, c.item_id), row(before), row(after)
 
 
 def _strip(reasons: Iterable[ReasonRow]) -> str:
@@ -161,55 +190,45 @@ def _strip(reasons: Iterable[ReasonRow]) -> str:
     return f"{start}{''.join(drawn)}</svg>"
 
 
-def _tag_pieces(
-    texts: Texts, rows: Iterable[TagRow], where: str, steer: bool, pieces: Pieces
-) -> list[Piece]:
+def _tag_pieces(texts: Texts, rows: Iterable[TagRow], where: str, steer: bool) -> list[Piece]:
     language, found = texts.language, []
-    for row in rows:
-        steps = row.presses, row.can_fall, row.can_rise
+    for each in rows:
+        steps = each.presses, each.can_fall, each.can_rise
         parts = (
-            part("tag_name", language, row.text, row.label, row.is_found, steer, row.is_hidden),
-            part("tag_bar", language, texts.signed(row.affinity), row.side, row.length),
-            part("tag_steps", language, row.text, row.name, *steps, where, steer, row.ends),
+            part("tag_name", language, each.text, each.label, each.is_found, steer, each.is_hidden),
+            part("tag_bar", language, texts.signed(each.affinity), each.side, each.length),
+            part("tag_steps", language, each.text, each.name, *steps, where, steer, each.ends),
         )
-        found.append(pieces.leaf("".join(parts)))
+        found.append(leaf("".join(parts)))
     return found
 
 
 def _reason_parts(
-    texts: Texts, reasons: Iterable[ReasonRow], where: object, steer: bool, pieces: Pieces
-) -> list[Piece | str]:
+    texts: Texts, reasons: Iterable[ReasonRow], where: object, steer: bool
+) -> list[Part]:
     """Return the rows of reasons; their buttons are pieces, as shares change more often."""
-    language, found, place = texts.language, list[Piece | str](), escape(where)
+    language, found, place = texts.language, list[Part](), escape(where)
     for reason in reasons:
-        row = reason.row
+        about = reason.row
         percent, side = texts.percent(reason.share, sign=True), reason.side
-        if isinstance(row, BoostRow):
-            found.append(part("boost_line", language, percent, side, row.name, row.promotes))
+        if isinstance(about, BoostRow):
+            found.append(part("boost_line", language, percent, side, about.name, about.promotes))
             continue
         values: tuple[Any, ...]
-        if isinstance(row, ViewedRow):
-            name, values = "viewed_line", (row.item_id, row.title, row.disliked)
+        if isinstance(about, ViewedRow):
+            name, values = "viewed_line", (about.item_id, about.title, about.disliked)
         else:
-            steps = row.presses, row.can_fall, row.can_rise
-            own = row.text, row.label, row.others, row.is_found
+            steps = about.presses, about.can_fall, about.can_rise
+            own = about.text, about.label, about.others, about.is_found
             name, values = "reason_line", (*own, reason.matters_more, *steps)
         # A line is kept once for all cards: they differ by the share and by the place only.
         kept = part(name, language, _PERCENT, side, *values, _WHERE, steer)
         start, control = str.split(kept, _CUT)
         found.append(start.replace(_PERCENT, escape(percent)))
         if control:
-            found.append(pieces.leaf(control.replace(_WHERE, place)))
+            found.append(leaf(control.replace(_WHERE, place)))
         found.append("</li>")
     return found
-
-
-def _html(part: Piece | str) -> str:
-    return part if isinstance(part, str) else part.html
-
-
-def _joined(found: Iterable[Piece]) -> Markup:
-    return Markup("".join([piece.html for piece in found]))  # noqa: S704 - parts are escaped
 
 
 def path_part(value: Any) -> str:
@@ -234,6 +253,12 @@ def _page_path(request: Request) -> str:
     return path if len(path) <= _MAX_PATH else "/"
 
 
+def compile_templates() -> None:
+    """Compile all templates, so that no visitor waits for it."""
+    for name in _environment().list_templates():
+        _environment().get_template(name)
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -246,7 +271,9 @@ def _environment() -> Environment:
     )
     environment.globals.update(version=__version__, languages=LANGUAGES, themes=THEMES)
     environment.globals.update(durations=DURATIONS)
-    environment.globals.update(part=part, tag_lines=tag_lines, feature_lines=feature_lines)
+    environment.globals.update(
+        part=part, placed=placed, tag_lines=tag_lines, feature_lines=feature_lines
+    )
     environment.globals.update(card_lines=card_lines, actions=actions)
     environment.globals.update(pieces=PLAIN, plain=PLAIN, cut=_CUT)
     environment.filters.update(
