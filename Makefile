@@ -27,9 +27,10 @@ demo: $(VENV)/.run
 	$(BIN)/teaser demo --port $(PORT)
 
 # Each worker of pytest has one thread for algebra: more would compete for the cores. There is one
-# worker more than cores, because some tests wait for servers. The tests of one file run in one
-# worker, because they share what takes long to make. Bytecode is written, whatever the
-# environment says: else every worker and every program that a test starts compiles all files anew.
+# worker more than cores, because some tests wait for servers; with two more they took longer. The
+# tests of one file run in one worker, because they share what takes long to make. Bytecode is
+# written, whatever the environment says: else every worker and every program that a test starts
+# compiles all files anew.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 ONE_THREAD := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 import teaser
-from teaser import Dataset, Teaser
+from teaser import Dataset, Remainder, Teaser
 
 # Until all tests are collected: nearly everything that is made before is kept.
 gc.disable()
@@ -30,9 +30,12 @@ settings.load_profile("teaser")
 ROOT = Path(__file__).resolve().parents[1]
 # Folders and files that take long. They come first: at the end one worker would be busy alone.
 LONG = (
-    *("website", "test_docs.py", "test_doc_commands.py", "browser", "test_server.py"),
-    *("test_mount.py", "test_router.py", "test_package.py", "test_notebooks.py", "test_lift.py"),
-    *("test_open.py", "test_dask_gram.py", "test_demo.py", "test_work.py", "test_composition.py"),
+    *("website", "browser", "test_dask_gram.py", "test_server.py", "test_docs.py", "test_mount.py"),
+    *("test_doc_commands.py", "test_package.py", "test_stdio.py", "test_router.py", "process"),
+    *("test_deploy.py", "test_teaser.py", "test_composition.py", "test_open.py"),
+    *("test_notebooks.py", "test_libraries.py", "test_neighbours.py", "test_refit.py"),
+    *("test_work.py", "test_impact.py", "test_soak.py", "test_demo.py", "test_main.py"),
+    *("test_lift.py", "test_sparse_encoder.py", "test_transfer.py", "test_write.py"),
 )
 
 
@@ -78,6 +81,13 @@ def dataset() -> Dataset:
 def model(dataset: Dataset) -> Teaser:
     """A fitted model; tests that change a model make their own."""
     return teaser.Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5).fit(dataset)
+
+
+@pytest.fixture(scope="session")
+def remainder_model(dataset: Dataset) -> Teaser:
+    """A fitted model in which viewed items count beside their tags."""
+    remainder = Remainder(neighbours=None, l2=20.0)
+    return teaser.Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=remainder, tol=1e-5).fit(dataset)
 
 
 @pytest.fixture

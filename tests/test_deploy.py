@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -190,6 +191,11 @@ def volumes() -> Iterator[Path]:
         yield base
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def test_the_images_command_serves_and_ends_in_order(volumes: Path) -> None:
     environment = {
         name: value.replace("/var/lib/teaser", str(volumes / "state"))
@@ -208,7 +214,11 @@ def test_the_images_command_serves_and_ends_in_order(volumes: Path) -> None:
     with subprocess.Popen(command, env=environment, cwd="/", user=user, group=user) as server:
         try:
             deadline = time.monotonic() + 120
-            while subprocess.run(check, env=environment, capture_output=True).returncode:
+            # A check is a program of its own: none is started before somebody listens.
+            while (
+                not listens(int(environment["TEASER_PORT"]))
+                or subprocess.run(check, env=environment, capture_output=True).returncode
+            ):
                 assert server.poll() is None
                 assert time.monotonic() < deadline
                 time.sleep(0.2)

@@ -4,6 +4,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,8 +30,8 @@ ORDER = [
     "choose.recipe", "choose.plan", "choose.search", "choose.choose", "choose.check",
     "choose.proposal", "choose.card", "bridges",
     "evaluate.report.tables", "evaluate.report.pictures", "evaluate.report",
-    "app.settings", "app.telemetry", "app.brand", "app.database", "app.people", "app.http",
-    "app.i18n", "app.serving", "app.dependencies", "app.actions", "app.wishes",
+    "app.settings", "app.telemetry", "app.brand", "app.cache", "app.database", "app.people",
+    "app.http", "app.i18n", "app.serving", "app.dependencies", "app.actions", "app.wishes",
     "app.api.schema", "app.api",
     "app.site.view", "app.site", "app.warm_up", "app.error_handlers", "app.mcp",
     "app.server", "app.process",
@@ -51,6 +52,12 @@ LATE = {
 HALLS = {"", "app", "choose", "cli", "data", "model", "evaluate"}
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Return the syntax tree of a file, which several rules look at."""
+    return ast.parse(path.read_text())
+
+
 def room_of(parts: tuple[str, ...]) -> str:
     """Return the room of a module, given as the parts of its path below the package."""
     folder = ".".join(parts[:-1])
@@ -59,7 +66,7 @@ def room_of(parts: tuple[str, ...]) -> str:
 
 def imported(path: Path) -> Iterator[tuple[str, ...]]:
     """Yield the modules of this package that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("teaser"):
             continue
         below = tuple(str(node.module).split(".")[1:])
@@ -98,7 +105,7 @@ def test_no_import_stands_in_a_function_to_get_around_a_circle() -> None:
     for path in FILES:
         if "cli" in path.parts or path in LATE:
             continue
-        for function in ast.walk(ast.parse(path.read_text())):
+        for function in ast.walk(tree_of(path)):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 for node in ast.walk(function):
                     if isinstance(node, ast.ImportFrom):
@@ -107,8 +114,7 @@ def test_no_import_stands_in_a_function_to_get_around_a_circle() -> None:
 
 def test_every_file_says_its_job_and_stays_readable() -> None:
     for path in FILES:
-        text = path.read_text()
-        tree = ast.parse(text)
+        text, tree = path.read_text(), tree_of(path)
         assert ast.get_docstring(tree), path
         assert len(text.splitlines()) <= 450, path
         for node in ast.walk(tree):
@@ -118,7 +124,7 @@ def test_every_file_says_its_job_and_stays_readable() -> None:
 
 def test_functions_have_few_parameters() -> None:
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.FunctionDef) and node.name != "__init__":
                 n = len(node.args.args) + len(node.args.kwonlyargs)
                 assert n <= 17, f"{path}: {node.name} has {n} parameters"
@@ -128,7 +134,7 @@ def test_the_library_neither_prints_nor_asserts() -> None:
     for path in FILES:
         if path.parent.name == "testing":
             continue  # it is a set of tests
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             assert not isinstance(node, ast.Assert), path
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id != "print", path

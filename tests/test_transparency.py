@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from test_artifact import forge
+from saved_folder import forge
 
 import teaser
 from teaser import Category, Dataset, ListOf, Teaser, Transparency

@@ -1,16 +1,14 @@
 """The data set: matrices that agree with its names, that cannot be changed, and that last."""
 
-import json
 from dataclasses import FrozenInstanceError, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from conftest import ROOT
 from conftest import RULES as TABLE_RULES
+from data.three_users import INTERACTIONS, ITEMS, RULES, assert_same, chosen, three_users
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -18,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 from teaser import Teaser, artifact
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Year
+from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules
 from teaser.data.tagging.tag import Tag
 from teaser.errors import (
     ArtifactError,
@@ -26,36 +24,12 @@ from teaser.errors import (
     ParameterError,
     RuleError,
     TableError,
-    UnknownUserError,
 )
-
-INTERACTIONS = pl.DataFrame(
-    {
-        "user_id": ["ann", "bob", "ann", "ann", "cy", None],
-        "item_id": ["a", "b", "b", "a", "z", "a"],
-        "rating": [5, 4, 2, 5, 4, 5],
-    }
-)
-ITEMS = pl.DataFrame(
-    {
-        "item_id": ["a", "b", "c", "a"],
-        "title": ["Alpha", "Beta", "Gamma", "Again"],
-        "genre": ["jazz|rock", "jazz", None, "folk"],
-        "year": [1990, 2000, 2010, 2020],
-    }
-)
-HUGE = 2**64 - 1
-RULES = (ListOf("genre"), Year("year", width=10))
 
 
 @pytest.fixture
 def dataset() -> Dataset:
-    return Dataset.from_tables(INTERACTIONS, ITEMS, rules=RULES, positive="rating >= 3")
-
-
-def chosen(dataset: Dataset) -> set[tuple[Any, Any]]:
-    """Return who chose what, by name."""
-    return {(dataset.users[u], dataset.items[i]) for u, i in zip(*dataset.X.nonzero(), strict=True)}
+    return three_users()
 
 
 def carried(dataset: Dataset) -> set[tuple[Any, str]]:
@@ -63,21 +37,6 @@ def carried(dataset: Dataset) -> set[tuple[Any, str]]:
     return {
         (dataset.items[i], str(dataset.tags[j])) for i, j in zip(*dataset.S.nonzero(), strict=True)
     }
-
-
-def assert_same(first: Dataset, second: Dataset) -> None:
-    for name in ("X", "S"):
-        a, b = getattr(first, name), getattr(second, name)
-        assert a.dtype == b.dtype
-        np.testing.assert_array_equal(a.toarray(), b.toarray())
-    assert first.users == second.users
-    assert first.items == second.items
-    assert_frame_equal(first.table, second.table)
-    for name in ("tags", "rules", "report", "tag_report", "items_without_metadata"):
-        assert getattr(first, name) == getattr(second, name), name
-    assert first.items_refused == second.items_refused
-    assert_array_equal(first.times, second.times)
-    assert first.lines() == second.lines()
 
 
 class TestFromTables:
@@ -197,249 +156,6 @@ class TestWithoutTags:
         assert sorted(r.item_id for r in model.recommend([], k=2)) == ["a", "b"]
 
 
-class TestStrengths:
-    ROWS = pl.DataFrame(
-        {
-            "user_id": ["ann", "ann", "bob", "ann", "cy", "cy"],
-            "item_id": ["a", "a", "a", "b", "c", "b"],
-            "plays": [2.0, 3.0, 5.0, 1.0, 0.0, -1.0],
-            "day": [
-                "2024-01-11",
-                "2024-01-01",
-                "2023-12-22",
-                "2024-01-11",
-                "2024-01-11",
-                "2024-01-11",
-            ],
-        }
-    )
-
-    def entries(self, **options: Any) -> dict[tuple[Any, Any], float]:
-        X = (found := Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, **options)).X.tocoo()
-        assert X.dtype == np.float32
-        places = zip(X.row.tolist(), X.col.tolist(), X.data.tolist(), strict=True)
-        return {(found.users[u], found.items[i]): value for u, i, value in places}
-
-    def test_a_column_is_merged_by_its_largest_value(self) -> None:
-        wanted = {("ann", "a"): 3, ("bob", "a"): 5, ("ann", "b"): 1}
-        assert self.entries(strength="plays") == wanted
-
-    def test_counts_are_logarithms_of_rows_or_of_the_sum(self) -> None:
-        one, two = np.log(2), np.log(3)
-        wanted = {("ann", "a"): two, ("bob", "a"): one, ("ann", "b"): one}
-        wanted |= {("cy", "c"): one, ("cy", "b"): one}
-        assert self.entries(counts="log") == pytest.approx(wanted)
-        wanted = {("ann", "a"): np.log(6), ("bob", "a"): np.log(6), ("ann", "b"): one}
-        assert self.entries(strength="plays", counts="log") == pytest.approx(wanted)
-
-    def test_rows_decay_before_they_are_merged(self) -> None:
-        # Ages of 0, 10, 20 and 0 days: factors of 1, 1/2, 1/4 and 1.
-        found = self.entries(time="day", half_life=10)
-        assert found == pytest.approx(
-            {("ann", "a"): 1, ("bob", "a"): 0.25, ("ann", "b"): 1, ("cy", "c"): 1, ("cy", "b"): 1}
-        )
-        found = self.entries(strength="plays", counts="log", time="day", half_life=10)
-        assert found == pytest.approx(
-            {("ann", "a"): np.log(4.5), ("bob", "a"): np.log(2.25), ("ann", "b"): np.log(2)}
-        )
-
-    def test_what_is_left_out_is_told(self) -> None:
-        found = Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, strength="plays")
-        lines = found.report.lines()
-        assert "1 row of strength zero left out" in lines
-        assert "1 row refused, plays is negative: row 6 (-1.0)" in lines
-        assert found.report.duplicates == 1
-
-    def test_only_rows_that_count_are_looked_at(self) -> None:
-        found = Dataset.from_tables(
-            self.ROWS, ITEMS, rules=RULES, strength="plays", positive="plays > 0"
-        )
-        assert (found.report.refused, found.report.zero_strength) == ((), 0)
-        assert found.report.not_positive == 2
-
-    def test_item_counts_count_users(self) -> None:
-        found = Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, strength="plays")
-        assert found.item_counts.tolist() == [2, 1, 0]
-
-    def test_they_are_saved_and_loaded(self, tmp_path: Path) -> None:
-        found = Dataset.from_tables(
-            self.ROWS, ITEMS, rules=RULES, strength="plays", time="day", half_life=9
-        )
-        found.save(tmp_path / "d")
-        assert_same(Dataset.load(tmp_path / "d"), found)
-
-    @pytest.mark.parametrize(
-        ("options", "problem"),
-        [
-            ({"half_life": 9}, "half-life of 9 days needs the time"),
-            (
-                {"half_life": 0, "time": "day"},
-                "half_life must be a number of days above 0, found 0",
-            ),
-            ({"half_life": np.inf, "time": "day"}, "half_life must be"),
-            ({"half_life": True, "time": "day"}, "half_life must be"),
-            ({"half_life": "9", "time": "day"}, "half_life must be"),
-            ({"counts": "sum"}, "counts must be 'once' or 'log', found 'sum'"),
-            ({"strength": 3}, "strength must be the name of a column, found 3"),
-        ],
-    )
-    def test_settings_are_checked_before_anything_is_read(
-        self, options: dict[str, Any], problem: str
-    ) -> None:
-        for make in (Dataset.from_tables, Dataset.from_partitions):
-            with pytest.raises(ParameterError, match=problem):
-                make("nowhere.csv", "nowhere.csv", **options)
-
-    def test_columns_that_cannot_be_read(self) -> None:
-        for column, problem in (
-            ("stars", "Column 'stars', needed for the strength of interactions"),
-            ("user_id", "Strengths must be numbers.*'user_id'.*'ann'"),
-        ):
-            with pytest.raises(TableError, match=problem):
-                Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, strength=column)
-
-
-class TestTimes:
-    ROWS = pl.DataFrame(
-        {
-            "user_id": ["ann", "bob", "ann", "ann", "cy", "cy"],
-            "item_id": ["b", "a", "a", "b", "c", "a"],
-            "when": ["2024-01-03", "2024-01-01", "2024-01-02", "2024-01-09", "2024-02-01", "soon"],
-            "plays": [1.0, 2.0, 1.0, 0.0, 1.0, 1.0],
-        }
-    )
-
-    def dataset(self, **options: Any) -> Dataset:
-        return Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, time="when", **options)
-
-    @staticmethod
-    def days(dataset: Dataset) -> dict[tuple[Any, Any], float]:
-        """Return who chose what on which day of 2024, from the entries as they are stored."""
-        assert dataset.times is not None
-        of = np.repeat(np.arange(dataset.n_users), np.diff(dataset.X.indptr))
-        first = datetime(2024, 1, 1, tzinfo=UTC).timestamp()
-        return {
-            (dataset.users[u], dataset.items[i]): (t - first) / 86_400
-            for u, i, t in zip(of, dataset.X.indices, dataset.times, strict=True)
-        }
-
-    def test_they_are_the_latest_of_merged_rows_in_the_order_of_x(self) -> None:
-        found = self.dataset()
-        assert found.X.has_sorted_indices
-        assert self.days(found) == {
-            ("ann", "a"): 1, ("ann", "b"): 8, ("bob", "a"): 0, ("cy", "c"): 31,
-        }  # fmt: skip
-        assert found.times is not None
-        assert not found.times.flags.writeable
-        assert (found.X.data == 1).all()
-        assert found.report.strength == ""
-        assert "1 row refused, when is not a time: row 6 ('soon')" in found.lines()
-        assert "times from 2024-01-01 to 2024-02-01" in found.lines()
-
-    def test_a_choice_without_a_time_is_kept(self, tmp_path: Path) -> None:
-        rows = {"user_id": ["ann"] * 3, "item_id": ["a", "b", "c"]}
-        found = Dataset.from_tables(rows | {"when": ["2024-01-02", "", "2024-01-01"]}, time="when")
-        assert found.history("ann") == ["b", "c", "a"]
-        assert any("1 interaction has no time" in line for line in found.lines())
-        found.save(tmp_path / "d")
-        again = Dataset.load(tmp_path / "d")
-        assert again.history("ann") == ["b", "c", "a"]
-        assert again.lines() == found.lines()
-
-    def test_a_row_of_strength_zero_gives_no_time(self) -> None:
-        found = self.dataset(strength="plays", half_life=9)
-        assert self.days(found)["ann", "b"] == 2
-
-    def test_there_are_none_without_a_column(self, dataset: Dataset) -> None:
-        assert dataset.times is None
-        assert not any("times" in line for line in dataset.lines())
-
-    def test_some_users_keep_theirs(self) -> None:
-        found = self.dataset()
-        some = found.at(np.array([2, 0]))
-        assert self.days(some) == {("cy", "c"): 31, ("ann", "a"): 1, ("ann", "b"): 8}
-        nobody = found.at(np.array([], dtype=int))
-        assert nobody.times is not None
-        assert len(nobody.times) == 0
-
-    def test_they_are_saved_and_loaded(self, tmp_path: Path) -> None:
-        found = self.dataset()
-        found.save(tmp_path / "d")
-        assert_same(Dataset.load(tmp_path / "d"), found)
-
-    def test_numbers_that_are_no_times(self) -> None:
-        with pytest.raises(DataError, match="newest time in column 'rating' is 1970-01-01"):
-            Dataset.from_tables(INTERACTIONS, ITEMS, rules=RULES, time="rating")
-
-    def test_partitions_keep_none(self) -> None:
-        with pytest.raises(ParameterError, match=r"partitions are not kept.*--half-life 30"):
-            Dataset.from_partitions("nowhere", time="when")
-
-    def test_as_many_as_interactions_are_needed(self) -> None:
-        found = self.dataset()
-        with pytest.raises(DataError, match="There are 4 interactions and 1 times"):
-            replace(found, times=np.zeros(1))
-
-    @given(
-        st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 99)), min_size=1)
-    )
-    def test_they_agree_with_a_loop(self, rows: list[tuple[int, int, int]]) -> None:
-        users, items, days = zip(*rows, strict=True)
-        when = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=d) for d in days]
-        frame = pl.DataFrame({"user_id": users, "item_id": items, "when": when})
-        latest: dict[tuple[int, int], int] = {}
-        for user, item, day in rows:
-            latest[user, item] = max(day, latest.get((user, item), 0))
-        assert self.days(Dataset.from_tables(frame, time="when")) == latest
-
-
-class TestHistory:
-    def test_items_are_in_order_of_time(self) -> None:
-        rows = TestTimes.ROWS.with_columns(when=pl.Series(range(1_700_000_006, 1_700_000_000, -1)))
-        found = Dataset.from_tables(rows, ITEMS, rules=RULES, time="when")
-        assert found.history("ann") == ["a", "b"]
-        assert found.history("cy") == ["a", "c"]
-
-    def test_items_are_in_their_order_without_time(self) -> None:
-        found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES)
-        assert found.history("cy") == ["a", "c"]
-
-    def test_strengths_come_with_their_items(self) -> None:
-        found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES, strength="plays")
-        assert found.history("bob") == {"a": 2.0}
-        assert found.history("ann") == ["a", "b"]
-
-    def test_a_model_takes_it(self) -> None:
-        found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES, strength="plays")
-        model = Teaser().fit(found)
-        assert [r.item_id for r in model.recommend(found.history("bob"), k=2)]
-
-    def test_a_number_is_found_by_its_text(self) -> None:
-        rows = pl.DataFrame({"user_id": [17, 18], "item_id": [1, 2]})
-        assert Dataset.from_tables(rows).history("17") == [1]
-
-    def test_an_unknown_user(self) -> None:
-        found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES)
-        with pytest.raises(
-            UnknownUserError, match=r"Unknown user 'annn'; the data set has 3 users. Closest: ann"
-        ):
-            found.history("annn")
-        with pytest.raises(
-            UnknownUserError, match=r"3 users\. User ids are texts, such as 'ann'\.$"
-        ):
-            found.history(17)
-        rows = pl.DataFrame({"user_id": [17, 18], "item_id": [1, 1]})
-        with pytest.raises(
-            UnknownUserError, match=r"2 users\. User ids are whole numbers, such as 17\.$"
-        ):
-            Dataset.from_tables(rows).history("nobody")
-
-    def test_partitions_know_no_users(self, tmp_path: Path) -> None:
-        TestTimes.ROWS.write_parquet(tmp_path / "a.parquet")
-        with pytest.raises(DataError, match=r"in partitions.*from_tables"):
-            Dataset.from_partitions(tmp_path).history("ann")
-
-
 class TestBadInput:
     def test_a_missing_column(self) -> None:
         with pytest.raises(TableError, match="'item_id', needed for the items, is missing"):
@@ -503,147 +219,6 @@ class TestImmutable:
         other = Dataset.from_tables(INTERACTIONS, ITEMS, rules=RULES, positive="rating >= 3")
         assert dataset == dataset
         assert dataset != other
-
-
-class TestSaving:
-    def test_a_data_set_comes_back(self, dataset: Dataset, tmp_path: Path) -> None:
-        dataset.save(tmp_path / "d")
-        assert_same(Dataset.load(tmp_path / "d"), dataset)
-
-    def test_so_does_one_with_whole_numbers_as_ids(self, tmp_path: Path) -> None:
-        dataset = Dataset.from_tables(
-            {"user_id": [7, 8], "item_id": [10, 30]}, {"item_id": [10, 20], "g": ["x", "y"]}
-        )
-        dataset.save(tmp_path / "d")
-        found = Dataset.load(tmp_path / "d")
-        assert_same(found, dataset)
-        assert found.users[:] == (7, 8)
-
-    def test_so_does_one_with_unreadable_cells_and_columns_of_many_types(
-        self, tmp_path: Path
-    ) -> None:
-        items = pl.DataFrame(
-            {
-                "item_id": ["a", "b"],
-                "price": ["5", "free"],
-                "nothing": [None, None],
-                "list": [["x"], []],
-                "struct": [{"k": 1}, None],
-                "colour": pl.Series(["red", None], dtype=pl.Categorical),
-            }
-        )
-        dataset = Dataset.from_tables(INTERACTIONS, items, rules=[Number("price"), ListOf("list")])
-        dataset.save(tmp_path / "d")
-        assert_same(Dataset.load(tmp_path / "d"), dataset)
-        assert Dataset.load(tmp_path / "d").tag_report.unreadable == {"price": (1, ("free",))}
-
-    def test_what_is_loaded_cannot_be_changed(self, dataset: Dataset, tmp_path: Path) -> None:
-        dataset.save(tmp_path / "d")
-        with pytest.raises(ValueError, match="read-only"):
-            Dataset.load(tmp_path / "d").X[0, 0] = 5
-
-    def test_saving_again_replaces(self, dataset: Dataset, tmp_path: Path) -> None:
-        Dataset.from_tables(INTERACTIONS, ITEMS, rules=[Category("genre")]).save(tmp_path / "d")
-        dataset.save(tmp_path / "d")
-        assert_same(Dataset.load(tmp_path / "d"), dataset)
-
-    def test_a_table_that_cannot_be_saved_is_an_error(self, tmp_path: Path) -> None:
-        items = ITEMS.with_columns(pl.Series("empty", [{}] * 4, dtype=pl.Struct([])))
-        dataset = Dataset.from_tables(INTERACTIONS, items, rules=RULES)
-        with pytest.raises(ArtifactError, match="could not be written"):
-            dataset.save(tmp_path / "d")
-
-    def test_a_folder_of_another_kind_is_refused(self, tmp_path: Path) -> None:
-        artifact.write(tmp_path / "m", kind="teaser", settings={}, arrays={}, tables={})
-        with pytest.raises(ArtifactError, match="is a teaser, not a data set"):
-            Dataset.load(tmp_path / "m")
-
-    def test_a_folder_of_something_else_is_refused(self, tmp_path: Path) -> None:
-        (tmp_path / "manifest.json").write_text(json.dumps({"name": "page"}))
-        with pytest.raises(ArtifactError, match="was not written by teaser"):
-            Dataset.load(tmp_path)
-
-
-class TestSavedBefore:
-    """A folder that version 0.1 wrote: 60 events, 200 users, tags of three columns."""
-
-    def test_it_loads(self) -> None:
-        found = Dataset.load(ROOT / "tests" / "data" / "saved" / "events")
-        assert (found.n_users, found.n_items, found.n_tags) == (200, 60, 73)
-        assert found.X.nnz == found.report.interactions == 2864
-        assert dict(found.tag_report.tags) == {"type": 16, "town": 45, "labels": 12}
-        assert found.rules.tags == (Category("type"), Category("town"), ListOf("labels"))
-        assert found.table.height == 60
-        assert np.diff(found.S.indptr).min() >= 2
-
-    def test_it_is_saved_again_as_it_was(self, tmp_path: Path) -> None:
-        before = ROOT / "tests" / "data" / "saved" / "events"
-        Dataset.load(before).save(tmp_path / "d")
-        old, new = artifact.read(before), artifact.read(tmp_path / "d")
-        assert new.settings == old.settings
-        assert new.arrays.keys() == old.arrays.keys()
-        for name, array in old.arrays.items():
-            np.testing.assert_array_equal(new.arrays[name], array)
-
-
-class TestIncompleteFolders:
-    """A folder that says it holds a data set, with every checksum right, may still hold none."""
-
-    @pytest.fixture
-    def content(self, dataset: Dataset, tmp_path: Path) -> dict[str, Any]:
-        dataset.save(tmp_path / "d")
-        found = artifact.read(tmp_path / "d")
-        return {
-            "kind": found.kind,
-            "settings": found.settings,
-            "arrays": {name: np.array(array) for name, array in found.arrays.items()},
-            "tables": found.tables,
-        }
-
-    @pytest.mark.parametrize(
-        ("place", "name"),
-        [
-            ("settings", "rules"),
-            ("settings", "report"),
-            ("settings", "tag_report"),
-            ("settings", "skipped"),
-            ("arrays", "X.indices"),
-            ("arrays", "S.indptr"),
-            ("tables", "users"),
-            ("tables", "items"),
-            ("tables", "tags"),
-        ],
-    )
-    def test_a_missing_part(
-        self, content: dict[str, Any], tmp_path: Path, place: str, name: str
-    ) -> None:
-        del content[place][name]
-        artifact.write(tmp_path / "e", **content)
-        with pytest.raises(ArtifactError, match=f"{name.split('.')[0]}.* Make it again"):
-            Dataset.load(tmp_path / "e")
-
-    @pytest.mark.parametrize("value", [99, -1])
-    def test_a_matrix_that_points_outside_of_itself(
-        self, content: dict[str, Any], tmp_path: Path, value: int
-    ) -> None:
-        content["arrays"]["X.indices"][0] = value
-        artifact.write(tmp_path / "e", **content)
-        with pytest.raises(ArtifactError, match="matrix X"):
-            Dataset.load(tmp_path / "e")
-
-    def test_names_that_do_not_fit_the_matrix(
-        self, content: dict[str, Any], tmp_path: Path
-    ) -> None:
-        content["tables"]["users"] = pl.DataFrame({"user": ["ann"]})
-        artifact.write(tmp_path / "e", **content)
-        with pytest.raises(ArtifactError, match="matrix X"):
-            Dataset.load(tmp_path / "e")
-
-    def test_rules_that_make_no_sense(self, content: dict[str, Any], tmp_path: Path) -> None:
-        content["settings"]["rules"]["tags"][0]["kind"] = "spell"
-        artifact.write(tmp_path / "e", **content)
-        with pytest.raises(ArtifactError, match="Unknown kind 'spell'"):
-            Dataset.load(tmp_path / "e")
 
 
 class TestUserFeatures:
