@@ -5,6 +5,7 @@ import os
 import re
 import time
 import urllib.parse
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -92,12 +93,17 @@ class Person:
 
 
 def processor_time(pid: int) -> float:
-    """Return the seconds that a process has run; nan where the system does not tell."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
+    """Return the seconds that a process and its children have run; nan if the system tells none."""
+    used, parents = dict[int, float](), dict[int, int]()
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            fields = file.read_text().rpartition(")")[2].split()
+            own = int(file.parent.name)
+            parents[own] = int(fields[1])
+            used[own] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    if pid not in used:
         return float("nan")
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return used[pid] + sum(used[own] for own, parent in parents.items() if parent == pid)
 
 
 def wait_for(port: int) -> None:

@@ -42,10 +42,7 @@ def faults_of(database: Postgres | str) -> list[Fault]:
 
 
 def kill_worker(server: Server, seconds: float) -> None:
-    """Kill a worker and wait until there is another.
-
-    It is the youngest, so that one worker lives to the end and its memory can be compared.
-    """
+    """Kill the youngest worker and wait until there is another."""
     os.kill(server.workers[-1].pid, signal.SIGKILL)
     time.sleep(seconds)
     server.wait_until_ready(_RECOVERY_SECONDS)

@@ -11,7 +11,7 @@ from soak.memory import mapped_models
 from soak.servers import Server
 from teaser import Dataset, Teaser
 
-_TAKEN_UP_SECONDS = 60.0
+_TAKEN_UP_SECONDS = 180.0
 
 
 @dataclass

@@ -89,10 +89,7 @@ class Server:
     @property
     def workers(self) -> list[Process]:
         """The processes that answer requests, the oldest first."""
-        pid = self.process.pid
-        if self.workers_wanted == 1:
-            return [Process(pid, os.getpid(), 0, "")]
-        return [child for child in children(pid) if "resource_tracker" not in child.command]
+        return children(self.process.pid)
 
     @property
     def pids(self) -> list[int]:

@@ -142,8 +142,5 @@ def _cycle(
 
 
 def _memory(server: Server) -> dict[str, float]:
-    """Return the memory of all processes, and of the worker that lives longest."""
-    return {
-        "all processes": megabytes(*server.pids),
-        "the oldest worker": megabytes(*(worker.pid for worker in server.workers[:1])),
-    }
+    """Return the memory of all processes; no worker lives through the replacement of a model."""
+    return {"all processes": megabytes(*server.pids)}
