@@ -4,12 +4,12 @@ import argparse
 import signal
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from report import report
+from soak.actor import at_work
 from soak.memory import megabytes
 from soak.models import Models, make_models
 from soak.records import Record
@@ -26,22 +26,14 @@ def measure(models: Models, workers: int, chosen: argparse.Namespace) -> dict[st
         folder = Path(scratch)
         url = f"sqlite:///{folder / 'people.db'}"
         with Server(models.folder, url, folder, workers=workers) as server:
-            stop = threading.Event()
             visitors = [
                 Visitor(n, server.port, models, record, 0.0) for n in range(chosen.visitors)
             ]
-            threads = [threading.Thread(target=v.run, args=(stop,)) for v in visitors]
-            for thread in threads:
-                thread.start()
-            try:
+            with at_work(visitors):
                 _wait(server, record, chosen.warm_up)
                 before = megabytes(*server.pids)
                 most = _wait(server, record, chosen.warm_up + chosen.requests)
                 after = megabytes(*server.pids)
-            finally:
-                stop.set()
-                for thread in threads:
-                    thread.join()
     return {
         "workers": workers,
         "requests": chosen.requests,

@@ -4,7 +4,6 @@ import argparse
 import signal
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from films import movielens, shared_folder
 from generated import generated
 from report import report
+from soak.actor import at_work
 from soak.memory import disk_megabytes, mapped_models, megabytes
 from soak.models import Models, make_models
 from soak.records import QUIET, REPLACED, Record
@@ -30,24 +30,16 @@ def measure(models: Models, what: str, workers: int, chosen: argparse.Namespace)
         folder = Path(scratch)
         url = f"sqlite:///{folder / 'people.db'}"
         with Server(models.folder, url, folder, workers=workers) as server:
-            stop = threading.Event()
             visitors = [
                 Visitor(n, server.port, models, record, 1.0) for n in range(chosen.visitors)
             ]
-            threads = [threading.Thread(target=v.run, args=(stop,)) for v in visitors]
-            for thread in threads:
-                thread.start()
-            try:
+            with at_work(visitors):
                 record.fill_caches(workers * chosen.warm_up, 300.0)
                 _replace(server, models, record, min(3, chosen.reloads), chosen.quiet)
                 record.times.clear()
                 memory = megabytes(*server.pids)
                 took = _replace(server, models, record, chosen.reloads, chosen.quiet)
                 now = megabytes(*server.pids)
-            finally:
-                stop.set()
-                for thread in threads:
-                    thread.join()
             rows = {row["phase"]: row for row in record.rows()}
             return {
                 "catalogue": what,

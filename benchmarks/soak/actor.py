@@ -2,6 +2,8 @@
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -53,3 +55,18 @@ class Actor(ABC):
     @abstractmethod
     def compared(self) -> Comparison:
         """Compare all that was acknowledged with what the server stored."""
+
+
+@contextmanager
+def at_work(actors: Sequence[Actor]) -> Iterator[None]:
+    """Let all of them act, each in a thread, for as long as the block runs."""
+    stop = threading.Event()
+    threads = [threading.Thread(target=each.run, args=(stop,)) for each in actors]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()

@@ -1,12 +1,12 @@
 """One server under visitors and programs, while models are replaced and faults are made."""
 
 import sys
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from soak.actor import at_work
 from soak.faults import Fault, faults_of
 from soak.ledger import Comparison
 from soak.memory import disk_megabytes, megabytes
@@ -73,24 +73,17 @@ def run_stage(plan: Plan, models: Models, folder: Path, database: Postgres | Non
     faults = [f for f in faults_of(database or str(path)) if f.name in plan.only or not plan.only]
     with Server(models.folder, url, folder, workers=plan.workers) as server:
         crew = _crew(plan, server, models, record)
-        stop = threading.Event()
-        threads = [threading.Thread(target=one.run, args=(stop,)) for one in crew]
-        for thread in threads:
-            thread.start()
         begun, before = time.monotonic(), {}
         try:
-            _warm_up(plan, server, models, record)
-            before = _memory(server)
-            _cycle(plan, server, models, record, faults, begun)
-            with record.during(CROWD):
-                time.sleep(max(0.0, begun + plan.seconds - time.monotonic()))
-            server.wait_until_ready()
+            with at_work(crew):
+                _warm_up(plan, server, models, record)
+                before = _memory(server)
+                _cycle(plan, server, models, record, faults, begun)
+                with record.during(CROWD):
+                    time.sleep(max(0.0, begun + plan.seconds - time.monotonic()))
+                server.wait_until_ready()
         except RuntimeError as error:  # the server did not recover
             outcome.broken = f"{record.phase}: {error}"
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
         after = _memory(server)
         outcome.memory = {name: (before[name], after[name]) for name in before}
         outcome.facts |= {

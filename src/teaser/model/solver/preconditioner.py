@@ -31,7 +31,7 @@ class Preconditioner:
         eta_b (diag(t + L) + U diag(mu) U') + l2,    L = l1 diag(r),
 
     inverted by Woodbury's formula with a small matrix. It depends on eta_b alone, so there eta is
-    `rounded`, and columns `starts[k]` to `starts[k + 1]` share `core[k]`.
+    `rounded`, and columns `starts[k]` to `starts[k + 1]` share `core[k]`. The field `t` is t + L.
 
     That an item may not explain itself changes G (x) D'D by -N G - G N + diag(g) N, where N holds
     D_i'D_i for each row i. On the diagonal part this is -(t + L)_i D_i'D_i. On the leading part
