@@ -34,14 +34,13 @@ def measure(n_items: int, n_interactions: int, n_tags: int) -> dict[str, Any]:
     D = decoder(dataset.S, popularity(dataset)).astype(np.float32)
     gram = SparseGram(dataset.X, np.dtype("float32"))
     system = System.build(gram, D, rng=np.random.default_rng(0))
-    equation = EncoderEquation(system, 200.0, 500.0)
-    operator = equation.rounded_operator() or equation.operator
+    equation = EncoderEquation(system, 200.0, 500.0).rounded()
     preconditioner = Preconditioner.build(system, l1=200.0, l2=500.0)
     R = system.right_hand_side()
     times = []
     for _ in range(3):
         start = time.process_time()
-        operator(preconditioner.apply(R))
+        equation.operator(preconditioner.apply(R))
         times.append(time.process_time() - start)
     return {"items": n_items, "interactions": int(dataset.X.nnz), "processor s": min(times)}
 

@@ -52,7 +52,7 @@ def parts(gram: Gram, system: System) -> dict[str, Callable[[], object]]:
     return {
         "G times items x tags": lambda: gram.apply(P),
         "items x tags times tags x tags": lambda: P @ system.V,
-        "operator": lambda: (equation.rounded_operator() or equation.operator)(P),
+        "operator": lambda: equation.rounded().operator(P),
         "preconditioner": lambda: preconditioner.apply(R),
         "steps and sums": steps,
     }

@@ -238,14 +238,22 @@ def test_settled_scores_are_within_twice_the_change_of_the_exact_ones(
     assert energy(X, D, found.encoder - exact) <= (2 * SETTLED_CHANGE) ** 2 * energy(X, D, exact)
     coarse = teaser.solve(X, D, l2_weights=2.0, l2_encoder=3.0, tol=1e-6, dtype="float64")
     assert found.iterations < coarse.iterations
-    left = half_gradient(X.T @ X, D, 2.0, 3.0, found.encoder)
-    whole = half_gradient(X.T @ X, D, 2.0, 3.0, np.zeros_like(exact))
-    # The residual is the true one, and may be far from any tolerance.
-    assert found.residual == pytest.approx(np.linalg.norm(left) / np.linalg.norm(whole), rel=1e-6)
     again = teaser.solve(
         X, D, l2_weights=2.0, l2_encoder=3.0, tol="settled", start=exact, dtype="float64"
     )
     assert again.iterations == 0
+
+
+def test_the_last_step_of_settled_scores_has_no_residual_of_its_own() -> None:
+    X, D = random_problem(4)
+    penalties: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0, "dtype": "float64"}
+    found = teaser.solve(X, D, tol="settled", **penalties)
+    with pytest.warns(ConvergenceWarning):
+        before = teaser.solve(X, D, tol=1e-14, max_iter=found.iterations, **penalties)
+    assert found.residual == pytest.approx(before.residual, rel=1e-9)
+    exact = exact_encoder(X.T @ X, D, 2.0, 3.0)
+    left, more = (energy(X, D, one.encoder - exact) for one in (found, before))
+    assert left < more / 2
 
 
 def test_scores_that_are_not_settled_are_warned_of() -> None:

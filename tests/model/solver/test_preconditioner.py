@@ -58,9 +58,9 @@ def test_columns_of_like_eigenvalues_share_a_matrix() -> None:
     system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rank=5, rng=rng)
     like = replace(system, eta=np.linspace(1.0, 1.3, len(system.eta)))
     pre = Preconditioner.build(like, l1=2.0, l2=3.0)
-    assert len(pre.core) == len(pre.starts) - 1 == len(np.unique(pre.rounded)) <= 4
-    assert (like.eta <= pre.rounded).all()
-    assert (pre.rounded <= 1.1 * like.eta).all()
+    assert len(pre.core) == len(pre.starts) - 1 == len(np.unique(pre.ranks.rounded)) <= 4
+    assert (like.eta <= pre.ranks.rounded).all()
+    assert (pre.ranks.rounded <= 1.1 * like.eta).all()
 
 
 def _apply(system: System) -> Callable[[NDArray[Any]], NDArray[Any]]:

@@ -12,7 +12,7 @@ docs/users/model.md.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,8 +26,9 @@ from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.blocks import blocks, chunks, rowdot
 from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import Estimate, FitSize, check_room, dense_rate
+from teaser.model.gram.eigenpairs import RANK, leading_eigenpairs
 from teaser.model.gram.gpu import DeviceGram, free_memory, to_host
-from teaser.model.gram.operator import RANK, DenseGram, leading_eigenpairs
+from teaser.model.gram.operator import DenseGram
 from teaser.model.gram.weighting import row_weights
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.inverse import invert_gram
@@ -161,6 +162,10 @@ class RemainderEquation:
         spread = system.gram.apply(system.scaled(c / system.g))
         own = c[:, None] * system.DV
         return np.asarray(self.kappa * (own - spread @ system.V), like=system.g)
+
+    def rounded(self) -> Self:
+        """Return itself: there are no rounded products."""
+        return self
 
     def unknowns(self, encoder: Array) -> Array:
         """Return F = E V."""

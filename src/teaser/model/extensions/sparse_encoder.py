@@ -10,7 +10,7 @@ where A and B are those of solver/equation.py. Everything is evaluated in items 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -221,6 +221,10 @@ class SupportEquation:
         B = system.gram.apply(system.scaled(system.column_weight))
         own = (system.g * system.column_weight)[self.rows] * self.weights
         return np.asarray(B[self.rows, self.columns] - own, like=system.g)
+
+    def rounded(self) -> Self:
+        """Return itself: there are no rounded products."""
+        return self
 
     def preconditioner(self) -> Callable[[Array], Array]:
         """Return the inverse of the operator's diagonal."""

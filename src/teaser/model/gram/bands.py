@@ -105,20 +105,36 @@ class Bands:
             G W, all columns of it, and the part of the diagonal that these columns make up.
         """
         F, DV, eta, beta = given
-        try:
-            room = self._rooms.pop()
-        except IndexError:
-            room = _Room(self.n_items, self.height)
-        own = np.empty_like(room.scale)
+        room = self._room()
         self._fast.join_pair(F, DV, eta, beta, first, room.out)
+        self._multiply_rounded(room)
+        self._fast.spread_pair(room.out, DV, first, *into)
+        self._rooms.append(room)
+
+    def multiply_rounded(self, block: Array, out: Array) -> None:
+        """Write X'(X M) for at most 64 columns, rounded as `rounded_pair` does."""
+        room, width = self._room(), int(block.shape[1])
+        room.out[:, :width], room.out[:, width:] = block, 0
+        self._multiply_rounded(room)
+        out[:] = room.out[:, :width]
+        self._rooms.append(room)
+
+    def _multiply_rounded(self, room: "_Room") -> None:
+        """Put X'(X M) in the place of M in `room.out`."""
+        own = np.empty_like(room.scale)
         self._fast.round_columns(room.out, None, room.whole, room.scale)
         room.out[:] = 0
         for by_user, by_item, weights in self._bands:
             self._fast.gather_rounded(*by_user[:3], room.whole, room.sums)
             self._fast.round_columns(room.sums[: len(by_user[0])], weights, room.narrow, own)
             self._fast.add_rounded(*by_item[:3], room.narrow, own * room.scale, room.out)
-        self._fast.spread_pair(room.out, DV, first, *into)
-        self._rooms.append(room)
+
+    def _room(self) -> "_Room":
+        """Return the arrays of a thread, those of an earlier block where there are some."""
+        try:
+            return self._rooms.pop()
+        except IndexError:
+            return _Room(self.n_items, self.height)
 
     def give_back(self) -> None:
         """Free what the threads of a rounded product used."""

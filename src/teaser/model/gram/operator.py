@@ -15,16 +15,13 @@ from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
 from teaser.model.gram.bands import HIGHEST, WIDEST, Bands, band_height
-from teaser.model.gram.blocks import Matrix, in_threads, is_sparse, n_cores, sparse_like, unit_basis
+from teaser.model.gram.blocks import Matrix, in_threads, is_sparse, n_cores, sparse_like
 
 # The arrays of a sparse matrix: where rows begin, their columns, values unless all are one.
 _Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 
 Array = NDArray[Any]
 
-# How many leading eigenpairs are used: at least, and where products with G are dear.
-RANK = 40
-_HIGHEST_RANK = 200
 # float32 holds whole numbers exactly up to here.
 _EXACT_COUNTS = 2**24
 _ROWS = 128
@@ -219,6 +216,20 @@ class SparseGram:
         finally:
             bands.give_back()
 
+    def apply_rounded(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        """Return X'(X M) with operands rounded to two bytes; where `can_round` is true."""
+        out, bands = np.empty_like(matrix), self._bands
+
+        def work(first: int) -> None:
+            columns = slice(first, first + WIDEST)
+            bands.multiply_rounded(matrix[:, columns], out[:, columns])
+
+        try:
+            self._in_threads(work, range(0, out.shape[1], WIDEST))
+        finally:
+            bands.give_back()
+        return out
+
     def _pair(self, F: Array, work: Callable[[int, Array, Array], None]) -> tuple[Array, Array]:
         """Return both results of work on some columns at a time, from a first one on."""
         out = np.empty_like(F)
@@ -339,39 +350,6 @@ def sorted_rows(rows: Matrix, dtype: np.dtype[Any]) -> Matrix:
     rows = rows.tocsr().astype(dtype)
     rows.sort_indices()
     return rows
-
-
-def leading_rank(chosen: float, n_tags: int) -> int:
-    """Return how many leading eigenpairs to use, for items that are chosen so often on average.
-
-    More of them save iterations and lengthen each. They cost five products with as many columns.
-    """
-    return int(min(max(RANK, chosen / 2), _HIGHEST_RANK, max(10, n_tags // 2)))
-
-
-def leading_eigenpairs(
-    gram: Gram, rank: int, rng: np.random.Generator, *, rounds: int = 4
-) -> tuple[Array, Array]:
-    """Return about `rank` leading eigenvectors and eigenvalues of G by subspace iteration.
-
-    Parameters
-    ----------
-    rounds
-        Products with G before the last: more of them separate eigenvalues that lie closer.
-    """
-    rank = min(rank, gram.n_items)
-    # The last columns converge slowest: ten are computed beyond those that are kept.
-    width = min(rank + 10, gram.n_items)
-    start = rng.standard_normal((gram.n_items, width)).astype(gram.dtype)
-    Q = np.asarray(start, like=gram.diagonal())
-    for _ in range(rounds):
-        Q = unit_basis(gram.apply(Q))
-    small = Q.T @ gram.apply(Q)
-    # Rayleigh-Ritz: Q'G Q is symmetric but for rounding; eigh sorts upwards, largest last.
-    mu, W = np.linalg.eigh((small + small.T).astype(np.float64) / 2)
-    lead = slice(width - rank, None)
-    U = Q @ W[:, lead].astype(gram.dtype)
-    return U, np.maximum(mu[lead], 0.0)
 
 
 @cache

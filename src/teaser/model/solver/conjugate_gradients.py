@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.errors import SolverError
-from teaser.model.cuda.steps import descend, in_rows, turn
-from teaser.model.gram.blocks import dot, each_block, inner, norm
+from teaser.model.gram.blocks import dot, norm
 from teaser.model.solver.solution import (
     SETTLED,
     Limits,
@@ -16,6 +15,7 @@ from teaser.model.solver.solution import (
     not_positive_definite,
     warn_not_converged,
 )
+from teaser.model.solver.steps import advance, descend, turn
 
 Array = NDArray[Any]
 
@@ -24,6 +24,9 @@ Array = NDArray[Any]
 _FAR = 10.0
 # The error of a product of rounded operands, relative to the result; near 1e-5 where measured.
 _ROUNDED = 3e-6
+# How much <R, Z> falls in a step at the most, where that is foreseen: the first steps are faster
+# than those after them.
+_FASTEST = 0.1
 
 
 class Equation(Protocol):
@@ -38,6 +41,10 @@ class Equation(Protocol):
 
     def right_hand_side(self) -> Array:
         """Return B, an array that the caller may overwrite."""
+        ...
+
+    def rounded(self) -> "Equation":
+        """Return the equation with faster, rounded products, or itself where it has none."""
         ...
 
     def preconditioner(self) -> Callable[[Array], Array]:
@@ -67,7 +74,9 @@ def conjugate_gradients(
     With tol="settled" it stops when the scores no longer change. In the norm of A, the square of
     what F lacks is <R, A^-1 R>: the change of scores over the users of the fit, with that of what
     is penalised. The preconditioner M is near A, so <R, M^-1 R> estimates it, and every step
-    needs that number anyway. It is compared with the same norm of F.
+    needs that number anyway. It is compared with the same norm of F. Where the next step would
+    reach that, it is taken with the length of the step before, which differs little: the length is
+    all that a product with G would tell. The residual is then that of the step before.
 
     Parameters
     ----------
@@ -79,13 +88,14 @@ def conjugate_gradients(
         preconditioner too: such a start may leave a small residual where it counts. Scores that
         are settled are so from any start.
     """
-    R = equation.right_hand_side()
+    rounded = equation.rounded() if limits.may_round else equation
+    R = rounded.right_hand_side()
     goal, dtype = norm(R), R.dtype
     if not np.isfinite(goal):
         raise SolverError(not_positive_definite(dtype))
     if goal == 0.0:
         return Solution(equation.encoder(np.zeros_like(R)), 0, 0.0, True, 0.0)
-    descent = _Descent(equation, limits, R, goal)
+    descent = _Descent(equation, rounded, limits, R, goal)
     if start is not None:
         descent.begin(equation.unknowns(start), is_guess=is_guess)
     for _ in range(limits.max_iter):
@@ -94,7 +104,8 @@ def conjugate_gradients(
         descent.step()
         limits.report(descent.iterations, descent.residual)
     else:
-        descent.refresh()
+        if not descent.has_ended():
+            descent.refresh()
     residual, iterations, converged = descent.residual, descent.iterations, descent.has_reached()
     if not converged:
         warn_not_converged(iterations, residual, limits, dtype)
@@ -107,18 +118,19 @@ def conjugate_gradients(
 class _Descent:
     """The state of a search: unknowns F, residual R = B - A(F), direction P."""
 
-    def __init__(self, equation: Equation, limits: Limits, R: Array, goal: float) -> None:
+    def __init__(
+        self, equation: Equation, rounded: Equation, limits: Limits, R: Array, goal: float
+    ) -> None:
         self.equation, self.limits, self.goal = equation, limits, goal
-        rounded = getattr(equation, "rounded_operator", None) if limits.may_round else None
-        found = None if rounded is None else rounded()
-        self.operator = equation.operator if found is None else found
-        self.eps = float(np.finfo(R.dtype).eps) if found is None else _ROUNDED
+        self.operator = rounded.operator
+        self.eps = float(np.finfo(R.dtype).eps) if rounded is equation else _ROUNDED
         self.precondition = equation.preconditioner()
         self.F, self.R = np.zeros_like(R), R
         self.far: float | None = None
         self.P: Array | None = None
         self.Z: Array | None = None
-        self.rz, self.moved, self.iterations = 0.0, goal, 0
+        self.rz, self.length, self.moved, self.iterations = 0.0, 0.0, goal, 0
+        self.has_slid = False
         # <F, B + R>, twice the decrease of the quadratic from F = 0: near <F, A(F)>.
         self.gain = 0.0
         self.residual = self.before = norm(R) / goal
@@ -135,12 +147,14 @@ class _Descent:
         overlap, curvature = dot(F, self.R), self._curvature(F, AF)
         # <F, B> / <F, A(F)> is the multiple of F at which the quadratic is smallest.
         scale = overlap / curvature if is_guess else 1.0
-        _step(self.R.dtype.type(scale), F, AF, self.F, self.R)
+        descend(self.R.dtype.type(scale), F, AF, self.F, self.R)
         self.gain = scale * (2 * overlap - scale * curvature)
         self._restart()
 
     def has_ended(self) -> bool:
         """Return whether it is near enough, or as near as rounding allows."""
+        if self._slide():
+            return True
         is_small = self.has_reached() and self._is_near()
         # Below this the recurrence goes on to zero, and the true residual does not follow.
         least = 0.1 * self.eps * self.moved / self.goal
@@ -157,29 +171,53 @@ class _Descent:
         tol = self.limits.tol
         if not isinstance(tol, str):
             return bool(self.residual <= tol)
-        if self.gain <= 0:
-            return False
-        return dot(self.R, self._preconditioned()) <= self.limits.change**2 * self.gain
+        return self.has_slid or self._is_settled(dot(self.R, self._preconditioned()))
 
     def step(self) -> None:
         """Go along the next direction to where the residual is orthogonal to it."""
+        P, rz = self._turn()
+        AP = self.operator(P)
+        # <R, P> / <P, A(P)>, where <R, P> = <R, Z>: R is orthogonal to earlier directions.
+        self.length = rz / self._curvature(P, AP)
+        # The quadratic falls by half of length <R, P>.
+        self.gain += self.length * rz
+        self.moved += self.length * norm(AP)
+        self.residual = descend(self.R.dtype.type(self.length), P, AP, self.F, self.R) / self.goal
+        self.iterations += 1
+
+    def _slide(self) -> bool:
+        """Take the last step without a product, where it settles the scores; return whether.
+
+        With the length of the step before, a part (1 - length / best length)^2 of what the best
+        step gains is lost.
+        """
+        if self.limits.tol != SETTLED or self.P is None:
+            return self.has_slid
+        rz = dot(self.R, self._preconditioned())
+        # <R, Z> is foreseen to fall as it did in the step before, or not as much.
+        foreseen = rz * max(rz / self.rz, _FASTEST)
+        if self._is_settled(rz) or foreseen > rz or not self._is_settled(foreseen):
+            return False
+        P, rz = self._turn()
+        advance(self.R.dtype.type(self.length), P, self.F)
+        self.has_slid = True
+        return True
+
+    def _turn(self) -> tuple[Array, float]:
+        """Return the next direction, and <R, Z>."""
         Z = self._preconditioned()
         rz = dot(self.R, Z)
         if self.P is None:
             self.P = Z
         else:
             # P = Z + (<R, Z> / <R, Z> of the last step) P is conjugate to all earlier P.
-            _turn(self.P, self.R.dtype.type(rz / self.rz), Z)
+            turn(self.P, self.R.dtype.type(rz / self.rz), Z)
         self.rz, self.Z = rz, None
-        del Z
-        AP = self.operator(self.P)
-        # <R, P> / <P, A(P)>, where <R, P> = <R, Z>: R is orthogonal to earlier directions.
-        length = rz / self._curvature(self.P, AP)
-        # The quadratic falls by half of length <R, P>.
-        self.gain += length * rz
-        self.moved += length * norm(AP)
-        self.residual = _step(self.R.dtype.type(length), self.P, AP, self.F, self.R) / self.goal
-        self.iterations += 1
+        return self.P, rz
+
+    def _is_settled(self, rz: float) -> bool:
+        """Return whether <R, Z> is small beside the norm of F."""
+        return self.gain > 0 and rz <= self.limits.change**2 * self.gain
 
     def refresh(self) -> None:
         """Recompute the residual where rounding may have moved it by more than a hundredth.
@@ -218,29 +256,3 @@ class _Descent:
         if not 0 < curvature < np.inf:
             raise SolverError(not_positive_definite(self.R.dtype))
         return curvature
-
-
-def _step(step: Any, P: Array, AP: Array, F: Array, R: Array) -> float:
-    """Go along P, in place, and return the norm of the residual."""
-    if in_rows(P, AP, F, R):
-        return float(np.sqrt(descend(step, P, AP, F, R)))
-
-    def work(rows: slice) -> float:
-        F[rows] += step * P[rows]
-        R[rows] -= step * AP[rows]
-        return inner(R[rows], R[rows])
-
-    return float(np.sqrt(sum(each_block(work, F))))
-
-
-def _turn(P: Array, share: Any, Z: Array) -> None:
-    """Make P the next direction share P + Z, in place."""
-    if in_rows(P, Z):
-        turn(P, share, Z)
-        return
-
-    def work(rows: slice) -> None:
-        P[rows] *= share
-        P[rows] += Z[rows]
-
-    each_block(work, P)

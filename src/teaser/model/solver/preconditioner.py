@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.model.cuda.steps import in_rows, precondition
-from teaser.model.gram.blocks import blocks, chunks, each_block, rowdot
+from teaser.model.gram.blocks import chunks, each_block, rowdot
 from teaser.model.gram.gpu import to_host
+from teaser.model.solver.steps import Ranks
 from teaser.model.solver.system import System
 
 Array = NDArray[Any]
@@ -31,7 +32,7 @@ class Preconditioner:
         eta_b (diag(t + L) + U diag(mu) U') + l2,    L = l1 diag(r),
 
     inverted by Woodbury's formula with a small matrix. It depends on eta_b alone, so there eta is
-    `rounded`, and columns `starts[k]` to `starts[k + 1]` share `core[k]`. The field `t` is t + L.
+    `rounded`, and columns `starts[k]` to `starts[k + 1]` share `core[k]`. In `ranks`, t is t + L.
 
     That an item may not explain itself changes G (x) D'D by -N G - G N + diag(g) N, where N holds
     D_i'D_i for each row i. On the diagonal part this is -(t + L)_i D_i'D_i. On the leading part
@@ -43,13 +44,9 @@ class Preconditioner:
     """
 
     system: System
-    l2: float
-    t: Array
-    rounded: Array
+    ranks: Ranks
     starts: NDArray[np.int64]
     core: Array
-    sink: Array
-    lift: Array
 
     @classmethod
     def build(cls, system: System, *, l1: float, l2: float) -> "Preconditioner":
@@ -63,12 +60,15 @@ class Preconditioner:
         t = (left + l1 * system.row_penalty.astype(np.float64)).astype(dtype)
         whole = system.g + system.penalty(l1)
         inside, leverage = np.zeros(len(t), like=t), np.zeros(len(t), like=t)
-        for rows in blocks(system.DV):
+
+        def weigh(rows: slice) -> None:
             squared = np.square(system.DV[rows])
             inside[rows] = rowdot(1 / (np.outer(t[rows], eta) + dtype.type(l2)), squared)
             # (g_i + L_i) D_i ((g_i + L_i) K + l2 I)^-1 D_i', from 0 to 1.
             h = whole[rows]
             leverage[rows] = h * rowdot(1 / (np.outer(h, eta) + dtype.type(l2)), squared)
+
+        each_block(weigh, system.DV)
         core = np.empty((len(starts) - 1, len(mu), len(mu)), dtype=dtype, like=t)
         identity = np.asarray(np.eye(len(mu)), like=t)
         for k, value in enumerate(rounded[starts[:-1]]):
@@ -81,55 +81,23 @@ class Preconditioner:
         # Sherman-Morrison: own / (1 + own D_i level^-1 D_i'), the bottom kept positive.
         weight = own / np.maximum(1.0 + own * inside, np.finfo(dtype).eps)
         sink, lift = (np.maximum(part, 0.0).astype(dtype) for part in (weight, -weight))
-        return cls(system, l2, t, rounded, starts, core, sink, lift)
+        ranks = Ranks(system.DV, t, eta, rounded, dtype.type(l2), sink, lift)
+        return cls(system, ranks, starts, core)
 
     def apply(self, R: Array) -> Array:
         """Return the preconditioned residual."""
-        U, DV = self.system.U, self.system.DV
-        if in_rows(R, DV, U):
-            how = {"t": self.t, "l2": self.l2, "sink": self.sink, "lift": self.lift}
-            parts = (self.system.eta, self.rounded, self.starts, self.core)
-            return np.asarray(precondition(R, DV, U, *parts, **how), like=R)
-        out, lifted = np.empty_like(R), np.empty_like(self.lift)
-
-        def divide(rows: slice) -> None:
-            out[rows] = self._own(R[rows], rows)
-            lifted[rows] = self.lift[rows] * rowdot(R[rows], self._lifting(rows))
-
-        # Blocks in threads; products of arrays outside of them, with threads of their own.
-        each_block(divide, R)
+        U, ranks = self.system.U, self.ranks
+        if in_rows(R, ranks.DV, U):
+            how = {"t": ranks.t, "l2": ranks.l2, "sink": ranks.sink, "lift": ranks.lift}
+            parts = (ranks.eta, ranks.rounded, self.starts, self.core)
+            return np.asarray(precondition(R, ranks.DV, U, *parts, **how), like=R)
+        out, lifted = ranks.divide(R)
         spread = U.T @ out  # rank x tags
         for core, first, last in zip(self.core, self.starts, self.starts[1:], strict=False):
             spread[:, first:last] = core @ spread[:, first:last]
-        for some in chunks(R, 2**24):
-            leading = U[some] @ spread
-
-            def change(within: slice, leading: Array = leading, first: int = some.start) -> None:
-                rows = slice(first + within.start, first + within.start + len(leading[within]))
-                own = lifted[rows, None] * self._lifting(rows)
-                own -= self._own(leading[within], rows)
-                out[rows] += own
-
-            each_block(change, leading)
+        for rows in chunks(R, 2**24):
+            ranks.correct(U[rows] @ spread, lifted, rows.start, out)
         return out
-
-    def _own(self, R: Array, rows: slice) -> Array:
-        """Return the inverse of the diagonal part, with the positive of the further ranks."""
-        DV, level = self.system.DV[rows], self._level(rows, self.rounded)
-        out = R / level
-        np.divide(DV, level, out=level)
-        out -= (self.sink[rows] * rowdot(out, DV))[:, None] * level
-        return np.asarray(out, like=R)
-
-    def _lifting(self, rows: slice) -> Array:
-        """Return the directions of the negative of the further ranks."""
-        level = self._level(rows, self.system.eta)
-        return np.divide(self.system.DV[rows], level, out=level)
-
-    def _level(self, rows: slice, eta: Array) -> Array:
-        level = np.outer(self.t[rows], eta)
-        level += self.t.dtype.type(self.l2)
-        return level
 
 
 def _rounded(eta: Array, *, least: float) -> tuple[Array, NDArray[np.int64]]:

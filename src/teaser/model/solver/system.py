@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.model.gram.blocks import Matrix, each_block, sparse_like
+from teaser.model.gram.eigenpairs import leading_eigenpairs, leading_rank
 from teaser.model.gram.gpu import device_gram, to_host
-from teaser.model.gram.operator import Gram, PairGram, leading_eigenpairs, leading_rank
+from teaser.model.gram.operator import Gram, PairGram, SparseGram
 
 Array = NDArray[Any]
 
@@ -95,14 +96,17 @@ class System:
         """Return diag(L) = l1 r, one a row."""
         return np.asarray(self.g.dtype.type(l1) * self.row_penalty, like=self.g)
 
-    def right_hand_side(self) -> Array:
-        """Return B V = P(G) C D V."""
+    def right_hand_side(self, *, is_rounded: bool = False) -> Array:
+        """Return B V = P(G) C D V, by operands of two bytes where the Gram has them, if asked."""
         c = self.column_weight
         is_plain = bool((c == 1).all())
         if isinstance(self.gram, PairGram):
             # G (C D V) - g * (C D V); such a G takes less time than a product with V.
             CDV = self.DV if is_plain else c[:, None] * self.DV
-            B = self.gram.apply(CDV)
+            if is_rounded and isinstance(self.gram, SparseGram):
+                B = self.gram.apply_rounded(CDV)
+            else:
+                B = self.gram.apply(CDV)
             each_block(lambda rows: _subtract_scaled(B[rows], self.g[rows], CDV[rows]), B)
             return B
         CD = self.D if is_plain else self.scaled(c)
