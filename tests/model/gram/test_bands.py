@@ -77,3 +77,13 @@ def test_rows_begin_with_a_line_of_the_cache(shape: tuple[int, int]) -> None:
         assert made.dtype == dtype
         assert made.flags.c_contiguous
         assert made.ctypes.data % 64 == 0
+
+
+@pytest.mark.parametrize("kind", ["ones", "weights of users"])
+@pytest.mark.parametrize("n_columns", [1, 64, 70])
+def test_a_rounded_product_is_near_the_exact_one(kind: str, n_columns: int) -> None:
+    gram = SparseGram(interactions(kind), SINGLE)
+    M = np.random.default_rng(1).standard_normal((300, n_columns)).astype(np.float32)
+    exact = gram.apply(M)
+    error = np.linalg.norm(gram.apply_rounded(M) - exact) / np.linalg.norm(exact)
+    assert 0 < error < 1e-4

@@ -21,6 +21,24 @@ def test_the_parts_are_those_of_the_equation() -> None:
     assert_allclose(system.scaled(weights).toarray(), weights[:, None] * D)
 
 
+def test_coarse_fits_have_eigenvectors_of_single_precision() -> None:
+    X, D = random_problem(3)
+    D = D.astype(np.float32)
+    gram = SparseGram(sp.csr_array(X), np.dtype("float32"))
+    exact, coarse = (
+        System.build(gram, sp.csr_array(D), rng=np.random.default_rng(0), is_coarse=is_coarse)
+        for is_coarse in (False, True)
+    )
+    assert coarse.V.dtype == coarse.eta.dtype == np.float32
+    assert coarse.V.flags.c_contiguous
+    assert_allclose(coarse.V.T @ coarse.V, np.eye(len(coarse.V)), atol=1e-5)
+    assert_allclose(coarse.eta, exact.eta, atol=1e-5 * exact.eta.max())
+    assert (np.diff(coarse.eta) >= 0).all()
+    B = without_diagonal(X.T @ X) @ D
+    for system in (exact, coarse):
+        assert_allclose(system.right_hand_side() @ system.V.T, B, atol=1e-4 * np.abs(B).max())
+
+
 def test_another_decoder_keeps_the_eigenpairs_of_the_gram() -> None:
     X, D = random_problem(3)
     G = X.T @ X

@@ -43,7 +43,7 @@ from teaser.model.gram.pairs import how_to_find, nearest
 from teaser.model.gram.weighting import row_weights
 from teaser.model.item_table import popularity
 from teaser.model.solver.equation import EncoderEquation
-from teaser.model.solver.solution import Limits, Solution
+from teaser.model.solver.solution import Limits, Solution, Tolerance, may_round
 from teaser.model.solver.solve import dispatch, prepare
 from teaser.model.solver.system import System
 from teaser.model.tag_table import decoder
@@ -63,6 +63,7 @@ class Plan(Protocol):
     sparse: SparseEncoder | None
     solver: str
     gram: Any
+    tol: Tolerance
     dtype: str
     rng: int | np.random.Generator | None
     device: str
@@ -144,6 +145,8 @@ def prepare_system(
         D,
         solver=plan.solver,
         rng=plan.rng,
+        # Further fits may want a smaller residual.
+        is_coarse=not keep and plan.solver == "cg" and may_round(plan.tol),
         row_penalty=row_weights(gram, weights.ridge_power, n_items=n_items),
         column_weight=weights.of_columns(dataset.item_counts),
     )

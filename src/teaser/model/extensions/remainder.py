@@ -270,7 +270,8 @@ def prepare_remainder(
         `row_penalty` and `column_weight`, as in `System.build`.
     """
     gram = DenseGram(C) if isinstance(C, np.ndarray) else DeviceGram(C)
-    system = Inverse.build(gram, D, rank=0, rng=np.random.default_rng(0), **weights)
+    start = np.random.default_rng(0)
+    system = Inverse.build(gram, D, rank=0, rng=start, is_coarse=False, **weights)
     return replace(system, ridge=np.broadcast_to(np.asarray(ridge, dtype=np.float64), len(C)))
 
 

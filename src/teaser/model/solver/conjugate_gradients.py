@@ -12,6 +12,7 @@ from teaser.model.solver.solution import (
     SETTLED,
     Limits,
     Solution,
+    may_round,
     not_positive_definite,
     warn_not_converged,
 )
@@ -88,7 +89,7 @@ def conjugate_gradients(
         preconditioner too: such a start may leave a small residual where it counts. Scores that
         are settled are so from any start.
     """
-    rounded = equation.rounded() if limits.may_round else equation
+    rounded = equation.rounded() if may_round(limits.tol) else equation
     R = rounded.right_hand_side()
     goal, dtype = norm(R), R.dtype
     if not np.isfinite(goal):

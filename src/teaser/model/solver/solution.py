@@ -54,11 +54,6 @@ class Limits:
     callback: Callback | None = None
     change: float = SETTLED_CHANGE
 
-    @property
-    def may_round(self) -> bool:
-        """Whether products of operands rounded to two bytes are exact enough on the way."""
-        return isinstance(self.tol, str) or self.tol >= _ROUND_FROM
-
     def loosened(self, times: float) -> Self:
         """Return limits that stop so many times earlier, by the same measure."""
         if isinstance(self.tol, str):
@@ -82,11 +77,12 @@ class Solution:
     iterations
         How many iterations were made.
     residual
-        |A(E) - B| / |B| at the encoder that is returned.
+        |A(E) - B| / |B| at the encoder that is returned. Of settled scores it may be that of the
+        step before the last, mostly larger: the last one is then taken without a product.
     converged
         Whether the residual reached the tolerance, or the scores are settled.
     gradient_norm
-        The norm of the objective's gradient at the encoder, 2 |A(E) - B|.
+        The norm of the objective's gradient, 2 |A(E) - B|, of the same encoder as the residual.
     """
 
     encoder: Array
@@ -94,6 +90,11 @@ class Solution:
     residual: float
     converged: bool
     gradient_norm: float
+
+
+def may_round(tol: Tolerance) -> bool:
+    """Return whether products of operands rounded to two bytes are exact enough on the way."""
+    return isinstance(tol, str) or tol >= _ROUND_FROM
 
 
 def coarse_tol(tol: Tolerance, solver: str) -> Tolerance:

@@ -17,7 +17,14 @@ from teaser.model.gram.weighting import column_weights, row_weights
 from teaser.model.solver.admm import admm
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
-from teaser.model.solver.solution import Callback, Limits, Solution, Tolerance, check_tolerance
+from teaser.model.solver.solution import (
+    Callback,
+    Limits,
+    Solution,
+    Tolerance,
+    check_tolerance,
+    may_round,
+)
 from teaser.model.solver.system import System
 
 SOLVERS = ("cg", "admm")
@@ -116,7 +123,8 @@ def _solve(
     X, D = _as_pair(given[0], given[1], dtype)
     start = None if given[2] is None else _as_start(given[2], D.shape, D.dtype)
     l1, l2 = (float(penalty) for penalty in penalties)
-    equation = EncoderEquation(_system_of(X, D, powers, **how), l1, l2)
+    coarse = may_round(limits.tol) and how["solver"] == "cg"
+    equation = EncoderEquation(_system_of(X, D, powers, is_coarse=coarse, **how), l1, l2)
     return dispatch(equation, limits, solver=how["solver"], start=start)
 
 
@@ -129,13 +137,15 @@ def _system_of(
     solver: str,
     rng: int | np.random.Generator | None,
     device: str,
+    is_coarse: bool,
 ) -> System:
     """Return the system of arrays, with the weights of users, rows and columns."""
     size = FitSize(D.shape[1], D.dtype, solver)
     operator = build_gram(X, gram, size, device=device, user_power=powers[0])
     r = row_weights(operator, powers[1])
     c = column_weights(np.bincount(X.indices, minlength=X.shape[1]), powers[2])
-    return prepare(operator, D, solver=solver, rng=rng, row_penalty=r, column_weight=c)
+    how: dict[str, Any] = {"solver": solver, "rng": rng, "is_coarse": is_coarse}
+    return prepare(operator, D, **how, row_penalty=r, column_weight=c)
 
 
 def prepare(
@@ -144,18 +154,22 @@ def prepare(
     *,
     solver: str,
     rng: int | np.random.Generator | None,
+    is_coarse: bool = False,
     **weights: NDArray[Any] | None,
 ) -> System:
     """Return what all penalties share, with the eigenpairs of G that the solver wants.
 
     Parameters
     ----------
+    is_coarse
+        Whether all fits may round.
     weights
         `row_penalty` and `column_weight`, as in `System.build`.
     """
     # ADMM has no preconditioner: it decomposes the whole of G.
     rank = None if solver == "cg" else 0
-    return System.build(gram, D, rank=rank, rng=np.random.default_rng(rng), **weights)
+    seeded = np.random.default_rng(rng)
+    return System.build(gram, D, rank=rank, rng=seeded, is_coarse=is_coarse, **weights)
 
 
 def dispatch(

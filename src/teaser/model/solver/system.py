@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -55,6 +56,7 @@ class System:
         rng: np.random.Generator,
         row_penalty: Array | None = None,
         column_weight: Array | None = None,
+        is_coarse: bool = False,
     ) -> Self:
         """Prepare what every iteration needs.
 
@@ -66,6 +68,8 @@ class System:
             How many leading eigenpairs the preconditioner uses; None chooses.
         row_penalty, column_weight
             r and c; ones when not given, and for the rows of D beyond those of c.
+        is_coarse
+            Whether all fits may round: eigenvectors are then computed in the type of `gram`.
         """
         g = gram.diagonal()
         rank = leading_rank(float(g.mean()), D.shape[1]) if rank is None else rank
@@ -75,7 +79,7 @@ class System:
             r[:] = np.asarray(row_penalty, like=g)
         if column_weight is not None:
             c[: len(column_weight)] = np.asarray(column_weight, like=g)
-        basis = _basis(D, g, c)
+        basis = _basis(D, g, c, is_coarse=is_coarse)
         return cls(gram=gram, U=U, mu=mu, row_penalty=r, column_weight=c, **basis)
 
     def with_decoder(self, D: sp.csr_array) -> "System":
@@ -130,24 +134,16 @@ class System:
         return type(D)((D.data * weights[self.row_of], D.indices, D.indptr), shape=D.shape)
 
 
-def _basis(D: sp.csr_array, g: Array, c: Array) -> dict[str, Any]:
+def _basis(D: sp.csr_array, g: Array, c: Array, *, is_coarse: bool = False) -> dict[str, Any]:
     """Return C D, the row of each of its entries, g, and what follows from the two."""
-    dtype, missing = g.dtype, len(g) - D.shape[0]
+    missing = len(g) - D.shape[0]
     counts = np.pad(np.diff(D.indptr), (0, missing))
     # Rows that begin where the last one ends are empty.
     starts = np.pad(D.indptr, (0, missing), mode="edge")
     owner = np.repeat(np.arange(len(g)), counts)
     data = (D.data * to_host(c)[owner]).astype(D.dtype)
     D = sp.csr_array((data, D.indices, starts), shape=(len(g), D.shape[1]))
-    # Eigenvectors in double precision: their orthogonality bounds the attainable residual.
-    if isinstance(g, np.ndarray):
-        K = (D.T @ D).toarray().astype(np.float64)
-    else:
-        K = device_gram(D, np.float64)
-    eta, V = np.linalg.eigh(K)
-    V = V.astype(dtype, order="C")
-    # K is positive semidefinite: eigenvalues below zero are rounding.
-    eta = np.maximum(eta, 0.0).astype(dtype)
+    eta, V = _eigenvectors(D, g, is_coarse=is_coarse)
     D = sparse_like(D, g)
     return {
         "D": D,
@@ -157,6 +153,26 @@ def _basis(D: sp.csr_array, g: Array, c: Array) -> dict[str, Any]:
         "eta": eta,
         "DV": np.asarray(D @ V, order="C", like=g),
     }
+
+
+def _eigenvectors(D: sp.csr_array, g: Array, *, is_coarse: bool) -> tuple[Array, Array]:
+    """Return the eigenvalues of D'D, upwards, and its eigenvectors, in the type of g.
+
+    They are computed in double precision: their orthogonality bounds the attainable residual.
+    Coarse fits do without it, in half of the time: in single precision eigenvectors are orthogonal
+    to 1e-5, and eigenvalues exact to 1e-6 of the largest.
+    """
+    if not isinstance(g, np.ndarray):
+        eta, V = np.linalg.eigh(device_gram(D, np.float64))
+    elif is_coarse:
+        # numpy's would compute in double precision.
+        eta, V = scipy.linalg.eigh(
+            (D.T @ D).toarray(), driver="evd", overwrite_a=True, check_finite=False
+        )
+    else:
+        eta, V = np.linalg.eigh((D.T @ D).toarray().astype(np.float64))
+    # D'D is positive semidefinite: eigenvalues below zero are rounding.
+    return np.maximum(eta, 0.0).astype(g.dtype), V.astype(g.dtype, order="C")
 
 
 def _subtract_scaled(out: Array, weights: Array, A: Array) -> None:
