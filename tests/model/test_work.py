@@ -11,8 +11,7 @@ import scipy.sparse as sp
 
 from teaser import Category, Dataset, ListOf, Teaser
 from teaser.data.sources.source import read_source
-from teaser.model.gram.eigenpairs import RANK
-from teaser.model.gram.operator import DenseGram, Gram, SparseGram
+from teaser.model.gram.operator import RANK, DenseGram, Gram, SparseGram
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.preconditioner import Preconditioner

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from teaser.model.cuda import groups as there
 from teaser.model.gram.blocks import Matrix
-from teaser.model.gram.eigenpairs import leading_eigenpairs
 from teaser.model.gram.gpu import to_host
-from teaser.model.gram.operator import Gram
+from teaser.model.gram.operator import Gram, leading_eigenpairs
 
 Array = NDArray[Any]
 

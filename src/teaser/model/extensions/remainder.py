@@ -26,9 +26,8 @@ from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.blocks import blocks, chunks, rowdot
 from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import Estimate, FitSize, check_room, dense_rate
-from teaser.model.gram.eigenpairs import RANK, leading_eigenpairs
 from teaser.model.gram.gpu import DeviceGram, free_memory, to_host
-from teaser.model.gram.operator import DenseGram
+from teaser.model.gram.operator import RANK, DenseGram, leading_eigenpairs
 from teaser.model.gram.weighting import row_weights
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.inverse import invert_gram

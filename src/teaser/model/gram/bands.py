@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.model.gram.blocks import n_cores
+
 Array = NDArray[Any]
 # Sparse rows: where they begin and end, the places that they name, values unless all are one.
 Rows: TypeAlias = tuple[Array, Array, Array, Array | None]
@@ -172,6 +174,22 @@ def lines(shape: tuple[int, int], dtype: Any) -> Array:
 def band_height(n_users: int, n_items: int, n_interactions: int) -> int:
     """Return how many users to process at once: sixteen interactions of an item, if there are."""
     return min(HIGHEST, max(_BAND, 16 * n_items * n_users // max(1, n_interactions)))
+
+
+def gram_bytes(n_users: int, n_items: int, n_interactions: int) -> int:
+    """Return what a `SparseGram` holds of interactions that are all ones, by user and by item."""
+    bands = 1 + n_users // band_height(n_users, n_items, n_interactions)
+    # An interaction: 4 bytes by user, 2 by item. Then where rows begin, by user and by item.
+    return 6 * n_interactions + 16 * n_users + 4 * bands * n_items
+
+
+def product_bytes(n_users: int, n_items: int, n_columns: int, itemsize: int) -> int:
+    """Return what the threads of a product of `SparseGram` hold beside its result."""
+    width = min(n_columns, WIDEST)
+    # A block of columns, what becomes of it, and their parts; and the sums of some users, the
+    # second time in two bytes.
+    rows = 3 * n_items + 2 * min(n_users, HIGHEST)
+    return n_cores() * width * itemsize * rows
 
 
 def _user_weights(indptr: Array, values: Array) -> Array | None:

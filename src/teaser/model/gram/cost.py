@@ -13,9 +13,9 @@ import scipy.sparse as sp
 
 from teaser.errors import ResourceError
 from teaser.files.memory import memory_of_machine, say_bytes
-from teaser.model.gram.eigenpairs import leading_rank
+from teaser.model.gram.bands import product_bytes
 from teaser.model.gram.gpu import shortage_of
-from teaser.model.gram.operator import SparseGram, kernels, product_bytes
+from teaser.model.gram.operator import SparseGram, kernels, leading_rank
 
 # Nominal speeds of a core, which only decide between dense and sparse. They are fixed, so that the
 # same data give the same numbers on every machine. A second: operations of dense products, entries

@@ -14,14 +14,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
-from teaser.model.gram.bands import HIGHEST, WIDEST, Bands, band_height
-from teaser.model.gram.blocks import Matrix, in_threads, is_sparse, n_cores, sparse_like
+from teaser.model.gram.bands import WIDEST, Bands
+from teaser.model.gram.blocks import Matrix, in_threads, is_sparse, n_cores, sparse_like, unit_basis
 
 # The arrays of a sparse matrix: where rows begin, their columns, values unless all are one.
 _Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 
 Array = NDArray[Any]
 
+# How many leading eigenpairs are used: at least, and where products with G are dear.
+RANK = 40
+_HIGHEST_RANK = 200
 # float32 holds whole numbers exactly up to here.
 _EXACT_COUNTS = 2**24
 _ROWS = 128
@@ -352,6 +355,39 @@ def sorted_rows(rows: Matrix, dtype: np.dtype[Any]) -> Matrix:
     return rows
 
 
+def leading_rank(chosen: float, n_tags: int) -> int:
+    """Return how many leading eigenpairs to use, for items that are chosen so often on average.
+
+    More of them save iterations and lengthen each. They cost five products with as many columns.
+    """
+    return int(min(max(RANK, chosen / 2), _HIGHEST_RANK, max(10, n_tags // 2)))
+
+
+def leading_eigenpairs(
+    gram: Gram, rank: int, rng: np.random.Generator, *, rounds: int = 4
+) -> tuple[Array, Array]:
+    """Return about `rank` leading eigenvectors and eigenvalues of G by subspace iteration.
+
+    Parameters
+    ----------
+    rounds
+        Products with G before the last: more of them separate eigenvalues that lie closer.
+    """
+    rank = min(rank, gram.n_items)
+    # The last columns converge slowest: ten are computed beyond those that are kept.
+    width = min(rank + 10, gram.n_items)
+    start = rng.standard_normal((gram.n_items, width)).astype(gram.dtype)
+    Q = np.asarray(start, like=gram.diagonal())
+    for _ in range(rounds):
+        Q = unit_basis(gram.apply(Q))
+    small = Q.T @ gram.apply(Q)
+    # Rayleigh-Ritz: Q'G Q is symmetric but for rounding; eigh sorts upwards, largest last.
+    mu, W = np.linalg.eigh((small + small.T).astype(np.float64) / 2)
+    lead = slice(width - rank, None)
+    U = Q @ W[:, lead].astype(gram.dtype)
+    return U, np.maximum(mu[lead], 0.0)
+
+
 @cache
 def kernels() -> ModuleType | None:
     """Return the compiled loops, or None where numba is not installed: scipy's are used then."""
@@ -365,22 +401,6 @@ def kernels() -> ModuleType | None:
 def kernels_for(n_terms: int) -> ModuleType | None:
     """Return the compiled loops for a sum of so many terms; None where loading them costs more."""
     return kernels() if n_terms >= _WORTH_LOADING else None
-
-
-def gram_bytes(n_users: int, n_items: int, n_interactions: int) -> int:
-    """Return what a `SparseGram` holds of interactions that are all ones, by user and by item."""
-    bands = 1 + n_users // band_height(n_users, n_items, n_interactions)
-    # An interaction: 4 bytes by user, 2 by item. Then where rows begin, by user and by item.
-    return 6 * n_interactions + 16 * n_users + 4 * bands * n_items
-
-
-def product_bytes(n_users: int, n_items: int, n_columns: int, itemsize: int) -> int:
-    """Return what the threads of a product of `SparseGram` hold beside its result."""
-    width = min(n_columns, WIDEST)
-    # A block of columns, what becomes of it, and their parts; and the sums of some users, the
-    # second time in two bytes.
-    rows = 3 * n_items + 2 * min(n_users, HIGHEST)
-    return n_cores() * width * itemsize * rows
 
 
 def _block_width(n_columns: int) -> int:

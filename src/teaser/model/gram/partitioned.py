@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError
 from teaser.files.memory import memory_of_machine, say_bytes
+from teaser.model.gram.bands import gram_bytes
 from teaser.model.gram.blocks import Matrix
 from teaser.model.gram.cost import (
     Estimate,
@@ -35,7 +36,6 @@ from teaser.model.gram.operator import (
     Gram,
     SparseGram,
     _add_counts,
-    gram_bytes,
     sorted_rows,
 )
 from teaser.model.gram.pairs import Sets, add_rows, add_triangles, pair_kernels

@@ -13,9 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.model.gram.blocks import Matrix, each_block, sparse_like
-from teaser.model.gram.eigenpairs import leading_eigenpairs, leading_rank
 from teaser.model.gram.gpu import device_gram, to_host
-from teaser.model.gram.operator import Gram, PairGram, SparseGram
+from teaser.model.gram.operator import Gram, PairGram, SparseGram, leading_eigenpairs, leading_rank
 
 Array = NDArray[Any]
 
