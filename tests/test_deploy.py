@@ -166,6 +166,14 @@ def test_nginx_takes_its_file(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_proxies_let_the_largest_import_pass() -> None:
+    # "m" of nginx and "MiB" of Caddy are 2**20 bytes; "MB" of Caddy is a million.
+    (nginx,) = re.findall(r"client_max_body_size (\d+)m;", (DEPLOY / "nginx.conf").read_text())
+    (caddy,) = re.findall(r"max_size (\d+)MiB\b", (DEPLOY / "Caddyfile").read_text())
+    largest = Settings.model_fields["max_import"].default
+    assert {int(nginx) * 2**20, int(caddy) * 2**20} == {largest}
+
+
 def other_user() -> int | None:
     """Return the image's user, if this process may run Python as that user."""
     user = int(told("USER").split(":")[0])

@@ -154,6 +154,29 @@ def test_a_new_model_is_served_without_dropping_a_request(
     assert len(server.workers()) == len(before)
 
 
+def test_a_reload_never_tells_of_a_model_before_that_of_the_folder(
+    running: Running, dataset: Any
+) -> None:
+    server = running
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset)
+    model = model.add_items({f"new {number}": ["type=film"] for number in range(4)})
+    start = server.items()
+    model.save(server.model)
+    server.wait_for(lambda: server.items() != start, "the old model")
+    # Workers with the model before may still answer, and are replaced by this one.
+    last = model.add_items({"last": ["type=film"]})
+    last.save(server.model)
+    told: set[int] = set()
+    for _ in range(2):
+        try:
+            told.add(json.loads(get(server.url + "/api/v1/admin/reload", b"{}"))["items"])
+        except urllib.error.HTTPError as error:
+            told.add(error.code)
+            error.close()
+    assert told <= {45, 503}
+    serves(server, 45)
+
+
 def test_files_cut_under_a_running_server_change_nothing_and_are_noticed(
     harmed: Running, model_folder: Path
 ) -> None:

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match, Mount
 from starlette.types import ASGIApp
 
@@ -107,6 +108,10 @@ def add_error_handlers(app: FastAPI) -> None:
         response = _response(request, status, code, message)
         response.headers.update({**(error.headers or {}), **allowed})
         return response
+
+    @app.exception_handler(ClientDisconnect)
+    def gone(request: Request, error: ClientDisconnect) -> Response:
+        return Response(status_code=400)  # nobody reads it, and nothing failed here
 
     def unexpected(request: Request, error: Exception) -> Response:
         log.exception("a request failed", exc_info=error)

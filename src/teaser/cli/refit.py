@@ -94,7 +94,7 @@ def models(
     history = History(model)
     if rollback is not None:
         entry = history.roll_back(rollback)
-        print_lines([f"Model {entry.number} is in {model}; a server takes it within a second."])
+        print_lines([f"Model {entry.number} is in {model}; a server notices it within a second."])
         return
     entries, served = history.entries(), history.served()
     if not entries:

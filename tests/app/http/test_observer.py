@@ -4,12 +4,12 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-import anyio
 import pytest
 from app.conftest import API, TestClient, new_person
 from prometheus_client.parser import text_string_to_metric_families
 
 ID = "x-request-id"
+ACCEPT = (b"accept", b"application/json, text/event-stream")
 OWN = {"origin": "http://testserver"}
 
 
@@ -89,13 +89,26 @@ class TestLines:
         written = str(lines_of(caplog))
         assert all(word not in written for word in (person[-43:], "i1", "secret", "testclient"))
 
-    def test_a_client_that_leaves_within_its_body_is_told_apart(
-        self, client: TestClient, caplog: pytest.LogCaptureFixture
+    @pytest.mark.parametrize(
+        ("path", "kind"),
+        [
+            (f"{API}/recommend", b"application/json"),
+            ("/act", b"application/x-www-form-urlencoded"),
+            ("/import", b"multipart/form-data; boundary=x"),
+            ("/mcp", b"application/json"),
+        ],
+    )
+    def test_a_client_that_leaves_within_its_body_is_told_apart_and_is_no_error(
+        self,
+        serve: Callable[..., TestClient],
+        caplog: pytest.LogCaptureFixture,
+        path: str,
+        kind: bytes,
     ) -> None:
-        scope: dict[str, Any] = {"type": "http", "method": "POST", "path": f"{API}/recommend"}
+        scope: dict[str, Any] = {"type": "http", "method": "POST", "path": path}
         scope |= {"raw_path": b"", "query_string": b"", "client": ("127.0.0.1", 1)}
-        scope |= {"headers": [(b"host", b"testserver"), (b"content-type", b"application/json")]}
-        messages = iter([{"type": "http.request", "body": b"{", "more_body": True}])
+        scope |= {"headers": [(b"host", b"testserver"), (b"content-type", kind), ACCEPT]}
+        messages = iter([{"type": "http.request", "body": b"--x", "more_body": True}])
 
         async def receive() -> dict[str, object]:
             return next(messages, {"type": "http.disconnect"})
@@ -103,10 +116,11 @@ class TestLines:
         async def send(message: object) -> None:
             pass
 
-        app: Any = client.app
-        with caplog.at_level(logging.INFO, "teaser"):
-            anyio.run(app, scope, receive, send)
+        with serve(mcp=True) as client, caplog.at_level(logging.INFO):
+            portal: Any = client.portal
+            portal.call(client.app, scope, receive, send)
         assert [line["status"] for line in lines_of(caplog)] == [499]
+        assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
 
     def test_what_is_refused_has_a_log_of_its_own(
         self, serve: Callable[..., TestClient], caplog: pytest.LogCaptureFixture

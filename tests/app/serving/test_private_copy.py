@@ -202,6 +202,15 @@ def test_a_place_that_is_none_is_a_sentence(folder: Path, tmp_path: Path) -> Non
         load_private(folder, shared_folder=tmp_path / "file" / "shared")
 
 
+def test_a_full_disk_of_the_server_itself_is_not_taken_for_that_of_the_copies(
+    tmp_path: Path,
+) -> None:
+    full = OSError(errno.ENOSPC, "of another place")
+    with pytest.raises(OSError, match="of another place") as raised, make_shared_folder(tmp_path):
+        raise full
+    assert raised.value is full
+
+
 class TestSharedFolder:
     def test_it_is_private_and_goes_at_the_end(self, tmp_path: Path) -> None:
         with make_shared_folder(tmp_path) as shared:

@@ -29,7 +29,7 @@ HEADERS = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ]
 _NOT_CACHED = (b"cache-control", b"no-store")
-# Paths for monitoring: not limited in rate, always plain text, without cookies.
+# Paths for monitoring: not limited in rate, never a page, without cookies.
 HEALTH = "/healthz"
 # The address of assistants, whose errors are those of JSON-RPC.
 MCP = "/mcp"

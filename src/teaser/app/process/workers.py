@@ -273,16 +273,25 @@ class Workers:
         self._refusals, self.common.stale.value = 0, 0
         self._description = candidate.description
         log.warning("a new model is served from %s", self._folder)
-        self._answer(RELOADED, self._description)
+        self._answer(*self._outcome())
 
     def _note_questions(self) -> None:
         """Note that workers ask for a new model; one that leaves has been replaced by it."""
         for worker in self._workers:
             if worker.is_asking and worker.generation < self._generation:
                 worker.is_asking = False
-                worker.tell(RELOADED, self._description)
+                worker.tell(*self._outcome())
             elif worker.is_asking and self._candidate is None:
                 self._is_asked = True
+
+    def _outcome(self) -> tuple[str, str]:
+        """Return what a worker is told that asked for a new model and is replaced by one.
+
+        It may have asked after the folder had changed again, for a model that nobody has read yet.
+        """
+        if folder_stamp(self._folder) == self._stamp:
+            return RELOADED, self._description
+        return REFUSED, "The folder changed again while its model was taken. Ask again soon."
 
     def _answer(self, kind: str, said: str) -> None:
         """Tell the workers that asked for a new model what became of it."""

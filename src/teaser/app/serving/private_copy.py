@@ -53,8 +53,9 @@ def load_private(
             return load(copy, Teaser)
     _need_teaser(folder)
     with make_shared_folder(base) as own:
-        _need_room(folder, own)
-        artifact.copy(folder, own / "model")
+        with _disk_errors(base):
+            _need_room(folder, own)
+            artifact.copy(folder, own / "model")
         return load(own / "model", Teaser)
 
 
@@ -114,11 +115,11 @@ def make_shared_folder(base: Path | None = None) -> Iterator[Path]:
     _remove_abandoned(base)
     with _disk_errors(base):
         shared_folder, directory = _made_and_locked(base)
-        try:
-            yield shared_folder
-        finally:
-            shutil.rmtree(shared_folder, ignore_errors=True)
-            os.close(directory)
+    try:
+        yield shared_folder  # a server runs in it: what it raises is not about the copy
+    finally:
+        shutil.rmtree(shared_folder, ignore_errors=True)
+        os.close(directory)
 
 
 def _made_and_locked(base: Path) -> tuple[Path, int]:
