@@ -90,14 +90,19 @@ class Watchers:
         if address in self.addresses:
             return
         # Other requests for these routes are not limited, so this one has not been counted yet.
-        if seconds := self.limits.wait_of_address(address):
-            refused = too_many(seconds)
-            raise HTTPException(429, refused.message, {"Retry-After": str(seconds)})
+        _refuse(self.limits.wait_of_address(address))
         kind, _, key = request.headers.get("authorization", "").partition(" ")
-        is_key = self.with_key and kind.lower() == "bearer"
-        if is_key and await self.threads.run(partial(self.store.has_key, key.strip())):
+        is_key, key = self.with_key and kind.lower() == "bearer", key.strip()
+        if is_key and await self.threads.run(partial(self.store.has_key, key)):
+            _refuse(self.limits.wait_of_key(key, address))
             return
         if self.with_key:
             message = "Only some addresses may see this, and whoever sends a key of the API."
             raise HTTPException(401, message, {"WWW-Authenticate": "Bearer"})
         raise HTTPException(403, "Only some addresses may see this. Let TEASER_MONITORING name it.")
+
+
+def _refuse(seconds: int) -> None:
+    """Raise `HTTPException` where there are seconds to wait."""
+    if seconds:
+        raise HTTPException(429, too_many(seconds).message, {"Retry-After": str(seconds)})
