@@ -17,6 +17,7 @@ from teaser.data.ids import ItemId
 from teaser.data.tagging.rule_kinds import Category, ListOf
 from teaser.data.tagging.tag import Tag
 from teaser.errors import UnknownNameError, closest, shortened
+from teaser.guide.quick_start import QuickStart
 from teaser.model.lists.selection import NOTHING_ASKED
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
@@ -219,6 +220,11 @@ class Catalogue:
     def user_features(self) -> dict[str, list[Tag]]:
         """The user tags of each feature, in the order of the data."""
         return _by_feature(self.model.user_tags_)
+
+    @cached_property
+    def quick_start(self) -> QuickStart:
+        """What chooses the items to ask a new visitor about."""
+        return QuickStart(self.model)
 
     @cached_property
     def tag_sizes(self) -> NDArray[Any]:
