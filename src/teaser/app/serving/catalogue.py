@@ -69,6 +69,8 @@ class Catalogue:
     ----------
     placed
         The boosts, by the positions of items.
+    caches
+        What `cached_per_catalogue` keeps of this catalogue, by function.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Catalogue:
         self.zone = zone
         self.boost = dict(boost or {})
         self.placed = model.place_filters({"boost": self.boost}) if self.boost else NOTHING_ASKED
+        self.caches: dict[Callable[..., Any], Callable[..., Any]] = {}
         self._roles = model.rules_.roles
 
     def card(self, item_id: ItemId) -> Card:
@@ -286,15 +289,13 @@ def cached_per_catalogue(
     def decorate(
         function: Callable[Concatenate[Catalogue, P], R],
     ) -> Callable[Concatenate[Catalogue, P], R]:
-        caches: weakref.WeakKeyDictionary[Catalogue, Callable[..., R]] = weakref.WeakKeyDictionary()
-
         @wraps(function)
         def cached(catalogue: Catalogue, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            cache = caches.get(catalogue)
+            cache: Callable[..., R] | None = catalogue.caches.get(function)
             if cache is None:
                 reference: Callable[[], Any] = weakref.ref(catalogue)
-                cache = lru_cache(maxsize)(lambda *a, **k: function(reference(), *a, **k))
-                cache = caches.setdefault(catalogue, cache)
+                made = lru_cache(maxsize)(lambda *a, **k: function(reference(), *a, **k))
+                cache = catalogue.caches.setdefault(function, made)
             return cache(*args, **kwargs)
 
         return cached

@@ -6,6 +6,7 @@ Items and tags that the model does not have stay in the state and are ignored he
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from teaser.recommendation import Recommendations
 # Of 3,500 tags, a profile takes 30 kB.
 _MAX_LEARNED = 256
 _MAX_LISTS = 1_000
+_MAX_PRESSES = 1_000
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class PersonalModel:
     def viewed(self) -> list[ItemId] | dict[ItemId, float]:
         """The viewed items that the model has, the latest last; by strength where one is not 1."""
         items, strengths = self.catalogue.model.items_, self.state.strengths
-        known = {items[items.index_of(i)]: i for i in self.state.history if i in items}
+        places = ((i, items.find(i)) for i in self.state.history)
+        known = {items[place]: i for i, place in places if place is not None}
         if not any(i in strengths for i in known.values()):
             return list(known)
         return {item: strengths.get(i, 1.0) for item, i in known.items()}
@@ -52,7 +55,9 @@ class PersonalModel:
     @cached_property
     def presses(self) -> Mapping[Tag, int]:
         """The presses on tags that the model has, by their names of today; none without profile."""
-        return known_presses(self.catalogue, self.state.presses) if self.state.profiling else {}
+        if not self.state.profiling:
+            return {}
+        return _known_presses(self.catalogue, tuple(self.state.presses.items()))
 
     @cached_property
     def about(self) -> list[Tag]:
@@ -229,6 +234,12 @@ def _learned(
     """
     history = dict(zip(viewed, strengths, strict=True)) if strengths else viewed
     return catalogue.model.profile(history, about=about, steering=steering)
+
+
+@cached_per_catalogue(_MAX_PRESSES)
+def _known_presses(catalogue: Catalogue, presses: tuple[tuple[str, int], ...]) -> Mapping[Tag, int]:
+    """Return net presses by tag; those after an action are those before the next."""
+    return MappingProxyType(known_presses(catalogue, dict(presses)))
 
 
 def known_presses(catalogue: Catalogue, presses: Mapping[str, int]) -> dict[Tag, int]:

@@ -26,6 +26,7 @@ _NO_PLACES = np.zeros(0, dtype=np.int64)
 _DIGEST = 16  # bytes; 3,500 affinities as they are would take 28 kB of a key
 # Some 10 kB each with what is rendered of them. The features of some 200 visitors.
 _MAX_LISTS = 2_000
+_MAX_NAMES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,4 +406,9 @@ def _statements(personal: PersonalModel, texts: Texts) -> tuple[StatementView, .
 def _told_together(tag: Tag, statement: Statement, personal: PersonalModel, texts: Texts) -> str:
     """Return a tag's name, with those of the near-equal tags that it stands for."""
     named = (tag, *statement.near_equal.get(tag, ()))
-    return " / ".join(joint_names(named, personal.catalogue, texts))
+    return _names_together(personal.catalogue, named, texts)
+
+
+@cached_per_catalogue(_MAX_NAMES)
+def _names_together(catalogue: Catalogue, tags: tuple[Tag, ...], texts: Texts) -> str:
+    return " / ".join(joint_names(tags, catalogue, texts))
