@@ -3,7 +3,7 @@
 Items and tags that the model does not have stay in the state and are ignored here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -74,12 +74,28 @@ class PersonalModel:
         return Steering(balance=self.state.balance) if self.state.profiling else Steering()
 
     @cached_property
+    def taste(self) -> Hashable:
+        """All that the profile follows from: what is made from it can be kept by this key."""
+        history = self.history
+        return (
+            tuple(history),
+            tuple(history.values()) if isinstance(history, dict) else (),
+            tuple(self.presses.items()),
+            tuple(self.about),
+            self.steering,
+        )
+
+    @cached_property
     @measured("model")
     def profile(self) -> Profile:
         """The person's profile, presses included."""
         if not self.presses:
             return self.learned
-        return self.catalogue.model.pressed(self.learned, self.presses, self.steering.step)
+
+        def press() -> Profile:
+            return self.catalogue.model.pressed(self.learned, self.presses, self.steering.step)
+
+        return _pressed(self.catalogue).find(self.taste, press)
 
     @cached_property
     @measured("model")
@@ -196,11 +212,8 @@ def _ranked(catalogue: Catalogue, personal: PersonalModel, k: int) -> NDArray[np
     key = (
         k,
         catalogue.today,
-        tuple(personal.history),
-        tuple(personal.history.values()) if isinstance(personal.history, dict) else (),
-        tuple(personal.presses.items()),
-        tuple(personal.about),
-        (state.balance, state.variety, state.profiling, state.order),
+        personal.taste,
+        (state.variety, state.profiling, state.order),
         (state.hidden, state.hidden_tags, repr(state.filters)),
     )
 
@@ -215,6 +228,12 @@ def _ranked(catalogue: Catalogue, personal: PersonalModel, k: int) -> NDArray[np
 @cached_per_catalogue(1)
 def _lists(catalogue: Catalogue) -> Cache[NDArray[np.int64]]:
     return Cache(_MAX_LISTS)
+
+
+@cached_per_catalogue(1)
+def _pressed(catalogue: Catalogue) -> Cache[Profile]:
+    """Return the kept profiles: the one after an action is the one before the next."""
+    return Cache(_MAX_LEARNED)
 
 
 @cached_per_catalogue(_MAX_LEARNED)

@@ -27,6 +27,8 @@ _DIGEST = 16  # bytes; 3,500 affinities as they are would take 28 kB of a key
 # Some 10 kB each with what is rendered of them. The features of some 200 visitors.
 _MAX_LISTS = 2_000
 _MAX_NAMES = 2_000
+# Their rows are those of `_MAX_LISTS`. A page that is loaded again finds its profile here.
+_MAX_VIEWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,18 @@ def profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool = True) 
 
     `is_own=False` is for a profile that somebody else shared.
     """
+    state = personal.state
+    key = (texts.language, is_own, personal.taste, state.ends, state.hidden_tags)
+    kept = _kept_views(personal.catalogue)
+    return kept.find(key, lambda: _profile_view(personal, texts, is_own=is_own))
+
+
+@cached_per_catalogue(1)
+def _kept_views(catalogue: Catalogue) -> Cache[ProfileView]:
+    return Cache(_MAX_VIEWS)
+
+
+def _profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool) -> ProfileView:
     impacts = personal.profile.impacts
     pressed = {tag.feature for tag in personal.presses}
     names = sorted(_places(personal.catalogue), key=lambda name: -impacts.get(name, 0.0))
