@@ -16,7 +16,7 @@ from teaser.data import events
 from teaser.data.ids import Ids, ItemId
 from teaser.errors import ParameterError, UnknownItemError
 from teaser.guide import quick_picks
-from teaser.guide.quick_start import _cover, _likelihood
+from teaser.guide.quick_start import _cover, _directions, _likelihood
 from teaser.guide.similarity import rarity_rows
 
 TRAINED = 1250
@@ -181,3 +181,20 @@ def test_viewed_items_count_in_what_is_asked_next(dataset: Dataset) -> None:
     scores = model.score_batch(np.eye(40)[[3]], steering=Steering(balance=1.0))[0]
     wanted = np.exp((scores - scores.mean()) / scores.std())
     assert_allclose(likely, model.popularity_ * wanted)
+
+
+@pytest.mark.parametrize("n_shown", [0, 3, 120, 400])
+def test_what_is_kept_of_a_model_changes_no_choice(half: Teaser, n_shown: int) -> None:
+    """More may have been shown than the items whose nearness is kept."""
+    rng = np.random.default_rng(n_shown)
+    picks = [half.items_[i] for i in rng.permutation(600)[:2]]
+    shown = [half.items_[i] for i in rng.permutation(600)[:n_shown]]
+    order = np.argsort(-half.popularity_, kind="stable")
+    before = [half.items_.index_of(i) for i in (*picks, *shown)]
+    known = np.array([i for i in order if i not in before])[:60]
+    weights = np.sqrt(np.bincount(half.decoder_.indices)[: half.tag_table_.n_personal])
+    rows, taken, old = (_directions(half, places, weights) for places in (order, known, before))
+    nearness = np.maximum(0, rows @ taken.T)
+    reached = np.maximum(0, rows @ old.T).max(axis=1)
+    wanted = known[_cover(_likelihood(half, order, picks), nearness, reached, 5)]
+    assert quick_picks(half, picks, shown=shown, k=5) == [half.items_[i] for i in wanted]

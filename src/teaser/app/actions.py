@@ -114,7 +114,8 @@ def _unhide(state: State, asked: Event, catalogue: Catalogue) -> Event:
 
 
 def _press(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
-    personal = PersonalModel(catalogue, replace(state, profiling=True))
+    own = state if state.profiling else replace(state, profiling=True)
+    personal = PersonalModel(catalogue, own)
     presses = current_presses(checked_presses(asked.data.get("presses")), catalogue)
     for tag, steps in presses.items():
         if abs(steps) > 1:

@@ -83,7 +83,11 @@ def create_app(
     with contextlib.suppress(StoreError):  # a worker may start while the database is away
         _ = store.signing_key  # pages that need no database then get their cookie without it
     threads = StoreThreads(
-        seconds, _STORE_THREADS, lambda: store.is_hanging, lambda: store.is_refusing_writes
+        seconds,
+        _STORE_THREADS,
+        lambda: store.is_hanging,
+        lambda: store.is_refusing_writes,
+        at_once=1 if store.url.startswith("sqlite") else 2,
     )
     limits = RateLimits(
         RateLimit(settings.rate, shared and shared / "rate_limit"),

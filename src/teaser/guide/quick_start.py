@@ -16,8 +16,55 @@ from teaser.model.tagged import TaggedModel
 _KNOWN = (30, 150)
 # The most chosen items represent possible tastes.
 _TASTES = 1_000
+# The most popular items whose nearness is kept: the well-known ones, were some of them shown.
+_KEPT = _KNOWN[1] + 50
 
 Array = NDArray[Any]
+
+
+class QuickStart:
+    """The space of tastes of a model, from which items to ask about are chosen for many visitors.
+
+    What does not depend on a visitor is computed once: the directions of the most chosen items, and
+    how near they are to the well-known ones.
+
+    Parameters
+    ----------
+    model
+        A fitted model, which must not change afterwards.
+    """
+
+    def __init__(self, model: TaggedModel) -> None:
+        model.check_fitted()
+        self.model = model
+        carriers = np.bincount(model.decoder_.indices, minlength=len(model.tags_))
+        self._weights = np.sqrt(carriers[: model.tag_table_.n_personal])
+        self._order = np.lexsort((np.arange(len(model.items_)), -model.popularity_))
+        self._tastes = self._order[:_TASTES]
+        self._rows = _directions(model, self._tastes, self._weights)
+        self._nearness = _cosines(self._rows, self._rows[:_KEPT])
+
+    def picks(
+        self, picks: Iterable[ItemId] = (), *, shown: Iterable[ItemId] = (), k: int = 6
+    ) -> list[ItemId]:
+        """Return k items to ask about; see `quick_picks`."""
+        items, k = self.model.items_, check_k(k)
+        picked = [items[items.index_of(i)] for i in picks]
+        before = [items.index_of(i) for i in (*picked, *shown)]
+        n_known = max(k, min(max(_KNOWN[0], len(self._order) // 10), _KNOWN[1]))
+        known = np.flatnonzero(~np.isin(self._order, before))[:n_known]
+        worth = _likelihood(self.model, self._tastes, picked)
+        reached = self._near(before).max(axis=1, initial=0.0)
+        # Most are among the kept ones, unless very many were shown.
+        n_kept = int(np.searchsorted(known, self._nearness.shape[1]))
+        nearness = self._nearness[:, known[:n_kept]]
+        if n_kept < len(known):
+            nearness = np.hstack([nearness, self._near(self._order[known[n_kept:]])])
+        return [items[i] for i in self._order[known[_cover(worth, nearness, reached, k)]].tolist()]
+
+    def _near(self, places: Sequence[int] | Array) -> Array:
+        """Return how near items are to each taste (tastes x items)."""
+        return _cosines(self._rows, _directions(self.model, places, self._weights))
 
 
 def quick_picks(
@@ -47,21 +94,13 @@ def quick_picks(
         Items that were picked so far.
     shown
         Items that were shown so far. Neither is proposed again, so fewer than k may be left.
+
+    See Also
+    --------
+    teaser.guide.quick_start.QuickStart
+        Answers many such questions about one model.
     """
-    model.check_fitted()
-    k = check_k(k)
-    picked = [model.items_[model.items_.index_of(i)] for i in picks]
-    before = [model.items_.index_of(i) for i in (*picked, *shown)]
-    order = np.lexsort((np.arange(len(model.items_)), -model.popularity_))
-    tastes = order[:_TASTES]
-    n_known = max(k, min(max(_KNOWN[0], len(order) // 10), _KNOWN[1]))
-    known = order[~np.isin(order, before)][:n_known]
-    worth = _likelihood(model, tastes, picked)
-    rows = _directions(model, tastes)
-    # Cosines (tastes x candidates); opposite tastes count as unrelated.
-    nearness = np.maximum(0, rows @ _directions(model, known).T)
-    reached = np.maximum(0, rows @ _directions(model, before).T).max(axis=1, initial=0.0)
-    return [model.items_[i] for i in known[_cover(worth, nearness, reached, k)].tolist()]
+    return QuickStart(model).picks(picks, shown=shown, k=k)
 
 
 def _likelihood(model: TaggedModel, tastes: Array, picked: Sequence[ItemId]) -> Array:
@@ -80,21 +119,26 @@ def _likelihood(model: TaggedModel, tastes: Array, picked: Sequence[ItemId]) -> 
     return np.asarray(worth * np.exp((scores - scores.mean()) / spread) if spread > 0 else worth)
 
 
-def _directions(model: TaggedModel, places: Sequence[int] | Array) -> Array:
-    """Return weighted encoder rows of items, scaled to length 1 or 0 (items x tags)."""
+def _directions(model: TaggedModel, places: Sequence[int] | Array, weights: Array) -> Array:
+    """Return weighted encoder rows of items, scaled to length 1 or 0 (items x tags).
+
+    `weights` are the roots of the numbers of items of each tag, since a product of two rows has
+    them twice.
+    """
     n = len(places)
     single = sp.csr_array(
         (np.ones(n), np.asarray(places, dtype=np.int64), np.arange(n + 1)),
         shape=(n, len(model.items_)),
     )
-    table = model.tag_table_
-    n = table.n_personal
-    carriers = np.bincount(model.decoder_.indices, minlength=len(model.tags_))[:n]
-    values = table.apply_basis(model.encode(single))[:, :n]
-    # Roots, since a product of two rows has the weight of a tag twice.
-    rows = (values * np.sqrt(carriers)).astype(np.float32)
+    values = model.tag_table_.apply_basis(model.encode(single))[:, : len(weights)]
+    rows = (values * weights).astype(np.float32)
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(length > 0, length, 1))
+
+
+def _cosines(tastes: Array, rows: Array) -> Array:
+    """Return the cosines of directions (tastes x items); opposite tastes count as unrelated."""
+    return np.asarray(np.maximum(0, tastes @ rows.T))
 
 
 def _cover(worth: Array, nearness: Array, reached: Array, k: int) -> list[int]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -263,3 +264,56 @@ class TestThreads:
 
         assert anyio.run(collect) == [0, 1, 2]
         assert threading.current_thread().name not in names
+
+
+class TestTurns:
+    """Work begins in turn, and nobody waits for what takes long."""
+
+    def test_work_that_is_short_is_done_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each computes in two steps; those of several at once would mix."""
+        monkeypatch.setattr("teaser.app.database.threads._TURN_SECONDS", LONG)
+        threads, steps = StoreThreads(LONG), list[int]()
+
+        def compute(number: int) -> None:
+            for _ in range(2):
+                steps.append(number)
+                time.sleep(0.002)
+
+        async def ask() -> None:
+            async with anyio.create_task_group() as group:
+                for number in range(4):
+                    group.start_soon(threads.run, partial(compute, number))
+
+        anyio.run(ask)
+        assert sorted(steps) == [0, 0, 1, 1, 2, 2, 3, 3]
+        assert steps[::2] == steps[1::2]
+
+    @pytest.mark.parametrize("at_once", [1, 2])
+    def test_others_begin_while_work_takes_long(self, at_once: int) -> None:
+        """As many threads as there are work at once, if each waits for the last of them."""
+        threads, together = StoreThreads(LONG, at_once=at_once), threading.Barrier(4)
+
+        async def ask() -> None:
+            async with anyio.create_task_group() as group:
+                for _ in range(4):
+                    group.start_soon(threads.run, lambda: together.wait(LONG))
+
+        anyio.run(ask)
+        assert not together.broken
+
+    def test_work_that_was_given_up_leaves_its_turn(self) -> None:
+        threads, ends = StoreThreads(0.05, n_threads=2), threading.Event()
+
+        def stuck() -> None:
+            with time_limit(LONG):
+                ends.wait(LONG)
+
+        async def ask() -> int:
+            with pytest.raises(StoreTimeoutError):
+                await threads.run(stuck)
+            try:
+                return await threads.run(lambda: 7)
+            finally:
+                ends.set()
+
+        assert anyio.run(ask) == 7

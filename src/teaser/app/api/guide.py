@@ -11,7 +11,7 @@ from teaser.app.api.schema.reason_responses import Named, named
 from teaser.app.api.schema.requests import LiftRequest, ModelItemId, PicksRequest, Taste
 from teaser.app.dependencies import catalogue_of
 from teaser.guide import Lift as FoundLift
-from teaser.guide import quick_picks, say, smallest_presses, statements, undo_presses
+from teaser.guide import say, smallest_presses, statements, undo_presses
 
 router = APIRouter(tags=["stateless"])
 
@@ -96,8 +96,9 @@ def lift(request: Request, asked: LiftRequest) -> LiftAnswer:
 @router.post("/picks")
 def picks(request: Request, asked: PicksRequest) -> Picks:
     """Return items to offer a new person: those whose choice is most informative about a taste."""
-    model = catalogue_of(request).model
-    found = quick_picks(model, asked.picks, shown=asked.shown, k=asked.k)
+    catalogue = catalogue_of(request)
+    model = catalogue.model
+    found = catalogue.quick_start.picks(asked.picks, shown=asked.shown, k=asked.k)
     titles = [model.title(model.items_.index_of(item_id)) for item_id in found]
     return Picks(
         picks=[Pick(item_id=i, title=title) for i, title in zip(found, titles, strict=True)]

@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
 from itertools import islice
 from time import monotonic
 from typing import TypeVar
@@ -16,6 +17,8 @@ from teaser.errors import StoreTimeoutError
 
 T = TypeVar("T")
 _LOOK_SECONDS = 0.05
+# Work that takes longer than this lets other work begin: it may wait for the database.
+_TURN_SECONDS = 0.02
 
 
 class StoreThreads:
@@ -25,6 +28,10 @@ class StoreThreads:
     work is late in the store, however long its thread stays there. And while the database hangs,
     nobody waits for a thread for longer than the work may take. Work that would write is then
     refused before it waits for a thread, so that it is not behind pages that can be made.
+
+    Threads that compute at the same time share one interpreter, which switches between them every
+    fifth of a millisecond (see `teaser.app.server`) for nothing. So work begins in turn: when the
+    work before it has ended, or takes long.
 
     Parameters
     ----------
@@ -36,6 +43,9 @@ class StoreThreads:
         Returns whether the database does not answer in time.
     is_refusing_writes
         Returns whether a transaction that writes would be refused at once.
+    at_once
+        How many requests work at once, while none takes long: 1 for a database that computes in
+        the same thread, as SQLite does, and more if others can compute while it answers.
     """
 
     def __init__(
@@ -44,13 +54,17 @@ class StoreThreads:
         n_threads: int = 4,
         is_hanging: Callable[[], bool] = lambda: False,
         is_refusing_writes: Callable[[], bool] = lambda: False,
+        *,
+        at_once: int = 1,
     ) -> None:
         self.seconds = seconds
         self.n_threads = n_threads
         self._is_hanging = is_hanging
         self._is_refusing_writes = is_refusing_writes
         self._left: set[StoreUse] = set()
+        self._at_once = at_once
         self._limiters: RunVar[anyio.CapacityLimiter] = RunVar("store_threads")
+        self._turns: RunVar[asyncio.Semaphore] = RunVar("store_turns")
 
     async def run(
         self, work: Callable[[], T], *, patience: float = math.inf, writes: bool = False
@@ -82,7 +96,7 @@ class StoreThreads:
             with using(use):
                 return work()
 
-        task = asyncio.ensure_future(anyio.to_thread.run_sync(start, limiter=self._limiter()))
+        task = asyncio.ensure_future(self._in_turn(start))
         # Nothing is late before this time, so there is nothing to look at.
         wait = _LOOK_SECONDS if self._left else min(patience, self.seconds)
         try:
@@ -104,6 +118,27 @@ class StoreThreads:
         """Yield what an iterator yields; each step is one use of the store."""
         while step := await self.run(lambda: list(islice(items, 1))):
             yield step[0]
+
+    async def _in_turn(self, start: Callable[[], T]) -> T:
+        """Run work in a thread when it has its turn, which ends when the work takes long."""
+        turns = self._turn()
+        await turns.acquire()
+        end = ExitStack()
+        end.callback(turns.release)
+        timer = asyncio.get_running_loop().call_later(_TURN_SECONDS, end.close)
+        try:
+            return await anyio.to_thread.run_sync(start, limiter=self._limiter())
+        finally:
+            timer.cancel()
+            end.close()
+
+    def _turn(self) -> asyncio.Semaphore:
+        """Return the turns; they belong to the event loop."""
+        found = self._turns.get(None)
+        if found is None:
+            found = asyncio.Semaphore(self._at_once)
+            self._turns.set(found)
+        return found
 
     def _limiter(self) -> anyio.CapacityLimiter:
         """Return the limit on threads; it belongs to the event loop."""

@@ -1,6 +1,7 @@
 """Counts and times of requests in all processes, in the format that Prometheus reads."""
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,7 +148,7 @@ class Metrics(Collector):
 
 
 def _add(times: NDArray[Any], seconds: float) -> None:
-    times[np.searchsorted(BOUNDS, seconds)] += 1
+    times[bisect_left(BOUNDS, seconds)] += 1
     times[-1] += seconds
 
 

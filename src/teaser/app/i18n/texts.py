@@ -13,7 +13,7 @@ from babel.core import negotiate_locale
 from babel.dates import format_date, format_skeleton
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from teaser.data.tagging.tag import DISCOVERED, Tag, feature_label
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
@@ -48,7 +48,9 @@ class Texts:
 
     def html(self, text: str, **values: object) -> Markup:
         """Return the translation as markup; values that are not markup are escaped."""
-        return Markup(self(text)).format(**values)  # noqa: S704 - texts are our own
+        # The `format` of markup reads the text letter by letter, which takes ten times as long.
+        escaped = {name: escape(value) for name, value in values.items()}
+        return Markup(self(text).format(**escaped))  # noqa: S704 - texts are our own
 
     def count(self, one: str, many: str, n: int, **values: object) -> str:
         """Return the singular or plural of a text for a number, which fills in {n}."""

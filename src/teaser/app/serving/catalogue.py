@@ -17,6 +17,7 @@ from teaser.data.ids import ItemId
 from teaser.data.tagging.rule_kinds import Category, ListOf
 from teaser.data.tagging.tag import Tag
 from teaser.errors import UnknownNameError, closest, shortened
+from teaser.guide.quick_start import QuickStart
 from teaser.model.lists.selection import NOTHING_ASKED
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
@@ -68,6 +69,8 @@ class Catalogue:
     ----------
     placed
         The boosts, by the positions of items.
+    caches
+        What `cached_per_catalogue` keeps of this catalogue, by function.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class Catalogue:
         self.zone = zone
         self.boost = dict(boost or {})
         self.placed = model.place_filters({"boost": self.boost}) if self.boost else NOTHING_ASKED
+        self.caches: dict[Callable[..., Any], Callable[..., Any]] = {}
         self._roles = model.rules_.roles
 
     def card(self, item_id: ItemId) -> Card:
@@ -221,6 +225,11 @@ class Catalogue:
         return _by_feature(self.model.user_tags_)
 
     @cached_property
+    def quick_start(self) -> QuickStart:
+        """What chooses the items to ask a new visitor about."""
+        return QuickStart(self.model)
+
+    @cached_property
     def tag_sizes(self) -> NDArray[Any]:
         """The number of items of each tag."""
         return np.bincount(self.model.decoder_.indices, minlength=len(self.model.tags_))
@@ -280,15 +289,13 @@ def cached_per_catalogue(
     def decorate(
         function: Callable[Concatenate[Catalogue, P], R],
     ) -> Callable[Concatenate[Catalogue, P], R]:
-        caches: weakref.WeakKeyDictionary[Catalogue, Callable[..., R]] = weakref.WeakKeyDictionary()
-
         @wraps(function)
         def cached(catalogue: Catalogue, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            cache = caches.get(catalogue)
+            cache: Callable[..., R] | None = catalogue.caches.get(function)
             if cache is None:
                 reference: Callable[[], Any] = weakref.ref(catalogue)
-                cache = lru_cache(maxsize)(lambda *a, **k: function(reference(), *a, **k))
-                cache = caches.setdefault(catalogue, cache)
+                made = lru_cache(maxsize)(lambda *a, **k: function(reference(), *a, **k))
+                cache = catalogue.caches.setdefault(function, made)
             return cache(*args, **kwargs)
 
         return cached

@@ -3,9 +3,10 @@
 Items and tags that the model does not have stay in the state and are ignored here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from teaser.recommendation import Recommendations
 # Of 3,500 tags, a profile takes 30 kB.
 _MAX_LEARNED = 256
 _MAX_LISTS = 1_000
+_MAX_PRESSES = 1_000
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class PersonalModel:
     def viewed(self) -> list[ItemId] | dict[ItemId, float]:
         """The viewed items that the model has, the latest last; by strength where one is not 1."""
         items, strengths = self.catalogue.model.items_, self.state.strengths
-        known = {items[items.index_of(i)]: i for i in self.state.history if i in items}
+        places = ((i, items.find(i)) for i in self.state.history)
+        known = {items[place]: i for i, place in places if place is not None}
         if not any(i in strengths for i in known.values()):
             return list(known)
         return {item: strengths.get(i, 1.0) for item, i in known.items()}
@@ -52,7 +55,9 @@ class PersonalModel:
     @cached_property
     def presses(self) -> Mapping[Tag, int]:
         """The presses on tags that the model has, by their names of today; none without profile."""
-        return known_presses(self.catalogue, self.state.presses) if self.state.profiling else {}
+        if not self.state.profiling:
+            return {}
+        return _known_presses(self.catalogue, tuple(self.state.presses.items()))
 
     @cached_property
     def about(self) -> list[Tag]:
@@ -69,12 +74,28 @@ class PersonalModel:
         return Steering(balance=self.state.balance) if self.state.profiling else Steering()
 
     @cached_property
+    def taste(self) -> Hashable:
+        """All that the profile follows from: what is made from it can be kept by this key."""
+        history = self.history
+        return (
+            tuple(history),
+            tuple(history.values()) if isinstance(history, dict) else (),
+            tuple(self.presses.items()),
+            tuple(self.about),
+            self.steering,
+        )
+
+    @cached_property
     @measured("model")
     def profile(self) -> Profile:
         """The person's profile, presses included."""
         if not self.presses:
             return self.learned
-        return self.catalogue.model.pressed(self.learned, self.presses, self.steering.step)
+
+        def press() -> Profile:
+            return self.catalogue.model.pressed(self.learned, self.presses, self.steering.step)
+
+        return _pressed(self.catalogue).find(self.taste, press)
 
     @cached_property
     @measured("model")
@@ -191,11 +212,8 @@ def _ranked(catalogue: Catalogue, personal: PersonalModel, k: int) -> NDArray[np
     key = (
         k,
         catalogue.today,
-        tuple(personal.history),
-        tuple(personal.history.values()) if isinstance(personal.history, dict) else (),
-        tuple(personal.presses.items()),
-        tuple(personal.about),
-        (state.balance, state.variety, state.profiling, state.order),
+        personal.taste,
+        (state.variety, state.profiling, state.order),
         (state.hidden, state.hidden_tags, repr(state.filters)),
     )
 
@@ -210,6 +228,12 @@ def _ranked(catalogue: Catalogue, personal: PersonalModel, k: int) -> NDArray[np
 @cached_per_catalogue(1)
 def _lists(catalogue: Catalogue) -> Cache[NDArray[np.int64]]:
     return Cache(_MAX_LISTS)
+
+
+@cached_per_catalogue(1)
+def _pressed(catalogue: Catalogue) -> Cache[Profile]:
+    """Return the kept profiles: the one after an action is the one before the next."""
+    return Cache(_MAX_LEARNED)
 
 
 @cached_per_catalogue(_MAX_LEARNED)
@@ -229,6 +253,12 @@ def _learned(
     """
     history = dict(zip(viewed, strengths, strict=True)) if strengths else viewed
     return catalogue.model.profile(history, about=about, steering=steering)
+
+
+@cached_per_catalogue(_MAX_PRESSES)
+def _known_presses(catalogue: Catalogue, presses: tuple[tuple[str, int], ...]) -> Mapping[Tag, int]:
+    """Return net presses by tag; those after an action are those before the next."""
+    return MappingProxyType(known_presses(catalogue, dict(presses)))
 
 
 def known_presses(catalogue: Catalogue, presses: Mapping[str, int]) -> dict[Tag, int]:

@@ -9,13 +9,13 @@ from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 from fastapi import Request
-from markupsafe import Markup
 from numpy.typing import NDArray
 from starlette.datastructures import QueryParams
 
 from teaser.app.i18n.texts import Texts
 from teaser.app.people.state import ListFilter
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.app.site.view.piece import Piece, element
 from teaser.app.site.view.rendering import render_part
 from teaser.data.tagging.tag import Tag
 
@@ -93,15 +93,16 @@ class Filters:
 
 
 @cached_per_catalogue(64)
-def filter_form(catalogue: Catalogue, texts: Texts, filters: Filters) -> Markup:
+def filter_form(catalogue: Catalogue, texts: Texts, filters: Filters) -> Piece:
     """Return the form with the filters, which is the same for every visitor."""
-    return render_part(
+    html = render_part(
         "filters.html",
         t=texts,
         filters=filters,
         choices=choices(catalogue),
         has_dates=catalogue.dates is not None,
     )
+    return element(html, (), "")
 
 
 @cached_per_catalogue(1)

@@ -29,7 +29,6 @@ from teaser.app.site.view.piece import Pieces
 from teaser.app.site.view.profile_view import profile_view
 from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
-from teaser.guide import quick_picks
 
 router = APIRouter()
 ENOUGH_PICKS = 3
@@ -110,7 +109,7 @@ def quick_start(
     catalogue: Catalogue, picked: tuple[ItemId, ...], hidden: tuple[ItemId, ...]
 ) -> list[ItemId]:
     """Return the next items to ask about; many visitors begin with the same picks."""
-    return quick_picks(catalogue.model, picked, shown=hidden, k=N_PICKS)
+    return catalogue.quick_start.picks(picked, shown=hidden, k=N_PICKS)
 
 
 def _small_card(catalogue: Catalogue, item_id: ItemId) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from teaser.app.i18n.texts import MINUS, Texts
 from teaser.app.people.events import Event, facts_of, parts_of, read_time
@@ -190,4 +190,4 @@ def _title(catalogue: Catalogue, item: object) -> str:
 
 
 def _bold(text: str) -> Markup:
-    return Markup("<b>{}</b>").format(text)
+    return Markup(f"<b>{escape(text)}</b>")  # noqa: S704

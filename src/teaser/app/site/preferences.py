@@ -1,6 +1,7 @@
 """Preferences: language, theme, quick start and tour; and the settings shown on the home page."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
@@ -61,8 +62,14 @@ def balance_view(personal: PersonalModel, texts: Texts) -> BalanceView | None:
     if not personal.catalogue.model.has_remainder:
         return None
     value = personal.state.balance
-    labels = tuple(describe_balance(step / _STEPS, texts) for step in range(_STEPS + 1))
-    return BalanceView(value, describe_balance(value, texts), labels, personal.can_balance)
+    return BalanceView(
+        value, describe_balance(value, texts), _balance_labels(texts), personal.can_balance
+    )
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def _balance_labels(texts: Texts) -> tuple[str, ...]:
+    return tuple(describe_balance(step / _STEPS, texts) for step in range(_STEPS + 1))
 
 
 def describe_balance(balance: float, texts: Texts) -> str:

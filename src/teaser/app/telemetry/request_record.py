@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import wraps
@@ -60,16 +60,28 @@ def current_request() -> RequestRecord | None:
     return _current.get()
 
 
-@contextmanager
-def measured(part: Part) -> Iterator[None]:
-    """Measure a part of the current request; usable as a decorator too.
+def measured(part: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a function: measure its calls as a part of the current request.
 
     A part within the same part is not measured again. Outside of a request nothing happens.
     """
-    record = _current.get()
-    if record is None or part in record.running:
-        yield
-        return
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            record = _current.get()
+            if record is None or part in record.running:
+                return function(*args, **kwargs)
+            with _measuring(record, part):
+                return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+@contextmanager
+def _measuring(record: RequestRecord, part: Part) -> Iterator[None]:
     record.running.add(part)
     traces, span = record.traces, record.span
     child = traces.begin_part(span, part) if traces is not None and span is not None else None
@@ -98,7 +110,12 @@ def measuring(
         @wraps(function)
         @contextmanager
         def opened(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-            with measured(part), function(*args, **kwargs) as found:
+            record = _current.get()
+            if record is None or part in record.running:
+                measures: AbstractContextManager[None] = nullcontext()
+            else:
+                measures = _measuring(record, part)
+            with measures, function(*args, **kwargs) as found:
                 yield found
 
         return opened

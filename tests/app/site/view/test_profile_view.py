@@ -1,6 +1,7 @@
 """The profile on a page equals that of the model."""
 
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -181,15 +182,25 @@ def test_kept_rows_are_those_of_the_state(model: Teaser, catalogue: Catalogue) -
     ends = (Ending("press", tags[0], 1, datetime(2030, 1, 1, tzinfo=UTC)),)
     states.append(State(history=("i1",), presses={tags[0]: 1}, ends=ends))
     states.append(State(history=("i1",), presses={tags[0]: 1}, hidden_tags=(tags[1],)))
+    states.append(State(history=("i1",), presses={tags[0]: 1}, profiling=False))
+    states.append(State(history=("i1", "i4"), strengths={"i4": -1.0}))
     for texts in (EN, texts_in("nl")):
-        for state in states:
+        for state, is_own in product(states, (True, False)):
             found, wanted = (
-                profile_view(PersonalModel(c, state), texts).features
+                profile_view(PersonalModel(c, state), texts, is_own=is_own)
                 for c in (catalogue, Catalogue(model))
             )
-            assert [(f.name, f.impact, f.rows, f.more, f.n_more) for f in found] == [
-                (f.name, f.impact, f.rows, f.more, f.n_more) for f in wanted
+            assert (found.general, found.statements) == (wanted.general, wanted.statements)
+            assert (found.certainty, found.n_presses) == (wanted.certainty, wanted.n_presses)
+            assert [(f.name, f.impact, f.rows, f.more, f.n_more) for f in found.features] == [
+                (f.name, f.impact, f.rows, f.more, f.n_more) for f in wanted.features
             ]
+
+
+def test_the_view_of_a_state_that_comes_back_is_kept(catalogue: Catalogue) -> None:
+    first = profile_view(personal_of(catalogue, "i1"), EN)
+    assert profile_view(personal_of(catalogue, "i1", film=1), EN) is not first
+    assert profile_view(personal_of(catalogue, "i1"), EN) is first
 
 
 def test_a_press_leaves_the_rows_of_other_features(catalogue: Catalogue) -> None:

@@ -26,6 +26,9 @@ _NO_PLACES = np.zeros(0, dtype=np.int64)
 _DIGEST = 16  # bytes; 3,500 affinities as they are would take 28 kB of a key
 # Some 10 kB each with what is rendered of them. The features of some 200 visitors.
 _MAX_LISTS = 2_000
+_MAX_NAMES = 2_000
+# Their rows are those of `_MAX_LISTS`. A page that is loaded again finds its profile here.
+_MAX_VIEWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +226,18 @@ def profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool = True) 
 
     `is_own=False` is for a profile that somebody else shared.
     """
+    state = personal.state
+    key = (texts.language, is_own, personal.taste, state.ends, state.hidden_tags)
+    kept = _kept_views(personal.catalogue)
+    return kept.find(key, lambda: _profile_view(personal, texts, is_own=is_own))
+
+
+@cached_per_catalogue(1)
+def _kept_views(catalogue: Catalogue) -> Cache[ProfileView]:
+    return Cache(_MAX_VIEWS)
+
+
+def _profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool) -> ProfileView:
     impacts = personal.profile.impacts
     pressed = {tag.feature for tag in personal.presses}
     names = sorted(_places(personal.catalogue), key=lambda name: -impacts.get(name, 0.0))
@@ -405,4 +420,9 @@ def _statements(personal: PersonalModel, texts: Texts) -> tuple[StatementView, .
 def _told_together(tag: Tag, statement: Statement, personal: PersonalModel, texts: Texts) -> str:
     """Return a tag's name, with those of the near-equal tags that it stands for."""
     named = (tag, *statement.near_equal.get(tag, ()))
-    return " / ".join(joint_names(named, personal.catalogue, texts))
+    return _names_together(personal.catalogue, named, texts)
+
+
+@cached_per_catalogue(_MAX_NAMES)
+def _names_together(catalogue: Catalogue, tags: tuple[Tag, ...], texts: Texts) -> str:
+    return " / ".join(joint_names(tags, catalogue, texts))

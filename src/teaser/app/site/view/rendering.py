@@ -76,7 +76,9 @@ def part(name: str, language: str, *values: Any) -> Markup:
 def placed(name: str, language: str, page_path: str, *values: Any) -> Markup:
     """Return a part that names the page it is on, which is not kept with it."""
     kept = part(name, language, _WHERE, *values)
-    return Markup(kept.replace(_WHERE, escape(page_path)))  # noqa: S704 - parts are escaped
+    # Not by the method of Markup, which looks at each argument again.
+    text = str.replace(kept, _WHERE, escape(page_path))
+    return Markup(text)  # noqa: S704 - parts are escaped
 
 
 def tag_lines(
@@ -285,6 +287,8 @@ def _environment() -> Environment:
             t("“{name}”", name=t.tag(tag)) if tag.discovered else t.full_tag(tag)
         ),
     )
+    # An import in every template would look through all globals for each page.
+    environment.globals.update(parts=environment.get_template("parts.html").module)
     return environment
 
 
