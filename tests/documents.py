@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -80,9 +81,15 @@ def _lines(kind: str, block: str) -> Iterator[str]:
     assert not whole, f"open quotes in {whole!r}"
 
 
+@cache
+def program() -> Any:
+    """Return the command line, made once: to make it takes longer than to parse with it."""
+    return get_command(app)
+
+
 def parse(words: list[str]) -> Any:
     """Parse a command of teaser as the command line does, without running it."""
-    command: Any = get_command(app)
+    command = program()
     context = command.make_context("teaser", words[:1], resilient_parsing=True)
     for place, word in enumerate(words):
         inner = command.get_command(context, word)
@@ -95,7 +102,7 @@ def parse(words: list[str]) -> Any:
 
 def mentions(words: list[str]) -> None:
     """Check words within a sentence: the command exists, and all of its options that are named."""
-    command: Any = get_command(app)
+    command = program()
     context = command.make_context("teaser", [], resilient_parsing=True)
     rest = list(words)
     while rest and isinstance(command, TyperGroup) and not rest[0].startswith("-"):

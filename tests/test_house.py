@@ -42,12 +42,14 @@ ORDER = [
 ]  # fmt: skip
 FREE = {"_version", "__init__", "__main__"}
 # Imported late, inside of functions, because they need extra packages that take long to import:
-# the compiled kernels and the SDK of assistants. The command line does the same everywhere.
+# the compiled kernels, the SDK of assistants, the driver of PostgreSQL. The command line does the
+# same everywhere.
 LATE = {
     *(SOURCE / "model" / "gram" / name for name in ("operator.py", "pairs.py")),
     SOURCE / "model" / "lists" / "ranking.py",
     SOURCE / "model" / "solver" / "steps.py",
     SOURCE / "app" / "mcp" / "mount.py",
+    SOURCE / "app" / "database" / "database.py",
 }
 # The folders whose own modules are rooms.
 HALLS = {"", "app", "choose", "cli", "data", "model", "evaluate"}

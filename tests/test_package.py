@@ -62,6 +62,19 @@ def run_in(folder: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def with_model(empty_folder: Path) -> Path:
+    """The folder, with a model `site` that the wheel made of its events."""
+    program = """
+from teaser import Teaser
+from teaser.data import events
+
+Teaser().fit(events.dataset(n_events=60, n_users=200)).save("site")
+"""
+    run_in(empty_folder, "python", "-c", program)
+    return empty_folder
+
+
 def test_the_wheel_holds_the_whole_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {n for n in archive.namelist() if not n.split("/")[0].endswith(".dist-info")}
@@ -88,28 +101,24 @@ for module in pkgutil.walk_packages(teaser.__path__, "teaser."):
     assert str(empty_folder) in run_in(empty_folder, "python", "-W", "error", "-c", program)
 
 
-def test_the_command_of_the_wheel_works_in_an_empty_folder(empty_folder: Path) -> None:
-    assert version("teaser-recommender") in run_in(empty_folder, "teaser", "--version")
-    run_in(empty_folder, "teaser", "demo", "--out", "model")
-    listed = run_in(empty_folder, "teaser", "recommend", "model", "--history", "e0001", "--json")
+def test_the_command_of_the_wheel_works_in_an_empty_folder(with_model: Path) -> None:
+    assert version("teaser-recommender") in run_in(with_model, "teaser", "--version")
+    listed = run_in(with_model, "teaser", "recommend", "site", "--history", "e0001", "--json")
     assert '"item_id"' in listed
 
 
-def test_the_site_of_the_wheel_answers_in_an_empty_folder(empty_folder: Path) -> None:
+def test_the_site_of_the_wheel_answers_in_an_empty_folder(with_model: Path) -> None:
     program = """
 from fastapi.testclient import TestClient
-from teaser import Teaser
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
-from teaser.data import events
 
-Teaser().fit(events.dataset(n_events=60, n_users=200)).save("site")
 with TestClient(create_app(Settings(model="site")), base_url="http://127.0.0.1") as client:
     for path in ("/", "/static/teaser.css", "/api/v1/model", "/tour"):
         assert client.get(path).status_code == 200, path
     assert "Geliefd bij velen" in client.get("/", headers={"accept-language": "nl"}).text
 """
-    run_in(empty_folder, "python", "-c", program)
+    run_in(with_model, "python", "-c", program)
 
 
 def test_every_extra_is_satisfied_where_the_tests_run() -> None:

@@ -58,7 +58,7 @@ class Models:
             self.mapped = max(self.mapped, len(mapped))
             if all(set(mapped_models(w.pid).values()) == {checksum} for w in server.workers):
                 return time.monotonic() - begun
-            time.sleep(0.02)
+            time.sleep(0.05)  # a look goes through all processes of the machine
         raise RuntimeError(f"The new model was not taken up within {_TAKEN_UP_SECONDS:g} s.")
 
 

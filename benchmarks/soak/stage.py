@@ -75,8 +75,11 @@ def run_stage(plan: Plan, models: Models, folder: Path, database: Postgres | Non
         crew = _crew(plan, server, models, record)
         begun, before = time.monotonic(), {}
         try:
+            # Before anybody comes: a worker that starts gives way to those who work.
+            models.wait_until_taken_up(server, models.replace())
             with at_work(crew):
-                _warm_up(plan, server, models, record)
+                most = plan.workers * min(_TO_FILL, 10 * plan.seconds)
+                record.fill_caches(most, 0.3 * plan.seconds)
                 before = _memory(server)
                 _cycle(plan, server, models, record, faults, begun)
                 with record.during(CROWD):
@@ -106,12 +109,6 @@ def _crew(plan: Plan, server: Server, models: Models, record: Record) -> list[Vi
         *(Visitor(n, port, models, record, plan.pause) for n in range(plan.visitors)),
         *(Program(n, port, models, record, plan.program_pause) for n in range(plan.programs)),
     ]
-
-
-def _warm_up(plan: Plan, server: Server, models: Models, record: Record) -> None:
-    """Fill caches, also those of a second model, before anything is compared."""
-    models.wait_until_taken_up(server, models.replace())
-    record.fill_caches(plan.workers * min(_TO_FILL, 10 * plan.seconds), 0.3 * plan.seconds)
 
 
 def _cycle(

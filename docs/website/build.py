@@ -1,5 +1,6 @@
 """Build the documentation site: `python -m website.build [FOLDER]`. Needs no network."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -48,6 +49,8 @@ def label(page: str) -> str:
 
 
 if __name__ == "__main__":
+    # The trees of all pages stay until the end: to look through them takes a fifth of the time.
+    gc.disable()
     site = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build" / "docs"
     failed = build(site, site.with_name(f"{site.name}-work"))
     if not failed:

@@ -81,7 +81,8 @@ def test_models_are_listed_refused_and_brought_back(place: Path, shop: Path) -> 
 def site(place: Path) -> Iterator[httpx.Client]:
     """A server of its own process, which learns."""
     words = [sys.executable, "-u", "-m", "teaser", "serve", str(place), "--port", "0", "--learn"]
-    server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    environment = {**os.environ, "TEASER_MCP": "false"}  # its imports take a second
+    server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         assert server.stdout is not None
         address = server.stdout.readline().strip()
@@ -113,7 +114,7 @@ def visit(site: httpx.Client, *items: str) -> None:
 
 
 def test_what_visitors_view_is_in_the_model_that_the_site_serves_next(
-    site: httpx.Client, place: Path
+    site: httpx.Client, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def rank_of(item: str) -> int:
         body = {"history": [], "k": 40}
@@ -126,11 +127,8 @@ def test_what_visitors_view_is_in_the_model_that_the_site_serves_next(
     visit(site, "i1", "i3")
     assert "teach" in site.get("/privacy", headers={"accept-language": "en"}).text
     assert site.post("/delete").status_code == 303  # this visitor is not in the next model
-    words = [sys.executable, "-m", "teaser", "refit", str(place), "--json"]
-    environment = {**os.environ, "TEASER_DATABASE_URL": ""}
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    monkeypatch.setenv("TEASER_DATABASE_URL", "")
+    found = json.loads(said("refit", place, "--json"))
     assert (found["verdict"], found["facts"]["visitors"], found["facts"]["views"]) == (
         "accepted",
         15,

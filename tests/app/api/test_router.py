@@ -20,6 +20,7 @@ METHODS = ("get", "post", "put", "delete", "patch")
 def schemathesis() -> Any:
     """Import it here: a second, in every worker that collects the tests."""
     import schemathesis
+    import schemathesis.specs.openapi.checks
 
     return schemathesis
 

@@ -8,11 +8,17 @@ import polars as pl
 import pytest
 
 from teaser.data.events import RULES, GeneratedEvents, dataset, generate
-from teaser.data.events.generator import CATEGORY_COLUMNS, LIST_SEPARATOR
+from teaser.data.events.generator import CATEGORY_COLUMNS, LIST_SEPARATOR, _generated
 from teaser.data.tagging.rule_set import Category, Rules
 from teaser.errors import ParameterError
 
 START = date(2026, 1, 1)
+
+
+@pytest.fixture(autouse=True)
+def made_anew() -> None:
+    """Forget the last events: a test of equal ones compares what was made twice."""
+    _generated.cache_clear()
 
 
 def test_sizes(made: GeneratedEvents) -> None:
@@ -72,6 +78,14 @@ def test_same_seed_same_frames(made: GeneratedEvents) -> None:
     again = generate(start=START)
     assert again.items.equals(made.items)
     assert again.interactions.equals(made.interactions)
+
+
+def test_the_same_events_are_made_once_and_each_caller_has_frames_of_its_own() -> None:
+    first, second = (generate(n_events=20, n_users=10) for _ in range(2))
+    assert _generated.cache_info().hits == 1
+    first.items.insert_column(0, pl.lit(1).alias("more"))
+    assert "more" not in second.items.columns
+    assert "more" not in generate(n_events=20, n_users=10).items.columns
 
 
 def test_other_seed_other_frames(made: GeneratedEvents) -> None:

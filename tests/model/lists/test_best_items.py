@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from teaser.data.ids import Ids
@@ -65,6 +65,8 @@ def all_scores(ranker: TagRanker, states: UserStates, placed: Placed) -> Any:
     return out
 
 
+# Each example is the lists of 70 users.
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10_000),
     n_items=st.integers(1, 300),

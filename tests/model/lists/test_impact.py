@@ -18,7 +18,7 @@ from teaser.testing import RULES, example_tables
 PENALTIES: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "dtype": "float64", "tol": 1e-9}
 
 
-def data_with(*, n_users: int = 80, n_items: int = 90) -> Dataset:
+def data_with(*, n_users: int = 40, n_items: int = 60) -> Dataset:
     """Data with dislikes, strengths and user features: all that changes a list."""
     interactions, items = example_tables(3, n_users, n_items)
     users = pl.DataFrame(
@@ -70,7 +70,7 @@ def people_of(model: TaggedModel, data: Dataset) -> list[tuple[Any, Any]]:
 def test_shares_equal_those_of_explanations(name: str, data: Dataset) -> None:
     model = MODELS[name]().fit(data)
     people = people_of(model, data)
-    assert len(people) > 70
+    assert len(people) > 35
     shares: dict[str, float] = defaultdict(float)
     n_listed = 0
     for history, about in people:

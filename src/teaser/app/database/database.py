@@ -14,7 +14,6 @@ from sqlalchemy.exc import DisconnectionError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from teaser.app.database import postgres
 from teaser.app.database.breaker import Breaker
 from teaser.app.database.deadline import LATE, begin_commit, need_time, seconds_left
 from teaser.app.telemetry.request_record import measuring
@@ -167,7 +166,11 @@ def _is_late(cause: BaseException) -> bool:
     """Return whether an error says that a lock, a connection or an answer took too long."""
     if isinstance(cause, sqlite3.Error):
         return (getattr(cause, "sqlite_errorcode", 0) & 0xFF) in _BUSY
-    return isinstance(cause, PoolTimeoutError) or postgres.is_late(cause)
+    if isinstance(cause, OSError | PoolTimeoutError):
+        return isinstance(cause, PoolTimeoutError)
+    from teaser.app.database import postgres
+
+    return postgres.is_late(cause)
 
 
 def _engine(url: str, timeout: float) -> Engine:
@@ -191,6 +194,9 @@ def _engine(url: str, timeout: float) -> Engine:
         hooks.listen(engine, "connect", _prepare_sqlite)
         hooks.listen(engine, "begin", _begin_sqlite)
     elif engine.dialect.driver == "psycopg":
+        # Only here: its driver is a tenth of the imports of a server.
+        from teaser.app.database import postgres
+
         hooks.listen(engine, "do_connect", postgres.Connector(timeout).connect)
         check = postgres.IdleCheck(engine.dialect)
         hooks.listen(engine, "checkin", check.leave)

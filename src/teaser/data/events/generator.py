@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 from pathlib import Path
 
 import polars as pl
@@ -74,7 +75,14 @@ def generate(
             raise ParameterError(
                 f"{name} must be at least {least}, found {value}. Give a larger one."
             )
-    events = compose_events(n_events, seed, _first_day(start))
+    made = _generated(n_events, n_users, seed, _first_day(start))
+    return GeneratedEvents(made.interactions.clone(), made.items.clone())
+
+
+@lru_cache(maxsize=2)
+def _generated(n_events: int, n_users: int, seed: int, first: date) -> GeneratedEvents:
+    """Generate them, or return the last ones: a notebook asks for the same again and again."""
+    events = compose_events(n_events, seed, first)
     user_index, event_index, days = choose_events(events, n_users, seed)
     item_ids = _name_all("e", n_events)
     interactions = pl.DataFrame(

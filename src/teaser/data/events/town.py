@@ -70,6 +70,7 @@ def distances_km() -> NDArray[np.float64]:
     return distances
 
 
+@cache
 def neighbours(town_index: int, count: int = 4) -> tuple[Town, ...]:
     """Return the ``count`` towns nearest to a town, nearest first."""
     order = np.argsort(distances_km()[town_index], kind="stable")

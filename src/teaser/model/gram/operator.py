@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
-from teaser.model.gram.bands import WIDEST, Bands
+from teaser.model.gram.bands import WIDEST, Bands, unwritable
 from teaser.model.gram.blocks import Matrix, in_threads, is_sparse, n_cores, sparse_like, unit_basis
 
 # The arrays of a sparse matrix: where rows begin, their columns, values unless all are one.
@@ -267,7 +267,8 @@ class SparseGram:
             X.eliminate_zeros()
         Xt = X.T.tocsr()
         n = 0 if self._parts[2] is None else X.nnz
-        return tuple((M.indptr, M.indices, M.data[:n].astype(self.dtype)) for M in (Xt, X))
+        sides = ((M, M.data[:n].astype(self.dtype)) for M in (Xt, X))
+        return tuple((*unwritable(M.indptr, M.indices), values) for M, values in sides)
 
     def row_block(self, first: int, last: int) -> sp.csr_array:
         """Return rows `first` to `last` of G, sparse: only pairs that somebody chose."""
@@ -419,7 +420,7 @@ def counting_dtype(X: sp.csr_array, dtype: np.dtype[Any]) -> np.dtype[Any]:
 def _parts(X: sp.csr_array, dtype: np.dtype[Any]) -> _Parts:
     """Return the arrays of a sparse matrix, without the values where all of them are one."""
     values = None if (X.data == 1).all() else X.data.astype(dtype)
-    return X.indptr, X.indices, values
+    return *unwritable(X.indptr, X.indices), values
 
 
 def _add_counts(G: NDArray[Any], X: sp.csr_array, sign: float, *, first: int = 0) -> None:

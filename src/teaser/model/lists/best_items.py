@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.gram import operator
+from teaser.model.gram.bands import unwritable
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.ranking import kernels_for, tie_rank
 from teaser.model.lists.selection import Placed
@@ -88,6 +89,7 @@ class TagRanker:
         seen_from = rows.indptr if exclude_history else np.zeros(n_users + 1, rows.indptr.dtype)
         factors = np.array([states.tags_weight, states.viewed_weight, states.offset, slack])
         D = self.decoder
+        seen_from, seen = unwritable(seen_from, rows.indices)
         for first in range(0, n_users, fast.LANES):
             some = slice(first, first + fast.LANES)
             fast.best_items(
@@ -99,7 +101,7 @@ class TagRanker:
                 self._order,
                 self.rank,
                 barred,
-                (seen_from[first : first + fast.LANES + 1], rows.indices),
+                (seen_from[first : first + fast.LANES + 1], seen),
                 (found.places[some], found.scores[some], found.highest[some]),
             )
         return found

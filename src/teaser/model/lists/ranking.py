@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.model.gram import operator
+from teaser.model.gram.bands import unwritable
 
 Array = NDArray[Any]
 # Items of which the largest score stands for all, to find the best faster.
@@ -135,7 +136,8 @@ def _select(
     barred = np.zeros(0, dtype=bool) if allowed is None else ~allowed
     out, kept = np.empty((n_users, k), dtype=np.int64), np.empty((n_users, k))
     values = np.ascontiguousarray(scores)
-    fast.select_rows(values, (seen_from, seen), tie_rank(tie), barred, out, kept)
+    excluded = unwritable(seen_from, seen)
+    fast.select_rows(values, excluded, tie_rank(tie), barred, out, kept)
     return out
 
 
