@@ -17,9 +17,9 @@ from teaser.model.gram.blocks import dot, norm
 from teaser.model.gram.cost import choose_gram
 from teaser.model.gram.operator import DenseGram, Gram, SparseGram
 from teaser.model.item_table import popularity
-from teaser.model.solver.conjugate_gradients import _step, _turn
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.preconditioner import Preconditioner
+from teaser.model.solver.steps import descend, turn
 from teaser.model.solver.system import System
 from teaser.model.tag_table import decoder
 
@@ -45,9 +45,9 @@ def parts(gram: Gram, system: System) -> dict[str, Callable[[], object]]:
     def steps() -> None:
         dot(P, R)
         norm(P)
-        _step(tiny, P, P, F, R)
+        descend(tiny, P, P, F, R)
         dot(R, P)
-        _turn(P, tiny, R)
+        turn(P, tiny, R)
 
     return {
         "G times items x tags": lambda: gram.apply(P),

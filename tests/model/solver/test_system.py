@@ -71,3 +71,13 @@ def test_weights_of_rows_and_columns() -> None:
         assert other.D.shape == D.shape
         assert not other.D.toarray()[9:].any()
         assert other.row_penalty is system.row_penalty
+
+
+def test_a_right_hand_side_that_vanishes_is_not_rounding() -> None:
+    """Nobody chose two items: what is left of G without its diagonal is nothing."""
+    X = sp.csr_array(np.eye(7, 40, dtype=np.float32)[:, ::-1])
+    D = sp.csr_array(np.random.default_rng(0).random((40, 3)).astype(np.float32))
+    gram = SparseGram(X, np.dtype("float32"))
+    assert gram.can_round
+    system = System.build(gram, D, rng=np.random.default_rng(0))
+    assert (system.right_hand_side(is_rounded=True) == 0).all()

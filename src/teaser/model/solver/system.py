@@ -12,11 +12,14 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.model.gram.blocks import Matrix, each_block, sparse_like
+from teaser.model.gram.blocks import Matrix, each_block, norm, sparse_like
 from teaser.model.gram.gpu import device_gram, to_host
 from teaser.model.gram.operator import Gram, PairGram, SparseGram, leading_eigenpairs, leading_rank
 
 Array = NDArray[Any]
+
+# The part of G C D V that has to be left without the diagonal, for rounded operands.
+_LEFT = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +111,12 @@ class System:
             CDV = self.DV if is_plain else c[:, None] * self.DV
             if is_rounded and isinstance(self.gram, SparseGram):
                 B = self.gram.apply_rounded(CDV)
-            else:
-                B = self.gram.apply(CDV)
+                whole = norm(B)
+                each_block(lambda rows: _subtract_scaled(B[rows], self.g[rows], CDV[rows]), B)
+                # Where little is left, it may be rounding.
+                if norm(B) > _LEFT * whole:
+                    return B
+            B = self.gram.apply(CDV)
             each_block(lambda rows: _subtract_scaled(B[rows], self.g[rows], CDV[rows]), B)
             return B
         CD = self.D if is_plain else self.scaled(c)
