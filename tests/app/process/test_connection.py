@@ -13,6 +13,7 @@ import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from teaser.app.process.connection import ConnectionLimits, Connections, limited
+from teaser.app.process.handover import Handover
 from teaser.app.process.listener import bound_sockets, port_of
 
 GET = b"GET / HTTP/1.1\r\nhost: here\r\n\r\n"
@@ -183,3 +184,31 @@ def test_a_process_full_of_finished_requests_refuses(serve: Callable[..., Served
     served.wait_for(lambda: len(served.registry.busy) == 2)
     assert not is_open(served.connect())
     assert all(has_answer(each) for each in slow)
+
+
+def test_connections_are_given_away_some_at_a_time(serve: Callable[..., Served]) -> None:
+    """One that has a request is given when that is answered; the others stay as they are."""
+    served, handover = serve(), Handover()
+    idle = [served.connect(GET) for _ in range(3)]
+    assert all(has_answer(connection) for connection in idle)
+    asked = served.connect(GET.replace(b"/ ", b"/slow "))
+    served.wait_for(lambda: len(served.registry.busy) == 1)
+    loop = next(iter(served.registry.busy)).loop
+
+    def give(n: int) -> None:
+        loop.call_soon_threadsafe(served.registry.give_away, handover, n)
+
+    give(2)
+    served.wait_for(lambda: len(served.registry) == 2)
+    taken = [handover.take() for _ in range(2)]
+    with pytest.raises(BlockingIOError):
+        handover.take()
+    assert has_answer(asked)
+    assert len(served.registry) == 2
+    give(2)
+    served.wait_for(lambda: len(served.registry) == 0)
+    taken += [handover.take() for _ in range(2)]
+    assert {each.getpeername() for each in taken} == {each.getsockname() for each in (*idle, asked)}
+    for each in taken:
+        each.close()
+    handover.close()

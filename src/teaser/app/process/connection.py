@@ -76,6 +76,7 @@ class Connections:
         self.waiting: dict[Connection, None] = {}
         self.idle: dict[Connection, None] = {}
         self.busy: dict[Connection, None] = {}
+        self.leaving: set[Connection] = set()
         self._sweep: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -94,6 +95,7 @@ class Connections:
     def leave(self, connection: "Connection") -> None:
         """Forget a connection that has ended."""
         self.remove(connection)
+        self.leaving.discard(connection)
         self._publish()
 
     def share(self, balance: Balance | None) -> None:
@@ -103,13 +105,15 @@ class Connections:
         self._balance = balance
         self._publish()
 
-    def give_away(self, handover: Handover) -> None:
-        """Give connections to other workers: those between two requests now, others after theirs.
+    def give_away(self, handover: Handover, n: int) -> None:
+        """Give n more connections to other workers: after their request, if they have one now.
 
         Call it again for those that could not be given yet.
         """
         self.handover = handover
-        for connection in [*self.waiting, *self.idle, *self.busy]:
+        all_of_them = chain(self.waiting, self.idle, self.busy)
+        self.leaving.update(islice((c for c in all_of_them if c not in self.leaving), n))
+        for connection in [*self.leaving]:
             connection.give_away()
 
     def _publish(self) -> None:
@@ -226,7 +230,7 @@ class Connection(_Protocol):
 
     def give_away(self) -> None:
         """Give the connection to another worker, if this one leaves and is done with it."""
-        handover = self.registry.handover
+        handover = self.registry.handover if self in self.registry.leaving else None
         if handover is None or self.transport.is_closing() or not self._is_between_requests():
             return
         if handover.give(self.transport.get_extra_info("socket")):

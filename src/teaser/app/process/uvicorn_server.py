@@ -25,7 +25,8 @@ log = logging.getLogger("teaser")
 # After stop_timeout, the seconds for the application to end, and then for the process.
 _END_SECONDS = 2.0
 KILL_SECONDS = 2 * _END_SECONDS
-_GIVE_AWAY_SECONDS = 0.05
+# Connections are given to another worker in so many steps at the most, with a pause after each.
+_GIVE_AWAY_SECONDS, _GIVE_AWAY_STEPS = 0.1, 50
 
 
 class Server(uvicorn.Server):
@@ -108,8 +109,11 @@ class Server(uvicorn.Server):
     async def _give_away(self) -> None:
         self._close_acceptors()
         await asyncio.sleep(_GIVE_AWAY_SECONDS)  # those accepted just now are not yet known
-        while self._handover is not None and len(registry := self._protocol.registry):
-            registry.give_away(self._handover)
+        registry = self._protocol.registry
+        # The first request of a person in another worker takes longer: they come one by one.
+        n = -(-len(registry) // _GIVE_AWAY_STEPS)
+        while self._handover is not None and len(registry):
+            registry.give_away(self._handover, n)
             await asyncio.sleep(_GIVE_AWAY_SECONDS)
         self._stop()
 

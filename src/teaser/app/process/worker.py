@@ -169,6 +169,7 @@ def _make_app(common: Common, start: Start, parent: "_Parent") -> FastAPI:
                 raise
             log.exception("some pages of the model in %s cannot be made", settings.model)
     gc.collect()
+    gc.freeze()  # so that the server, which collects before it starts, has little to look at
     return app
 
 
