@@ -5,6 +5,8 @@ from playwright.sync_api import Page, expect
 
 
 def listed(page: Page) -> list[str]:
+    """Return the items of the list, once all of the page has come."""
+    page.wait_for_load_state("domcontentloaded")
     return [str(c.get_attribute("data-card")) for c in page.locator(".cards > .card").all()]
 
 
