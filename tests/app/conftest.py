@@ -3,7 +3,7 @@
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack
 from datetime import date
 from itertools import count
@@ -21,7 +21,9 @@ from teaser.app.dependencies import Services
 from teaser.app.people.events import Event
 from teaser.app.people.state import State
 from teaser.app.people.store import Store
-from teaser.app.server import create_app
+from teaser.app.server import create_app, load_model
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.model_holder import ModelHolder, folder_stamp
 from teaser.app.settings import Settings
 from teaser.data import events
 
@@ -184,14 +186,37 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def held() -> Callable[[Settings], ModelHolder]:
+    """Load a model, or take the one that another test loaded, with its caches."""
+    loaded: dict[Hashable, Catalogue] = {}
+
+    def hold(settings: Settings) -> ModelHolder:
+        added = (settings.boost, settings.time_zone)
+        key = (settings.model, folder_stamp(settings.model), added)
+        if key not in loaded:
+            loaded[key] = load_model(settings).current
+        holder = load_model(settings, loaded[key].model)
+        holder.current = loaded[key]
+        return holder
+
+    return hold
+
+
 @pytest.fixture
 def serve(
-    model_folder: Path, empty_database: Path, tmp_path: Path
+    model_folder: Path,
+    empty_database: Path,
+    tmp_path: Path,
+    held: Callable[[Settings], ModelHolder],
 ) -> Iterator[Callable[..., TestClient]]:
-    """Make a client of a new application; settings can be given."""
+    """Make a client of a new application; settings can be given.
+
+    With `is_new` the application is not started yet, and its model was loaded for it alone.
+    """
     with ExitStack() as stack:
 
-        def start(**given: Any) -> TestClient:
+        def start(*, is_new: bool = False, **given: Any) -> TestClient:
             database = shutil.copyfile(empty_database, tmp_path / f"api{next(_numbers)}.db")
             usual: dict[str, Any] = {
                 "model": model_folder,
@@ -200,10 +225,11 @@ def serve(
             }
             # A busy machine is no reason for a test to fail: the store has time.
             usual |= {"rate": 0, "monitoring": "all", "store_timeout": 30}
-            settings = {**usual, **given}
-            app = create_app(Settings(**settings))
+            settings = Settings(**{**usual, **given})
+            app = create_app(settings, holder=None if is_new else held(settings))
             stack.callback(app.state.services.store.close)
-            return TestClient(app, raise_server_exceptions=False)
+            client = TestClient(app, raise_server_exceptions=False)
+            return client if is_new else stack.enter_context(client)
 
         yield start
 

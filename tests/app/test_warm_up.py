@@ -32,7 +32,7 @@ def test_the_first_visitors_of_a_new_model_compute_nothing_that_stays(
     serve: Callable[..., TestClient], request: pytest.FixtureRequest, name: str
 ) -> None:
     folder: Path = request.getfixturevalue(name)
-    client = serve(model=folder)
+    client = serve(is_new=True, model=folder)
     holder = services_of(client).holder
     assert not computed(holder.current)
     assert holder.refresh(force=True)

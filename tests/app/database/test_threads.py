@@ -62,7 +62,7 @@ class TestHanging:
     def test_what_needs_no_store_is_answered_meanwhile(
         self, serve: Callable[..., TestClient], database_url: str, hang: Hang
     ) -> None:
-        with serve(database_url=database_url, store_timeout=LONG) as client:
+        with serve(is_new=True, database_url=database_url, store_timeout=LONG) as client:
             person = new_person(client)
             client.get("/tour")
             with ThreadPoolExecutor(12) as pool:
@@ -80,7 +80,8 @@ class TestHanging:
     def test_the_others_get_503_and_nothing_of_them_happens(
         self, serve: Callable[..., TestClient], database_url: str, hang: Hang
     ) -> None:
-        with serve(database_url=database_url, store_timeout=2, keys="on") as client:
+        given = {"database_url": database_url, "store_timeout": 2, "keys": "on"}
+        with serve(is_new=True, **given) as client:
             client.headers["Authorization"] = f"Bearer {new_key(client)}"
             person = new_person(client)
             assert view(client, person, 1).status_code == 200

@@ -116,7 +116,7 @@ class TestLines:
         async def send(message: object) -> None:
             pass
 
-        with serve(mcp=True) as client, caplog.at_level(logging.INFO):
+        with serve(is_new=True, mcp=True) as client, caplog.at_level(logging.INFO):
             portal: Any = client.portal
             portal.call(client.app, scope, receive, send)
         assert [line["status"] for line in lines_of(caplog)] == [499]

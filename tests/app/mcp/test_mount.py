@@ -295,7 +295,7 @@ class TestRawRequests:
     def test_a_request_with_a_key_counts_for_the_key(
         self, serve: Callable[..., TestClient]
     ) -> None:
-        with serve(keys="on", rate=3, key_rate=5) as client:
+        with serve(is_new=True, keys="on", rate=3, key_rate=5) as client:
             key = {"authorization": f"Bearer {new_key(client)}"}
             codes = [self.post(client, **key).status_code for _ in range(6)]
             assert codes == [200] * 5 + [429]
@@ -304,7 +304,7 @@ class TestRawRequests:
 
 
 def test_it_can_be_switched_off(serve: Callable[..., TestClient]) -> None:
-    with serve(mcp=False) as client:
+    with serve(is_new=True, mcp=False) as client:
         assert client.post("/mcp", json=LISTING).status_code == 404
 
 
@@ -313,7 +313,7 @@ def test_without_the_package_there_is_nothing(
 ) -> None:
     assert mount.IS_INSTALLED
     monkeypatch.setattr(mount, "IS_INSTALLED", False)
-    with serve() as client:
+    with serve(is_new=True) as client:
         assert client.post("/mcp", json=LISTING).status_code == 404
 
 
@@ -330,7 +330,7 @@ def test_the_server_does_without_the_package() -> None:
 
 
 def test_an_application_can_start_again(serve: Callable[..., TestClient]) -> None:
-    client = serve()
+    client = serve(is_new=True)
     for _ in range(2):
         with client:
             assert client.post("/mcp", json=LISTING, headers=HEADERS).status_code == 200

@@ -104,7 +104,7 @@ def test_files_harmed_in_place_are_noticed_and_so_is_the_cure(
 def test_a_model_that_was_replaced_is_freed_after_pages_were_shown_from_it(
     serve: Callable[..., TestClient], folder: Path, model: Teaser
 ) -> None:
-    client = serve(model=folder)
+    client = serve(is_new=True, model=folder)
     holder = services_of(client).holder
     old = weakref.ref(holder.current)
     pages = ("/", "/?only=type%3Dfilm", "/search?q=event", "/suggest?q=event", "/item/i1")
@@ -130,7 +130,7 @@ def test_at_most_two_models_stay_however_many_were_served(
     copies = tmp_path / "copies"
     copies.mkdir()
     place = {"shared_folder": str(copies / "shared")} if workers > 1 else {"copies": str(copies)}
-    clients = [serve(model=folder, **place) for _ in range(workers)]
+    clients = [serve(is_new=True, model=folder, **place) for _ in range(workers)]
     for client in clients:
         services_of(client).store.migrate()
     for n in range(20 // workers):

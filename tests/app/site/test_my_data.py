@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 from app.conftest import TestClient, services_of
-from app.site.conftest import no_lists
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import event
@@ -25,6 +24,11 @@ OWN = {"origin": "http://testserver"}
 
 @pytest.fixture
 def visitor(client: TestClient) -> TestClient:
+    return come(client)
+
+
+def come(client: TestClient) -> TestClient:
+    """Look at an item and press a tag."""
     client.headers.update(OWN)
     client.post("/act", data={"view": "i1"})
     client.post("/act", data={"press": "+1 type=film"})
@@ -56,11 +60,11 @@ class TestShare:
         assert "set-cookie" not in visitor.get(link).headers
 
     def test_the_rest_of_many_tags_is_counted(
-        self, visitor: TestClient, monkeypatch: pytest.MonkeyPatch
+        self, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("teaser.app.site.view.profile_view.SHOWN_TAGS", 1)
         monkeypatch.setattr("teaser.app.site.view.profile_view.INLINE_TAGS", 0)
-        monkeypatch.setattr("teaser.app.site.view.profile_view._kept_lists", no_lists)
+        visitor = come(serve(is_new=True))
         page = visitor.get(share(visitor)).text
         assert '<p class="hint">2 more</p>' in page
         assert 'class="more"' not in page

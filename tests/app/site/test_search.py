@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from app.conftest import TestClient
-from app.site.conftest import no_lists
 
 from teaser.app.site.search import N_SUGGESTED_ITEMS, N_SUGGESTED_TAGS
 
@@ -74,11 +73,11 @@ class TestTags:
         return re.findall(r'data-key="row ([^"]+)"', page)
 
     def test_what_the_panel_shows_is_not_among_the_rest(
-        self, client: TestClient, monkeypatch: pytest.MonkeyPatch
+        self, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        client = serve(is_new=True)
         monkeypatch.setattr("teaser.app.site.view.profile_view.SHOWN_TAGS", 2)
         monkeypatch.setattr("teaser.app.site.view.profile_view.INLINE_TAGS", 0)
-        monkeypatch.setattr("teaser.app.site.view.profile_view._kept_lists", no_lists)
         client.post("/act", data={"view": "i1"}, headers={"origin": "http://testserver"})
         home = client.get("/").text
         (panel,) = re.findall(r'(?s)data-stable="tags town"[^>]*>(.*?)</ul>', home)

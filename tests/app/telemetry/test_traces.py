@@ -145,7 +145,7 @@ def test_spans_reach_a_collector_when_the_server_stops(
 ) -> None:
     monkeypatch.setenv("OTEL_SERVICE_NAME", "books")
     collector.may_answer.set()
-    with serve(traces=True) as client:
+    with serve(is_new=True, traces=True) as client:
         client.get("/item/i1")
     ((path, body),) = collector.received
     assert path == "/v1/traces"
