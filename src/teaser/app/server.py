@@ -5,6 +5,7 @@ import contextlib
 import sys
 from collections.abc import AsyncIterator, Callable
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from teaser.app.http.observer import Observer
 from teaser.app.http.rate_limit import RateLimit, RateLimits
 from teaser.app.http.route_names import RouteNames
 from teaser.app.i18n.texts import LANGUAGES
-from teaser.app.mcp.mount import add_assistants, assistants_running
+from teaser.app.mcp.mount import add_assistants, assistants_running, has_assistants
 from teaser.app.people.store import Store
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.words import check_words
@@ -133,8 +134,10 @@ def load_model(settings: Settings, model: Teaser | None = None) -> ModelHolder:
     )
 
 
-def prepare_process() -> None:
+def prepare_process(settings: Settings) -> None:
     """Make what all applications of a process and of its forks share, whatever they serve."""
+    if has_assistants(settings):
+        import_module("teaser.app.mcp.server")  # else each fork would take a second for it
     _routes()
     compile_templates()
     for language in LANGUAGES:

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from teaser.app.api.auth import check_key
 from teaser.app.dependencies import Services
 from teaser.app.http.middleware import MCP, Message, Receive, Scope, Send
+from teaser.app.settings import Settings
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
 IS_INSTALLED = find_spec("mcp") is not None
 
 
+def has_assistants(settings: Settings) -> bool:
+    """Return whether assistants are served: the settings allow it and the package is installed."""
+    return settings.mcp and IS_INSTALLED
+
+
 def add_assistants(app: FastAPI, services: Services, *, title: str) -> None:
-    """Serve assistants at `/mcp`, where the settings allow it and the package is installed."""
-    if not (services.settings.mcp and IS_INSTALLED):
+    """Serve assistants at `/mcp`, if they are to be served."""
+    if not has_assistants(services.settings):
         return
     # Here, because the SDK takes a quarter of the time in which a server is imported.
     from teaser.app.mcp.server import build_server

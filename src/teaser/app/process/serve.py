@@ -91,7 +91,7 @@ def _prepare(settings: Settings) -> None:
     store.migrate()
     store.learning.switch(settings.learn)
     store.close()
-    prepare_process()
+    prepare_process(settings)
     gc.freeze()  # forks share what is never looked through, and the end of this process is quick
     if settings.traces:
         Traces().close()  # what is wrong with them is said once, before any worker starts
