@@ -22,6 +22,7 @@ from teaser.data import events
 def measure(models: Models, workers: int, chosen: argparse.Namespace) -> dict[str, Any]:
     """Serve visitors without pauses; compare the memory after the caches are full with the end."""
     record = Record()
+    warm_up = workers * chosen.warm_up
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         url = f"sqlite:///{folder / 'people.db'}"
@@ -30,9 +31,9 @@ def measure(models: Models, workers: int, chosen: argparse.Namespace) -> dict[st
                 Visitor(n, server.port, models, record, 0.0) for n in range(chosen.visitors)
             ]
             with at_work(visitors):
-                _wait(server, record, chosen.warm_up)
+                _wait(server, record, warm_up)
                 before = megabytes(*server.pids)
-                most = _wait(server, record, chosen.warm_up + chosen.requests)
+                most = _wait(server, record, warm_up + chosen.requests)
                 after = megabytes(*server.pids)
     return {
         "workers": workers,
@@ -56,7 +57,9 @@ def _wait(server: Server, record: Record, n: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=50_000)
-    parser.add_argument("--warm-up", type=int, default=10_000, help="requests that fill the caches")
+    parser.add_argument(
+        "--warm-up", type=int, default=10_000, help="requests that fill the caches of a worker"
+    )
     parser.add_argument("--visitors", type=int, default=8)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     chosen = parser.parse_args()

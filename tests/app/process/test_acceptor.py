@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 
-from teaser.app.process.acceptor import Acceptor, Balance
+from teaser.app.process.acceptor import Acceptor, Balance, new_counts
 from teaser.app.process.listener import bound_sockets
 
 
@@ -98,6 +98,14 @@ def test_workers_that_hold_fewer_and_serve_are_behind() -> None:
 
 
 @pytest.mark.parametrize("is_stuck", [False, True])
+def test_workers_that_never_were_are_not_behind() -> None:
+    counts = new_counts(4)
+    Balance(counts, 0).publish(5)
+    assert Balance(counts, 0).n_behind() == 0
+    Balance(counts, 1).publish(0)
+    assert Balance(counts, 0).n_behind() == 1
+
+
 def test_connections_are_shared_and_do_not_wait_for_a_worker_that_is_stuck(
     start: Callable[..., list[Worker]], listening: socket.socket, is_stuck: bool
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from teaser.app.process.acceptor import new_counts
 from teaser.app.process.handover import Handover
 from teaser.app.process.listener import bound_sockets
 from teaser.app.process.worker import Common
@@ -16,7 +17,7 @@ from teaser.errors import ResourceError
 
 def test_a_worker_that_cannot_start_ends_the_server_with_a_sentence(tmp_path: Path) -> None:
     settings = Settings(model=tmp_path / "none", shared_folder=str(tmp_path / "shared"))
-    counts, stale = multiprocessing.RawArray("l", 4), multiprocessing.RawValue("b")
+    counts, stale = new_counts(4), multiprocessing.RawValue("b")
     said: list[str] = []
     with bound_sockets("127.0.0.1", 0) as sockets:
         common = Common(settings, sockets, Handover(), counts, stale)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import multiprocessing
 import socket
 from collections.abc import Callable, MutableSequence
 
@@ -11,6 +12,12 @@ _GIVE_WAY_SECONDS = 0.01
 _NO_FILES_SECONDS = 0.1
 _MOST_AT_ONCE = 64
 _ABSENT = -1
+
+
+def new_counts(number: int) -> MutableSequence[int]:
+    """Return the numbers of connections of so many workers, of which none serves yet."""
+    # With zeros, a server would give way to workers that never were, 10 ms for each.
+    return multiprocessing.RawArray("l", [_ABSENT] * number)
 
 
 class Balance:

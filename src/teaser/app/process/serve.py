@@ -12,6 +12,7 @@ from pathlib import Path
 from teaser.app.brand.brand import read_brand
 from teaser.app.http.log_limit import limit_logs
 from teaser.app.people.store import Store
+from teaser.app.process.acceptor import new_counts
 from teaser.app.process.handover import Handover
 from teaser.app.process.listener import bound_sockets, port_of, raise_file_limit
 from teaser.app.process.worker import Common
@@ -74,7 +75,7 @@ def serve(
                 of_workers,
                 sockets,
                 Handover(),
-                multiprocessing.RawArray("l", 3 * workers + 1),
+                new_counts(3 * workers + 1),
                 multiprocessing.RawValue("b"),
             )
             Workers(workers, common, ready=started).run()
