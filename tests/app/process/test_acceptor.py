@@ -97,7 +97,6 @@ def test_workers_that_hold_fewer_and_serve_are_behind() -> None:
     assert Balance(counts, 0).n_behind() == 1
 
 
-@pytest.mark.parametrize("is_stuck", [False, True])
 def test_workers_that_never_were_are_not_behind() -> None:
     counts = new_counts(4)
     Balance(counts, 0).publish(5)
@@ -106,6 +105,7 @@ def test_workers_that_never_were_are_not_behind() -> None:
     assert Balance(counts, 0).n_behind() == 1
 
 
+@pytest.mark.parametrize("is_stuck", [False, True])
 def test_connections_are_shared_and_do_not_wait_for_a_worker_that_is_stuck(
     start: Callable[..., list[Worker]], listening: socket.socket, is_stuck: bool
 ) -> None:

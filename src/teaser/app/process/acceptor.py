@@ -17,7 +17,8 @@ _ABSENT = -1
 def new_counts(number: int) -> MutableSequence[int]:
     """Return the numbers of connections of so many workers, of which none serves yet."""
     # With zeros, a server would give way to workers that never were, 10 ms for each.
-    return multiprocessing.RawArray("l", [_ABSENT] * number)
+    counts: MutableSequence[int] = multiprocessing.RawArray("l", [_ABSENT] * number)
+    return counts
 
 
 class Balance:
