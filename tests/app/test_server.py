@@ -62,9 +62,9 @@ def test_requests_are_measured(client: Any) -> None:
     assert "teaser_request_seconds_bucket" in text
 
 
-def test_threads_take_short_turns_while_the_server_runs(client: Any) -> None:
+def test_threads_take_short_turns_while_the_server_runs(serve: Callable[..., Any]) -> None:
     usual = sys.getswitchinterval()
-    with client:
+    with serve(is_new=True):
         # One that computes, such as a model that is loaded, holds up a request only for so long.
         assert sys.getswitchinterval() == pytest.approx(0.0002)
     assert sys.getswitchinterval() == usual
