@@ -97,7 +97,7 @@ def test_workers_that_hold_fewer_and_serve_are_behind() -> None:
     assert Balance(counts, 0).n_behind() == 1
 
 
-def test_workers_that_never_were_are_not_behind() -> None:
+def test_workers_that_do_not_exist_are_not_behind() -> None:
     counts = new_counts(4)
     Balance(counts, 0).publish(5)
     assert Balance(counts, 0).n_behind() == 0

@@ -16,7 +16,7 @@ _ABSENT = -1
 
 def new_counts(number: int) -> MutableSequence[int]:
     """Return the numbers of connections of so many workers, of which none serves yet."""
-    # With zeros, a server would give way to workers that never were, 10 ms for each.
+    # Zeros would stand for workers without connections, to which the others give way.
     counts: MutableSequence[int] = multiprocessing.RawArray("l", [_ABSENT] * number)
     return counts
 
