@@ -105,11 +105,23 @@ def statements(store: Store, act: Callable[[], object]) -> list[str]:
     said: list[str] = []
 
     def note(*args: Any) -> None:
-        said.append(" ".join(args[2].split()))
+        said.append(args[2])
 
-    hooks.listen(store._engine, "before_cursor_execute", note)
+    def begin(connection: Any, *_: object) -> None:
+        connection.set_trace_callback(said.append)
+
+    def end(connection: Any, *_: object) -> None:
+        connection.set_trace_callback(None)
+
+    is_sqlite = store._engine.dialect.name == "sqlite"  # SQLAlchemy knows not all that it is asked
+    noting = (
+        [("checkout", begin), ("checkin", end)] if is_sqlite else [("before_cursor_execute", note)]
+    )
+    for name, noted in noting:
+        hooks.listen(store._engine, name, noted)
     act()
-    hooks.remove(store._engine, "before_cursor_execute", note)
+    for name, noted in noting:
+        hooks.remove(store._engine, name, noted)
     return [text for text in said if "event" in text or "person" in text]
 
 

@@ -34,7 +34,7 @@ def test_nothing_moves_before_something_was_viewed(remainder_model: Teaser) -> N
 def test_a_plain_model_has_neither(model: Teaser) -> None:
     session = PersonalModel(Catalogue(model), State(history=("i0",), about=("age=young",)))
     assert balance_view(session, EN) is None
-    assert about_view(session) == []
+    assert about_view(session) == ()
     assert session.about == []
 
 
@@ -43,5 +43,5 @@ def test_facts_by_feature_with_what_was_chosen(people_model: Teaser) -> None:
     found = {fact.name: fact for fact in about_view(PersonalModel(Catalogue(people_model), state))}
     assert {tag.value for tag in found["age"].tags} == {"young", "old"}
     assert {tag.value for tag in found["sex"].tags} == {"F", "M"}
-    assert found["age"].chosen == [Tag("age", "young")]
-    assert found["sex"].chosen == []
+    assert found["age"].chosen == (Tag("age", "young"),)
+    assert found["sex"].chosen == ()

@@ -3,12 +3,13 @@
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, make_url
+from sqlalchemy import URL, Connection, Dialect, Engine, Insert, create_engine, make_url
 from sqlalchemy import event as hooks
 from sqlalchemy.exc import DisconnectionError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -16,7 +17,8 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from teaser.app.database.breaker import Breaker
 from teaser.app.database.deadline import LATE, begin_commit, need_time, seconds_left
-from teaser.app.telemetry.request_record import measuring
+from teaser.app.database.driver_statement import DriverStatement
+from teaser.app.telemetry.request_record import measured, measuring
 from teaser.errors import StoreError, StoreTimeoutError
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -124,8 +126,39 @@ class Database:
                 yield connection
                 if not single:
                     begin_commit()
-            if self._file is not None and not self._file.is_held(info):
-                raise sqlite3.OperationalError("its file was moved in the meantime")
+            self._need_file(info)
+
+    def single_write(self, statement: Insert) -> Callable[[Mapping[str, Any]], int]:
+        """Return a function that runs an insertion as a transaction of its own.
+
+        It takes the values by name and returns the number of rows. SQLite is used through its
+        driver: the layers above it take longer than SQLite itself.
+        """
+        if self.engine.dialect.name != "sqlite":
+            return partial(self._write, statement.execution_options(preserve_rowcount=True))
+        return partial(self._write_on_driver, DriverStatement(statement, self.engine.dialect))
+
+    def _write(self, statement: Insert, values: Mapping[str, Any]) -> int:
+        with self.writing() as connection:
+            return connection.execute(statement, dict(values)).rowcount
+
+    @measured("store_write")
+    def _write_on_driver(self, statement: DriverStatement, values: Mapping[str, Any]) -> int:
+        with self._writes.limiting(self.timeout) as wait, _store_errors(), self._queue():
+            wait.begin()
+            need_time()
+            with closing(self.engine.raw_connection()) as connection:
+                driver: Any = connection.driver_connection
+                driver.execute(_busy_timeout())
+                begin_commit()
+                n_rows = statement.run(driver, values)
+                self._need_file(connection.info)
+            return n_rows
+
+    def _need_file(self, info: Mapping[str, Any]) -> None:
+        """Raise an error if the file of a connection was moved since it was checked."""
+        if self._file is not None and not self._file.is_held(info):
+            raise sqlite3.OperationalError("its file was moved in the meantime")
 
     @contextmanager
     def _queue(self) -> Iterator[None]:

@@ -1,7 +1,9 @@
 """Sets of addresses that a setting names: single ones, networks, this machine, all."""
 
 import ipaddress
+from functools import lru_cache
 
+_MAX_CACHED = 1_000
 _LOOPBACK = ("127.0.0.0/8", "::1")
 
 
@@ -20,13 +22,15 @@ class AddressSet:
         if "loopback" in names:
             names += _LOOPBACK
         self._networks = [n for n in map(_network, names) if n is not None]
+        self._is_known = lru_cache(maxsize=_MAX_CACHED)(self._is_in_network)
 
     def __contains__(self, address: object) -> bool:
         """Return whether an address is one of these."""
-        if self._has_all:
-            return True
+        return self._has_all or self._is_known(str(address))
+
+    def _is_in_network(self, address: str) -> bool:
         try:
-            parsed = ipaddress.ip_address(str(address))
+            parsed = ipaddress.ip_address(address)
         except ValueError:
             return False
         if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:

@@ -1,6 +1,7 @@
 """ASGI middleware around every request: host, size and rate checks, security headers."""
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
@@ -34,6 +35,7 @@ HEALTH = "/healthz"
 # The address of assistants, whose errors are those of JSON-RPC.
 MCP = "/mcp"
 MONITORING = (HEALTH, "/readyz", "/metrics")
+_MAX_HOSTS = 100
 
 
 class Refused(NamedTuple):
@@ -70,6 +72,7 @@ class Guard:
     ) -> None:
         self.app = app
         self.settings = settings
+        self._is_own_host = lru_cache(maxsize=_MAX_HOSTS)(settings.is_own_host)
         self.limits = limits
         self.refusal = refusal
 
@@ -119,7 +122,7 @@ class Guard:
         if scope["path"] == HEALTH:  # whoever asks, by whatever name, learns nothing
             return None
         hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-        if len(hosts) > 1 or not self.settings.is_own_host(hosts[0] if hosts else ""):
+        if len(hosts) > 1 or not self._is_own_host(hosts[0] if hosts else ""):
             return Refused(
                 421,
                 "unknown_host",

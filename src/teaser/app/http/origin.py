@@ -1,5 +1,6 @@
 """The origin of a request: forms, and the API without keys, are for this site's own pages only."""
 
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -8,6 +9,7 @@ from teaser.errors import ForeignOriginError
 
 _PORTS = {"http": 80, "https": 443}
 _OTHER_SITES = ("cross-site", "same-site")
+_MAX_CACHED = 100
 
 
 def need_own_origin(request: Request) -> None:
@@ -37,7 +39,7 @@ def own_origin(request: Request) -> str | None:
     The scheme is the one that a trusted proxy reports (`Settings.proxies`), and https where
     cookies are secure (see `teaser.app.http.middleware`).
     """
-    return _origin(f"{request.url.scheme}://{request.headers.get('host', '')}")
+    return _origin(f"{request.scope['scheme']}://{request.headers.get('host', '')}")
 
 
 def local_path(text: str) -> str:
@@ -46,6 +48,7 @@ def local_path(text: str) -> str:
     return text if is_local and text.isprintable() else "/"
 
 
+@lru_cache(maxsize=_MAX_CACHED)
 def _origin(address: str) -> str | None:
     """Return scheme, host and port of an address without a default port; None if it is invalid."""
     try:

@@ -74,9 +74,11 @@ class LockingAppend:
     ----------
     known
         The query of the id of a person whose `id` is given; it finds no other persons.
+    database
+        Where events are.
     """
 
-    def __init__(self, known: Select[str]) -> None:
+    def __init__(self, known: Select[str], database: Database) -> None:
         columns = [events.c[name] for name in ("place", "kind", "data", "at")]
         given = [bindparam(column.name, type_=column.type) for column in columns]
         names = ["person_id", *(column.name for column in columns)]
@@ -88,10 +90,10 @@ class LockingAppend:
             events.c.place == bindparam("last_place"),
             events.c.at == bindparam("last_at", type_=events.c.at.type),
         )
-        self._insert, self._insert_after = (
-            insert(events).from_select(names, query).execution_options(preserve_rowcount=True)
-            for query in (row, row.where(last.exists()))
-        )
+        own_insert = insert(events).from_select(names, row)
+        self._insert = own_insert.execution_options(preserve_rowcount=True)
+        after_last = insert(events).from_select(names, row.where(last.exists()))
+        self._insert_after = database.single_write(after_last)
 
     def __call__(
         self, connection: Connection, person_id: str, place: int, event: Event, at: datetime
@@ -107,13 +109,15 @@ class LockingAppend:
         if not connection.execute(self._insert, row).rowcount:
             raise UnknownPersonError
 
-    def after(self, connection: Connection, last_at: datetime, row: dict[str, Any]) -> bool:
-        """Append a row if the event before it is of a given time; return whether it is.
+    def after(
+        self, last_at: datetime, person_id: str, place: int, event: Event, at: datetime
+    ) -> bool:
+        """Append an event in a transaction of its own, if the one before it is of a given time.
 
-        A place that is taken is an `IntegrityError`.
+        Return whether it is. A place that is taken is an `IntegrityError`.
         """
-        last = {"last_place": row["place"] - 1, "last_at": last_at}
-        return connection.execute(self._insert_after, row | last).rowcount == 1
+        last = {"last_place": place - 1, "last_at": last_at}
+        return self._insert_after(_row(person_id, place, event, at) | last) == 1
 
 
 def _row(person_id: str, place: int, event: Event, at: datetime) -> dict[str, Any]:
@@ -165,7 +169,7 @@ class Decider:
         self._reading, self._writing = database.reading, database.writing
         self._locked = known.with_for_update()
         self._snapshots = SnapshotReader(known)
-        self._append = LockingAppend(known)
+        self._append = LockingAppend(known, database)
         self._folds: Cache[KeptFold] = Cache(_MAX_FOLDS)
 
     def decide(self, person_id: str, decision: Decision) -> Decided:
@@ -221,9 +225,7 @@ class Decider:
         if not fold.is_whole:
             return None
         try:
-            with self._writing(single=True) as connection:
-                row = _row(person_id, fold.n_events, event, now)
-                is_stored = self._append.after(connection, kept.last_at, row)
+            is_stored = self._append.after(kept.last_at, person_id, fold.n_events, event, now)
         except IntegrityError:
             return None
         if not is_stored:

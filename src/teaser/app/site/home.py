@@ -1,6 +1,6 @@
 """The home page: profile, history, list and quick start; the other pages' routers are included."""
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from fastapi import APIRouter, Request
@@ -8,15 +8,17 @@ from fastapi.responses import Response
 from starlette.datastructures import QueryParams
 
 from teaser.app.dependencies import uses_store
+from teaser.app.i18n.texts import Texts
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.site import compare as compare_page
 from teaser.app.site import feeds, my_data, preferences, say, search, transfer, transparency
 from teaser.app.site import item as item_pages
 from teaser.app.site.filters import Filters, filter_form
+from teaser.app.site.list_changes import ActionSummary
 from teaser.app.site.page_context import PageContext, page_context_of
 from teaser.app.site.preferences import about_view, balance_view
 from teaser.app.site.say import say_example
-from teaser.app.site.view.card_view import CardView, cached_card, card_views, plain_card
+from teaser.app.site.view.card_view import cached_card, card_views, plain_card
 from teaser.app.site.view.feed_view import (
     MAX_LISTED,
     ending_presses,
@@ -25,8 +27,10 @@ from teaser.app.site.view.feed_view import (
     filter_text,
     hidden_rows,
 )
-from teaser.app.site.view.piece import Pieces
+from teaser.app.site.view.page_state import PageState
+from teaser.app.site.view.piece import Part
 from teaser.app.site.view.profile_view import profile_view
+from teaser.app.site.view.rendering import card_pieces, part, profile_parts, render_filled
 from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 
@@ -62,45 +66,64 @@ def home_page(
     places = personal.rank(k=filters.k, allowed=allowed)
     summary = context.summary(places, k=filters.k, allowed=allowed)
     moves = summary.change.moves if summary else None
-    return context.render(
+    shown = PageState.of(state)
+    filled = {
+        **profile_parts(texts, profile_view(context.own, texts), steer=True),
+        "summary": _effect(summary, shown, texts),
+        "cards": card_pieces(texts, card_views(personal, places, texts, moves)),
+    }
+    return render_filled(
         request,
+        context.visitor,
         "home.html",
-        pieces=Pieces(held),
+        filled,
+        held,
+        state=shown,
+        is_new=context.own.is_new,
         page_path=filters.path(),
-        summary=summary,
-        profile=profile_view(context.own, texts),
-        history=[_small_card(catalogue, i) for i in reversed(context.own.history)],
-        hidden=hidden_rows(state, catalogue, texts, clock, most=MAX_LISTED),
+        history=tuple([_small_card(catalogue, i) for i in reversed(context.own.history)]),
+        hidden=tuple(hidden_rows(state, catalogue, texts, clock, most=MAX_LISTED)),
         n_hidden=len(state.hidden) + len(state.hidden_tags),
-        ending=ending_presses(state, catalogue, texts, clock, most=MAX_LISTED),
+        ending=tuple(ending_presses(state, catalogue, texts, clock, most=MAX_LISTED)),
         n_ending=sum(end.kind == "press" for end in state.ends),
-        feeds=feed_names(state, texts),
-        chips=filter_chips(state.filters, catalogue, texts, clock),
+        feeds=tuple(feed_names(state, texts)),
+        chips=tuple(filter_chips(state.filters, catalogue, texts, clock)),
         kept=filter_text(filters.kept_in(state.filters)) if filters.is_active else "",
         has_dates=catalogue.dates is not None,
         is_by_date=personal.is_by_date,
         example=say_example(catalogue, texts),
-        cards=card_views(personal, places, texts, moves),
         balance=balance_view(personal, texts) if state.profiling else None,
         about=about_view(context.own),
         filters=filters,
         filter_form=filter_form(catalogue, texts, filters),
         picks=_picks(context),
         enough_picks=ENOUGH_PICKS,
+        has_cards=len(places) > 0,
         has_more=len(places) == filters.k,
     )
 
 
-def _picks(context: PageContext) -> list[CardView]:
+def _effect(summary: ActionSummary | None, state: PageState, texts: Texts) -> list[Part]:
+    """Return the box that tells what the last action did, if there was one."""
+    if summary is None:
+        return []
+    can_undo = summary.is_stored and state.can_undo
+    return [part("effect_box", texts.language, summary.action, summary.effect, can_undo)]
+
+
+def _picks(context: PageContext) -> tuple["_SmallCard", ...]:
     """Return the items of the quick start; none once it is done or skipped."""
     picked = tuple(context.own.history)
     has_enough = context.visitor.has_skipped or len(picked) >= ENOUGH_PICKS
     if has_enough or not context.state.profiling:
-        return []
+        return ()
     mask, items = context.personal.hidden, context.catalogue.model.items_
     hidden = () if mask is None else tuple(items[i] for i in np.flatnonzero(mask).tolist())
     item_ids = quick_start(context.catalogue, picked, hidden)
-    return [plain_card(context.catalogue, item_id, context.texts) for item_id in item_ids]
+    cards = [plain_card(context.catalogue, item_id, context.texts) for item_id in item_ids]
+    return tuple(
+        _SmallCard(c.card.item_id, c.card.title, c.card.has_picture, c.facts) for c in cards
+    )
 
 
 @cached_per_catalogue(_MAX_CACHED)
@@ -112,12 +135,21 @@ def quick_start(
     return catalogue.quick_start.picks(picked, shown=hidden, k=N_PICKS)
 
 
-def _small_card(catalogue: Catalogue, item_id: ItemId) -> dict[str, Any]:
-    """Return an item in a row of many; the model may not have it any more."""
+class _SmallCard(NamedTuple):
+    """An item in a row of many."""
+
+    item_id: ItemId
+    title: str
+    has_picture: bool
+    facts: tuple[str, ...] = ()
+
+
+def _small_card(catalogue: Catalogue, item_id: ItemId) -> _SmallCard:
+    """Return an item of the history; the model may not have it any more."""
     if item_id not in catalogue.model.items_:
-        return {"item_id": item_id, "title": str(item_id), "has_picture": False}
+        return _SmallCard(item_id, str(item_id), False)
     card = cached_card(catalogue, item_id)
-    return {"item_id": card.item_id, "title": card.title, "has_picture": card.has_picture}
+    return _SmallCard(card.item_id, card.title, card.has_picture)
 
 
 # Routes are tried in turn, so the home page comes first.

@@ -22,8 +22,9 @@ from teaser.app.site.preferences import describe_balance
 from teaser.app.site.view.card_view import card_views, plain_card
 from teaser.app.site.view.clock import Clock
 from teaser.app.site.view.feed_view import MAX_LISTED, ending_presses, feed_label, filter_wishes
+from teaser.app.site.view.piece import PLAIN
 from teaser.app.site.view.profile_view import profile_view
-from teaser.app.site.view.rendering import render
+from teaser.app.site.view.rendering import profile_parts, render
 from teaser.app.site.view.visitor import ensure_person, visitor_of
 from teaser.app.site.view.wish_view import describe_wish
 from teaser.errors import UnknownShareError
@@ -119,13 +120,14 @@ def shared(request: Request, token: str) -> Response:
     visitor = visitor_of(request, with_person=False)
     texts, catalogue = visitor.texts, catalogue_of(request)
     personal = PersonalModel(catalogue, state)
+    shown = profile_parts(texts, profile_view(personal, texts, is_own=False), steer=False)
     return render(
         request,
         visitor,
         "shared.html",
         title=texts("A shared profile"),
         steer=False,
-        profile=profile_view(personal, texts, is_own=False),
+        profile={name: PLAIN.html(parts) for name, parts in shown.items()},
         history=[plain_card(catalogue, i, texts) for i in reversed(personal.history)],
         cards=card_views(personal, personal.rank(), texts),
         balance=describe_balance(state.balance, texts) if personal.can_balance else None,
@@ -215,6 +217,7 @@ def offer_delete(request: Request) -> Response:
         "delete.html",
         title=context.texts("Delete my data"),
         is_done=False,
+        n_actions=context.state.n_events,
     )
 
 

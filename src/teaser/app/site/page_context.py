@@ -27,6 +27,7 @@ from teaser.app.site.list_changes import (
     describe_effect,
 )
 from teaser.app.site.view.clock import Clock
+from teaser.app.site.view.page_state import PageState
 from teaser.app.site.view.rendering import render
 from teaser.app.site.view.visitor import Visitor, ensure_person, visitor_of
 from teaser.errors import TeaserError
@@ -101,7 +102,7 @@ class PageContext:
 
     def render(self, request: Request, template: str, **values: Any) -> Response:
         """Return a page in the visitor's language, with the buttons for their state."""
-        return render(request, self.visitor, template, state=self.state, **values)
+        return render(request, self.visitor, template, state=PageState.of(self.state), **values)
 
 
 def page_context_of(request: Request) -> PageContext:

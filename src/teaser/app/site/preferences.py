@@ -53,8 +53,8 @@ class FactView:
     """A feature of users: its tags, and those that the visitor has chosen."""
 
     name: str
-    tags: list[Tag]
-    chosen: list[Tag]
+    tags: tuple[Tag, ...]
+    chosen: tuple[Tag, ...]
 
 
 def balance_view(personal: PersonalModel, texts: Texts) -> BalanceView | None:
@@ -88,12 +88,12 @@ def describe_balance(balance: float, texts: Texts) -> str:
     )
 
 
-def about_view(personal: PersonalModel) -> list[FactView]:
+def about_view(personal: PersonalModel) -> tuple[FactView, ...]:
     """Return the facts that a visitor can give; none if the model has no user features."""
-    return [
-        FactView(name, tags, [tag for tag in tags if tag in personal.about])
+    return tuple(
+        FactView(name, tuple(tags), tuple(tag for tag in tags if tag in personal.about))
         for name, tags in personal.catalogue.user_features.items()
-    ]
+    )
 
 
 @router.post("/skip")

@@ -6,9 +6,10 @@ from fastapi import FastAPI, Request
 from teaser import Tag
 from teaser.app.brand.brand import Brand
 from teaser.app.i18n.texts import MINUS, texts_in
+from teaser.app.site.view import rendering
 from teaser.app.site.view.card_view import ReasonRow, ViewedRow
 from teaser.app.site.view.profile_view import TagRow
-from teaser.app.site.view.rendering import part, reason_lines, render, tag_lines
+from teaser.app.site.view.rendering import part, reason_lines, render, render_filled, tag_lines
 from teaser.app.site.view.visitor import Visitor
 
 
@@ -46,6 +47,17 @@ def test_whole_or_in_parts() -> None:
     assert "<html" not in parts
     assert 'id="main"' in parts
     assert "<p data-message>&lt;b&gt;</p>" in whole
+
+
+def test_a_page_is_kept_by_what_it_shows() -> None:
+    rendering._frame.cache_clear()
+    values = {"state": None, "page_path": "/", "steer": True, "message": "a"}
+    for code, n_kept in ((404, 1), (404, 1), (500, 2)):
+        answer = render_filled(
+            request("/"), visitor(), "error.html", {"effect": ["b"]}, "", code=code, **values
+        )
+        assert b"<p data-message>a</p>" in bytes(answer.body)
+        assert rendering._frame.cache_info().currsize == n_kept
 
 
 @pytest.mark.parametrize(

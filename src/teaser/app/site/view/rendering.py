@@ -1,7 +1,8 @@
 """Templates to responses: whole pages, or the parts that the page's script replaces."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from secrets import token_hex
 from typing import Any
@@ -13,13 +14,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from teaser._version import __version__
+from teaser.app.brand.brand import Brand
 from teaser.app.cache import Cache
 from teaser.app.dependencies import brand_of
 from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
-from teaser.app.people.state import State
 from teaser.app.site.view.card_view import BoostRow, CardView, ReasonRow, ViewedRow
+from teaser.app.site.view.frame import Frame, FrameWriter
+from teaser.app.site.view.page_state import PageState
 from teaser.app.site.view.piece import PLAIN, Part, Piece, Pieces, element, leaf, row
-from teaser.app.site.view.profile_view import FeatureView, TagLists, TagRow
+from teaser.app.site.view.profile_view import FeatureView, ProfileView, TagLists, TagRow
 from teaser.app.site.view.visitor import DURATIONS, THEMES, Visitor
 
 _COLOURS = 6
@@ -29,6 +32,8 @@ _MAX_PARTS = 8_000
 # Those of some 200 visitors; see `Why` and `TagLists`.
 _MAX_CARDS = 3_000
 _MAX_LISTS = 2_000
+# Some 30 kB each. A press changes the one of its visitor only if it is the first.
+_MAX_FRAMES = 200
 # These stand for what differs from card to card in a line that is kept once for all cards. They are
 # drawn anew in each process, so that no text of the data holds them.
 _PERCENT, _WHERE = token_hex(), token_hex()
@@ -43,18 +48,57 @@ def render(
     request: Request, visitor: Visitor, template: str, *, status: int = 200, **values: Any
 ) -> HTMLResponse:
     """Return a page in the visitor's language."""
-    t, brand = visitor.texts, brand_of(request)
-    defaults = {
-        "summary": None,
-        "state": None,
-        "steer": True,
-        "page_path": _page_path(request),
-        "title": brand.name,
-    }
-    page = _environment().get_template(template)
-    text = page.render({**defaults, **values, "t": t, "visitor": visitor, "brand": brand})
+    defaults = {"summary": None, "state": None, "steer": True, "page_path": _page_path(request)}
+    text = _written(template, visitor, brand_of(request), {**defaults, **values})
+    return _response(text, visitor, status)
+
+
+def render_filled(
+    request: Request,
+    visitor: Visitor,
+    template: str,
+    filled: Mapping[str, Sequence[Part]],
+    held: str,
+    **values: Hashable,
+) -> HTMLResponse:
+    """Return a page of which all but `filled` is kept.
+
+    Parameters
+    ----------
+    filled
+        The parts that the template takes from `holes`, by name.
+    held
+        The versions of the elements that the browser has; see `Pieces`.
+    values
+        All else that the page shows: it is kept by them.
+    """
+    anybody = replace(visitor, person_id=None, token=None)
+    frame = _frame(template, anybody, brand_of(request), tuple(filled), tuple(values.items()))
+    return _response(Pieces(held).html(frame.filled(filled)), visitor)
+
+
+@lru_cache(maxsize=_MAX_FRAMES)
+def _frame(
+    template: str,
+    visitor: Visitor,
+    brand: Brand,
+    holes: tuple[str, ...],
+    values: tuple[tuple[str, Hashable], ...],
+) -> Frame:
+    writer = FrameWriter()
+    marks = {name: writer.hole(name) for name in holes}
+    given = {**dict(values), "pieces": writer, "holes": marks}
+    return writer.read(_written(template, visitor, brand, given))
+
+
+def _written(template: str, visitor: Visitor, brand: Brand, values: dict[str, Any]) -> str:
+    usual = {"title": brand.name, "t": visitor.texts, "visitor": visitor, "brand": brand}
+    return _environment().get_template(template).render(usual | values)
+
+
+def _response(text: str, visitor: Visitor, status: int = 200) -> HTMLResponse:
     headers = {
-        "content-language": t.language,
+        "content-language": visitor.texts.language,
         "vary": "cookie, accept-language, x-teaser-fragment",
         "cache-control": "no-store",
     }
@@ -81,28 +125,30 @@ def placed(name: str, language: str, page_path: str, *values: Any) -> Markup:
     return Markup(text)  # noqa: S704 - parts are escaped
 
 
-def tag_lines(
-    texts: Texts, rows: Iterable[TagRow], where: str, steer: bool, pieces: Pieces = PLAIN
-) -> Markup:
+def tag_lines(texts: Texts, rows: Iterable[TagRow], where: str, steer: bool) -> Markup:
     """Return the rows of tags with their bars and steppers."""
-    return pieces.html(_tag_pieces(texts, rows, where, steer))
+    return PLAIN.html(_tag_pieces(texts, rows, where, steer))
 
 
-def reason_lines(
-    texts: Texts,
-    reasons: Iterable[ReasonRow],
-    where: object,
-    steer: bool,
-    pieces: Pieces = PLAIN,
-) -> Markup:
+def reason_lines(texts: Texts, reasons: Iterable[ReasonRow], where: object, steer: bool) -> Markup:
     """Return the rows of the reasons of a card, or of its general appeal."""
-    return pieces.html(_reason_parts(texts, reasons, where, steer))
+    return PLAIN.html(_reason_parts(texts, reasons, where, steer))
 
 
-def feature_lines(
-    texts: Texts, features: Iterable[FeatureView], steer: bool, pieces: Pieces = PLAIN
-) -> Markup:
-    """Return the features of a profile with their tags."""
+def profile_parts(texts: Texts, profile: ProfileView, steer: bool) -> dict[str, Sequence[Part]]:
+    """Return what the panel of a profile shows, by the names that its macro has for it."""
+    told = profile.statements
+    parts: dict[str, Sequence[Part]] = {
+        "statements": [part("statements", texts.language, told, steer)] if told else [],
+        "certainty": [escape(profile.certainty)],
+        "features": _feature_pieces(texts, profile.features, steer),
+    }
+    if profile.general:
+        parts["general"] = _tag_pieces(texts, [profile.general], "p", steer)
+    return parts
+
+
+def _feature_pieces(texts: Texts, features: Iterable[FeatureView], steer: bool) -> list[Piece]:
     language, found = texts.language, []
     for place, f in enumerate(features, start=1):
         start = part("feature", language, f.name, f.is_open)
@@ -117,7 +163,7 @@ def feature_lines(
         elif f.n_more:
             inner.append(leaf(part("more_by_search", language, f.name, f.label, f.n_more, place)))
         found.append(element(start, inner, "</details>"))
-    return pieces.html(found)
+    return found
 
 
 @lru_cache(maxsize=_MAX_LISTS)
@@ -134,20 +180,20 @@ def _tag_lists(
     return shown, element(part("rows", language, "rest", name), more, "</ul>")
 
 
-def actions(texts: Texts, page_path: str, state: State | None, theme: str) -> Markup:
+def actions(texts: Texts, page_path: str, state: PageState | None, theme: str) -> Markup:
     """Return the buttons at the top of a page."""
     known = state is not None
-    can = (
-        (bool(state.undoable), bool(state.redoable), state.n_events > 0) if state else (False,) * 3
-    )
+    can = (state.can_undo, state.can_redo, state.has_done) if state else (False,) * 3
     return placed("actions", texts.language, page_path, theme, known, *can)
 
 
-def card_lines(
-    texts: Texts, entries: Iterable[CardView], steer: bool = True, pieces: Pieces = PLAIN
-) -> Markup:
+def card_pieces(texts: Texts, entries: Iterable[CardView], steer: bool = True) -> list[Piece]:
     """Return the cards of a list."""
-    return pieces.html([_card(texts, entry, steer) for entry in entries])
+    return [_card(texts, entry, steer) for entry in entries]
+
+
+def _card_lines(texts: Texts, entries: Iterable[CardView], steer: bool) -> Markup:
+    return PLAIN.html(card_pieces(texts, entries, steer))
 
 
 def _card(texts: Texts, entry: CardView, steer: bool) -> Piece:
@@ -274,10 +320,9 @@ def _environment() -> Environment:
     environment.globals.update(version=__version__, languages=LANGUAGES, themes=THEMES)
     environment.globals.update(durations=DURATIONS)
     environment.globals.update(
-        part=part, placed=placed, tag_lines=tag_lines, feature_lines=feature_lines
+        part=part, placed=placed, tag_lines=tag_lines, card_lines=_card_lines
     )
-    environment.globals.update(card_lines=card_lines, actions=actions)
-    environment.globals.update(pieces=PLAIN, plain=PLAIN, cut=_CUT)
+    environment.globals.update(actions=actions, pieces=PLAIN, cut=_CUT)
     environment.filters.update(
         path_part=path_part,
         compact=_compact,
