@@ -80,7 +80,8 @@ class PersonalModel:
         return (
             tuple(history),
             tuple(history.values()) if isinstance(history, dict) else (),
-            tuple(self.presses.items()),
+            # By the texts of their tags, which take less time to hash than tags.
+            tuple(self.state.presses.items()) if self.state.profiling else (),
             tuple(self.about),
             self.steering,
         )

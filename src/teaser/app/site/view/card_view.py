@@ -128,21 +128,19 @@ def card_views(
 ) -> list[CardView]:
     """Return the cards of a list, given the positions of its items."""
     catalogue, is_new, order = personal.catalogue, personal.is_new, _ordered_by(personal)
-    items = catalogue.model.items_
     views = []
     for place, why in zip(places.tolist(), _whys(personal, places.tolist(), texts), strict=True):
-        item_id = items[place]
-        views.append(
-            CardView(
-                card=cached_card(catalogue, item_id),
-                facts=cached_facts(catalogue, item_id, texts),
-                match=None if is_new else personal.scored.match(place),
-                why=why,
-                moved=(moves or {}).get(item_id),
-                ordered_by=order,
-            )
-        )
+        card, facts = _described(catalogue, place, texts)
+        match = None if is_new else personal.scored.match(place)
+        moved = moves.get(card.item_id) if moves else None
+        views.append(CardView(card, facts, match, why, moved, order))
     return views
+
+
+@cached_per_catalogue(_MAX_CACHED)
+def _described(catalogue: Catalogue, place: int, texts: Texts) -> tuple[Card, tuple[str, ...]]:
+    item_id = catalogue.model.items_[place]
+    return cached_card(catalogue, item_id), cached_facts(catalogue, item_id, texts)
 
 
 def _whys(personal: PersonalModel, places: list[int], texts: Texts) -> list[Why]:

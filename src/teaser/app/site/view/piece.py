@@ -57,14 +57,14 @@ def leaf(html: str) -> Piece:
 
 def element(start: str, inner: Iterable[Part], end: str) -> Piece:
     """Return an element with pieces inside, of which each may be known to a browser."""
-    merged = _merged(inner)
-    texts = [part if isinstance(part, str) else part.version for part in merged]
-    return Piece(_version("".join((start, *texts, end))), start, merged, end)
+    parts = tuple(inner)
+    texts = [part if isinstance(part, str) else part.version for part in parts]
+    return Piece(_version("".join((start, *texts, end))), start, parts, end)
 
 
 def row(inner: Iterable[Part]) -> Piece:
     """Return parts that always stand in a row, so that elements around them need one hash."""
-    return element("", inner, "")
+    return element("", _merged(inner), "")
 
 
 class Pieces:

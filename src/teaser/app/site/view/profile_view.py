@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -239,10 +240,18 @@ def _kept_views(catalogue: Catalogue) -> Cache[ProfileView]:
 
 def _profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool) -> ProfileView:
     impacts = personal.profile.impacts
-    pressed = {tag.feature for tag in personal.presses}
     names = sorted(_places(personal.catalogue), key=lambda name: -impacts.get(name, 0.0))
+    lists = _tag_lists(personal, texts)
+    pressed = {tag.feature for tag in personal.presses}
     features = [
-        _feature_view(name, personal, texts, is_open=place < OPEN_FEATURES or name in pressed)
+        FeatureView(
+            name=name,
+            label=texts.feature(name),
+            impact=impacts.get(name, 0.0),
+            lists=lists[name],
+            n_more=len(_places(personal.catalogue)[name]) - len(lists[name].rows),
+            is_open=place < OPEN_FEATURES or name in pressed,
+        )
         for place, name in enumerate(names)
     ]
     has_general = GENERAL in personal.catalogue.tag_index
@@ -296,42 +305,27 @@ def describe_certainty(personal: PersonalModel, texts: Texts, *, is_own: bool = 
     )
 
 
-def _feature_view(
-    name: str, personal: PersonalModel, texts: Texts, *, is_open: bool
-) -> FeatureView:
-    lists = _tag_lists(name, personal, texts)
-    return FeatureView(
-        name=name,
-        label=texts.feature(name),
-        impact=personal.profile.impacts.get(name, 0.0),
-        lists=lists,
-        n_more=len(_places(personal.catalogue)[name]) - len(lists.rows),
-        is_open=is_open,
-    )
+def _tag_lists(personal: PersonalModel, texts: Texts) -> dict[str, TagLists]:
+    """Return the rows of each feature; a press leaves those of all other features as they were."""
+    kept, values, state = _kept_lists(personal.catalogue), personal.profile.values, personal.state
+    same = (texts.language, state.ends, state.hidden_tags)
+    index = personal.catalogue.tag_index
+    pressed: dict[str, tuple[tuple[int, int], ...]] = {}
+    for tag, n in personal.presses.items():
+        pressed[tag.feature] = (*pressed.get(tag.feature, ()), (index[tag], n))
+    found = {}
+    for name, places in _places(personal.catalogue).items():
+        digest = blake2b(values[places].tobytes(), digest_size=_DIGEST).digest()
+        key = (name, digest, pressed.get(name), same)
+        found[name] = kept.find(key, partial(_make_lists, name, places, personal, texts))
+    return found
 
 
-def _tag_lists(name: str, personal: PersonalModel, texts: Texts) -> TagLists:
-    """Return the rows of a feature; a press leaves those of all other features as they were."""
-    places = _places(personal.catalogue)[name]
-    affinities = personal.profile.values[places].tobytes()
-    pressed = tuple((tag, n) for tag, n in personal.presses.items() if tag.feature == name)
-    state = personal.state
-    key = (
-        texts.language,
-        name,
-        blake2b(affinities, digest_size=_DIGEST).digest(),
-        pressed,
-        state.ends,
-        state.hidden_tags,
-    )
-
-    def make() -> TagLists:
-        shown = _shown(personal, name)
-        rest = [j for j in places.tolist() if j not in shown] if _is_short(places) else []
-        more = _rows(_by_influence(personal, rest), personal, texts)
-        return TagLists(_rows(shown, personal, texts), more)
-
-    return _kept_lists(personal.catalogue).find(key, make)
+def _make_lists(name: str, places: NDArray[Any], personal: PersonalModel, texts: Texts) -> TagLists:
+    shown = _shown(personal, name)
+    rest = [j for j in places.tolist() if j not in shown] if _is_short(places) else []
+    more = _rows(_by_influence(personal, rest), personal, texts)
+    return TagLists(_rows(shown, personal, texts), more)
 
 
 @cached_per_catalogue(1)
