@@ -10,8 +10,11 @@ import pytest
 from app.conftest import TestClient, services_of
 
 from teaser import Teaser
+from teaser.app.cache import Cache
 from teaser.app.people.event_log import StoredEvent
 from teaser.app.site import home as pages
+from teaser.app.site.view import rendering
+from teaser.app.site.view.frame import Frame
 from teaser.profile import GENERAL
 from teaser.reason import Reason
 
@@ -378,3 +381,52 @@ def test_only_the_first_of_many_hidden_things_and_endings_are_listed(client: Tes
     assert "180 hidden" in page
     assert "120 presses for now" in page
     assert re.findall(r'<li class="hint">(\d+ more)</li>', page) == ["80 more", "20 more"]
+
+
+class TestKept:
+    """The frame of the page is kept in memory, without what persons wrote."""
+
+    @pytest.fixture
+    def kept(self, monkeypatch: pytest.MonkeyPatch) -> Cache[Frame]:
+        monkeypatch.setattr(rendering, "_frames", frames := Cache[Frame](200))
+        return frames
+
+    def test_presses_share_a_frame(self, visitor: TestClient, kept: Cache[Frame]) -> None:
+        for item in ("i0", "i1", "i2"):
+            visitor.post("/act", data={"view": item}, headers=OWN)
+        for n in range(4):
+            sent = {"press": "+1 town=Ghent" if n % 2 else "-1 town=Ghent"}
+            answer = visitor.post("/act", data=sent, headers=OWN | FRAGMENT)
+            assert "data-notice" in answer.text
+        assert len(kept) == 4  # after each view, and one of fragments
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            {"make_feed": "quiet evenings"},
+            {"hide": "i4"},
+            {"hide_tag": "town=Ghent"},
+            {"filter": json.dumps({"only": ["town=Ghent"]})},
+        ],
+    )
+    def test_what_persons_wrote_is_not_kept(
+        self, visitor: TestClient, kept: Cache[Frame], sent: dict[str, str]
+    ) -> None:
+        page = visitor.post("/act", data=sent, headers=OWN | FRAGMENT)
+        assert page.status_code == 200
+        assert len(kept) == 0
+
+
+def test_a_model_without_general_appeal_is_served(serve: Callable[..., TestClient]) -> None:
+    visitor = serve(model=Path(__file__).parents[2] / "saved" / "teaser")
+    page = visitor.get("/")
+    assert page.status_code == 200
+    assert 'id="general"' not in page.text
+    item = listed(page.text)[0]
+    assert visitor.post("/act", data={"view": item}, headers=OWN).status_code == 200
+    shared = visitor.post("/share", headers=OWN)
+    link = re.search(r"/s/[\w.-]+", shared.text)
+    assert link is not None
+    read = visitor.get(link[0])
+    assert read.status_code == 200
+    assert 'id="general"' not in read.text

@@ -116,9 +116,7 @@ class Database:
         seconds = self.timeout if timeout is None else timeout
         single = single and self.engine.dialect.name == "sqlite"
         engine = self._single if single else self._writer
-        with self._writes.limiting(seconds) as wait, _store_errors(), self._queue():
-            wait.begin()
-            need_time()
+        with self._write_limits(seconds):
             with engine.begin() as connection:
                 info = connection.info
                 if single:  # it waits for locks until the deadline only, which is set by now
@@ -144,21 +142,29 @@ class Database:
 
     @measured("store_write")
     def _write_on_driver(self, statement: DriverStatement, values: Mapping[str, Any]) -> int:
-        with self._writes.limiting(self.timeout) as wait, _store_errors(), self._queue():
-            wait.begin()
-            need_time()
-            with closing(self.engine.raw_connection()) as connection:
-                driver: Any = connection.driver_connection
-                driver.execute(_busy_timeout())
-                begin_commit()
-                n_rows = statement.run(driver, values)
-                self._need_file(connection.info)
+        with (
+            self._write_limits(self.timeout),
+            closing(self.engine.raw_connection()) as connection,
+        ):
+            driver: Any = connection.driver_connection
+            driver.execute(_busy_timeout())
+            begin_commit()
+            n_rows = statement.run(driver, values)
+            self._need_file(connection.info)
             return n_rows
 
     def _need_file(self, info: Mapping[str, Any]) -> None:
         """Raise an error if the file of a connection was moved since it was checked."""
         if self._file is not None and not self._file.is_held(info):
             raise sqlite3.OperationalError("its file was moved in the meantime")
+
+    @contextmanager
+    def _write_limits(self, seconds: float) -> Iterator[None]:
+        """Wait until a transaction may write, for so many seconds with the transaction."""
+        with self._writes.limiting(seconds) as wait, _store_errors(), self._queue():
+            wait.begin()
+            need_time()
+            yield
 
     @contextmanager
     def _queue(self) -> Iterator[None]:

@@ -22,11 +22,11 @@ class AddressSet:
         if "loopback" in names:
             names += _LOOPBACK
         self._networks = [n for n in map(_network, names) if n is not None]
-        self._is_known = lru_cache(maxsize=_MAX_CACHED)(self._is_in_network)
+        self._has = lru_cache(maxsize=_MAX_CACHED)(self._is_in_network)
 
     def __contains__(self, address: object) -> bool:
         """Return whether an address is one of these."""
-        return self._has_all or self._is_known(str(address))
+        return self._has_all or self._has(str(address))
 
     def _is_in_network(self, address: str) -> bool:
         try:

@@ -114,7 +114,7 @@ class LockingAppend:
     ) -> bool:
         """Append an event in a transaction of its own, if the one before it is of a given time.
 
-        Return whether it is. A place that is taken is an `IntegrityError`.
+        Return whether it was appended. A place that is taken is an `IntegrityError`.
         """
         last = {"last_place": place - 1, "last_at": last_at}
         return self._insert_after(_row(person_id, place, event, at) | last) == 1

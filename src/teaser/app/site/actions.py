@@ -183,7 +183,7 @@ async def _read_pairs(request: Request) -> list[tuple[str, Any]]:
     """Return names and values of a form: as browsers send it, or in parts."""
     media_type = request.headers.get("content-type", "").partition(";")[0]
     try:
-        if media_type == _USUAL_FORM:  # the parser of bodies of any type takes five times as long
+        if media_type == _USUAL_FORM:  # Starlette's parser of forms takes longer
             text = (await request.body()).decode("latin-1")
             return parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
         async with request.form() as fields:

@@ -8,13 +8,11 @@ from fastapi.responses import Response
 from starlette.datastructures import QueryParams
 
 from teaser.app.dependencies import uses_store
-from teaser.app.i18n.texts import Texts
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.site import compare as compare_page
 from teaser.app.site import feeds, my_data, preferences, say, search, transfer, transparency
 from teaser.app.site import item as item_pages
 from teaser.app.site.filters import Filters, filter_form
-from teaser.app.site.list_changes import ActionSummary
 from teaser.app.site.page_context import PageContext, page_context_of
 from teaser.app.site.preferences import about_view, balance_view
 from teaser.app.site.say import say_example
@@ -28,9 +26,8 @@ from teaser.app.site.view.feed_view import (
     hidden_rows,
 )
 from teaser.app.site.view.page_state import PageState
-from teaser.app.site.view.piece import Part
 from teaser.app.site.view.profile_view import profile_view
-from teaser.app.site.view.rendering import card_pieces, part, profile_parts, render_filled
+from teaser.app.site.view.rendering import card_pieces, fresh_part, profile_parts, render_filled
 from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 
@@ -69,7 +66,7 @@ def home_page(
     shown = PageState.of(state)
     filled = {
         **profile_parts(texts, profile_view(context.own, texts), steer=True),
-        "summary": _effect(summary, shown, texts),
+        "summary": [fresh_part("action_box", texts.language, summary, shown)] if summary else [],
         "cards": card_pieces(texts, card_views(personal, places, texts, moves)),
     }
     return render_filled(
@@ -78,6 +75,8 @@ def home_page(
         "home.html",
         filled,
         held,
+        # What persons wrote themselves is not kept: it is gone once they delete it.
+        is_kept=len(state.feeds) == 1 and not (state.hidden or state.hidden_tags or state.filters),
         state=shown,
         is_new=context.own.is_new,
         page_path=filters.path(),
@@ -101,14 +100,6 @@ def home_page(
         has_cards=len(places) > 0,
         has_more=len(places) == filters.k,
     )
-
-
-def _effect(summary: ActionSummary | None, state: PageState, texts: Texts) -> list[Part]:
-    """Return the box that tells what the last action did, if there was one."""
-    if summary is None:
-        return []
-    can_undo = summary.is_stored and state.can_undo
-    return [part("effect_box", texts.language, summary.action, summary.effect, can_undo)]
 
 
 def _picks(context: PageContext) -> tuple["_SmallCard", ...]:

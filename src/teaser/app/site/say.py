@@ -200,7 +200,6 @@ def preview(wishes: Sequence[Wish], context: PageContext) -> Preview:
 
 
 @cached_per_catalogue(len(LANGUAGES))
-@cached_per_catalogue(len(LANGUAGES))
 def say_example(catalogue: Catalogue, texts: Texts) -> str:
     """Return an example of a request, with tags that the catalogue has."""
     declared = [tags for tags in choices(catalogue).values() if len(tags) > 1]

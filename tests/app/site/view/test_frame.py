@@ -9,6 +9,7 @@ def test_a_frame_is_filled_anew() -> None:
     text = f"<p>{writer.hole('one')}</p>{writer.write('<b>kept</b>')}{writer.hole('two')}"
     frame = writer.read(text)
     kept = leaf("<b>kept</b>")
+    assert len(text) < frame.n_letters == len(text) + len(kept.start)
     for one, two in (("a", "b"), ("<i>c</i>", "")):
         parts = list(frame.filled({"one": [one], "two": [two]}))
         assert parts == ["<p>", one, "</p>", kept, "", two, ""]

@@ -5,9 +5,11 @@ from fastapi import FastAPI, Request
 
 from teaser import Tag
 from teaser.app.brand.brand import Brand
+from teaser.app.cache import Cache
 from teaser.app.i18n.texts import MINUS, texts_in
 from teaser.app.site.view import rendering
 from teaser.app.site.view.card_view import ReasonRow, ViewedRow
+from teaser.app.site.view.frame import Frame
 from teaser.app.site.view.profile_view import TagRow
 from teaser.app.site.view.rendering import part, reason_lines, render, render_filled, tag_lines
 from teaser.app.site.view.visitor import Visitor
@@ -49,15 +51,22 @@ def test_whole_or_in_parts() -> None:
     assert "<p data-message>&lt;b&gt;</p>" in whole
 
 
-def test_a_page_is_kept_by_what_it_shows() -> None:
-    rendering._frame.cache_clear()
-    values = {"state": None, "page_path": "/", "steer": True, "message": "a"}
-    for code, n_kept in ((404, 1), (404, 1), (500, 2)):
+def test_a_page_is_kept_by_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "_frames", kept := Cache[Frame](200))
+    long = "a" * 50_000
+    for code, said, is_kept, n_kept in (
+        (404, "a", True, 1),
+        (404, "a", True, 1),
+        (500, "a", True, 2),
+        (404, "b", False, 2),
+        (404, long, True, 2),
+    ):
+        values = {"state": None, "page_path": "/", "steer": True, "message": said, "code": code}
         answer = render_filled(
-            request("/"), visitor(), "error.html", {"effect": ["b"]}, "", code=code, **values
+            request("/"), visitor(), "error.html", {"effect": ["b"]}, "", is_kept=is_kept, **values
         )
-        assert b"<p data-message>a</p>" in bytes(answer.body)
-        assert rendering._frame.cache_info().currsize == n_kept
+        assert f"<p data-message>{said}</p>" in bytes(answer.body).decode()
+        assert len(kept) == n_kept
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from teaser.app.site.view.piece import Part, Pieces
 
-# This stands around what is noted. It is drawn anew in each process, so that no text of the data
-# holds it.
+# This stands around the number of a piece or hole. It is drawn anew in each process, so that no
+# text of the data holds it.
 _MARK = token_hex()
 
 
@@ -18,9 +18,13 @@ class _Hole(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """The parts of a page in order, and the holes between them."""
+    """The parts of a page in order, and the holes between them.
+
+    `n_letters` is the length of what was written for this page alone.
+    """
 
     parts: tuple[Part | _Hole, ...]
+    n_letters: int
 
     def filled(self, given: Mapping[str, Iterable[Part]]) -> Iterator[Part]:
         """Yield the parts of the page, those of a hole by its name."""
@@ -37,6 +41,12 @@ class FrameWriter(Pieces):
     def __init__(self) -> None:
         super().__init__()
         self._noted: list[tuple[Part | _Hole, ...]] = []
+        self._n_letters = 0
+
+    def write(self, html: str, *, is_kept: bool = True) -> Markup:
+        """Note an element; return what stands for it in the text of the page."""
+        self._n_letters += len(html)
+        return super().write(html, is_kept=is_kept)
 
     def html(self, parts: Iterable[Part]) -> Markup:
         """Note pieces; return what stands for them in the text of the page."""
@@ -52,7 +62,7 @@ class FrameWriter(Pieces):
         found: list[Part | _Hole] = [texts[0]]
         for number, after in zip(texts[1::2], texts[2::2], strict=True):
             found += (*self._noted[int(number)], after)
-        return Frame(tuple(found))
+        return Frame(tuple(found), self._n_letters + len(text))
 
     def _note(self, *parts: Part | _Hole) -> Markup:
         self._noted.append(parts)

@@ -144,7 +144,6 @@ class ProfileView:
     statements: tuple[StatementView, ...]
     features: list[FeatureView]
     certainty: str
-    n_presses: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +261,6 @@ def _profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool) -> Pro
         statements=_statements(personal, texts),
         features=features,
         certainty=describe_certainty(personal, texts, is_own=is_own),
-        n_presses=sum(map(abs, personal.presses.values())),
     )
 
 

@@ -32,8 +32,9 @@ _MAX_PARTS = 8_000
 # Those of some 200 visitors; see `Why` and `TagLists`.
 _MAX_CARDS = 3_000
 _MAX_LISTS = 2_000
-# Some 30 kB each. A press changes the one of its visitor only if it is the first.
+# Some 10 kB each. One of a long history, say, is made anew each time: 200 would take too much.
 _MAX_FRAMES = 200
+_MAX_LETTERS = 50_000
 # These stand for what differs from card to card in a line that is kept once for all cards. They are
 # drawn anew in each process, so that no text of the data holds them.
 _PERCENT, _WHERE = token_hex(), token_hex()
@@ -42,6 +43,7 @@ _CUT = token_hex()
 
 
 _cards: Cache[tuple[str, Piece, Piece]] = Cache(_MAX_CARDS)
+_frames: Cache[Frame] = Cache(_MAX_FRAMES)
 
 
 def render(
@@ -59,9 +61,11 @@ def render_filled(
     template: str,
     filled: Mapping[str, Sequence[Part]],
     held: str,
+    *,
+    is_kept: bool,
     **values: Hashable,
 ) -> HTMLResponse:
-    """Return a page of which all but `filled` is kept.
+    """Return a page of which all but `filled` is kept, unless it is long.
 
     Parameters
     ----------
@@ -69,25 +73,33 @@ def render_filled(
         The parts that the template takes from `holes`, by name.
     held
         The versions of the elements that the browser has; see `Pieces`.
+    is_kept
+        Whether the page is kept at all.
     values
-        All else that the page shows: it is kept by them.
+        All else that the template shows. Besides them it gets the brand, and what it may show of
+        anybody: language, theme and the like. The page is kept by these, so whoever has the same
+        gets the same.
     """
-    anybody = replace(visitor, person_id=None, token=None)
-    frame = _frame(template, anybody, brand_of(request), tuple(filled), tuple(values.items()))
+    anybody, brand = replace(visitor, person_id=None, token=None), brand_of(request)
+    key = (template, anybody, brand, tuple(filled), tuple(values.items()))
+    frame = _frames.get(key) if is_kept else None
+    if frame is None:
+        frame = _frame(template, anybody, brand, filled, values)
+        if is_kept and frame.n_letters <= _MAX_LETTERS:
+            _frames.put(key, frame)
     return _response(Pieces(held).html(frame.filled(filled)), visitor)
 
 
-@lru_cache(maxsize=_MAX_FRAMES)
 def _frame(
     template: str,
     visitor: Visitor,
     brand: Brand,
-    holes: tuple[str, ...],
-    values: tuple[tuple[str, Hashable], ...],
+    holes: Iterable[str],
+    values: Mapping[str, Hashable],
 ) -> Frame:
     writer = FrameWriter()
     marks = {name: writer.hole(name) for name in holes}
-    given = {**dict(values), "pieces": writer, "holes": marks}
+    given = {**values, "pieces": writer, "holes": marks}
     return writer.read(_written(template, visitor, brand, given))
 
 
@@ -110,11 +122,16 @@ def render_part(template: str, **values: Any) -> Markup:
     return Markup(_environment().get_template(template).render(values))  # noqa: S704
 
 
+def fresh_part(name: str, language: str, *values: Any) -> Markup:
+    """Return the output of a macro of parts.html."""
+    macro = getattr(_environment().get_template("parts.html").module, name)
+    return Markup(macro(texts_in(language), *values))  # noqa: S704
+
+
 @lru_cache(maxsize=_MAX_PARTS)
 def part(name: str, language: str, *values: Any) -> Markup:
     """Return the output of a macro of parts.html, cached: an action changes few parts."""
-    macro = getattr(_environment().get_template("parts.html").module, name)
-    return Markup(macro(texts_in(language), *values))  # noqa: S704
+    return fresh_part(name, language, *values)
 
 
 def placed(name: str, language: str, page_path: str, *values: Any) -> Markup:
