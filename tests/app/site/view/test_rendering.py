@@ -53,7 +53,7 @@ def test_whole_or_in_parts() -> None:
 
 def test_a_page_is_kept_by_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rendering, "_frames", kept := Cache[Frame](200))
-    long = "a" * 50_000
+    long = "a" * 100_000
     for code, said, is_kept, n_kept in (
         (404, "a", True, 1),
         (404, "a", True, 1),

@@ -32,9 +32,10 @@ _MAX_PARTS = 8_000
 # Those of some 200 visitors; see `Why` and `TagLists`.
 _MAX_CARDS = 3_000
 _MAX_LISTS = 2_000
-# Some 10 kB each. One of a long history, say, is made anew each time: 200 would take too much.
+# Some 15 kB each, with 60 viewed items 50 kB. Longer ones are made anew each time: 200 of 4 MB
+# would be too much.
 _MAX_FRAMES = 200
-_MAX_LETTERS = 50_000
+_MAX_LETTERS = 100_000
 # These stand for what differs from card to card in a line that is kept once for all cards. They are
 # drawn anew in each process, so that no text of the data holds them.
 _PERCENT, _WHERE = token_hex(), token_hex()
