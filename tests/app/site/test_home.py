@@ -406,6 +406,7 @@ class TestKept:
             {"make_feed": "quiet evenings"},
             {"hide": "i4"},
             {"hide_tag": "town=Ghent"},
+            {"press": "+1 town=Ghent", "lasts": "today"},
             {"filter": json.dumps({"only": ["town=Ghent"]})},
         ],
     )

@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from starlette.datastructures import QueryParams
 
 from teaser.app.dependencies import uses_store
+from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.site import compare as compare_page
 from teaser.app.site import feeds, my_data, preferences, say, search, transfer, transparency
@@ -75,8 +76,7 @@ def home_page(
         "home.html",
         filled,
         held,
-        # What persons wrote themselves is not kept: it is gone once they delete it.
-        is_kept=len(state.feeds) == 1 and not (state.hidden or state.hidden_tags or state.filters),
+        is_kept=not _has_own_words(state),
         state=shown,
         is_new=context.own.is_new,
         page_path=filters.path(),
@@ -99,6 +99,16 @@ def home_page(
         enough_picks=ENOUGH_PICKS,
         has_cards=len(places) > 0,
         has_more=len(places) == filters.k,
+    )
+
+
+def _has_own_words(state: State) -> bool:
+    """Whether the page around the list shows names that the person may have written.
+
+    Nothing of them is kept in memory, so that they are gone once they are deleted.
+    """
+    return len(state.feeds) > 1 or bool(
+        state.hidden or state.hidden_tags or state.filters or state.ends
     )
 
 
