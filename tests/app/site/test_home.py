@@ -14,7 +14,7 @@ from teaser.app.cache import Cache
 from teaser.app.people.event_log import StoredEvent
 from teaser.app.site import home as pages
 from teaser.app.site.view import rendering
-from teaser.app.site.view.frame import Frame
+from teaser.app.site.view.kept_page import KeptPage
 from teaser.profile import GENERAL
 from teaser.reason import Reason
 
@@ -384,14 +384,14 @@ def test_only_the_first_of_many_hidden_things_and_endings_are_listed(client: Tes
 
 
 class TestKept:
-    """The frame of the page is kept in memory, without what persons wrote."""
+    """The page around what a press changes is kept in memory, without what persons wrote."""
 
     @pytest.fixture
-    def kept(self, monkeypatch: pytest.MonkeyPatch) -> Cache[Frame]:
-        monkeypatch.setattr(rendering, "_frames", frames := Cache[Frame](200))
-        return frames
+    def kept(self, monkeypatch: pytest.MonkeyPatch) -> Cache[KeptPage]:
+        monkeypatch.setattr(rendering, "_kept_pages", pages_kept := Cache[KeptPage](200))
+        return pages_kept
 
-    def test_presses_share_a_frame(self, visitor: TestClient, kept: Cache[Frame]) -> None:
+    def test_presses_share_a_page(self, visitor: TestClient, kept: Cache[KeptPage]) -> None:
         for item in ("i0", "i1", "i2"):
             visitor.post("/act", data={"view": item}, headers=OWN)
         for n in range(4):
@@ -411,7 +411,7 @@ class TestKept:
         ],
     )
     def test_what_persons_wrote_is_not_kept(
-        self, visitor: TestClient, kept: Cache[Frame], sent: dict[str, str]
+        self, visitor: TestClient, kept: Cache[KeptPage], sent: dict[str, str]
     ) -> None:
         page = visitor.post("/act", data=sent, headers=OWN | FRAGMENT)
         assert page.status_code == 200

@@ -9,7 +9,7 @@ from teaser.app.cache import Cache
 from teaser.app.i18n.texts import MINUS, texts_in
 from teaser.app.site.view import rendering
 from teaser.app.site.view.card_view import ReasonRow, ViewedRow
-from teaser.app.site.view.frame import Frame
+from teaser.app.site.view.kept_page import KeptPage
 from teaser.app.site.view.profile_view import TagRow
 from teaser.app.site.view.rendering import part, reason_lines, render, render_filled, tag_lines
 from teaser.app.site.view.visitor import Visitor
@@ -52,7 +52,7 @@ def test_whole_or_in_parts() -> None:
 
 
 def test_a_page_is_kept_by_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendering, "_frames", kept := Cache[Frame](200))
+    monkeypatch.setattr(rendering, "_kept_pages", kept := Cache[KeptPage](200))
     long = "a" * 100_000
     for code, said, is_kept, n_kept in (
         (404, "a", True, 1),

@@ -19,7 +19,7 @@ from teaser.app.cache import Cache
 from teaser.app.dependencies import brand_of
 from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
 from teaser.app.site.view.card_view import BoostRow, CardView, ReasonRow, ViewedRow
-from teaser.app.site.view.frame import Frame, FrameWriter
+from teaser.app.site.view.kept_page import KeptPage, PageWriter
 from teaser.app.site.view.page_state import PageState
 from teaser.app.site.view.piece import PLAIN, Part, Piece, Pieces, element, leaf, row
 from teaser.app.site.view.profile_view import FeatureView, ProfileView, TagLists, TagRow
@@ -34,7 +34,7 @@ _MAX_CARDS = 3_000
 _MAX_LISTS = 2_000
 # Some 15 kB each, with 60 viewed items 50 kB. Longer ones are made anew each time: 200 of 4 MB
 # would be too much.
-_MAX_FRAMES = 200
+_MAX_PAGES = 200
 _MAX_LETTERS = 100_000
 # These stand for what differs from card to card in a line that is kept once for all cards. They are
 # drawn anew in each process, so that no text of the data holds them.
@@ -44,7 +44,7 @@ _CUT = token_hex()
 
 
 _cards: Cache[tuple[str, Piece, Piece]] = Cache(_MAX_CARDS)
-_frames: Cache[Frame] = Cache(_MAX_FRAMES)
+_kept_pages: Cache[KeptPage] = Cache(_MAX_PAGES)
 
 
 def render(
@@ -83,22 +83,22 @@ def render_filled(
     """
     anybody, brand = replace(visitor, person_id=None, token=None), brand_of(request)
     key = (template, anybody, brand, tuple(filled), tuple(values.items()))
-    frame = _frames.get(key) if is_kept else None
-    if frame is None:
-        frame = _frame(template, anybody, brand, filled, values)
-        if is_kept and frame.n_letters <= _MAX_LETTERS:
-            _frames.put(key, frame)
-    return _response(Pieces(held).html(frame.filled(filled)), visitor)
+    page = _kept_pages.get(key) if is_kept else None
+    if page is None:
+        page = _page_with_holes(template, anybody, brand, filled, values)
+        if is_kept and page.n_letters <= _MAX_LETTERS:
+            _kept_pages.put(key, page)
+    return _response(Pieces(held).html(page.filled(filled)), visitor)
 
 
-def _frame(
+def _page_with_holes(
     template: str,
     visitor: Visitor,
     brand: Brand,
     holes: Iterable[str],
     values: Mapping[str, Hashable],
-) -> Frame:
-    writer = FrameWriter()
+) -> KeptPage:
+    writer = PageWriter()
     marks = {name: writer.hole(name) for name in holes}
     given = {**values, "pieces": writer, "holes": marks}
     return writer.read(_written(template, visitor, brand, given))

@@ -1,4 +1,4 @@
-"""A page without what most actions change: the frame is kept, and its holes are filled anew."""
+"""A page without what most actions change: it is kept, and its holes are filled anew."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from secrets import token_hex
@@ -17,7 +17,7 @@ class _Hole(NamedTuple):
     name: str
 
 
-class Frame(NamedTuple):
+class KeptPage(NamedTuple):
     """The parts of a page in order, and the holes between them.
 
     `n_letters` is the length of what was written for this page alone.
@@ -35,7 +35,7 @@ class Frame(NamedTuple):
                 yield part
 
 
-class FrameWriter(Pieces):
+class PageWriter(Pieces):
     """Notes the pieces and holes of a page while a template writes what is around them."""
 
     def __init__(self) -> None:
@@ -56,13 +56,13 @@ class FrameWriter(Pieces):
         """Note a hole; return what stands for it in the text of the page."""
         return self._note(_Hole(name))
 
-    def read(self, text: str) -> Frame:
-        """Return the frame that was written as a text."""
+    def read(self, text: str) -> KeptPage:
+        """Return the page that was written as a text."""
         texts = text.split(_MARK)
         found: list[Part | _Hole] = [texts[0]]
         for number, after in zip(texts[1::2], texts[2::2], strict=True):
             found += (*self._noted[int(number)], after)
-        return Frame(tuple(found), self._n_letters + len(text))
+        return KeptPage(tuple(found), self._n_letters + len(text))
 
     def _note(self, *parts: Part | _Hole) -> Markup:
         self._noted.append(parts)
