@@ -18,6 +18,7 @@ from teaser.app.site.actions import ActionForm
 from teaser.errors import ParameterError
 
 OWN = {"origin": "http://testserver"}
+PART = b'--B\r\nContent-Disposition: form-data; name="view"\r\n\r\n'
 FRAGMENT = {"x-teaser-fragment": "1"}
 
 
@@ -180,6 +181,31 @@ def test_tabs_that_press_at_once_at_the_limit_meet_no_error(
         person = store.find_person(client.cookies["teaser"]) or ""
         assert store.state(person).presses == {"type=film": 5}
         client.post("/act", data={"press": "-2 type=film"})
+
+
+class TestEncodings:
+    """A form means the same however it is sent."""
+
+    @pytest.mark.parametrize(
+        ("content_type", "body", "status"),
+        [
+            ("application/x-www-form-urlencoded", b"view=i1&back=%2F", 303),
+            ("application/x-www-form-urlencoded; charset=UTF-8", b"hide=&view=i1", 303),
+            ("Application/X-WWW-Form-Urlencoded", b"view=i0&view=i1", 303),
+            ("multipart/form-data; boundary=B", PART + b"i1\r\n--B--\r\n", 303),
+            ("application/x-www-form-urlencoded", b"view=%ff%", 404),
+            ("application/x-www-form-urlencoded", b"view=i1" + b"&a=1" * 1_000, 400),
+            ("application/x-www-form-urlencoded", b"", 422),
+            ("text/plain", b"view=i1", 422),
+        ],
+    )
+    def test_it_is_read_or_refused(
+        self, visitor: TestClient, content_type: str, body: bytes, status: int
+    ) -> None:
+        headers = OWN | {"content-type": content_type}
+        answer = visitor.post("/act", content=body, headers=headers, follow_redirects=False)
+        assert answer.status_code == status
+        assert ('data-card="seen i1"' in visitor.get("/").text) == (status == 303)
 
 
 class TestBrokenTexts:
