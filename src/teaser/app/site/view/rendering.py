@@ -4,6 +4,7 @@ import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from pathlib import Path
 from secrets import token_hex
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -23,6 +24,7 @@ from teaser.app.site.view.kept_page import KeptPage, PageWriter
 from teaser.app.site.view.page_state import PageState
 from teaser.app.site.view.piece import PLAIN, Part, Piece, Pieces, element, leaf, row
 from teaser.app.site.view.profile_view import FeatureView, ProfileView, TagLists, TagRow
+from teaser.app.site.view.template_cache import TemplateCache
 from teaser.app.site.view.visitor import DURATIONS, THEMES, Visitor
 
 _COLOURS = 6
@@ -329,6 +331,7 @@ def compile_templates() -> None:
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("teaser.app.site"),
+        bytecode_cache=TemplateCache(Path(__file__).parent / "__pycache__"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
