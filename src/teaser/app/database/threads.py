@@ -3,19 +3,18 @@
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack
 from itertools import islice
 from time import monotonic
-from typing import TypeVar
-
-import anyio
-import anyio.to_thread
-from anyio.lowlevel import RunVar
+from typing import TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 from teaser.app.database.deadline import LATE, StoreUse, using
+from teaser.app.database.loop_threads import LoopThreads
 from teaser.errors import StoreTimeoutError
 
 T = TypeVar("T")
+# The turns to begin, and the threads that are not in use.
+_Free: TypeAlias = tuple[asyncio.Semaphore, asyncio.Semaphore]
 _LOOK_SECONDS = 0.05
 # Work that takes longer than this lets other work begin: it may wait for the database.
 _TURN_SECONDS = 0.02
@@ -63,8 +62,8 @@ class StoreThreads:
         self._is_refusing_writes = is_refusing_writes
         self._left: set[StoreUse] = set()
         self._at_once = at_once
-        self._limiters: RunVar[anyio.CapacityLimiter] = RunVar("store_threads")
-        self._turns: RunVar[asyncio.Semaphore] = RunVar("store_turns")
+        self._threads = LoopThreads()
+        self._free: WeakKeyDictionary[asyncio.AbstractEventLoop, _Free] = WeakKeyDictionary()
 
     async def run(
         self, work: Callable[[], T], *, patience: float = math.inf, writes: bool = False
@@ -96,7 +95,11 @@ class StoreThreads:
             with using(use):
                 return work()
 
-        task = asyncio.ensure_future(self._in_turn(start))
+        turns, threads = free = self._of_loop()
+        if turns.locked() or threads.locked():
+            task: asyncio.Future[T] = asyncio.ensure_future(self._wait(start, free))
+        else:
+            task = await self._begin(start, free)  # at once, so that no task is needed
         # Nothing is late before this time, so there is nothing to look at.
         wait = _LOOK_SECONDS if self._left else min(patience, self.seconds)
         try:
@@ -119,33 +122,46 @@ class StoreThreads:
         while step := await self.run(lambda: list(islice(items, 1))):
             yield step[0]
 
-    async def _in_turn(self, start: Callable[[], T]) -> T:
-        """Run work in a thread when it has its turn, which ends when the work takes long."""
-        turns = self._turn()
+    async def _wait(self, start: Callable[[], T], free: _Free) -> T:
+        """Return what the work returns, after others had their turn."""
+        return await (await self._begin(start, free))
+
+    async def _begin(self, start: Callable[[], T], free: _Free) -> asyncio.Future[T]:
+        """Let work begin in a thread when it has its turn, which ends when the work takes long."""
+        turns, threads = free
         await turns.acquire()
-        end = ExitStack()
-        end.callback(turns.release)
-        timer = asyncio.get_running_loop().call_later(_TURN_SECONDS, end.close)
-        try:
-            return await anyio.to_thread.run_sync(start, limiter=self._limiter())
-        finally:
+        held = [turns]
+
+        def end_turn() -> None:
+            if held:
+                held.pop().release()
+
+        timer = asyncio.get_running_loop().call_later(_TURN_SECONDS, end_turn)
+
+        def end() -> None:
             timer.cancel()
-            end.close()
+            end_turn()
+            threads.release()
 
-    def _turn(self) -> asyncio.Semaphore:
-        """Return the turns; they belong to the event loop."""
-        found = self._turns.get(None)
-        if found is None:
-            found = asyncio.Semaphore(self._at_once)
-            self._turns.set(found)
-        return found
+        try:
+            await threads.acquire()
+        except BaseException:
+            timer.cancel()
+            end_turn()
+            raise
+        try:
+            return self._threads.begin(start, end)
+        except BaseException:
+            end()
+            raise
 
-    def _limiter(self) -> anyio.CapacityLimiter:
-        """Return the limit on threads; it belongs to the event loop."""
-        found = self._limiters.get(None)
+    def _of_loop(self) -> _Free:
+        """Return what belongs to the present event loop."""
+        loop = asyncio.get_running_loop()
+        found = self._free.get(loop)
         if found is None:
-            found = anyio.CapacityLimiter(self.n_threads)
-            self._limiters.set(found)
+            found = asyncio.Semaphore(self._at_once), asyncio.Semaphore(self.n_threads)
+            self._free[loop] = found
         return found
 
     @property
