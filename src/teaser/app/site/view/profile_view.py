@@ -345,7 +345,7 @@ def _shown(personal: PersonalModel, feature: str) -> list[int]:
     else:
         first = _leading(personal, places)
     pressed = {index[tag] for tag in personal.presses if tag.feature == feature}.difference(first)
-    common = [j for j in places.tolist() if j in pressed] if pressed else []
+    common = sorted(pressed, key=_ranks(personal.catalogue).__getitem__)
     return first + _by_influence(personal, common)
 
 
@@ -391,6 +391,12 @@ def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
     common = {**catalogue.features, POPULARITY.feature: [POPULARITY]}
     names = dict.fromkeys(tag.feature for tag in catalogue.model.tags_ if tag != GENERAL)
     return {name: np.array([index[tag] for tag in common[name]]) for name in names}
+
+
+@cached_per_catalogue(1)
+def _ranks(catalogue: Catalogue) -> dict[int, int]:
+    """Return how many tags of its feature are more common than each tag, by position."""
+    return {j: n for places in _places(catalogue).values() for n, j in enumerate(places.tolist())}
 
 
 def _statements(personal: PersonalModel, texts: Texts) -> tuple[StatementView, ...]:
