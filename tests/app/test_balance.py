@@ -253,7 +253,7 @@ def test_steps_add_up(
     session = PersonalModel(Catalogue(remainder_model), state)
     fall = waterfall(session, f"i{item}", texts_in("en"))
     total = fall.explanation.score
-    assert total == session.scores[item]
+    assert total == pytest.approx(session.scores[item], abs=1e-12)
     assert sum(s.contribution for s in fall.steps) == pytest.approx(total, abs=1e-9)
     parts = fall.from_general + fall.from_tags + fall.from_viewed
     assert parts == pytest.approx(round(total, 2), abs=1e-9)

@@ -15,6 +15,7 @@ from teaser.app.cache import Cache
 from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.list_filter import by_date, passing, places_of, without_tags
+from teaser.app.serving.moved_scores import scores_of
 from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
@@ -125,7 +126,8 @@ class PersonalModel:
     @measured("model")
     def scores(self) -> NDArray[np.float64]:
         """The score of every item, the boosts of the site included."""
-        return self.catalogue.placed.boosted(self.catalogue.model.scores(self.profile))
+        own = scores_of(self.catalogue, self.learned, self.profile)
+        return self.catalogue.placed.boosted(own)
 
     @property
     def is_by_date(self) -> bool:
