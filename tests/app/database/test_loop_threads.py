@@ -33,6 +33,8 @@ def test_results_and_errors_come_back_in_the_context_of_the_caller() -> None:
         assert await threads.begin(threading.current_thread, nothing) != threading.current_thread()
         with pytest.raises(ZeroDivisionError, match="of the work"):
             await threads.begin(fail, nothing)
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await threads.begin(lambda: next(iter([])), nothing)
         assert await threads.begin(lambda: person.set("Bob") and person.get(), nothing) == "Bob"
         assert person.get() == "Ada"
 

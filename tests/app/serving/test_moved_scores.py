@@ -31,7 +31,8 @@ def test_they_are_those_of_the_model(
 ) -> None:
     model: Teaser = request.getfixturevalue(which)
     catalogue = Catalogue(model)
-    for presses in ({}, PRESSES, {"town=Ghent": -1}):
+    few = {"town=Ghent": 2, "town=Liège": -5, "labels=late": 5}
+    for presses in ({}, few, PRESSES, {"town=Ghent": -1}):
         steering = Steering(balance=balance)
         wanted = model.scores(model.profile(["i1", "i4"], presses, steering=steering))
         found = scores_after(catalogue, presses, balance)
@@ -42,17 +43,26 @@ def test_they_are_those_of_the_model(
 
 def test_the_order_of_presses_does_not_matter(model: Teaser) -> None:
     catalogue = Catalogue(model)
-    first, second = list(PRESSES.items())[:2]
+    first, second = ("town=Ghent", 2), ("town=Liège", -1)
     one_way = scores_after(catalogue, dict([first, second]))
     assert (scores_after(catalogue, dict([second, first])) == one_way).all()
     assert (scores_after(Catalogue(model), dict([second, first])) == one_way).all()
     assert (scores_after(catalogue, {}) != one_way).any()
 
 
+def test_general_appeal_that_is_pressed_to_nothing_orders_nothing_by_rounding(
+    model: Teaser,
+) -> None:
+    """A newcomer leans 0.6 towards it, and each press takes 0.2 of that."""
+    presses = {"general appeal=general appeal": -3, "town=Ghent": 1}
+    found = PersonalModel(Catalogue(model), State(presses=presses)).scores
+    assert (found == model.scores(model.profile([], presses))).all()
+
+
 def test_a_press_leaves_what_is_kept_as_it_was(model: Teaser) -> None:
     catalogue = Catalogue(model)
     before = scores_after(catalogue, {}).copy()
-    scores_after(catalogue, PRESSES)
+    scores_after(catalogue, {"town=Ghent": 2})
     after = scores_after(catalogue, {})
     assert (after == before).all()
     with pytest.raises(ValueError, match="read-only"):
@@ -60,7 +70,7 @@ def test_a_press_leaves_what_is_kept_as_it_was(model: Teaser) -> None:
 
 
 def test_few_scores_are_kept_of_many_items(model: Teaser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moved_scores, "_MAX_BYTES", 0)
+    monkeypatch.setattr(moved_scores, "_BYTES", 0)
     catalogue = Catalogue(model)
     for item in model.items_:
         assert PersonalModel(catalogue, State(history=(item,))).scores.shape == (40,)

@@ -82,8 +82,16 @@ class StoreUse:
         return self._is_abandoned
 
     def start(self) -> None:
-        """Note that a thread works on the request; `begin` refuses if nobody waits any more."""
+        """Note that a thread works on the request.
+
+        Raises
+        ------
+        StoreTimeoutError
+            If nobody waits for it any more.
+        """
         with self._lock:
+            if self._is_abandoned:
+                raise StoreTimeoutError(LATE)
             self.has_started = True
 
     def abandon_unstarted(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -28,18 +29,25 @@ class _Job(Generic[T]):
     def do(self) -> Callable[[], None]:
         """Work; return what the loop is to do with the result."""
         if self.done.cancelled():
-            return self._end
+            return self.ended
         try:
             result = self.context.run(self.work)
+        except StopIteration as error:  # a future does not take it
+            return partial(self._end, self.done.set_exception, _as_runtime_error(error))
         except BaseException as error:  # it is the caller's
-            raised = error
-            return lambda: self._end(lambda: self.done.set_exception(raised))
-        return lambda: self._end(lambda: self.done.set_result(result))
+            return partial(self._end, self.done.set_exception, error)
+        return partial(self._end, self.done.set_result, result)
 
-    def _end(self, tell: Callable[[], None] = lambda: None) -> None:
+    def _end(self, tell: Callable[[Any], None], what: object) -> None:
         self.ended()
         if not self.done.done():
-            tell()
+            tell(what)
+
+
+def _as_runtime_error(error: StopIteration) -> RuntimeError:
+    found = RuntimeError("The work raised StopIteration.")
+    found.__cause__ = error
+    return found
 
 
 _Queue: TypeAlias = "SimpleQueue[_Job[Any]]"
@@ -48,8 +56,9 @@ _Queue: TypeAlias = "SimpleQueue[_Job[Any]]"
 class LoopThreads:
     """Threads that are started when they are needed.
 
-    The one that worked last works next: what it uses is in the cache of a core. Less is done
-    around the work than by the threads of anyio, of which a press would notice it.
+    The one that worked last works next: what it uses is in the cache of a core. anyio's threads do
+    more around the work, enough to slow a press. They end with the process, whatever they do:
+    nobody waits for them then.
     """
 
     def __init__(self) -> None:
@@ -63,7 +72,8 @@ class LoopThreads:
         work
             What to do, in the context of the caller; nothing, if the future is cancelled before.
         ended
-            Called in the loop when the thread has ended the work, whoever still waits for it.
+            Called in the loop when the thread has ended the work or has left out what was
+            cancelled, whether or not somebody waits; not after the loop is closed.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()

@@ -13,7 +13,7 @@ from teaser.app.database.loop_threads import LoopThreads
 from teaser.errors import StoreTimeoutError
 
 T = TypeVar("T")
-# The turns to begin, and the threads that are not in use.
+# Semaphores of an event loop: turns to begin, and threads that are not in use.
 _Free: TypeAlias = tuple[asyncio.Semaphore, asyncio.Semaphore]
 _LOOK_SECONDS = 0.05
 # Work that takes longer than this lets other work begin: it may wait for the database.
@@ -116,6 +116,7 @@ class StoreThreads:
         finally:
             if not task.done():  # it is late, or the request was cancelled
                 self._leave(task, use)
+            del task  # else an error would hold itself: its traceback this frame, this frame it
 
     async def iterate(self, items: Iterator[T]) -> AsyncIterator[T]:
         """Yield what an iterator yields; each step is one use of the store."""

@@ -8,6 +8,7 @@ processor's cache.
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.app.cache import Cache
@@ -16,10 +17,9 @@ from teaser.profile import Profile
 
 Array = NDArray[Any]
 
-# Bytes that the kept scores may take, of at least some people.
-_MAX_BYTES, _LEAST_KEPT, _MOST_KEPT = 2**25, 8, 256
-# Tags whose items are kept.
-_MAX_TAGS = 512
+# The scores of so many people are kept: as many as take 32 MB, between these bounds.
+_LEAST_KEPT, _MOST_KEPT = 8, 256
+_BYTES = 2**25
 
 
 def scores_of(catalogue: Catalogue, learned: Profile, profile: Profile) -> NDArray[np.float64]:
@@ -36,32 +36,46 @@ def scores_of(catalogue: Catalogue, learned: Profile, profile: Profile) -> NDArr
         The same profile with them.
     """
     model = catalogue.model
-    scores = _kept(catalogue).find(learned, lambda: _unwritable(model.scores(learned)))
     if profile is learned:
-        return scores
-    scores = scores.copy()
+        return _learned_scores(catalogue, learned)
+    by_tag = _by_tag(catalogue)
+    places = sorted(profile.place_of(tag) for tag in profile.presses)
+    starts, ends = by_tag.indptr[places], by_tag.indptr[[place + 1 for place in places]]
+    # General appeal is on all items: nothing would be saved, and pressed to nearly 0 it would leave
+    # the rounding of the difference to order the list.
+    if (2 * (ends - starts) > len(model.items_)).any():
+        return model.scores(profile)
+    scores = _learned_scores(catalogue, learned).copy()
     weight = profile.tags_weight if model.has_remainder else 1.0
-    for place in sorted(profile.place_of(tag) for tag in profile.presses):
-        items, parts = _items_with(catalogue, place)
-        scores[items] += weight * (profile.values[place] - learned.values[place]) * parts
+    for place, start, end in zip(places, starts.tolist(), ends.tolist(), strict=True):
+        change = weight * (profile.values[place] - learned.values[place])
+        entries = by_tag.data[start:end]
+        scores[by_tag.indices[start:end]] += change * model.decoder_.data[entries]
     return scores
+
+
+def _learned_scores(catalogue: Catalogue, learned: Profile) -> Array:
+    """Return the scores of a profile without presses, which are kept and cannot be written."""
+
+    def make() -> Array:
+        scores = catalogue.model.scores(learned)
+        scores.flags.writeable = False
+        return scores
+
+    return _kept(catalogue).find(learned, make)
 
 
 @cached_per_catalogue(1)
 def _kept(catalogue: Catalogue) -> Cache[Array]:
     """Return the kept scores of learned profiles, which stay the same while people press."""
     n_items = max(1, len(catalogue.model.items_))
-    return Cache(min(_MOST_KEPT, max(_LEAST_KEPT, _MAX_BYTES // (8 * n_items))))
+    return Cache(min(_MOST_KEPT, max(_LEAST_KEPT, _BYTES // (8 * n_items))))
 
 
-@cached_per_catalogue(_MAX_TAGS)
-def _items_with(catalogue: Catalogue, place: int) -> tuple[Array, Array]:
-    """Return the positions of the items that have a tag, and what it counts for each."""
+@cached_per_catalogue(1)
+def _by_tag(catalogue: Catalogue) -> sp.csc_array:
+    """Return the decoder by tag: its items, and for each where the entry is in the decoder."""
     D = catalogue.model.decoder_
-    entries = np.flatnonzero(D.indices == place)
-    return np.searchsorted(D.indptr, entries, side="right") - 1, D.data[entries]
-
-
-def _unwritable(scores: Array) -> Array:
-    scores.flags.writeable = False
-    return scores
+    kind = np.int32 if D.nnz < 2**31 else np.int64
+    entries = np.arange(D.nnz, dtype=kind)
+    return sp.csr_array((entries, D.indices, D.indptr), shape=D.shape).tocsc()

@@ -395,7 +395,7 @@ def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
 
 @cached_per_catalogue(1)
 def _ranks(catalogue: Catalogue) -> dict[int, int]:
-    """Return how many tags of its feature are more common than each tag, by position."""
+    """Return the place of each tag among those of its feature, by its position in the model."""
     return {j: n for places in _places(catalogue).values() for n, j in enumerate(places.tolist())}
 
 

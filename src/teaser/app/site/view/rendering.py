@@ -331,7 +331,7 @@ def compile_templates() -> None:
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("teaser.app.site"),
-        bytecode_cache=TemplateCache(Path(__file__).parent / "__pycache__"),
+        bytecode_cache=TemplateCache(Path(__file__)),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
