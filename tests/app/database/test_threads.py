@@ -289,6 +289,31 @@ class TestTurns:
         assert sorted(steps) == [0, 0, 1, 1, 2, 2, 3, 3]
         assert steps[::2] == steps[1::2]
 
+    def test_the_next_begins_once_the_answer_of_the_one_before_is_sent(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("teaser.app.database.threads._TURN_SECONDS", LONG)
+        threads, order = StoreThreads(LONG), list[str]()
+        begin = threads._threads.begin
+
+        def noted(work: Callable[[], Any], ended: Callable[[], None]) -> Any:
+            order.append("begins")
+            return begin(work, ended)
+
+        monkeypatch.setattr(threads._threads, "begin", noted)
+
+        async def answer(number: int) -> None:
+            assert await threads.run(lambda: number) == number
+            order.append("sends")
+
+        async def ask() -> None:
+            async with anyio.create_task_group() as group:
+                for number in range(4):
+                    group.start_soon(answer, number)
+
+        anyio.run(ask)
+        assert order == ["begins", "sends"] * 4
+
     @pytest.mark.parametrize("at_once", [1, 2])
     def test_others_begin_while_work_takes_long(self, at_once: int) -> None:
         """As many threads as there are work at once, if each waits for the last of them."""

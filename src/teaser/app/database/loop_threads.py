@@ -39,9 +39,9 @@ class _Job(Generic[T]):
         return partial(self._end, self.done.set_result, result)
 
     def _end(self, tell: Callable[[Any], None], what: object) -> None:
-        self.ended()
         if not self.done.done():
             tell(what)
+        self.ended()
 
 
 def _as_runtime_error(error: StopIteration) -> RuntimeError:

@@ -137,12 +137,15 @@ class StoreThreads:
             if held:
                 held.pop().release()
 
-        timer = asyncio.get_running_loop().call_later(_TURN_SECONDS, end_turn)
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(_TURN_SECONDS, end_turn)
 
         def end() -> None:
             timer.cancel()
-            end_turn()
             threads.release()
+            # In the round after the next, once the caller has sent its answer: work that began
+            # before would share the interpreter with it.
+            loop.call_soon(loop.call_soon, end_turn)
 
         try:
             await threads.acquire()
