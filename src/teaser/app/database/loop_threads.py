@@ -56,9 +56,9 @@ _Queue: TypeAlias = "SimpleQueue[_Job[Any]]"
 class LoopThreads:
     """Threads that are started when they are needed.
 
-    The one that worked last works next: what it uses is in the cache of a core. anyio's threads do
-    more around the work, enough to slow a press. They end with the process, whatever they do:
-    nobody waits for them then.
+    The one that worked last works next: what it uses is in the cache of a core. The threads end
+    with the process, which does not wait for their work. anyio's threads do more around the work,
+    enough to slow a press.
     """
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ class StoreThreads:
 
     Threads that compute at the same time share one interpreter, which switches between them every
     fifth of a millisecond (see `teaser.app.server`) for nothing. So work begins in turn: when the
-    work before it has ended, or takes long.
+    work before it has ended and its answer is sent, or when it takes long.
 
     Parameters
     ----------
@@ -116,7 +116,6 @@ class StoreThreads:
         finally:
             if not task.done():  # it is late, or the request was cancelled
                 self._leave(task, use)
-            del task  # else an error would hold itself: its traceback this frame, this frame it
 
     async def iterate(self, items: Iterator[T]) -> AsyncIterator[T]:
         """Yield what an iterator yields; each step is one use of the store."""
