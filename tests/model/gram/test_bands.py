@@ -34,6 +34,32 @@ def test_products_are_those_of_scipy(kind: str) -> None:
     assert_allclose(gram.apply(M), (X.T @ X) @ M, atol=1e-9)
 
 
+def test_items_beyond_two_bytes_are_found() -> None:
+    rng = np.random.default_rng(0)
+    n_items = HIGHEST + 5000
+    items = [np.sort(rng.choice(n_items, 40, replace=False)) for _ in range(30)]
+    X = sp.csr_array(
+        (np.ones(1200), np.concatenate(items), 40 * np.arange(31)), shape=(30, n_items)
+    )
+    M = rng.standard_normal((n_items, 16))
+    gram = SparseGram(X, np.dtype("float64"))
+    assert_allclose(gram.apply(M), X.T @ (X @ M), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["ones", "strengths"])
+def test_rows_lie_in_the_order_in_which_they_are_summed(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loops ask the memory for what comes a few places later, also in the next row."""
+    monkeypatch.setattr("teaser.model.gram.bands.band_height", lambda *_: 170)
+    bands = SparseGram(interactions(kind), SINGLE)._bands
+    assert len(bands) == 3
+    for by_user, by_item, _ in bands._bands:
+        for starts, ends, places, _ in (by_user, by_item):
+            assert (ends[:-1] == starts[1:]).all()
+            assert ends[-1] == len(places)
+
+
 @pytest.mark.parametrize("height", [17, 4096])
 @pytest.mark.parametrize("kind", ["ones", "weights of users"])
 def test_a_rounded_pair_is_near_the_exact_one(

@@ -183,4 +183,4 @@ def test_the_values_of_partitions_are_part_of_the_estimate(parted: Dataset) -> N
         Teaser(gram="sparse", weights=weights).estimate(parted).memory["interactions"]
         for weights in (None, Weights())
     )
-    assert weighted - plain == 2 * 4 * parted.X.nnz
+    assert weighted - plain == 3 * 4 * parted.X.nnz

@@ -41,7 +41,8 @@ class Bands:
     """The interactions of some users at a time, by user and by item.
 
     Users with histories of like length are taken together, so that the sums of a band are of like
-    size.
+    size. The items of a band's users lie in the order of its users, so that the loops know which
+    rows come next, also those of the next user, and ask the memory for them early.
 
     Parameters
     ----------
@@ -79,11 +80,9 @@ class Bands:
         self._rooms: list[_Room] = []
         for first in range(0, shape[0], max(1, self.height)):
             users = order[first : first + self.height]
-            turned = X[users].tocsc()
-            by_user = (indptr[users], indptr[users + 1], indices, values)
-            own = None if values is None else turned.data
-            places = turned.indices.astype(np.uint16)
-            by_item = (turned.indptr[:-1], turned.indptr[1:], places, own)
+            some = X[users]
+            both = (some, some.T.tocsr())
+            by_user, by_item = (_rows(M, are_ones=values is None) for M in both)
             self._bands.append((by_user, by_item, None if weights is None else weights[users]))
 
     def __len__(self) -> int:
@@ -191,8 +190,10 @@ def band_height(n_users: int, n_items: int, n_interactions: int) -> int:
 def gram_bytes(n_users: int, n_items: int, n_interactions: int) -> int:
     """Return what a `SparseGram` holds of interactions that are all ones, by user and by item."""
     bands = 1 + n_users // band_height(n_users, n_items, n_interactions)
-    # An interaction: 4 bytes by user, 2 by item. Then where rows begin, by user and by item.
-    return 6 * n_interactions + 16 * n_users + 4 * bands * n_items
+    # An interaction: 4 bytes in X; in the bands, 2 or 4 by user and 2 by item. Then where rows
+    # begin, by user and by item.
+    each = 6 + np.dtype(_place_type(n_items)).itemsize
+    return each * n_interactions + 16 * n_users + 4 * bands * n_items
 
 
 def product_bytes(n_users: int, n_items: int, n_columns: int, itemsize: int) -> int:
@@ -202,6 +203,17 @@ def product_bytes(n_users: int, n_items: int, n_columns: int, itemsize: int) -> 
     # second time in two bytes.
     rows = 3 * n_items + 2 * min(n_users, HIGHEST)
     return n_cores() * width * itemsize * rows
+
+
+def _rows(M: sp.csr_array, *, are_ones: bool) -> Rows:
+    """Return the arrays of a sparse matrix; rows lie in the order in which they are summed."""
+    places = M.indices.astype(_place_type(M.shape[1]))
+    return M.indptr[:-1], M.indptr[1:], places, None if are_ones else M.data
+
+
+def _place_type(n: int) -> type[np.uint16] | type[np.int32]:
+    """Return the smallest type of so many places that the loops are compiled for."""
+    return np.uint16 if n <= HIGHEST else np.int32
 
 
 def _user_weights(indptr: Array, values: Array) -> Array | None:

@@ -19,6 +19,10 @@ _SIDE = 16
 # Columns of an accumulator: 64 bytes of float32, a line of the cache.
 _LANES = 16
 _ALIGN = 2
+# So many rows before its turn a row is asked for. 12 and 40 were slower by 0 to 10 %.
+_AHEAD = 24
+# Bytes of a line of the cache.
+_LINE = 64
 # The largest whole number of two bytes.
 _MOST = 32767
 
@@ -57,7 +61,9 @@ def _sum_rows(width: int) -> Any:
                 else value
                 for kind, value in zip(signature.args, arguments, strict=True)
             ]
-            return _Sum(context, builder, width).emit(data, out.dtype, block.dtype, scale)
+            n_named = context.make_array(indices)(context, builder, arguments[1]).nitems
+            writer = _Sum(context, builder, width, n_named)
+            return writer.emit(data, out.dtype, block.dtype, scale)
 
         place = types.intp
         return types.void(block, indices, place, place, out, place, scale), generate
@@ -68,9 +74,9 @@ def _sum_rows(width: int) -> Any:
 class _Sum:
     """Writes the instructions of `_sum_rows`: sixteen columns an accumulator."""
 
-    def __init__(self, context: Any, builder: Any, width: int) -> None:
+    def __init__(self, context: Any, builder: Any, width: int, n_named: Any) -> None:
         self.context, self.builder, self.parts = context, builder, width // _LANES
-        self.place = ir.IntType(64)
+        self.place, self.n_named = ir.IntType(64), n_named
 
     def emit(self, data: list[Any], out: Any, item: Any, scale: Any) -> Any:
         """Write the loop over the named rows, between a load and a store of the sums."""
@@ -100,7 +106,10 @@ class _Sum:
     def _loop(
         self, block: Any, indices: Any, first: Any, last: Any, sums: list[Any], item: Any
     ) -> list[Any]:
-        """Write two loops, the first with two rows a turn, and return the sums after them."""
+        """Write two loops, the first with two rows a turn, and return the sums after them.
+
+        A row is asked for before its turn: the memory answers while others are added.
+        """
         builder, at = self.builder, first
         for step in (2, 1):
             before = builder.basic_block
@@ -118,10 +127,10 @@ class _Sum:
             grown = list(held)
             for k in range(step):
                 place = builder.add(now, ir.Constant(self.place, k))
-                named = builder.load(builder.gep(indices, [place]))
-                named = builder.zext(named, self.place) if named.type != self.place else named
+                self._prefetch(block, self._named(indices, self._later(place)), item)
                 kind = ir.VectorType(self.context.get_data_type(item), _LANES)
-                for v, p in enumerate(self._vectors(block, named, kind)):
+                row = self._vectors(block, self._named(indices, place), kind)
+                for v, p in enumerate(row):
                     grown[v] = self._add(grown[v], self._load(p))
             now.add_incoming(end, builder.basic_block)
             for phi, value in zip(held, grown, strict=True):
@@ -130,6 +139,32 @@ class _Sum:
             builder.position_at_end(after)
             sums, at = held, now
         return sums
+
+    def _named(self, indices: Any, place: Any) -> Any:
+        """Return the row that is named at a place."""
+        named = self.builder.load(self.builder.gep(indices, [place]))
+        return self.builder.zext(named, self.place) if named.type != self.place else named
+
+    def _later(self, place: Any) -> Any:
+        """Return the place whose row is added `_AHEAD` rows later; it may belong to a later sum."""
+        builder = self.builder
+        later = builder.add(place, ir.Constant(self.place, _AHEAD))
+        return builder.select(builder.icmp_signed("<", later, self.n_named), later, place)
+
+    def _prefetch(self, block: Any, row: Any, item: Any) -> None:
+        """Ask the memory for a row, line by line."""
+        builder, byte, number = self.builder, ir.IntType(8), ir.IntType(32)
+        size = self.parts * _LANES * item.bitwidth // 8
+        first = builder.gep(
+            builder.bitcast(block, byte.as_pointer()),
+            [builder.mul(row, ir.Constant(self.place, size))],
+        )
+        kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), number, number, number])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [byte.as_pointer()], kind)
+        # To read, to keep in all caches, data.
+        how = [ir.Constant(number, value) for value in (0, 3, 1)]
+        for line in range(0, size, _LINE):
+            builder.call(ask, [builder.gep(first, [ir.Constant(self.place, line)]), *how])
 
     def _add(self, total: Any, value: Any) -> Any:
         if isinstance(value.type.element, ir.IntType):

@@ -323,9 +323,9 @@ def kept_bytes(X: Interactions, k: int, per_value: int = 0) -> int:
         Bytes of an interaction's value, where not all of them are ones.
     """
     size = X.sizes[k]
-    # Values are held by user and by item.
+    # Values are held in X, by user and by item.
     held = gram_bytes(size.users, int(X.shape[1]), size.interactions)
-    return held + 2 * per_value * size.interactions
+    return held + 3 * per_value * size.interactions
 
 
 def value_bytes(X: Interactions, dtype: np.dtype[Any], user_power: float) -> int:
