@@ -152,11 +152,10 @@ def _routes() -> list[BaseRoute]:
     is made, and there is nothing of an application in them.
     """
     router = APIRouter()
-    # Routes are tried in turn, so the one of every press comes first.
-    router.include_router(site_actions.router, include_in_schema=False)
     router.include_router(api_router)
     router.include_router(pages.router, include_in_schema=False)
-    return router.routes
+    # Routes are tried in turn, so the one of every press comes first.
+    return [site_actions.route, *router.routes]
 
 
 def _observe(

@@ -150,7 +150,10 @@ def _leanings(profile: Profile) -> tuple[Array, Array]:
     own, number, a = own[few], number[few], a[few]
     # Of each group, the first of the tags that lean most in the direction of the sum.
     order = np.lexsort((-np.sign(totals[number]) * a, number))
-    order = order[np.diff(number[order], prepend=-1) > 0]
+    sorted_numbers = number[order]
+    is_first = np.ones(len(order), dtype=bool)
+    np.not_equal(sorted_numbers[1:], sorted_numbers[:-1], out=is_first[1:])
+    order = order[is_first]
     return own[order], totals[number[order]]
 
 

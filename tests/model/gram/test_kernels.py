@@ -216,26 +216,6 @@ def test_without_numba_scipy_gives_the_same(shape: str, tmp_path: Path) -> None:
         assert_allclose(found["alpha"], pair[1], atol=1e-9)
 
 
-NOWHERE = """
-import warnings
-warnings.simplefilter("error")
-from numba.core import caching
-def refuse(*arguments):
-    raise RuntimeError("cannot cache function: no locator available")
-caching.FunctionCache.__init__ = refuse
-import numpy as np, scipy.sparse as sp
-from teaser.model.gram.operator import SparseGram, kernels
-assert kernels() is not None
-gram = SparseGram(sp.csr_array(np.eye(3)), np.dtype("float32"))
-assert (gram.apply(np.ones((3, 2), np.float32)) == 1).all()
-"""
-
-
-def test_where_nothing_can_be_written_the_loops_are_compiled_anew() -> None:
-    """As in an installation that is read-only, of a user without a home."""
-    subprocess.run([sys.executable, "-c", NOWHERE], check=True)
-
-
 @pytest.mark.parametrize("kind", ["plain", "empty rows", "one user", "nobody", "weights"])
 def test_products_of_lists_are_those_of_scipy(kind: str) -> None:
     X, rng = interactions(kind), np.random.default_rng(1)

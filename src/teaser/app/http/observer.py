@@ -1,8 +1,8 @@
 """The outermost ASGI middleware: an id for every request, and its log line, counts and span."""
 
 import logging
+import os
 import re
-import secrets
 import time
 from typing import Any
 
@@ -87,7 +87,7 @@ class Observer:
             given = {name.decode(): value.decode("latin-1") for name, value in found}
         request_id = given.get(ID_HEADER, "")
         if not _ID.fullmatch(request_id):
-            request_id = secrets.token_hex(8)
+            request_id = os.urandom(8).hex()
         span = self.traces.begin_request(given) if self.traces is not None else None
         return RequestRecord(request_id, self.traces, span)
 

@@ -5,7 +5,7 @@ week ends by itself.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from teaser.app.people.events import Event
@@ -68,8 +68,8 @@ class StateFold:
         """Return the state that the events lead to, at a time; None is before anything ends."""
         if self._values is None:
             self._values = self._applied(self.base_values.copy(), self.done[self.base :])
-        return replace(
-            self._values.state_at(now),
+        return self._values.state_at(
+            now,
             undoable=self.known[self.done[-1]] if self.done else None,
             redoable=self.known[self.undone[-1]] if self.undone else None,
             n_events=self.n_events,
@@ -118,5 +118,5 @@ def state_after(state: State, event: Event, now: datetime | None = None) -> Stat
 
     `now` is the time of the state; it is needed only for an action that has ended by then.
     """
-    found = Values.of(state).after(event).state_at(now)
-    return replace(found, undoable=state.undoable, redoable=state.redoable, n_events=state.n_events)
+    values, undoable, redoable = Values.of(state).after(event), state.undoable, state.redoable
+    return values.state_at(now, undoable=undoable, redoable=redoable, n_events=state.n_events)

@@ -183,8 +183,18 @@ class Values:
             self.after(part)
         return self
 
-    def state_at(self, now: datetime | None) -> State:
-        """Return the state at a time, without its events; None is before anything ends."""
+    def state_at(
+        self,
+        now: datetime | None,
+        *,
+        undoable: Event | None = None,
+        redoable: Event | None = None,
+        n_events: int = 0,
+    ) -> State:
+        """Return the state at a time; None is before anything ends.
+
+        The others are those of `State`, which the values do not know.
+        """
         feeds = {name: feed.at(now) for name, feed in self.feeds.items()}
         current = feeds[self.feed]
         hidden = _not_ended(self.hidden, now)
@@ -209,6 +219,9 @@ class Values:
             feeds=feeds,
             profiling=self.profiling,
             order=self.order,
+            undoable=undoable,
+            redoable=redoable,
+            n_events=n_events,
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -6,11 +6,12 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import QueryParams
+from starlette.routing import Route
 
 from teaser.app import actions
 from teaser.app.dependencies import catalogue_of, services_of
@@ -23,7 +24,6 @@ from teaser.app.site.page_context import PageContext
 from teaser.app.site.view.visitor import ensure_person, visitor_of
 from teaser.errors import ParameterError, UnknownPersonError, shortened
 
-router = APIRouter()
 _USUAL_FORM = "application/x-www-form-urlencoded"
 _MAX_FIELDS = 1_000
 _MAX_FAR = 4_000  # letters; servers and proxies refuse much longer addresses
@@ -201,7 +201,7 @@ async def act(request: Request) -> Response:
 
 
 # A route of Starlette: one of FastAPI would look at every parameter anew for each press.
-router.add_route("/act", act, methods=["POST"])
+route = Route("/act", act, methods=["POST"], include_in_schema=False)
 
 
 def _act(request: Request, form: ActionForm) -> Response:

@@ -72,8 +72,11 @@ def measured(part: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
             record = _current.get()
             if record is None or part in record.running:
                 return function(*args, **kwargs)
-            with _measuring(record, part):
+            measure = _begin_part(record, part)
+            try:
                 return function(*args, **kwargs)
+            finally:
+                _end_part(record, part, *measure)
 
         return call
 
@@ -82,21 +85,30 @@ def measured(part: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 @contextmanager
 def _measuring(record: RequestRecord, part: Part) -> Iterator[None]:
-    record.running.add(part)
-    traces, span = record.traces, record.span
-    child = traces.begin_part(span, part) if traces is not None and span is not None else None
-    start = time.perf_counter()
+    measure = _begin_part(record, part)
     try:
         yield
     finally:
-        seconds = time.perf_counter() - start
-        record.running.discard(part)
-        if record.late is None:
-            record.times.append((part, seconds))
-        else:
-            record.late(part, seconds)
-        if child is not None:
-            child.end()
+        _end_part(record, part, *measure)
+
+
+def _begin_part(record: RequestRecord, part: Part) -> tuple[Span | None, float]:
+    """Return the span of a part, and when it begins."""
+    record.running.add(part)
+    traces, span = record.traces, record.span
+    child = traces.begin_part(span, part) if traces is not None and span is not None else None
+    return child, time.perf_counter()
+
+
+def _end_part(record: RequestRecord, part: Part, child: Span | None, start: float) -> None:
+    seconds = time.perf_counter() - start
+    record.running.discard(part)
+    if record.late is None:
+        record.times.append((part, seconds))
+    else:
+        record.late(part, seconds)
+    if child is not None:
+        child.end()
 
 
 def measuring(

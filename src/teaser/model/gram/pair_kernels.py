@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.model.gram.kernels import compiled
+from teaser.model.compiled.compiler import compiled
 
 Array = NDArray[Any]
 # The arrays of a sparse matrix, or of sets: numba takes a tuple apart as it is compiled.

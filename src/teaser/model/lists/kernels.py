@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.model.gram.kernels import compiled
+from teaser.model.compiled.compiler import compiled
 
 Array = NDArray[Any]
 # Users whose scores are summed side by side, so that a loop over them fills the vector registers

@@ -71,10 +71,10 @@ def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
     """
     values = np.array(scores, dtype=np.float64)
     values[exclude] = -np.inf
-    k = min(k, int(np.count_nonzero(values > -np.inf)))
-    if k == 0:
-        return np.zeros(0, dtype=np.int64)
-    candidates = np.flatnonzero(values >= _lower_bound(values, k))
+    k = min(k, len(values))
+    bound = _lower_bound(values, k) if k else -np.inf
+    # With fewer than k others, the bound is that of what may not be returned.
+    candidates = np.flatnonzero(values >= bound if bound > -np.inf else values > bound)
     order = np.lexsort((candidates, -tie[candidates], -values[candidates]))
     return candidates[order[:k]]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from teaser.model.gram.kernels import compiled
+from teaser.model.compiled.compiler import compiled
 
 Array = NDArray[Any]
 
