@@ -41,7 +41,8 @@ def clocked(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
     return found, {
         "seconds": time.perf_counter() - start,
         "processor s": time.process_time() - processor,
-        "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        # Linux counts it in units of 1,024 bytes.
+        "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
     }
 
 

@@ -19,6 +19,34 @@ def pick(page: Page, n: int = 3) -> None:
     page.wait_for_load_state()
 
 
+def check_looks(
+    page: Page, where: str, *, part: str | None = None, narrow: tuple[int, ...] = (390,)
+) -> None:
+    """Hold a page against axe in light and wide, then in dark and on narrow screens.
+
+    Nothing may be wider than the screen. All looks are those of one page: to load it again, with
+    axe, takes longer than to look at it.
+
+    Parameters
+    ----------
+    part
+        See `check_axe`.
+    narrow
+        Widths of narrow screens; dark and light take turns.
+    """
+    before = page.viewport_size
+    assert before is not None
+    looks = [("light", before["width"])]
+    looks += [("light" if k % 2 else "dark", width) for k, width in enumerate(narrow)]
+    for scheme, width in looks:
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        page.set_viewport_size({"width": width, "height": before["height"]})
+        check_axe(page, f"{where}, {scheme}, {width}", part=part)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, (where, width)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(before)
+
+
 def check_axe(page: Page, where: str, *, part: str | None = None) -> None:
     """Hold a page against the rules of axe that stand for WCAG 2.2 AA and good practice.
 

@@ -33,6 +33,24 @@ with bound_sockets("127.0.0.1", 0) as sockets:
     server.run(sockets)
 """
 
+# A signal comes while the event loop has nothing to do for an hour.
+_ASLEEP = """
+import os, signal, threading
+from teaser.app.process import uvicorn_server
+from teaser.app.process.listener import bound_sockets
+from teaser.app.settings import Settings
+
+async def app(scope, receive, send):
+    pass
+
+def started():
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+
+uvicorn_server._TICK_SECONDS = 3600
+with bound_sockets("127.0.0.1", 0) as sockets:
+    uvicorn_server.Server(app, Settings(model="none"), started=started).run(sockets)
+"""
+
 
 def test_an_unfinished_body_does_not_keep_the_server(run: Callable[..., Running]) -> None:
     server = run(TEASER_STOP_TIMEOUT="1")
@@ -82,3 +100,11 @@ def test_a_thread_that_does_not_end_does_not_keep_the_process() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "the process ends without it" in done.stderr
+
+
+def test_a_signal_wakes_a_server_without_work() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _ASLEEP], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "the process ends without it" not in done.stderr
