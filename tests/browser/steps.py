@@ -22,10 +22,9 @@ def pick(page: Page, n: int = 3) -> None:
 def check_looks(
     page: Page, where: str, *, part: str | None = None, narrow: tuple[int, ...] = (390,)
 ) -> None:
-    """Hold a page against axe in light and wide, then in dark and on narrow screens.
+    """Hold a page against axe as it is wide and in light, then on narrow screens, dark first.
 
-    Nothing may be wider than the screen. All looks are those of one page: to load it again, with
-    axe, takes longer than to look at it.
+    Nothing may be wider than the screen. Afterwards the page is wide and light again.
 
     Parameters
     ----------

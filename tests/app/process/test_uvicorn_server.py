@@ -33,9 +33,9 @@ with bound_sockets("127.0.0.1", 0) as sockets:
     server.run(sockets)
 """
 
-# A signal comes while the event loop has nothing to do for an hour.
+# A signal comes while the event loop has nothing to do for an hour; it reaches another thread.
 _ASLEEP = """
-import os, signal, threading
+import signal, threading
 from teaser.app.process import uvicorn_server
 from teaser.app.process.listener import bound_sockets
 from teaser.app.settings import Settings
@@ -43,8 +43,14 @@ from teaser.app.settings import Settings
 async def app(scope, receive, send):
     pass
 
+def ask():
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    threading.Event().wait(60)
+
 def started():
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    timer = threading.Timer(0.3, ask)
+    timer.daemon = True
+    timer.start()
 
 uvicorn_server._TICK_SECONDS = 3600
 with bound_sockets("127.0.0.1", 0) as sockets:

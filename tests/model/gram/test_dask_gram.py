@@ -128,7 +128,7 @@ def test_neighbours_and_groups_are_those_of_the_data_in_memory(
     cluster: Cluster, parted: Dataset, local: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Some rows of G and some sets at a time.
-    monkeypatch.setattr("teaser.model.gram.dask_gram._SENT_BYTES", 1000)
+    monkeypatch.setattr("teaser.model.gram.dask_gram._SENT_BYTES", 1500)
     options: Any = {
         **OPTIONS,
         "remainder": Remainder(l2=5.0, neighbours=6),

@@ -193,7 +193,7 @@ class Values:
     ) -> State:
         """Return the state at a time; None is before anything ends.
 
-        The others are those of `State`, which the values do not know.
+        `undoable`, `redoable` and `n_events` are those of `State`: the values do not know them.
         """
         feeds = {name: feed.at(now) for name, feed in self.feeds.items()}
         current = feeds[self.feed]

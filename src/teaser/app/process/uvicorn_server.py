@@ -7,8 +7,8 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -78,7 +78,6 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start the application, listen, and say so."""
-        self._loop = asyncio.get_running_loop()
         await super().startup([])  # without sockets: connections are accepted here
         # Freeze start-up objects: collecting them causes pauses. They live as long as the process.
         gc.collect()
@@ -97,15 +96,16 @@ class Server(uvicorn.Server):
         if (queue := self._handover) is not None:
             continued = Acceptor(queue.receiver, self._continued, self._balance, queue.take)
             self._acceptors.append(continued)
+        self._loop = asyncio.get_running_loop()
         self._say_started()
 
     def leave(self) -> None:
         """Accept nothing more, give all connections to other workers, then end; from any thread.
 
-        Requests in progress have the time that they need, until a signal asks for a stop.
+        Requests in progress have the time that they need, until a signal asks for a stop. Before
+        the server has started, and after its end, nothing happens.
         """
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._leave)
+        self._call_in_loop(self._leave)
 
     def _leave(self) -> None:
         if self._leaving is None:
@@ -133,15 +133,20 @@ class Server(uvicorn.Server):
         uvicorn looks ten times a second whether it has to: each time costs a fifth of a
         millisecond, because a processor that was idle begins with empty caches.
         """
-        while not await self.on_tick(0):
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopped.wait(), _TICK_SECONDS)
+        with _woken_by_signals(asyncio.get_running_loop()):
+            while not await self.on_tick(0):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopped.wait(), _TICK_SECONDS)
+
+    def _call_in_loop(self, function: Callable[[], object]) -> None:
+        """Call a function in the event loop, from any thread or from the handler of a signal."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it is closed: nobody waits
+                self._loop.call_soon_threadsafe(function)
 
     def _stop(self) -> None:
         self.should_exit = True
-        if self._loop is not None:
-            with suppress(RuntimeError):  # it is closed: nobody waits
-                self._loop.call_soon_threadsafe(self._stopped.set)
+        self._call_in_loop(self._stopped.set)
         if self._last_resort is None:
             seconds = self._stop_timeout + KILL_SECONDS
             self._last_resort = threading.Timer(seconds, _end_process)
@@ -175,6 +180,28 @@ class Server(uvicorn.Server):
             log.warning("requests that did not end before the server stopped: %d", len(left))
         for connection in left:
             connection.transport.abort()
+
+
+@contextmanager
+def _woken_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Let a signal wake the loop, whichever thread it reaches.
+
+    Python calls its handler in the main thread, which else may wait for the next event first.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals have no handlers there
+        return
+    receiver, sender = socket.socketpair()
+    with receiver, sender:
+        receiver.setblocking(False)
+        sender.setblocking(False)
+        loop.add_reader(receiver, receiver.recv, 4096)
+        before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            loop.remove_reader(receiver)
 
 
 def _configure(

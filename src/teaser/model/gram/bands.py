@@ -188,7 +188,7 @@ def band_height(n_users: int, n_items: int, n_interactions: int) -> int:
 
 
 def gram_bytes(n_users: int, n_items: int, n_interactions: int) -> int:
-    """Return what a `SparseGram` holds of interactions that are all ones, by user and by item."""
+    """Return what a `SparseGram` holds of interactions that are all ones: X, and both ways."""
     bands = 1 + n_users // band_height(n_users, n_items, n_interactions)
     # An interaction: 4 bytes in X; in the bands, 2 or 4 by user and 2 by item. Then where rows
     # begin, by user and by item.
@@ -212,7 +212,7 @@ def _rows(M: sp.csr_array, *, are_ones: bool) -> Rows:
 
 
 def _place_type(n: int) -> type[np.uint16] | type[np.int32]:
-    """Return the smallest type of so many places that the loops are compiled for."""
+    """Return the smallest type for so many places that the loops are compiled for."""
     return np.uint16 if n <= HIGHEST else np.int32
 
 

@@ -113,7 +113,7 @@ def choose_gram(X: sp.csr_array, n_tags: int, dtype: np.dtype[Any]) -> str:
         return "sparse"
     seconds = {}
     for gram in ("dense", "sparse"):
-        work = _work(X, gram, size, iterations=8)
+        work = _work(X, gram, size, iterations=8, pairs=9.0)
         seconds[gram] = _seconds(work, _DENSE_RATE, _sparse_rate())
     return "dense" if seconds["dense"] <= seconds["sparse"] else "sparse"
 
@@ -125,12 +125,15 @@ def estimate(X: Any, gram: Any, size: FitSize, *, tol: float | str) -> Estimate:
         choice = "dense"
     elif choice == "auto":
         choice = choose_gram(X, size.n_tags, size.dtype)
-    # Assumed: three iterations for each digit of the residual, and twelve of ADMM's.
-    # Scores are settled near a residual of 1e-2.
+    # Assumed: three iterations for each digit of the residual, and twelve of ADMM's; the last
+    # residual is computed once more. Scores are settled near a residual of 1e-2, after four
+    # iterations of which the last has no product; the right-hand side takes half a pair.
+    is_settled = isinstance(tol, str) and size.solver == "cg"
     digits = 2.0 if isinstance(tol, str) else -math.log10(tol)
     iterations = max(3, math.ceil((12 if size.solver == "admm" else 3) * digits - 1))
+    iterations, pairs = (4, 3.5) if is_settled else (iterations, iterations + 1.0)
     sparse_rate = _measured_sparse_rate(size.dtype.name, *_sample_size(X))
-    work = _work(X, choice, size, iterations)
+    work = _work(X, choice, size, iterations, pairs)
     seconds = _FIXED_SECONDS + _seconds(work, dense_rate(size.dtype.name), sparse_rate)
     return Estimate(choice, memory_of_fit(X, choice, size), seconds, iterations)
 
@@ -278,8 +281,11 @@ def memory_of_fit(X: Any, gram: str, size: FitSize) -> dict[str, int]:
     return memory
 
 
-def _work(X: Any, gram: str, size: FitSize, iterations: int) -> dict[str, float]:
-    """Return the operations of a fit by kind: dense, sparse, and pairs counted."""
+def _work(X: Any, gram: str, size: FitSize, iterations: int, pairs: float) -> dict[str, float]:
+    """Return the operations of a fit by kind: dense, sparse, and co-occurrences counted.
+
+    `pairs` are products of G with two items x tags arrays, as an iteration makes them.
+    """
     n_items, n_tags, solver = float(X.shape[1]), size.n_tags, size.solver
     basis = 2 * n_items * n_tags**2
     # An eigendecomposition of n x n takes about 22 n^3 operations, at half the speed in double.
@@ -295,8 +301,8 @@ def _work(X: Any, gram: str, size: FitSize, iterations: int) -> dict[str, float]
         work["dense"] += (2 * n_items**2 * n_tags + basis) * iterations
         work["count"] = pair_count(X)
     else:
-        # Two products an iteration, each with X and with X'.
-        work["sparse"] = 4.0 * X.nnz * n_tags * (iterations + 1)
+        # Both products of a pair are one with X and one with X'.
+        work["sparse"] = 4.0 * X.nnz * n_tags * pairs
     return work
 
 

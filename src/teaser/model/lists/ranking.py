@@ -64,6 +64,8 @@ def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
 
     Parameters
     ----------
+    scores
+        Numbers; -inf where an item may not be returned.
     exclude
         Positions that may not be returned.
     tie
@@ -73,7 +75,7 @@ def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
     values[exclude] = -np.inf
     k = min(k, len(values))
     bound = _lower_bound(values, k) if k else -np.inf
-    # With fewer than k others, the bound is that of what may not be returned.
+    # Where fewer than k items may be returned, the bound is -inf, which the others reach too.
     candidates = np.flatnonzero(values >= bound if bound > -np.inf else values > bound)
     order = np.lexsort((candidates, -tie[candidates], -values[candidates]))
     return candidates[order[:k]]
