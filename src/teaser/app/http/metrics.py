@@ -70,7 +70,7 @@ class Metrics(Collector):
         values = np.split(self._counters.values, [n_statuses, n_statuses + n_times])
         self._statuses = values[0].reshape(-1, _N_STATUSES)
         self._times, self._parts = (part.reshape(-1, _N_TIMES) for part in values[1:])
-        # Single numbers are counted through these: numpy takes ten times as long for one.
+        # Single numbers are counted through these: an entry of a mapped array takes longer.
         self._cells = self._counters.values.data.cast("B").cast("d")
         self._times_from, self._parts_from = n_statuses, n_statuses + n_times
         self._model = model
