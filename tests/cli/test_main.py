@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -187,3 +188,23 @@ def test_a_pipe_in_the_place_of_a_file_is_one_sentence(shop: Path, tmp_path: Pat
         text = " ".join(refused(*words).split())
         assert "it is a pipe, not a regular file" in text, words
         assert str(tmp_path) in text, words
+
+
+def test_a_second_sigterm_ends_what_swallowed_the_first() -> None:
+    code = """if True:
+        import os, signal, time
+        from contextlib import suppress
+        from teaser.cli import main
+
+        def careless():
+            with suppress(SystemExit):
+                os.kill(os.getpid(), signal.SIGTERM)
+            print("goes on", flush=True)
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+
+        main.app = careless
+        main.main()
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("goes on\n", -signal.SIGTERM)

@@ -47,8 +47,8 @@ def test_somebody_who_tries_it_by_hand_is_told_what_it_waits_for(shop: Path) -> 
     )
     assert process.stderr is not None
     said = process.stderr.readline()
-    process.terminate()
-    process.wait(60)
+    process.kill()
+    process.wait()
     process.stderr.close()
     os.close(typed)
     os.close(terminal)

@@ -56,6 +56,12 @@ def _version(
         raise typer.Exit
 
 
+def _exit(number: int, _frame: object) -> None:
+    """Exit by an exception; a second signal ends the process at once, if a library swallowed it."""
+    signal.signal(number, signal.SIG_DFL)
+    sys.exit(128 + number)
+
+
 def main() -> None:
     """Run the command line.
 
@@ -65,7 +71,7 @@ def main() -> None:
     """
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(VisibleFormatter())
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGTERM, _exit)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

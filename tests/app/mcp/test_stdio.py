@@ -13,9 +13,11 @@ import pytest
 from app.mcp.conftest import found, refused, with_client
 from mcp.client.stdio import StdioServerParameters
 
+from teaser.app.mcp import stdio
 from teaser.app.mcp.arguments import ME
 from teaser.app.mcp.stdio import own_database, own_person
 from teaser.app.people.store import Store
+from teaser.app.settings import Settings
 from teaser.errors import UnknownPersonError
 
 Ask = Callable[..., Any]
@@ -126,6 +128,26 @@ def test_it_ends_at_a_signal(command: list[str], environment: dict[str, str]) ->
     assert process.wait(60) == -signal.SIGTERM
     process.stdin.close()
     process.stdout.close()
+
+
+def test_a_signal_ends_it_while_it_loads_too(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handlers: list[Any] = []
+
+    def load(*_: Any, **__: Any) -> None:
+        handlers.extend(signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT))
+        raise OSError("enough was seen")
+
+    monkeypatch.setattr(stdio, "ModelHolder", load)
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        with pytest.raises(OSError, match="enough"):
+            stdio.serve_stdio(Settings(model=model_folder), stores=False)
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert handlers == [signal.SIG_DFL, signal.SIG_DFL]
 
 
 def test_each_folder_of_a_model_has_a_database_of_its_own(tmp_path: Path) -> None:

@@ -33,16 +33,16 @@ def serve_stdio(settings: Settings, *, stores: bool = True) -> None:
     stores
         Whether persons are stored; without, there is no database.
     """
+    # A thread waits for stdin, and an exception would wait for that thread; a library that is being
+    # imported may even swallow it. Nothing is lost: what was answered is stored.
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, signal.SIG_DFL)
     holder = ModelHolder(settings.model, boost=settings.boosts, zone=settings.zone, warm_up=warm_up)
 
     def catalogue() -> Catalogue:
         holder.refresh()  # a new model is taken up between two calls
         return holder.current
 
-    # A thread waits for stdin, and an exception would wait for that thread. Nothing is lost:
-    # what was answered is stored.
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, signal.SIG_DFL)
     with _people(settings) if stores else _nobody() as people:
         anyio.run(_serve, Source(catalogue, settings, people))
 
