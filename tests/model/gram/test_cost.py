@@ -21,6 +21,7 @@ from teaser.model.gram.cost import (
     say_seconds,
 )
 from teaser.model.gram.operator import DenseGram, SparseGram
+from teaser.model.solver import rotated_decoder
 from teaser.model.solver.solve import solve
 
 F32 = np.dtype("float32")
@@ -34,8 +35,21 @@ def generated(n_users: int, n_items: int, density: float) -> sp.csr_array:
     return X
 
 
-@pytest.mark.parametrize(("gram", "solver"), [("dense", "cg"), ("sparse", "cg"), ("dense", "admm")])
-def test_the_memory_of_a_fit_is_foreseen(gram: str, solver: str) -> None:
+@pytest.mark.parametrize(
+    ("gram", "solver", "is_computed"),
+    [
+        ("dense", "cg", False),
+        ("sparse", "cg", False),
+        ("sparse", "cg", True),
+        ("dense", "admm", False),
+    ],
+)
+def test_the_memory_of_a_fit_is_foreseen(
+    gram: str, solver: str, is_computed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_computed:
+        for each in (module, rotated_decoder):
+            monkeypatch.setattr(each, "COMPUTED_FROM", 0)
     X = generated(2000, 2500, 0.01)
     D = sp.random_array((2500, 300), density=0.02, format="csr", rng=np.random.default_rng(1))
     expected = estimate(X, gram, FitSize(300, F32, solver), tol=1e-2).total_memory

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from teaser.model.gram import operator
 from teaser.model.solver import steps
-from teaser.model.solver.steps import Ranks, advance, descend, finish, turn
+from teaser.model.solver.steps import Ranks, advance, damped_squares, descend, finish, turn
 
 Array = NDArray[Any]
 KINDS = pytest.mark.parametrize(("kind", "within"), [("float32", 1e-4), ("float64", 1e-12)])
@@ -63,6 +63,13 @@ def test_the_operator_is_finished(loops: str, kind: str, within: float) -> None:
     wanted = out + (np.outer(L, eta) + 3.0) * F - taken[:, None] * DV
     finish(out, F, DV, eta, L, np.dtype(kind).type(3.0), taken)
     assert_allclose(out, wanted, rtol=within)
+
+
+@KINDS
+def test_squares_are_damped(loops: str, kind: str, within: float) -> None:
+    (DV,), (h, eta) = matrices(kind, 1), arrays(kind, (N_ITEMS,), (N_TAGS,))
+    wanted = (DV**2 / (np.outer(h, eta) + 2.0)).sum(axis=1)
+    assert_allclose(damped_squares(DV, h, eta, np.dtype(kind).type(2.0)), wanted, rtol=within)
 
 
 @KINDS

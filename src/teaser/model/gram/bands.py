@@ -104,7 +104,7 @@ class Bands:
         return out[:, :width]
 
     def rounded_pair(
-        self, given: tuple[Array, Array, Array, Array], first: int, into: tuple[Array, Array]
+        self, given: tuple[Array, Any, Array, Array], first: int, into: tuple[Array, Array]
     ) -> None:
         """Write G W and the diagonal of G F DV' for 32 columns of F and W, from `first` on.
 
@@ -118,10 +118,10 @@ class Bands:
             G W, all columns of it, and the part of the diagonal that these columns make up.
         """
         F, DV, eta, beta = given
-        room = self._room()
-        self._fast.join_pair(F, DV, eta, beta, first, room.out)
+        room, here = self._room(), np.ascontiguousarray(DV[:, first : first + WIDEST // 2])
+        self._fast.join_pair(F, here, eta, beta, first, room.out)
         self._multiply_rounded(room)
-        self._fast.spread_pair(room.out, DV, first, *into)
+        self._fast.spread_pair(room.out, here, first, *into)
         self._rooms.append(room)
 
     def multiply_rounded(self, block: Array, out: Array) -> None:

@@ -77,7 +77,7 @@ def each_block(work: Callable[[slice], Any], A: Array) -> list[Any]:
         return list(pool.map(work, pieces))
 
 
-def rowdot(A: Array, B: Array) -> Array:
+def rowdot(A: Array, B: Any) -> Array:
     """Return the product of each row of A with the same row of B."""
     if not isinstance(A, np.ndarray):
         return np.asarray(row_products(A, B), like=A)

@@ -25,9 +25,11 @@ _SPARSE_RATE = 8e9
 _SCIPY_RATE = 1.4e9
 _COUNT_RATE = 0.2e9
 
-# Arrays of items x tags that exist at once in the solver: F, R, P, DV and the operator's
+# Arrays of items x tags that exist at once in the solver: F, R, P, D V and the operator's
 # result or the preconditioner's; the dense Gram's product with a sparse matrix is one more.
 _CG_ARRAYS = 5
+# Where D V takes so many bytes or more and the Gram is sparse, it is computed where it is read.
+COMPUTED_FROM = 2**28
 _ADMM_ARRAYS = 10
 # Eigenvalues of D'D from 1e-6 of the largest, in steps of 10 %: at most so many are told apart.
 _SMALL_MATRICES = 150
@@ -156,11 +158,13 @@ def check_memory(
         What there is, where that is less than the machine's memory.
     """
     held = {} if interactions is None else {"interactions": interactions}
-    memory = memory_of_fit(X, gram, size) | held
+    in_parts = interactions is not None
+    memory = memory_of_fit(X, gram, size, in_parts=in_parts) | held
     need, have = sum(memory.values()), memory_of_machine() if limit is None else limit
     if need <= have:
         return
-    other = sum((memory_of_fit(X, "sparse", replace(size, solver="cg")) | held).values())
+    by_cg = replace(size, solver="cg")
+    other = sum((memory_of_fit(X, "sparse", by_cg, in_parts=in_parts) | held).values())
     ways = ["fewer tags"]
     if gram == "dense" and other <= have:
         settings = "solver='cg' and gram='sparse'" if size.solver == "admm" else "gram='sparse'"
@@ -250,8 +254,14 @@ def say_seconds(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def memory_of_fit(X: Any, gram: str, size: FitSize) -> dict[str, int]:
-    """Return the bytes at the peak, by part; of X only the shape and `nnz` are read."""
+def memory_of_fit(X: Any, gram: str, size: FitSize, *, in_parts: bool = False) -> dict[str, int]:
+    """Return the bytes at the peak, by part; of X only the shape and `nnz` are read.
+
+    Parameters
+    ----------
+    in_parts
+        Whether interactions are read in partitions. To compute D V for each would take too long.
+    """
     n_items, n_tags, solver = int(X.shape[1]), size.n_tags, size.solver
     itemsize = size.dtype.itemsize
     # X by user and by item; without numba, SparseGram also holds X with values of its dtype.
@@ -275,6 +285,7 @@ def memory_of_fit(X: Any, gram: str, size: FitSize) -> dict[str, int]:
         memory["items x tags"] += array if solver == "cg" else 0
     else:
         memory["blocks"] = product_bytes(int(X.shape[0]), n_items, 2 * n_tags, itemsize)
+        memory["items x tags"] -= array if array >= COMPUTED_FROM and not in_parts else 0
     # The eigenvectors of D'D are found before the rest is there, in double precision.
     early = n_tags**2 * 40 - memory["items x tags"] - memory.get("preconditioner", 0)
     memory["tags x tags"] += max(0, early)

@@ -88,14 +88,13 @@ def _round_columns(block: Array, weights: Any, rounded: Array, scale: Array) -> 
 def _join_pair(F: Array, DV: Array, eta: Array, beta: Array, first: int, both: Array) -> None:
     """Write columns of [F | W], from `first` on, half of those of `both` each; zeros beyond.
 
-    W = F diag(eta) - diag(beta) DV.
+    W = F diag(eta) - diag(beta) DV; of DV, only these columns are given.
     """
-    half = both.shape[1] // 2
-    n = min(half, F.shape[1] - first)
+    half, n = both.shape[1] // 2, DV.shape[1]
     factors = eta[first : first + n]
     for i in range(F.shape[0]):
         left, right, weight = both[i, :half], both[i, half:], beta[i]
-        f, d = F[i, first : first + n], DV[i, first : first + n]
+        f, d = F[i, first : first + n], DV[i]
         for k in range(n):
             left[k] = f[k]
         for k in range(n):
@@ -106,12 +105,14 @@ def _join_pair(F: Array, DV: Array, eta: Array, beta: Array, first: int, both: A
 
 
 def _spread_pair(both: Array, DV: Array, first: int, out: Array, diagonal: Array) -> None:
-    """Read [G F | G W]: the latter into columns of `out`, of the former the diagonal with DV'."""
-    half = both.shape[1] // 2
-    n = min(half, DV.shape[1] - first)
+    """Read [G F | G W]: the latter into columns of `out`, of the former the diagonal with DV'.
+
+    Of DV, only these columns are given.
+    """
+    half, n = both.shape[1] // 2, DV.shape[1]
     for i in range(both.shape[0]):
         left, right = both[i, :n], both[i, half : half + n]
-        d, target = DV[i, first : first + n], out[i, first : first + n]
+        d, target = DV[i], out[i, first : first + n]
         total = np.float32(0)
         for k in range(n):
             total += left[k] * d[k]

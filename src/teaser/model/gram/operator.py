@@ -55,9 +55,12 @@ class PairGram(Gram, Protocol):
     """
 
     def apply_pair(
-        self, F: NDArray[Any], DV: NDArray[Any], eta: NDArray[Any], beta: NDArray[Any]
+        self, F: NDArray[Any], DV: Any, eta: NDArray[Any], beta: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return G W, and the diagonal of G F DV', where W = F diag(eta) - diag(beta) DV."""
+        """Return G W, and the diagonal of G F DV', where W = F diag(eta) - diag(beta) DV.
+
+        DV is read as an array is, a few columns at a time.
+        """
         ...
 
 
@@ -181,7 +184,7 @@ class SparseGram:
         return out
 
     def apply_pair(
-        self, F: NDArray[Any], DV: NDArray[Any], eta: NDArray[Any], beta: NDArray[Any]
+        self, F: NDArray[Any], DV: Any, eta: NDArray[Any], beta: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return G W and the diagonal of G F DV', in one reading of the interactions."""
 
@@ -207,7 +210,7 @@ class SparseGram:
         return kernels() is not None and self._bands.can_round
 
     def apply_pair_rounded(
-        self, F: NDArray[Any], DV: NDArray[Any], eta: NDArray[Any], beta: NDArray[Any]
+        self, F: NDArray[Any], DV: Any, eta: NDArray[Any], beta: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return what `apply_pair` does with operands rounded to two bytes, in half of the time.
 
@@ -219,9 +222,9 @@ class SparseGram:
         finally:
             bands.give_back()
 
-    def apply_rounded(self, matrix: NDArray[Any]) -> NDArray[Any]:
+    def apply_rounded(self, matrix: Matrix) -> NDArray[Any]:
         """Return X'(X M) with operands rounded to two bytes; where `can_round` is true."""
-        out, bands = np.empty_like(matrix), self._bands
+        out, bands = np.empty(matrix.shape, self.dtype), self._bands
 
         def work(first: int) -> None:
             columns = slice(first, first + WIDEST)

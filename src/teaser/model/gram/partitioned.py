@@ -99,7 +99,7 @@ class StreamedGram:
         return out
 
     def apply_pair(
-        self, F: NDArray[Any], DV: NDArray[Any], eta: NDArray[Any], beta: NDArray[Any]
+        self, F: NDArray[Any], DV: Any, eta: NDArray[Any], beta: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return G W and the diagonal of G F DV', as `PairGram` says, in one pass."""
         out = np.zeros_like(F)
@@ -362,5 +362,5 @@ def _choose_kept(X: Interactions, limit: int, per_value: int) -> list[bool]:
 
 def _solver_bytes(X: Interactions, gram: str, size: FitSize) -> int:
     """Return what a fit by conjugate gradients takes beside the interactions."""
-    memory = memory_of_fit(_Sizes.of(X), gram, replace(size, solver="cg"))
+    memory = memory_of_fit(_Sizes.of(X), gram, replace(size, solver="cg"), in_parts=True)
     return sum(memory.values()) - memory["interactions"]

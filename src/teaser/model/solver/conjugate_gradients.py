@@ -126,7 +126,8 @@ class _Descent:
         self.operator = rounded.operator
         self.eps = float(np.finfo(R.dtype).eps) if rounded is equation else _ROUNDED
         self.precondition = equation.preconditioner()
-        self.F, self.R = np.zeros_like(R), R
+        # Pages of zeros are not made before they are written.
+        self.F, self.R = np.zeros(R.shape, R.dtype, like=R), R
         self.far: float | None = None
         self.P: Array | None = None
         self.Z: Array | None = None

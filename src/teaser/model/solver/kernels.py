@@ -58,6 +58,16 @@ def _finish(out: Array, F: Array, DV: Array, eta: Array, L: Array, l2: float, ta
             to[c] += (penalty * eta[c] + l2) * f[c] - less * d[c]
 
 
+def _damped_squares(DV: Array, h: Array, eta: Array, l2: float, out: Array) -> None:
+    """Write the sum of DV^2 / (h eta + l2) over the columns of each row."""
+    for i in range(DV.shape[0]):
+        d, here = DV[i], h[i]
+        total = DV.dtype.type(0)
+        for c in range(d.size):
+            total += d[c] * d[c] / (here * eta[c] + l2)
+        out[i] = total
+
+
 def _descend(step: float, P: Array, AP: Array, F: Array, R: Array) -> float:
     """Add `step` P to F, take `step` AP from R, and return the squared norm of R."""
     total = 0.0
@@ -75,4 +85,5 @@ def _descend(step: float, P: Array, AP: Array, F: Array, R: Array) -> float:
 own = compiled(_own, reorder=True)
 correct = compiled(_correct, reorder=True)
 finish = compiled(_finish, reorder=True)
+damped_squares = compiled(_damped_squares, reorder=True)
 descend = compiled(_descend, reorder=True)

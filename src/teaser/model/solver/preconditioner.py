@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.model.cuda.steps import in_rows, precondition
-from teaser.model.gram.blocks import chunks, each_block, rowdot
+from teaser.model.gram.blocks import chunks
 from teaser.model.gram.gpu import to_host
-from teaser.model.solver.steps import Ranks
+from teaser.model.solver.steps import Ranks, damped_squares
 from teaser.model.solver.system import System
 
 Array = NDArray[Any]
@@ -59,16 +59,9 @@ class Preconditioner:
         left += _PUT_BACK * (system.g - left)
         t = (left + l1 * system.row_penalty.astype(np.float64)).astype(dtype)
         whole = system.g + system.penalty(l1)
-        inside, leverage = np.zeros(len(t), like=t), np.zeros(len(t), like=t)
-
-        def weigh(rows: slice) -> None:
-            squared = np.square(system.DV[rows])
-            inside[rows] = rowdot(1 / (np.outer(t[rows], eta) + dtype.type(l2)), squared)
-            # (g_i + L_i) D_i ((g_i + L_i) K + l2 I)^-1 D_i', from 0 to 1.
-            h = whole[rows]
-            leverage[rows] = h * rowdot(1 / (np.outer(h, eta) + dtype.type(l2)), squared)
-
-        each_block(weigh, system.DV)
+        inside = damped_squares(system.DV, t, eta, dtype.type(l2))
+        # (g_i + L_i) D_i ((g_i + L_i) K + l2 I)^-1 D_i', from 0 to 1.
+        leverage = whole * damped_squares(system.DV, whole, eta, dtype.type(l2))
         core = np.empty((len(starts) - 1, len(mu), len(mu)), dtype=dtype, like=t)
         identity = np.asarray(np.eye(len(mu)), like=t)
         for k, value in enumerate(rounded[starts[:-1]]):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from teaser.model.cuda import steps as cuda
 from teaser.model.gram.blocks import each_block, inner, rowdot
 from teaser.model.gram.operator import kernels_for
+from teaser.model.solver.rotated_decoder import RotatedDecoder
 
 Array = NDArray[Any]
 
@@ -37,7 +38,7 @@ class Ranks:
         The penalty, of the type of the arrays.
     """
 
-    DV: Array
+    DV: Any
     t: Array
     eta: Array
     rounded: Array
@@ -87,7 +88,8 @@ class Ranks:
 
     def _lifting(self, rows: slice) -> Array:
         level = self._level(rows, self.eta)
-        return np.divide(self.DV[rows], level, out=level)
+        np.divide(self.DV[rows], level, out=level)
+        return level
 
     def _level(self, rows: slice, eta: Array) -> Array:
         level = np.outer(self.t[rows], eta)
@@ -95,7 +97,7 @@ class Ranks:
         return level
 
 
-def finish(out: Array, F: Array, DV: Array, eta: Array, L: Array, l2: Any, taken: Array) -> None:
+def finish(out: Array, F: Array, DV: Any, eta: Array, L: Array, l2: Any, taken: Array) -> None:
     """Add (L eta + l2) F - taken DV to `out`, where L and `taken` are one a row."""
     if cuda.in_rows(out, F, DV):
         cuda.finish(out, F, DV, eta, L, l2, taken)
@@ -113,6 +115,24 @@ def finish(out: Array, F: Array, DV: Array, eta: Array, L: Array, l2: Any, taken
         out[rows] -= taken[rows, None] * DV[rows]
 
     each_block(work, out)
+
+
+def damped_squares(DV: Any, h: Array, eta: Array, l2: Any) -> Array:
+    """Return the sums of DV^2 / (h eta + l2) over columns, one a row, where h is one a row."""
+    out, fast = np.empty(len(h), like=h), _loops(DV)
+    # Blocks are those of an array, also where DV is computed.
+    like = np.broadcast_to(h[:, None], DV.shape) if isinstance(h, np.ndarray) else DV
+
+    def work(rows: slice) -> None:
+        if fast is not None:
+            fast.damped_squares(DV[rows], h[rows], eta, l2, out[rows])
+            return
+        level = np.outer(h[rows], eta)
+        level += l2
+        out[rows] = rowdot(1 / level, np.square(DV[rows]))
+
+    each_block(work, like)
+    return out
 
 
 def descend(step: Any, P: Array, AP: Array, F: Array, R: Array) -> float:
@@ -153,15 +173,16 @@ def turn(P: Array, share: Any, Z: Array) -> None:
     each_block(work, P)
 
 
-def _loops(*arrays: Array) -> ModuleType | None:
+def _loops(*arrays: Any) -> ModuleType | None:
     """Return the compiled loops for matrices in main memory, in C order and of one type.
 
     None where numba is not installed, or where the first is so small that loading costs more.
     """
     first = arrays[0]
-    if not isinstance(first, np.ndarray) or kernels_for(first.size) is None:
+    if not isinstance(first, np.ndarray | RotatedDecoder) or kernels_for(first.size) is None:
         return None
-    is_plain = all(A.ndim == 2 and A.flags.c_contiguous and A.dtype == first.dtype for A in arrays)
+    held = [A for A in arrays if isinstance(A, np.ndarray)]  # what is computed is in C order
+    is_plain = all(A.ndim == 2 and A.flags.c_contiguous and A.dtype == first.dtype for A in held)
     return _kernels() if is_plain else None
 
 

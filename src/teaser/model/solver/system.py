@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from teaser.model.gram.blocks import Matrix, each_block, norm, sparse_like
 from teaser.model.gram.gpu import device_gram, to_host
 from teaser.model.gram.operator import Gram, PairGram, SparseGram, leading_eigenpairs, leading_rank
+from teaser.model.solver.rotated_decoder import RotatedDecoder, rotated
 
 Array = NDArray[Any]
 
@@ -42,7 +43,7 @@ class System:
     g: Array
     V: Array
     eta: Array
-    DV: Array
+    DV: Array | RotatedDecoder
     U: Array
     mu: Array
     row_penalty: Array
@@ -81,7 +82,7 @@ class System:
             r[:] = np.asarray(row_penalty, like=g)
         if column_weight is not None:
             c[: len(column_weight)] = np.asarray(column_weight, like=g)
-        basis = _basis(D, g, c, is_coarse=is_coarse)
+        basis = _basis(gram, D, g, c, is_coarse=is_coarse)
         return cls(gram=gram, U=U, mu=mu, row_penalty=r, column_weight=c, **basis)
 
     def with_decoder(self, D: sp.csr_array) -> "System":
@@ -95,7 +96,7 @@ class System:
             mu=self.mu,
             row_penalty=self.row_penalty,
             column_weight=self.column_weight,
-            **_basis(D, self.g, self.column_weight),
+            **_basis(self.gram, D, self.g, self.column_weight),
         )
 
     def penalty(self, l1: float) -> Array:
@@ -108,7 +109,7 @@ class System:
         is_plain = bool((c == 1).all())
         if isinstance(self.gram, PairGram):
             # G (C D V) - g * (C D V); such a G takes less time than a product with V.
-            CDV = self.DV if is_plain else c[:, None] * self.DV
+            CDV = self.DV if is_plain else rotated(self.scaled(c), self.V, self.gram)
             if is_rounded and isinstance(self.gram, SparseGram):
                 B = self.gram.apply_rounded(CDV)
                 whole = norm(B)
@@ -140,7 +141,9 @@ class System:
         return type(D)((D.data * weights[self.row_of], D.indices, D.indptr), shape=D.shape)
 
 
-def _basis(D: sp.csr_array, g: Array, c: Array, *, is_coarse: bool = False) -> dict[str, Any]:
+def _basis(
+    gram: Gram, D: sp.csr_array, g: Array, c: Array, *, is_coarse: bool = False
+) -> dict[str, Any]:
     """Return C D, the row of each of its entries, g, and what follows from the two."""
     missing = len(g) - D.shape[0]
     counts = np.pad(np.diff(D.indptr), (0, missing))
@@ -157,7 +160,7 @@ def _basis(D: sp.csr_array, g: Array, c: Array, *, is_coarse: bool = False) -> d
         "g": g,
         "V": V,
         "eta": eta,
-        "DV": np.asarray(D @ V, order="C", like=g),
+        "DV": rotated(D, V, gram),
     }
 
 
