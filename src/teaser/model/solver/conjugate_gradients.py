@@ -229,9 +229,11 @@ class _Descent:
         # R is a sum of steps, each rounded to eps of its length; `moved` is the sum of lengths.
         rounding, share = 10 * self.eps * self.moved, 0.1 if self.limits.tol == SETTLED else 0.01
         if rounding > share * self.residual * self.goal:
+            # The search ends here or restarts: these are gone before others are made.
+            self.P = self.Z = None
+            del self.R
             self.R = self.equation.right_hand_side()
             self.R -= self.equation.operator(self.F)
-            self.Z = None
             self.residual = norm(self.R) / self.goal
 
     def _restart(self) -> None:
