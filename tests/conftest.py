@@ -23,8 +23,10 @@ from teaser.testing import example_tables as small_tables  # noqa: E402
 
 __all__ = ["ROOT", "RULES", "small_tables"]
 
-# Times are never asserted: a busy machine must not fail a property.
-settings.register_profile("teaser", deadline=None)
+# Times are never asserted: a busy machine must not fail a property. The same examples are tried
+# every time; `pytest --hypothesis-profile=random` tries others.
+settings.register_profile("teaser", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None)
 settings.load_profile("teaser")
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -57,7 +57,7 @@ def _version(
 
 
 def _exit(number: int, _frame: object) -> None:
-    """Exit by an exception; a second signal ends the process at once, if a library swallowed it."""
+    """Exit by an exception, which a library may swallow: a second signal ends the process."""
     signal.signal(number, signal.SIG_DFL)
     sys.exit(128 + number)
 

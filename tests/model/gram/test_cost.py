@@ -12,6 +12,7 @@ from teaser.errors import ResourceError
 from teaser.files.memory import memory_of_machine
 from teaser.model import EASE, EDLAE
 from teaser.model.gram import cost as module
+from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import (
     FitSize,
     check_memory,
@@ -57,6 +58,23 @@ def test_the_memory_of_a_fit_is_foreseen(
     solve(X[:20], D, l2_weights=50, l2_encoder=50, gram=gram, tol=0.5)  # compiles the loops
     tracemalloc.start()
     solve(X, D, l2_weights=50, l2_encoder=50, gram=gram, solver=solver, tol=tol)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.75 * peak <= expected <= 1.33 * peak
+
+
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+def test_so_is_that_of_a_fit_with_content(gram: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in (module, rotated_decoder):
+        monkeypatch.setattr(each, "COMPUTED_FROM", 0)  # with content, D V is held all the same
+    X = generated(2000, 2500, 0.01)
+    D = sp.random_array((2500, 300), density=0.02, format="csr", rng=np.random.default_rng(1))
+    size = FitSize(300, F32, has_content=True)
+    expected = estimate(X, gram, size, tol=1e-2).total_memory
+    solve(X[:20], D, l2_weights=50, l2_encoder=50, gram=gram, tol=0.5)  # compiles the loops
+    tracemalloc.start()
+    held = build_gram(X, gram, size, content=D, content_weight=2.0)
+    solve(X, D, l2_weights=50, l2_encoder=50, gram=held, tol=1e-2)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 0.75 * peak <= expected <= 1.33 * peak

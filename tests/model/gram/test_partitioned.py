@@ -16,6 +16,7 @@ from teaser import Dataset, DiscoveredTags, Remainder, Teaser
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError
+from teaser.model.gram import cost
 from teaser.model.gram import partitioned as streamed
 from teaser.model.gram.cost import FitSize
 from teaser.model.gram.operator import DenseGram, SparseGram
@@ -31,7 +32,7 @@ from teaser.model.gram.partitioned import (
     read_bytes,
 )
 
-F64 = np.dtype("float64")
+F32, F64 = np.dtype("float32"), np.dtype("float64")
 
 
 @pytest.fixture(scope="module")
@@ -283,6 +284,17 @@ class TestEstimate:
         sparse = Teaser(gram="sparse").estimate(parted)
         everything = sum(kept_bytes(parted.X, k) for k in range(6)) + read_bytes(parted.X)
         assert sparse.memory["interactions"] == everything
+
+    def test_it_counts_d_v_which_partitions_hold(
+        self, parted: Dataset, local: Dataset, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cost, "COMPUTED_FROM", 0)
+        model = Teaser(gram="sparse")
+        found, known = (model.estimate(data).memory for data in (parted, local))
+        array = 4 * parted.n_items * (parted.n_tags + 1)
+        assert found["items x tags"] == known["items x tags"] + array
+        solver = streamed._solver_bytes(parted.X, "sparse", FitSize(parted.n_tags + 1, F32))
+        assert sum(found.values()) - found["interactions"] == solver
 
     def test_a_limit_bounds_it(self, parted: Dataset) -> None:
         gram = StreamedGram(parted.X, np.dtype("float32"), memory_limit=tight(parted.X, 1))

@@ -1,5 +1,6 @@
 """Both solvers against a dense oracle, on problems with every trap; starts."""
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import LEAST_TOL, SETTLED_CHANGE, Limits
 from teaser.model.solver.solve import prepare
+from teaser.model.solver.system import System
 
 
 @pytest.mark.parametrize("gram", ["dense", "sparse"])
@@ -273,3 +275,20 @@ def test_settled_is_not_for_admm() -> None:
     tol: Any = "soon"
     with pytest.raises(ParameterError, match="or 'settled', found 'soon'"):
         teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=tol)
+
+
+def test_the_last_residual_is_computed_when_the_one_of_the_search_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, D = random_problem(1, awkward=False)
+    make, made, there = System.right_hand_side, list[weakref.ref[Any]](), list[bool]()
+
+    def right_hand_side(system: System, **how: Any) -> Any:
+        there.extend(each() is not None for each in made)
+        B = make(system, **how)
+        made.append(weakref.ref(B))
+        return B
+
+    monkeypatch.setattr(System, "right_hand_side", right_hand_side)
+    teaser.solve(X, D, l2_weights=2.0, l2_encoder=3.0, gram="sparse", tol=1e-3, dtype="float32")
+    assert there == [False]

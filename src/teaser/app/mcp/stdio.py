@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from teaser.app.settings import Settings
 from teaser.app.warm_up import warm_up
 
 _SECONDS = 10.0
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def serve_stdio(settings: Settings, *, stores: bool = True) -> None:
@@ -33,16 +35,19 @@ def serve_stdio(settings: Settings, *, stores: bool = True) -> None:
     stores
         Whether persons are stored; without, there is no database.
     """
-    # A thread waits for stdin, and an exception would wait for that thread; a library that is being
-    # imported may even swallow it. Nothing is lost: what was answered is stored.
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, signal.SIG_DFL)
-    holder = ModelHolder(settings.model, boost=settings.boosts, zone=settings.zone, warm_up=warm_up)
+    with _stoppable():
+        holder = ModelHolder(
+            settings.model, boost=settings.boosts, zone=settings.zone, warm_up=warm_up
+        )
 
     def catalogue() -> Catalogue:
         holder.refresh()  # a new model is taken up between two calls
         return holder.current
 
+    # A thread waits for stdin, and an exception would wait for that thread. Nothing is lost:
+    # what was answered is stored.
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_DFL)
     with _people(settings) if stores else _nobody() as people:
         anyio.run(_serve, Source(catalogue, settings, people))
 
@@ -58,6 +63,25 @@ async def _serve(source: Source) -> None:
     server = build_server(source, title=source.settings.name)
     async with stdio_server() as (received, sent):
         await server.run(received, sent, server.create_initialization_options())
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """End the process at a signal by an exception, so that temporary files are removed.
+
+    A library that is being imported may swallow the exception: the process then ends afterwards.
+    """
+    received: list[int] = []
+
+    def leave(number: int, _frame: object) -> None:
+        received.append(number)
+        sys.exit(128 + number)
+
+    for each in _SIGNALS:
+        signal.signal(each, leave)
+    yield
+    if received:
+        sys.exit(128 + received[0])
 
 
 @contextmanager

@@ -139,7 +139,8 @@ def prepare_system(
     near = {n_near: _find_near(plan, dataset, n_near)} if n_near else {}
     X, n_items = stack_interactions(dataset, user_features), dataset.n_items
     how |= {"user_power": weights.user_power, "n_items": n_items}
-    gram = build_gram(X, plan.gram, FitSize(D.shape[1], kind, plan.solver), **how)
+    size = FitSize(D.shape[1], kind, plan.solver, has_content=plan.content_weight > 0)
+    gram = build_gram(X, plan.gram, size, **how)
     system = prepare(
         gram,
         D,

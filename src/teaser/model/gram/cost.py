@@ -54,11 +54,14 @@ class FitSize:
         The type to compute in.
     solver
         `"cg"` or `"admm"`.
+    has_content
+        Whether content is added to G.
     """
 
     n_tags: int
     dtype: np.dtype[Any]
     solver: str = "cg"
+    has_content: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,10 @@ def choose_gram(X: sp.csr_array, n_tags: int, dtype: np.dtype[Any]) -> str:
     return "dense" if seconds["dense"] <= seconds["sparse"] else "sparse"
 
 
-def estimate(X: Any, gram: Any, size: FitSize, *, tol: float | str) -> Estimate:
-    """Return what fitting X (users x items) will take."""
+def estimate(
+    X: Any, gram: Any, size: FitSize, *, tol: float | str, in_parts: bool = False
+) -> Estimate:
+    """Return what fitting X (users x items) will take; `in_parts` is that of `memory_of_fit`."""
     choice = gram if isinstance(gram, str) else "dense"
     if size.solver == "admm":
         choice = "dense"
@@ -137,7 +142,8 @@ def estimate(X: Any, gram: Any, size: FitSize, *, tol: float | str) -> Estimate:
     sparse_rate = _measured_sparse_rate(size.dtype.name, *_sample_size(X))
     work = _work(X, choice, size, iterations, pairs)
     seconds = _FIXED_SECONDS + _seconds(work, dense_rate(size.dtype.name), sparse_rate)
-    return Estimate(choice, memory_of_fit(X, choice, size), seconds, iterations)
+    memory = memory_of_fit(X, choice, size, in_parts=in_parts)
+    return Estimate(choice, memory, seconds, iterations)
 
 
 def check_memory(
@@ -285,7 +291,12 @@ def memory_of_fit(X: Any, gram: str, size: FitSize, *, in_parts: bool = False) -
         memory["items x tags"] += array if solver == "cg" else 0
     else:
         memory["blocks"] = product_bytes(int(X.shape[0]), n_items, 2 * n_tags, itemsize)
-        memory["items x tags"] -= array if array >= COMPUTED_FROM and not in_parts else 0
+        is_held = in_parts or size.has_content or array < COMPUTED_FROM
+        memory["items x tags"] -= 0 if is_held else array
+    if size.has_content and solver == "cg":
+        # What content adds to a product; and the product with a sparse matrix, where that is not
+        # counted yet.
+        memory["items x tags"] += array if gram == "dense" else 2 * array
     # The eigenvectors of D'D are found before the rest is there, in double precision.
     early = n_tags**2 * 40 - memory["items x tags"] - memory.get("preconditioner", 0)
     memory["tags x tags"] += max(0, early)

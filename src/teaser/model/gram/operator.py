@@ -57,10 +57,7 @@ class PairGram(Gram, Protocol):
     def apply_pair(
         self, F: NDArray[Any], DV: Any, eta: NDArray[Any], beta: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return G W, and the diagonal of G F DV', where W = F diag(eta) - diag(beta) DV.
-
-        DV is read as an array is, a few columns at a time.
-        """
+        """Return G W, and the diagonal of G F DV', where W = F diag(eta) - diag(beta) DV."""
         ...
 
 
@@ -323,7 +320,8 @@ class ContentGram:
         # S (S' M): S S' would be items x items.
         content = self.S @ (self.St @ matrix)
         dense = content.toarray() if is_sparse(content) else content
-        out: NDArray[Any] = self.gram.apply(matrix) + self.weight * dense
+        out = self.gram.apply(matrix)
+        out += np.multiply(dense, self.weight, out=dense)
         return out
 
     def row_block(self, first: int, last: int) -> Matrix:

@@ -287,7 +287,7 @@ def estimate_partitions(
 ) -> Estimate:
     """Return what a fit on this machine will take, or on a client if `gram` is of a cluster."""
     name = gram if isinstance(gram, str) else "dense" if isinstance(gram, DenseGram) else "sparse"
-    found = estimate(_Sizes.of(X), choose_held(X, name, size), size, tol=tol)
+    found = estimate(_Sizes.of(X), choose_held(X, name, size), size, tol=tol, in_parts=True)
     limit = gram.limit if isinstance(gram, StreamedGram) else _SHARE_OF_MEMORY * memory_of_machine()
     each = value_bytes(X, size.dtype, user_power)
     everything = sum(kept_bytes(X, k, each) for k in range(len(X.parts))) + read_bytes(X)

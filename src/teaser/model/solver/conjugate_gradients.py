@@ -97,6 +97,7 @@ def conjugate_gradients(
     if goal == 0.0:
         return Solution(equation.encoder(np.zeros_like(R)), 0, 0.0, True, 0.0)
     descent = _Descent(equation, rounded, limits, R, goal)
+    del R  # the search drops it before others are made
     if start is not None:
         descent.begin(equation.unknowns(start), is_guess=is_guess)
     for _ in range(limits.max_iter):

@@ -52,6 +52,8 @@ class RotatedDecoder:
         return self._product(key, self.V)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("D V is computed: it is always a new array.")
         return self[:].astype(dtype or self.dtype, copy=False)
 
     def _product(self, rows: slice, V: Array) -> Array:

@@ -8,7 +8,8 @@ from page_pieces import elements, filled, gaps
 
 from teaser.app.site.view.piece import PLAIN, Pieces, element, leaf, row
 
-LEAVES = st.lists(st.text(st.characters(exclude_characters="<>"), max_size=5), max_size=4)
+TEXTS = st.text(st.characters(exclude_characters="<>", exclude_categories=["Cs"]), max_size=5)
+LEAVES = st.lists(TEXTS, max_size=4)
 LISTS = st.lists(LEAVES, max_size=4)
 
 
