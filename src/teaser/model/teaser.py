@@ -346,8 +346,7 @@ class Teaser(EncoderModel):
         X = stack_interactions(dataset, learned_features(self, dataset))
         gram = self.gram if self.joint_remainder is None else "dense"
         n_tags = dataset.n_tags + 1 + expected_groups(self.discovered, dataset)
-        has_content = self.content_weight > 0
-        size = FitSize(n_tags, np.dtype(self.dtype), self.solver, has_content=has_content)
+        size = FitSize(n_tags, np.dtype(self.dtype), self.solver, self.content_weight > 0)
         if isinstance(dataset.X, Interactions):
             power = self._weights.user_power
             found = estimate_partitions(X, gram, size, tol=self.tol, user_power=power)

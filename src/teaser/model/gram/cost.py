@@ -126,7 +126,13 @@ def choose_gram(X: sp.csr_array, n_tags: int, dtype: np.dtype[Any]) -> str:
 def estimate(
     X: Any, gram: Any, size: FitSize, *, tol: float | str, in_parts: bool = False
 ) -> Estimate:
-    """Return what fitting X (users x items) will take; `in_parts` is that of `memory_of_fit`."""
+    """Return what fitting X (users x items) will take.
+
+    Parameters
+    ----------
+    in_parts
+        Whether interactions are read in partitions.
+    """
     choice = gram if isinstance(gram, str) else "dense"
     if size.solver == "admm":
         choice = "dense"
