@@ -113,6 +113,5 @@ def test_fits_are_the_same(
     held = Teaser(gram="sparse", **options).fit(dataset)
     request.getfixturevalue("computed")
     found = Teaser(gram="sparse", **options).fit(dataset)
-    assert found.iterations_ == held.iterations_
     within = 1e-4 * float(np.abs(held.encoder_).max())
     assert_allclose(found.encoder_, held.encoder_, rtol=1e-3, atol=within)
