@@ -14,7 +14,7 @@ Array = NDArray[Any]
 
 
 def rotated(D: Matrix, V: Array, gram: Gram) -> "Array | RotatedDecoder":
-    """Return D V: computed where it is read, if it is large and products with G take longer."""
+    """Return D V: computed where it is read, if it is large and the Gram sparse, else an array."""
     size = int(D.shape[0]) * int(D.shape[1]) * V.dtype.itemsize
     if isinstance(gram, SparseGram) and size >= COMPUTED_FROM:
         return RotatedDecoder(D, V)
