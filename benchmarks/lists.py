@@ -32,7 +32,7 @@ from report import report
 
 import teaser
 from teaser import Dataset, Teaser
-from teaser.choose.recipe import RECIPES
+from teaser.evaluate.recipe import RECIPES
 from teaser.model import EASE
 
 K = 20

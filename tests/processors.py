@@ -25,7 +25,7 @@ CORE_TYPES = {
     "SkylakeX": {"SkylakeX"},
 }
 THREADS = (1, 2)
-NUMERIC = ("model", "guide", "evaluate", "test_profile.py", "test_explain.py")
+NUMERIC = ("model", "steer", "evaluate", "test_profile.py", "test_explain.py")
 NOT_NUMERIC = ("evaluate/report",)
 
 PROBE = """

@@ -30,9 +30,9 @@ from typer.testing import CliRunner
 from teaser import Dataset, DiscoveredTags, Teaser, load
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
-from teaser.choose.proposal import open_study
 from teaser.cli.main import app
 from teaser.data import events
+from teaser.evaluate.proposal import open_study
 from teaser.testing import example_dataset
 
 # Commands of blocks that are parsed and not run, by how they begin, and why.

@@ -42,7 +42,7 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = "TEASER"
-html_favicon = "../../src/teaser/app/site/static/icon.svg"
+html_favicon = "../../src/teaser/app/pages/static/icon.svg"
 html_theme_options = {
     # The colours of the served site.
     "light_css_variables": dict.fromkeys(

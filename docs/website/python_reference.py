@@ -16,7 +16,7 @@ from website.bridges import Described, read_bridges
 PACKAGES = (
     "teaser",
     "teaser.model",
-    "teaser.guide",
+    "teaser.steer",
     "teaser.words",
     "teaser.evaluate",
     "teaser.data.sources",
@@ -97,7 +97,14 @@ PAGES = (
         "`fit` chooses a recipe. `Teaser` is the model itself, and takes the options of its "
         "extensions as objects. [The model]({users}model.md) explains them.",
         (
-            *("choose.choose", "model.teaser", "model.registry", "choose.record", "choose"),
+            *(
+                "evaluate.choose",
+                "model.teaser",
+                "model.registry",
+                "model.recipe",
+                "evaluate.card",
+                "evaluate.check",
+            ),
             *("model.extensions", "model.solver", "model.gram", "_version"),
         ),
     ),
@@ -116,7 +123,7 @@ PAGES = (
         "Help people steer",
         "Similar items, the fewest presses that bring an item up, a quick start, statements, and "
         "[requests in words]({users}words.md).",
-        ("guide", "words"),
+        ("steer", "words"),
     ),
     Page(
         "models",

@@ -1,11 +1,7 @@
 """A recommender that people can read and steer: item metadata as tags, affinities as profile."""
 
-from teaser import guide as guide
+from teaser import steer as steer
 from teaser._version import __version__
-from teaser.choose.card import card
-from teaser.choose.check import Check, check_model
-from teaser.choose.choose import fit
-from teaser.choose.record import Recipe, Trial
 from teaser.data.dataset import Dataset
 from teaser.data.decay import decayed
 from teaser.data.reading.files import read_table
@@ -13,6 +9,9 @@ from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, 
 from teaser.data.tagging.tag import Tag
 from teaser.difference import Difference, DifferencePart
 from teaser.errors import ConvergenceWarning, TeaserError
+from teaser.evaluate.card import card
+from teaser.evaluate.check import Check, check_model
+from teaser.evaluate.choose import fit
 from teaser.explain import Explanation
 from teaser.model import load
 from teaser.model.extensions.discovered_tags import DiscoveredTags, discover
@@ -23,6 +22,7 @@ from teaser.model.extensions.sparse_encoder import SparseEncoder
 from teaser.model.extensions.weights import Weights
 from teaser.model.lists.all_lists import AllOptions
 from teaser.model.lists.selection import Filters
+from teaser.model.recipe import Recipe, Trial
 from teaser.model.solver.solution import Solution
 from teaser.model.solver.solve import solve
 from teaser.model.teaser import Teaser

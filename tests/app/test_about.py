@@ -9,7 +9,7 @@ import pytest
 from app.conftest import TestClient
 
 from teaser import Teaser
-from teaser.guide import smallest_presses, varied
+from teaser.steer import smallest_presses, varied
 
 API = "/api/v1"
 YOUNG = ["age=young"]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from teaser import Tag, Teaser
 from teaser.app.actions import act, decide, effective_presses
 from teaser.app.i18n.texts import texts_in
+from teaser.app.pages.view.profile_view import tag_row
 from teaser.app.people.checks import check
 from teaser.app.people.events import Event, time_text
 from teaser.app.people.fold import fold, state_after
@@ -21,7 +22,6 @@ from teaser.app.people.store import Store
 from teaser.app.people.values import Values
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.view.profile_view import tag_row
 from teaser.data.ids import ItemId
 from teaser.errors import (
     FeedExistsError,

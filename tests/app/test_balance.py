@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
+from teaser.app.pages.view.card_view import ViewedRow
+from teaser.app.pages.view.profile_view import TagRow
+from teaser.app.pages.view.score_steps import MAX_VIEWED, waterfall
 from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.site.view.card_view import ViewedRow
-from teaser.app.site.view.profile_view import TagRow
-from teaser.app.site.view.score_steps import MAX_VIEWED, waterfall
 from teaser.profile import Steering
 from teaser.reason import ViewedReason
 

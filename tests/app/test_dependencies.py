@@ -11,7 +11,7 @@ from app.conftest import API, TestClient
 from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
 
-from teaser.app import api, site
+from teaser.app import api
 from teaser.app.dependencies import catalogue_of, services_of, store_of
 
 
@@ -70,7 +70,7 @@ QUERIES = {f"{API}/items": "?item_id=i1", f"{API}/search": "?q=a", f"{API}/group
 
 def plain_routes() -> Iterator[tuple[str, str]]:
     """Yield method and path of the routes that run in the usual threads."""
-    for package, prefix in ((api, API), (site, "")):
+    for package, prefix in ((api, API), (pages, "")):
         for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             module = importlib.import_module(found.name)
             for route in getattr(module, "router", APIRouter()).routes:

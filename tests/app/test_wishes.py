@@ -25,7 +25,7 @@ from teaser.errors import (
     UnknownTagError,
     WishLimitError,
 )
-from teaser.guide.variation import start_presses
+from teaser.steer.variation import start_presses
 from teaser.words.reading import find_contradictions
 from teaser.words.wish import Wish
 

@@ -22,7 +22,7 @@ import teaser
 from teaser.bridges.rectools import TeaserModel, TeaserModelConfig
 from teaser.bridges.rectools_dataset import read_dataset
 from teaser.errors import TableError
-from teaser.guide import similar
+from teaser.steer import similar
 
 PENALTIES: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
 # As RecTools' ids: users of interactions, a user with features alone, and a stranger.

@@ -10,8 +10,8 @@ from commands import refused, run, said
 
 import teaser
 from teaser import Dataset
-from teaser.guide import similar
 from teaser.model import EASE
+from teaser.steer import similar
 
 
 def test_a_list_has_signed_reasons(shop: Path) -> None:

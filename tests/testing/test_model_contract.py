@@ -61,7 +61,7 @@ def test_reasons_that_do_not_add_up_are_found() -> None:
 
 
 def test_the_library_itself_does_without_pytest() -> None:
-    code = "import sys, teaser; teaser.guide.similar; sys.exit('pytest' in sys.modules)"
+    code = "import sys, teaser; teaser.steer.similar; sys.exit('pytest' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -26,7 +26,7 @@ def test_every_public_name_is_on_one_page_of_the_reference() -> None:
 def test_a_public_name_without_a_page_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     rest = tuple(p for p in python_reference.PAGES if p.name != "guide")
     monkeypatch.setattr(python_reference, "PAGES", rest)
-    with pytest.raises(LookupError, match=r"teaser\.guide\.Lift.*python_reference"):
+    with pytest.raises(LookupError, match=r"teaser\.steer\.Lift.*python_reference"):
         python_reference.names_by_page()
 
 

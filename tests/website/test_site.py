@@ -101,7 +101,7 @@ def test_the_reference_describes_names_with_their_methods(read: dict[Path, Links
         "teaser.Teaser.recommend",
         "teaser.model.EASE",
         "teaser.evaluate.evaluate",
-        "teaser.guide.similar",
+        "teaser.steer.similar",
         "teaser.errors.UnknownItemError",
         "teaser.testing.ModelContract",
         "teaser.data.sources.read_movielens",

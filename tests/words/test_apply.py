@@ -7,7 +7,7 @@ from words.catalogues import TODAY, event_model, film_model
 
 from teaser import Tag
 from teaser.errors import ContradictionError, ParameterError, UnknownNameError
-from teaser.guide.variation import start_presses
+from teaser.steer.variation import start_presses
 from teaser.words.apply import recommend_for
 from teaser.words.wish import Wish
 

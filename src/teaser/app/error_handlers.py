@@ -25,8 +25,8 @@ from teaser.app.http.middleware import (
     Send,
 )
 from teaser.app.i18n.error_messages import error_message
-from teaser.app.site.view.rendering import render
-from teaser.app.site.view.visitor import visitor_of
+from teaser.app.pages.view.rendering import render
+from teaser.app.pages.view.visitor import visitor_of
 from teaser.app.telemetry.request_record import current_request
 from teaser.errors import (
     ArtifactError,

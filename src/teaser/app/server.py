@@ -32,13 +32,13 @@ from teaser.app.http.rate_limit import RateLimit, RateLimits
 from teaser.app.http.route_names import RouteNames
 from teaser.app.i18n.texts import LANGUAGES
 from teaser.app.mcp.mount import add_assistants, assistants_running, has_assistants
+from teaser.app.pages import actions as site_actions
+from teaser.app.pages import home as pages
+from teaser.app.pages.view.rendering import compile_templates
 from teaser.app.people.store import Store
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.words import check_words
 from teaser.app.settings import Settings
-from teaser.app.site import actions as site_actions
-from teaser.app.site import home as pages
-from teaser.app.site.view.rendering import compile_templates
 from teaser.app.telemetry.traces import Traces
 from teaser.app.warm_up import warm_up
 from teaser.errors import StoreError
@@ -111,7 +111,7 @@ def create_app(
     complete_document(app, settings)
     app.include_router(brand_routes(brand), include_in_schema=False)
     add_assistants(app, services, title=brand.name)
-    static = Path(__file__).parent / "site" / "static"
+    static = Path(__file__).parent / "pages" / "static"
     app.mount("/static", StaticFiles(directory=static), name="static")
     add_error_handlers(app)
     app.add_middleware(FirstCookie, store=store, threads=threads, settings=settings)

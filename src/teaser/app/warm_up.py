@@ -9,18 +9,18 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from teaser.app.i18n.texts import LANGUAGES, texts_in
+from teaser.app.pages.filters import Filters, filter_form
+from teaser.app.pages.home import quick_start
+from teaser.app.pages.preferences import about_view
+from teaser.app.pages.say import say_example
+from teaser.app.pages.view.card_view import card_views, plain_card
+from teaser.app.pages.view.profile_view import profile_view
 from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.name_search import find_names
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.serving.words import vocabulary_of
 from teaser.app.settings import Settings
-from teaser.app.site.filters import Filters, filter_form
-from teaser.app.site.home import quick_start
-from teaser.app.site.preferences import about_view
-from teaser.app.site.say import say_example
-from teaser.app.site.view.card_view import card_views, plain_card
-from teaser.app.site.view.profile_view import profile_view
 from teaser.app.telemetry.logs import access_log
 from teaser.errors import ArtifactError, StoreError
 from teaser.words.read import read

@@ -13,8 +13,8 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ContradictionError, ParameterError, WishLimitError
-from teaser.guide.variation import start_presses
 from teaser.profile import MAX_PRESSES
+from teaser.steer.variation import start_presses
 from teaser.words.period import Period
 from teaser.words.reading import find_contradictions
 from teaser.words.wish import Wish

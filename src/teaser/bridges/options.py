@@ -13,7 +13,6 @@ import polars as pl
 import scipy.sparse as sp
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_serializer
 
-from teaser.choose.choose import fit
 from teaser.data.dataset import Dataset
 from teaser.data.disliked import disliked_matrix, with_disliked
 from teaser.data.reading.interactions import take_pairs
@@ -21,6 +20,7 @@ from teaser.data.reading.part import interaction_matrix
 from teaser.data.reading.positive import Positive
 from teaser.data.reading.strength import Strength
 from teaser.data.tagging.rule_set import Rules, as_rules
+from teaser.evaluate.choose import fit
 from teaser.model.extensions.options import OPTIONS, read_parameters
 from teaser.model.teaser import Teaser
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from teaser.data.tagging.tag import Tag
 from teaser.errors import MissingPackageError
-from teaser.guide.similarity import rarity_rows
 from teaser.model.lists.ranking import top_k
+from teaser.steer.similarity import rarity_rows
 
 try:
     from pydantic import create_model

@@ -13,7 +13,6 @@ from rich.table import Table
 from rich.text import Text
 
 from teaser import artifact
-from teaser.choose.record import Recipe
 from teaser.cli import output
 from teaser.cli.options import (
     AsJson,
@@ -37,6 +36,7 @@ from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.model import load
 from teaser.model.item_table import History as ItemHistory
+from teaser.model.recipe import Recipe
 from teaser.model.teaser import Teaser
 from teaser.profile import Steering
 from teaser.words.apply import recommend_for

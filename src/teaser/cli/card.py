@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from teaser.choose.card import card as make_card
 from teaser.cli.options import ModelFolder, Seed
 from teaser.cli.output import err, print_lines, progress_bar
 from teaser.data.dataset import Dataset
 from teaser.errors import ArtifactError
+from teaser.evaluate.card import card as make_card
 from teaser.model import load
 from teaser.model.teaser import Teaser
 

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from teaser.choose.check import check_model
-from teaser.choose.record import percent
 from teaser.cli.options import AsJson, ModelFolder, Seed, find_dataset
 from teaser.cli.output import err, print_json, print_lines, print_next, progress_bar
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
+from teaser.evaluate.check import check_model
 from teaser.model import load
 from teaser.model.extensions.groups import Group
+from teaser.model.recipe import percent
 from teaser.model.teaser import Teaser
 
 commands = typer.Typer()

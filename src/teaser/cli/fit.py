@@ -10,9 +10,6 @@ import typer
 from rich.markup import escape
 
 from teaser import artifact
-from teaser.choose.choose import run_plan
-from teaser.choose.plan import make_plan
-from teaser.choose.recipe import AS_GIVEN, AUTO
 from teaser.cli.options import (
     AsJson,
     DataFolder,
@@ -37,6 +34,9 @@ from teaser.cli.output import (
 )
 from teaser.data.dataset import Dataset
 from teaser.errors import ArtifactError, ResourceError, counted
+from teaser.evaluate.choose import run_plan
+from teaser.evaluate.plan import make_plan
+from teaser.evaluate.recipe import AS_GIVEN, AUTO
 from teaser.model import load
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import without_neighbours

@@ -29,12 +29,12 @@ from teaser.data.dataset import Dataset
 from teaser.data.ids import ItemId
 from teaser.errors import ParameterError, counted
 from teaser.frame import FrameList
-from teaser.guide.similarity import similar as similar_items
 from teaser.model import load
 from teaser.model.base import Model
 from teaser.model.lists.selection import Filters
 from teaser.model.tagged import TaggedModel
 from teaser.profile import Steering
+from teaser.steer.similarity import similar as similar_items
 
 commands = typer.Typer()
 

@@ -15,14 +15,13 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from teaser.choose.record import Recipe, percent
 from teaser.console import VisibleConsole, visible_json
 from teaser.data.dataset import Dataset
 from teaser.data.tagging.tag import Tag, feature_label
 from teaser.errors import ParameterError, counted
 from teaser.explain import PARTS, Explanation
-from teaser.guide.similarity import Similar
 from teaser.model.extensions.groups import Groups
+from teaser.model.recipe import Recipe, percent
 from teaser.model.solver.solution import share_solved
 from teaser.model.teaser import Teaser
 from teaser.notebook.progress import Update
@@ -38,6 +37,7 @@ from teaser.reason import (
     tell_reasons,
 )
 from teaser.recommendation import Recommendation
+from teaser.steer.similarity import Similar
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
 _HALF = 10

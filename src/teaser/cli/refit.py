@@ -14,14 +14,14 @@ from teaser.cli.output import err, out, print_json, print_lines, progress_bar
 from teaser.cli.serve import Database, check_packages
 from teaser.data.dataset import Dataset
 from teaser.errors import counted
+from teaser.evaluate.refit.gate import MARGIN, GateLimits
+from teaser.evaluate.refit.history import KEEP, REFUSED, Entry, History
+from teaser.evaluate.refit.refit import RefitOptions
+from teaser.evaluate.refit.refit import refit as make_next
+from teaser.evaluate.refit.site_interactions import MIN_VIEWS, SiteInteractions, gather, no_views
 from teaser.files.memory import say_bytes
 from teaser.model import load
 from teaser.model.teaser import Teaser
-from teaser.refit.gate import MARGIN, GateLimits
-from teaser.refit.history import KEEP, REFUSED, Entry, History
-from teaser.refit.refit import RefitOptions
-from teaser.refit.refit import refit as make_next
-from teaser.refit.site_interactions import MIN_VIEWS, SiteInteractions, gather, no_views
 
 if TYPE_CHECKING:
     from teaser.data.ids import Ids

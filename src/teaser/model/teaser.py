@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.artifact import Content
-from teaser.choose.record import Recipe
 from teaser.data.dataset import Dataset
 from teaser.data.reading.partitions import Interactions
 from teaser.data.tagging.user_features import UserFeatures
@@ -70,6 +69,7 @@ from teaser.model.gram.cost import (
 from teaser.model.gram.gpu import check_device
 from teaser.model.gram.partitioned import estimate_partitions
 from teaser.model.packed import Packed
+from teaser.model.recipe import Recipe
 from teaser.model.solver.solution import Callback, Limits, Tolerance, solver_bar
 from teaser.model.solver.solve import check_settings
 from teaser.model.solver.system import System

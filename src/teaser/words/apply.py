@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ContradictionError, ParameterError
-from teaser.guide.variation import start_presses
-from teaser.guide.variety import varied
 from teaser.model.item_table import History
 from teaser.model.tagged import TaggedModel
 from teaser.profile import MAX_PRESSES
 from teaser.recommendation import Recommendations
+from teaser.steer.variation import start_presses
+from teaser.steer.variety import varied
 from teaser.words.period import Period
 from teaser.words.reading import find_contradictions
 from teaser.words.wish import OF_COLUMNS, Wish

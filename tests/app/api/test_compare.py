@@ -6,7 +6,7 @@ import pytest
 from app.conftest import API, TestClient, error_of, new_person
 
 from teaser import Steering, Tag, Teaser
-from teaser.guide import tag_examples, vary_item
+from teaser.steer import tag_examples, vary_item
 
 HISTORY = ["i0", "i2", "i4"]
 PRESSES = [{"tag": "labels=free", "steps": 2}]

@@ -7,7 +7,7 @@ from app.conftest import TestClient
 
 from teaser import Tag, Teaser
 from teaser.app.api.schema.requests import MAX_PICKS
-from teaser.guide import quick_picks, say, smallest_presses, statements
+from teaser.steer import quick_picks, say, smallest_presses, statements
 
 API = "/api/v1"
 HISTORY = ["i0", "i2", "i4"]

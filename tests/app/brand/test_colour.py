@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import teaser.app.site
+import teaser.app.pages
 from teaser.app.brand.colour import BLACK, DARK, LIGHT, WHITE, Colour, shades
 from teaser.errors import ParameterError
 
@@ -51,7 +51,7 @@ def test_colours_are_read_and_written() -> None:
 
 
 def test_the_fixed_colours_are_those_of_the_style_sheet() -> None:
-    folder = Path(teaser.app.site.__file__).parent
+    folder = Path(teaser.app.pages.__file__).parent
     css = (folder / "static" / "teaser.css").read_text()
     pairs = dict(re.findall(r"--(\w+): light-dark\(([^;]+)\);", css))
     for place, scheme in enumerate((LIGHT, DARK)):

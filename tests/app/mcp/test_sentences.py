@@ -12,7 +12,7 @@ from teaser.app.api.schema.reason_responses import reasons_of
 from teaser.app.mcp import sentences
 from teaser.app.people.events import Event
 from teaser.data.tagging.tag import Tag
-from teaser.guide.similarity import Similar
+from teaser.steer.similarity import Similar
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 tags = st.builds(Tag, texts.filter(lambda t: "=" not in t and t.strip()), texts)

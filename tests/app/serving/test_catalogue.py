@@ -12,8 +12,8 @@ import pytest
 
 from teaser import Category, Dataset, ListOf, Number, Rules, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
+from teaser.app.pages.view.card_view import fact_line
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
-from teaser.app.site.view.card_view import fact_line
 from teaser.errors import UnknownItemError, UnknownNameError
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'

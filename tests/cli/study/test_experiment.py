@@ -12,7 +12,7 @@ import pytest
 from commands import refused, said
 
 from teaser import Dataset, Teaser, load
-from teaser.choose.proposal import open_study
+from teaser.evaluate.proposal import open_study
 from teaser.evaluate.study.results import DialResults, StudyResults, read_results
 
 STUDY = """

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from teaser import Tag, Teaser
 from teaser.errors import ParameterError, UnknownBoostError, UnknownItemError
-from teaser.guide.variety import varied
 from teaser.model.baselines.ease import EASE
 from teaser.model.lists.selection import (
     NOTHING_ASKED,
@@ -18,6 +17,7 @@ from teaser.model.lists.selection import (
     known_history,
     parse_boosts,
 )
+from teaser.steer.variety import varied
 from teaser.testing import example_dataset
 
 BOOSTS = st.dictionaries(

@@ -10,8 +10,8 @@ from teaser.app.api.schema.person_responses import Steps
 from teaser.app.api.schema.reason_responses import Named, named
 from teaser.app.api.schema.requests import LiftRequest, ModelItemId, PicksRequest, Taste
 from teaser.app.dependencies import catalogue_of
-from teaser.guide import Lift as FoundLift
-from teaser.guide import say, smallest_presses, statements, undo_presses
+from teaser.steer import Lift as FoundLift
+from teaser.steer import say, smallest_presses, statements, undo_presses
 
 router = APIRouter(tags=["stateless"])
 

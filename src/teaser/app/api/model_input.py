@@ -24,13 +24,13 @@ from teaser.errors import (
     UnknownNameError,
     closest,
 )
-from teaser.guide.tag_examples import TagExamples, tag_examples
-from teaser.guide.variation import Changes, vary_item
-from teaser.guide.variety import varied
 from teaser.model.item_table import History
 from teaser.model.lists.selection import Filters, Unknown
 from teaser.profile import PressesLike, Profile, Steering
 from teaser.recommendation import Recommendations
+from teaser.steer.tag_examples import TagExamples, tag_examples
+from teaser.steer.variation import Changes, vary_item
+from teaser.steer.variety import varied
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.schema import requests, responses
 from teaser.app.dependencies import catalogue_of
-from teaser.guide.similarity import similar as similar_items
+from teaser.steer.similarity import similar as similar_items
 
 router = APIRouter(tags=["stateless"])
 

@@ -24,8 +24,8 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.name_search import find_names
 from teaser.app.wishes import event_of
 from teaser.data.ids import ItemId
-from teaser.guide import say, smallest_presses, statements
-from teaser.guide.similarity import similar as similar_items
+from teaser.steer import say, smallest_presses, statements
+from teaser.steer.similarity import similar as similar_items
 from teaser.words.wish import Wish
 
 

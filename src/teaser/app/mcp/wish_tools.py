@@ -10,11 +10,11 @@ from teaser.app.mcp import sentences
 from teaser.app.mcp.arguments import ApplyArguments, SayArguments
 from teaser.app.mcp.source import Source
 from teaser.app.mcp.tool import Answer, Tool
+from teaser.app.pages.view.wish_view import describe_wish
 from teaser.app.people.events import Event
 from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.words import read_words
-from teaser.app.site.view.wish_view import describe_wish
 from teaser.app.wishes import event_of
 from teaser.words.wish import Wish
 

@@ -17,10 +17,10 @@ from teaser.data.ids import ItemId
 from teaser.data.tagging.rule_kinds import Category, ListOf
 from teaser.data.tagging.tag import Tag
 from teaser.errors import UnknownNameError, closest, shortened
-from teaser.guide.quick_start import QuickStart
 from teaser.model.lists.selection import NOTHING_ASKED
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
+from teaser.steer.quick_start import QuickStart
 
 # What browsers show; of other types they would show a broken picture.
 _PICTURES = {f"image/{kind}" for kind in ("svg+xml", "png", "jpeg", "gif", "webp", "avif")}

@@ -20,10 +20,10 @@ from teaser.app.telemetry.request_record import measured
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError
-from teaser.guide.variety import spread
 from teaser.model.user_state import Scored
 from teaser.profile import Profile, Steering, place_presses
 from teaser.recommendation import Recommendations
+from teaser.steer.variety import spread
 
 # Of 3,500 tags, a profile takes 30 kB.
 _MAX_LEARNED = 256

@@ -73,7 +73,7 @@ def evaluate(
 
 def _open(path: Path, folder: Path | None, kind: str | None) -> tuple["Study", Path]:
     """Return a study and the folder of its results; a prepared data set gets a study first."""
-    from teaser.choose.proposal import open_study, study_path
+    from teaser.evaluate.proposal import open_study, study_path
     from teaser.evaluate.study.plan import Study
 
     if not path.is_dir():

@@ -12,7 +12,7 @@ from teaser.app.api.schema.guidance import (
     Variation,
     VariationRequest,
 )
-from teaser.guide import tag_examples, vary_item
+from teaser.steer import tag_examples, vary_item
 
 
 def test_tags_are_texts_and_items_keep_their_ids(model: Teaser) -> None:

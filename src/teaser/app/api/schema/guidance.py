@@ -27,12 +27,12 @@ from teaser.app.api.schema.requests import (
 )
 from teaser.app.api.schema.responses import Recommendation
 from teaser.data.tagging.tag import Tag
-from teaser.guide import TagBeside as FoundBeside
-from teaser.guide import TagExample as FoundExample
-from teaser.guide import TagExamples as FoundExamples
-from teaser.guide import Variation as FoundVariation
-from teaser.guide.variation import N_TAGS, STEPS
 from teaser.profile import MAX_PRESSES
+from teaser.steer import TagBeside as FoundBeside
+from teaser.steer import TagExample as FoundExample
+from teaser.steer import TagExamples as FoundExamples
+from teaser.steer import Variation as FoundVariation
+from teaser.steer.variation import N_TAGS, STEPS
 
 MAX_START = 20
 OtherId = Annotated[ItemId, Field(description="The item to compare it with.", examples=["e0007"])]

@@ -19,7 +19,7 @@ from teaser.app.serving.catalogue import Card as CatalogueCard
 from teaser.app.serving.found_group import FoundGroup
 from teaser.closeness import closest_names
 from teaser.errors import UnknownFeatureError
-from teaser.guide.similarity import Similar
+from teaser.steer.similarity import Similar
 
 
 class Error(Schema):

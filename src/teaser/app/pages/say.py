@@ -1,0 +1,259 @@
+"""A request in words: what was understood is shown first, and applied when the visitor says so."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response
+
+from teaser.app.actions import decide
+from teaser.app.dependencies import catalogue_of, services_of, uses_store
+from teaser.app.http.cookies import TOKEN, remember
+from teaser.app.http.form_text import valid_text
+from teaser.app.http.origin import need_own_origin
+from teaser.app.i18n.error_messages import error_message
+from teaser.app.i18n.texts import LANGUAGES, Texts
+from teaser.app.pages.filters import N_CARDS, choices
+from teaser.app.pages.list_changes import NEW, compare
+from teaser.app.pages.page_context import PageContext, page_context_of
+from teaser.app.pages.view.card_view import cached_card
+from teaser.app.pages.view.visitor import ensure_person, visitor_of
+from teaser.app.pages.view.wish_view import describe_wish
+from teaser.app.people.checks import check, feed_name
+from teaser.app.people.events import Event, parts_of
+from teaser.app.people.fold import state_after
+from teaser.app.people.state import State
+from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.serving.words import read_words
+from teaser.app.wishes import MAX_WISHES, event_of
+from teaser.errors import TeaserError, WishLimitError
+from teaser.words.reading import Reading
+from teaser.words.wish import Wish
+
+router = APIRouter()
+
+MAX_SHOWN = 1000
+# The answer to a question that means none of its wishes.
+NEITHER = "-"
+_QUESTION = re.compile(r"wish\d+")
+# The titles that a preview names.
+N_PREVIEWED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A wish that was read: its text form, in words, what it was read from, if it is to apply."""
+
+    text: str
+    label: str
+    words: str
+    is_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """How the list would change, in words; its first titles, and which of them would be new."""
+
+    words: str
+    firsts: list[tuple[str, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class SayForm:
+    """The fields of the form that applies wishes.
+
+    Attributes
+    ----------
+    text
+        The request, to show it again.
+    wishes
+        The text forms of the wishes that are to apply.
+    is_open
+        Whether a question was left without an answer.
+    feed
+        The name of a new feed to keep the wishes in; None to apply them to the current list.
+    """
+
+    text: str
+    wishes: tuple[str, ...]
+    is_open: bool
+    feed: str | None
+
+    @property
+    def page(self) -> str:
+        """The address of the page with this form."""
+        pairs = [("text", self.text), ("kept", "1"), *(("wish", wish) for wish in self.wishes)]
+        return f"/say?{urlencode(pairs)}"
+
+
+async def read_form(request: Request) -> SayForm:
+    """Read the form; each question has a field of its own, `wish1`, `wish2` and so on."""
+    form = await request.form()
+    fields = [
+        (name, valid_text(text)) for name, text in form.multi_items() if isinstance(text, str)
+    ]
+    named = dict(fields)
+    answers = [text for name, text in fields if name.startswith("wish")]
+    asked = set(named.get("questions", "").split())
+    return SayForm(
+        text=named.get("text", ""),
+        wishes=tuple(text for text in answers if text != NEITHER),
+        is_open=not asked <= named.keys(),
+        feed=named.get("feed", "") if "keep" in named or named.get("feed", "").strip() else None,
+    )
+
+
+@router.get("/say")
+@uses_store
+def say(request: Request, text: str = "") -> Response:
+    """Show what was understood of a request; nothing applies yet.
+
+    With `kept` in the address, only the wishes in it are on; the visitor took the others off.
+    """
+    context, query = page_context_of(request), request.query_params
+    reading, problem = Reading(), ""
+    try:
+        if text.strip():
+            reading = read_request(request, context.catalogue, text, context.texts.language)
+    except TeaserError as error:
+        problem = error_message(422, str(error), context.texts, error).text
+    kept = query.getlist("wish") + [query[name] for name in query if _QUESTION.fullmatch(name)]
+    chips = _chips(reading, set(kept) if "kept" in query else None, context)
+    groups = _questions(reading)
+    asked = {wish for group in groups for wish in group}
+    on = [wish for wish in reading.wishes if chips[wish].is_on]
+    return context.render(
+        request,
+        "say.html",
+        title=context.texts("Say it in words"),
+        page_path="/",
+        text=text[:MAX_SHOWN],
+        problem=problem,
+        chips=[chip for wish, chip in chips.items() if wish not in asked],
+        questions=[[chips[wish] for wish in group] for group in groups],
+        neither=NEITHER,
+        unknown=reading.unknown,
+        preview=preview(on, context) if on else None,
+        example=say_example(context.catalogue, context.texts),
+        note=query.get("note", ""),
+        max_length=MAX_SHOWN,
+        chosen=set(kept),
+    )
+
+
+@router.post("/say")
+@uses_store
+def apply(request: Request, form: Annotated[SayForm, Depends(read_form)]) -> Response:
+    """Apply what the visitor left on, as one step of undo; in a new feed if they name one."""
+    need_own_origin(request)
+    given = dict.fromkeys(form.wishes)
+    if len(given) > MAX_WISHES:
+        raise WishLimitError(len(given), MAX_WISHES)
+    wishes = [Wish.parse(text) for text in given]
+    if form.is_open or not (wishes or form.feed):
+        return RedirectResponse(f"{form.page}&note=open#questions", 303)
+    visitor, services, catalogue = visitor_of(request), services_of(request), catalogue_of(request)
+    person_id, token = ensure_person(visitor, services)
+    done = services.store.decide(
+        person_id, lambda state: _decide(wishes, form.feed, state, catalogue)
+    )
+    page = f"/?did={done.after.n_events}#notice" if done.event else f"{form.page}&note=same"
+    response = RedirectResponse(page, 303)
+    if token:
+        remember(response, services.settings, TOKEN, token)
+    return response
+
+
+def preview(wishes: Sequence[Wish], context: PageContext) -> Preview:
+    """Return how the list would change if the wishes applied."""
+    texts, catalogue = context.texts, context.catalogue
+    try:
+        event = _decide(wishes, None, context.state, catalogue)
+    except TeaserError as error:
+        return Preview(error_message(422, str(error), texts, error).text, [])
+    after = state_after(context.state, event) if event else context.state
+    items = catalogue.model.items_
+    old, new = (
+        [items[i] for i in model.rank(k=N_CARDS).tolist()]
+        for model in (context.personal, PersonalModel(catalogue, after))
+    )
+    change = compare(old, new)
+    firsts = [(cached_card(catalogue, i).title, change.moves[i] == NEW) for i in new[:N_PREVIEWED]]
+    if not new:
+        words = texts("Nothing here has all of this. Take something off.")
+    elif change.entered:
+        words = texts.count(
+            "{n} of the first {k} would be new.",
+            "{n} of the first {k} would be new.",
+            change.entered,
+            k=len(new),
+        )
+    elif change.rose or change.fell:
+        words = texts("The same ones come first, in another order.")
+    else:
+        words = texts("The first ones stay as they are.")
+    return Preview(words, firsts)
+
+
+@cached_per_catalogue(len(LANGUAGES))
+def say_example(catalogue: Catalogue, texts: Texts) -> str:
+    """Return an example of a request, with tags that the catalogue has."""
+    declared = [tags for tags in choices(catalogue).values() if len(tags) > 1]
+    named = sorted(declared, key=lambda tags: any(tag.is_bare for tag in tags))[:2]
+    if len(named) < 2:
+        return ""
+    first, second = (catalogue.features[tags[0].feature][0] for tags in named)
+    one, other = texts.tag(second).lower(), texts.tag(first).lower()
+    if catalogue.dates is None:
+        return texts("such as: more {one}, no {other}", one=one, other=other)
+    return texts("such as: more {one}, no {other}, this weekend", one=one, other=other)
+
+
+def _decide(
+    wishes: Sequence[Wish], feed: str | None, state: State, catalogue: Catalogue
+) -> Event | None:
+    """Return the event that applies wishes, in a new feed if one is named; None if it is none."""
+    asked, inside = [], state
+    if feed is not None:
+        asked = [Event("make_feed", {"feed": feed_name(feed)})]
+        check(state, asked[0])
+        inside = state_after(state, asked[0])
+    if wishes:
+        asked += parts_of(event_of(wishes, inside, catalogue))
+    actions = [[event.kind, dict(event.data)] for event in asked]
+    return decide(state, Event("several", {"actions": actions}), catalogue)
+
+
+def read_request(request: Request, catalogue: Catalogue, text: str, language: str) -> Reading:
+    """Return what a request means in a catalogue."""
+    return read_words(catalogue, text, language, services_of(request).settings)
+
+
+def _chips(reading: Reading, kept: set[str] | None, context: PageContext) -> dict[Wish, Chip]:
+    """Return the wishes in words; those that contradict another are off until one is chosen."""
+    unsure = {wish for pair in reading.contradictions for wish in pair}
+    return {
+        wish: Chip(
+            text=str(wish),
+            label=describe_wish(wish, context.catalogue, context.texts, context.clock.today),
+            words=wish.words,
+            is_on=wish not in unsure if kept is None else str(wish) in kept,
+        )
+        for wish in reading.wishes
+    }
+
+
+def _questions(reading: Reading) -> list[list[Wish]]:
+    """Return the wishes that contradict each other, in groups of which only one can hold."""
+    groups: list[set[Wish]] = []
+    for pair in reading.contradictions:
+        joined = set(pair)
+        for group in [g for g in groups if g & joined]:
+            groups.remove(group)
+            joined |= group
+        groups.append(joined)
+    return [[wish for wish in reading.wishes if wish in group] for group in groups]

@@ -1,0 +1,104 @@
+"""Pages that find items and tags: suggestions, search results, all tags of a feature."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+
+from teaser.app.dependencies import catalogue_of, uses_store
+from teaser.app.pages.page_context import page_context_of
+from teaser.app.pages.view.card_view import plain_card
+from teaser.app.pages.view.profile_view import feature_rows, tag_row
+from teaser.app.pages.view.rendering import render_part
+from teaser.app.pages.view.visitor import visitor_of
+from teaser.app.serving.name_search import find_names
+from teaser.errors import UnknownFeatureError
+from teaser.profile import POPULARITY
+
+router = APIRouter()
+
+N_SUGGESTED_TAGS = 4
+N_SUGGESTED_ITEMS = 6
+PAGE_SIZE = 24
+MAX_QUERY = 200
+_MAX_TAGS = 200
+# Suggestions depend on the language only, not on the visitor.
+_CACHED = {"cache-control": "private, max-age=60", "vary": "cookie, accept-language"}
+
+
+@router.get("/suggest")
+def suggest(request: Request, q: str = "") -> Response:
+    """Return the options under the search field; the page /search shows the same and more."""
+    visitor, catalogue = visitor_of(request, with_person=False), catalogue_of(request)
+    texts, words = visitor.texts, q[:MAX_QUERY]
+    found = find_names(catalogue, words, texts)
+    tags, item_ids = found.tags(0, N_SUGGESTED_TAGS), found.items(0, N_SUGGESTED_ITEMS)
+    body = render_part(
+        "suggest.html",
+        t=texts,
+        words=words,
+        tags=[(tag, texts.tag(tag), texts.feature(tag.feature)) for tag in tags],
+        entries=[plain_card(catalogue, item_id, texts) for item_id in item_ids],
+    )
+    return HTMLResponse(body, headers={**_CACHED, "content-language": texts.language})
+
+
+@router.get("/search")
+@uses_store
+def search(request: Request, q: str = "", page: str = "1") -> Response:
+    """Show the items and tags whose names contain the words, page by page."""
+    context = page_context_of(request)
+    texts, words = context.texts, q[:MAX_QUERY]
+    found = find_names(context.catalogue, words, texts)
+    n_items, n_tags = len(found.item_places), len(found.tag_places)
+    n_pages = max(1, -(-max(n_items, n_tags) // PAGE_SIZE))
+    is_number = page.isascii() and page.isdigit() and len(page) < 9
+    number = max(1, min(n_pages, int(page))) if is_number else 1
+    first = PAGE_SIZE * (number - 1)
+    item_ids = found.items(first, first + PAGE_SIZE)
+    return context.render(
+        request,
+        "search.html",
+        title=texts("Search"),
+        summary=context.summary(),
+        words=words,
+        first=first,
+        n_items=n_items,
+        n_tags=n_tags,
+        page=number,
+        n_pages=n_pages,
+        rows=[
+            tag_row(tag, context.personal.affinity(tag), context.personal, texts)
+            for tag in found.tags(first, first + PAGE_SIZE)
+        ],
+        cards=[plain_card(context.catalogue, item_id, texts) for item_id in item_ids],
+        seen=set(context.personal.viewed),
+        hidden={item_id for item_id in item_ids if context.personal.is_hidden(item_id)},
+    )
+
+
+@router.get("/tags")
+@uses_store
+def tags(request: Request, feature: str, q: str = "", rest: str = "") -> Response:
+    """Show the tags of a feature, or those whose names contain the words.
+
+    `rest` leaves out those that the profile panel shows already, unless words are searched for.
+    """
+    context = page_context_of(request)
+    texts = context.texts
+    if feature not in (*context.catalogue.features, POPULARITY.feature):
+        raise UnknownFeatureError(feature)
+    words = q[:MAX_QUERY].casefold().split()
+    rows = [
+        row
+        for row in feature_rows(context.personal, feature, texts, rest=bool(rest and not words))
+        if all(word in f"{row.label} {row.tag.value}".casefold() for word in words)
+    ]
+    return context.render(
+        request,
+        "tags.html",
+        title=texts.feature(feature),
+        summary=context.summary(),
+        feature=feature,
+        words=q[:MAX_QUERY],
+        rows=rows[:_MAX_TAGS],
+        n_left=max(0, len(rows) - _MAX_TAGS),
+    )

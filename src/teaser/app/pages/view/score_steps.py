@@ -1,0 +1,308 @@
+"""The waterfall of an item's score: steps that add up to it, the small ones together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
+
+from teaser.app.i18n.texts import Texts
+from teaser.app.pages.view.card_view import AnyRow, BoostRow, ViewedRow, boost_row, reason_row
+from teaser.app.pages.view.profile_view import TagRow, tag_row
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.telemetry.request_record import measured
+from teaser.data.ids import ItemId
+from teaser.explain import Explanation
+from teaser.notebook.waterfall import SMALL_SHARE
+from teaser.profile import GENERAL
+from teaser.reason import BoostReason, Reason, ViewedReason
+
+MAX_VIEWED = 8
+# Small steps are folded, if there are at least so many.
+MIN_FOLDED = 3
+DIGITS = 2
+_MAX_DIGITS = 6
+
+
+class _Part(NamedTuple):
+    row: AnyRow
+    weight: float | None
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One contribution to the score.
+
+    Attributes
+    ----------
+    row
+        General appeal, a tag, near-equal tags together, a viewed item, or a boost of the site.
+    weight
+        The factor of the affinity: contribution = affinity * weight * tags_weight. None for a
+        viewed item and a boost.
+    contribution, shown
+        What the step adds to the score, exact and rounded as on the page.
+    running
+        The sum of the rounded contributions so far.
+    digits
+        How many digits to show, so that affinity * weight visibly gives the rounded contribution.
+    start, length
+        The bar, on a scale of 100 that all steps share.
+    """
+
+    row: AnyRow
+    weight: float | None
+    contribution: float
+    shown: float
+    running: float
+    digits: int
+    start: float
+    length: float
+
+    @property
+    def edges(self) -> tuple[float, float]:
+        """Where the bar begins and ends, in the direction of the contribution."""
+        low, high = self.start, self.start + self.length
+        return (low, high) if self.contribution >= 0 else (high, low)
+
+    @property
+    def is_viewed(self) -> bool:
+        """Whether the step is a viewed item, not a tag."""
+        return isinstance(self.row, ViewedRow)
+
+    @property
+    def is_boost(self) -> bool:
+        """Whether the site promotes the item, or plays it down."""
+        return isinstance(self.row, BoostRow)
+
+    @property
+    def is_general(self) -> bool:
+        """Whether the step is general appeal."""
+        return isinstance(self.row, TagRow) and self.row.tag == GENERAL
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The scale of the bars of a waterfall: from the lowest sum on the way to the highest, 100."""
+
+    low: float
+    width: float
+
+    @classmethod
+    def of(cls, sums: Sequence[float]) -> "Scale":
+        """Return the scale on which all sums fit."""
+        return cls(min(sums), (max(sums) - min(sums)) or 1.0)
+
+    def at(self, value: float) -> float:
+        """Return the position of a sum."""
+        return round(100 * (value - self.low) / self.width, 2)
+
+    def length(self, value: float) -> float:
+        """Return the length of the bar of a contribution."""
+        return round(100 * abs(value) / self.width, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Small steps that are shown as one until they are opened.
+
+    Attributes
+    ----------
+    steps
+        The steps, as they are shown when opened.
+    share
+        Their signed share of all contributions.
+    shown, running
+        The sum of their rounded contributions, and the sum of all steps up to the last of them.
+    start, length
+        Their bar, from where the step before them ends to where the last of them ends.
+    """
+
+    steps: list[Step]
+    share: float
+    shown: float
+    running: float
+    start: float
+    length: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """All steps of a score and the total: general appeal, then the others, the largest first.
+
+    Attributes
+    ----------
+    steps
+        All steps.
+    fold
+        The last steps, if they are small; None if none is folded.
+    rounding
+        The difference between the score and the sum of the rounded contributions.
+    zero
+        The position of 0 on the scale of the bars.
+    start, length
+        The bar of the total.
+    tags_weight
+        The factor of every tag, set by the balance.
+    from_general, from_tags, from_viewed, from_boost
+        The parts of the score, rounded as on the page so that they add up.
+    """
+
+    explanation: Explanation
+    steps: list[Step]
+    rounding: float
+    zero: float
+    start: float
+    length: float
+    tags_weight: float
+    from_general: float
+    from_tags: float
+    from_viewed: float
+    from_boost: float = 0.0
+    fold: Folded | None = None
+
+    @property
+    def large(self) -> list[Step]:
+        """The steps that are not folded."""
+        return self.steps[: len(self.steps) - len(self.fold.steps)] if self.fold else self.steps
+
+    @property
+    def has_general(self) -> bool:
+        """Whether the model tells general appeal apart."""
+        return any(step.is_general for step in self.steps)
+
+    @property
+    def has_boost(self) -> bool:
+        """Whether the site promotes the item, or plays it down."""
+        return any(step.is_boost for step in self.steps)
+
+    @property
+    def has_viewed(self) -> bool:
+        """Whether viewed items count besides the tags."""
+        return any(step.is_viewed for step in self.steps)
+
+
+@measured("model")
+def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfall:
+    """Return the steps of an item's score for one person."""
+    explanation = personal.catalogue.model.explain(
+        item_id,
+        personal.history,
+        personal.presses,
+        about=personal.about,
+        steering=personal.steering,
+        boost=personal.catalogue.boost,
+    )
+    parts = _parts(explanation, personal, texts)
+    sums = list(accumulate((part.contribution for part in parts), initial=0.0))
+    scale = Scale.of(sums)
+    steps: list[Step] = []
+    running = 0.0
+    for part, before, after in zip(parts, sums, sums[1:], strict=False):
+        shown = round(part.contribution, DIGITS)
+        running = round(running + shown, DIGITS)
+        steps.append(
+            Step(
+                *part,
+                shown=shown,
+                running=running,
+                digits=_digits(part, personal.profile.tags_weight),
+                start=scale.at(min(before, after)),
+                length=scale.length(part.contribution),
+            )
+        )
+    total = explanation.score
+    general = round(explanation.general, DIGITS)
+    viewed = round(sum(explanation.viewed.values()), DIGITS)
+    boost = round(explanation.boost, DIGITS)
+    return Waterfall(
+        explanation=explanation,
+        steps=steps,
+        rounding=round(round(total, DIGITS) - running, DIGITS),
+        zero=scale.at(0.0),
+        start=scale.at(min(0.0, total)),
+        length=scale.length(total),
+        tags_weight=personal.profile.tags_weight,
+        from_general=general,
+        from_tags=round(round(total, DIGITS) - general - viewed - boost, DIGITS),
+        from_viewed=viewed,
+        from_boost=boost,
+        fold=fold_steps(steps, explanation.total),
+    )
+
+
+def fold_steps(steps: Sequence[Step], total: float) -> Folded | None:
+    """Return the small steps, which are the last ones; None if they are few.
+
+    `total` is the sum of all absolute contributions.
+    """
+    least = SMALL_SHARE * total
+    small = [step for step in steps if not is_large(step, least)]
+    if len(small) < MIN_FOLDED or len(small) == len(steps):
+        return None
+    ends = [edge for step in (small[0], small[-1]) for edge in step.edges]
+    first, last = ends[0], ends[-1]
+    return Folded(
+        steps=small,
+        share=sum(step.contribution for step in small) / total if total else 0.0,
+        shown=round(sum(step.shown for step in small), DIGITS),
+        running=small[-1].running,
+        start=min(first, last),
+        length=round(abs(last - first), 2),
+    )
+
+
+def is_large(part: _Part | Step, least: float) -> bool:
+    """Return whether a part is general appeal, which comes first, a boost, or not small."""
+    is_general = isinstance(part.row, TagRow) and part.row.tag == GENERAL
+    return is_general or isinstance(part.row, BoostRow) or abs(part.contribution) >= least
+
+
+def _digits(part: _Part, tags_weight: float) -> int:
+    """Return how many digits to show, so that the factors visibly give the rounded contribution."""
+    row, weight, contribution = part
+    if weight is None or not isinstance(row, TagRow):
+        return DIGITS
+    shown, share = round(contribution, DIGITS), round(tags_weight, DIGITS)
+    for digits in range(DIGITS, _MAX_DIGITS):
+        product = round(row.affinity, digits) * round(weight, digits) * share
+        if abs(product - shown) <= 0.5 * 10**-DIGITS + 1e-9:
+            return digits
+    return _MAX_DIGITS
+
+
+def _parts(explanation: Explanation, personal: PersonalModel, texts: Texts) -> list[_Part]:
+    """Return the contributions: general appeal, then tags, viewed items and boosts.
+
+    The smallest viewed items are one. Small parts come last.
+    """
+    viewed = [r for r in explanation.reasons if isinstance(r, ViewedReason)]
+    rest = viewed[MAX_VIEWED:] if len(viewed) > MAX_VIEWED + 1 else []
+    merged = {reason.item_id for reason in rest}
+    parts = _general(explanation, personal, texts)
+    for reason in explanation.reasons:
+        if isinstance(reason, Reason):
+            row: AnyRow = reason_row(reason, personal, texts, full=False)
+            parts.append(_Part(row, reason.weight, reason.contribution))
+        elif isinstance(reason, ViewedReason) and reason.item_id not in merged:
+            title = reason.title or str(reason.item_id)
+            seen = ViewedRow(reason.item_id, title, reason.disliked)
+            parts.append(_Part(seen, None, reason.contribution))
+        elif isinstance(reason, BoostReason):
+            row = boost_row(reason.name, reason.contribution, explanation.item_id, texts)
+            parts.append(_Part(row, None, reason.contribution))
+    if rest:
+        title = texts.count("{n} more that you viewed", "{n} more that you viewed", len(rest))
+        parts.append(_Part(ViewedRow(None, title), None, sum(r.contribution for r in rest)))
+    least = SMALL_SHARE * explanation.total
+    return sorted(parts, key=lambda part: not is_large(part, least))
+
+
+def _general(explanation: Explanation, personal: PersonalModel, texts: Texts) -> list[_Part]:
+    """Return general appeal as the first part; nothing if the model does not tell it apart."""
+    model, column = personal.catalogue.model, personal.catalogue.tag_index.get(GENERAL)
+    if column is None:
+        return []
+    weight = float(model.decoder_[model.items_.index_of(explanation.item_id), column])
+    row = tag_row(GENERAL, personal.profile.general, personal, texts)
+    return [_Part(row, weight, explanation.general)]

@@ -1,0 +1,27 @@
+"""The small model of tests/conftest.py as the site sees it."""
+
+import pytest
+
+from teaser import Teaser
+from teaser.app.cache import Cache
+from teaser.app.pages.view.profile_view import TagLists
+from teaser.app.people.state import State
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.personal_model import PersonalModel
+
+
+@pytest.fixture(scope="session")
+def catalogue(model: Teaser) -> Catalogue:
+    """The catalogue of the small model."""
+    return Catalogue(model)
+
+
+def personal_of(catalogue: Catalogue, *history: str, **presses: int) -> PersonalModel:
+    """Return the model with a history and presses on types."""
+    named = {f"type={name}": steps for name, steps in presses.items()}
+    return PersonalModel(catalogue, State(history=history, presses=named))
+
+
+def no_lists(catalogue: Catalogue) -> Cache[TagLists]:
+    """Return that no rows of features are kept: for tests that change how many there are."""
+    return Cache(1)

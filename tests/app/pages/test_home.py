@@ -1,0 +1,433 @@
+"""The main page over HTTP: what it shows, what its buttons do, what it refuses."""
+
+import html
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from app.conftest import TestClient, services_of
+
+from teaser import Teaser
+from teaser.app.cache import Cache
+from teaser.app.pages import home as pages
+from teaser.app.pages.view import rendering
+from teaser.app.pages.view.kept_page import KeptPage
+from teaser.app.people.event_log import StoredEvent
+from teaser.profile import GENERAL
+from teaser.reason import Reason
+
+OWN = {"origin": "http://testserver"}
+FRAGMENT = {"x-teaser-fragment": "1"}
+
+
+def text_of(page: str) -> str:
+    """Return what a page says, without its markup."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def listed(page: str) -> list[str]:
+    """Return the items of the list, in order."""
+    return re.findall(r'<li class="card" data-card="([^"]+)"', page)
+
+
+def seen(page: str) -> list[str]:
+    return re.findall(r'data-card="seen ([^"]+)"', page)
+
+
+def notice(page: str) -> str:
+    found = re.search(r"data-notice>\s*<p>(.*?)</p>", page, re.S)
+    return text_of(found[1]) if found else ""
+
+
+@pytest.fixture
+def visitor(client: TestClient) -> TestClient:
+    """A browser that sends forms from our own pages."""
+    client.headers.update(OWN)
+    return client
+
+
+def events_of(client: TestClient) -> list[StoredEvent]:
+    store = services_of(client).store
+    return store.events(store.find_person(client.cookies["teaser"]) or "")
+
+
+def do(client: TestClient, **fields: str) -> str:
+    response = client.post("/act", data=fields)
+    assert response.status_code == 200, response.text
+    return str(response.text)
+
+
+class TestFirstVisit:
+    def test_shows_what_is_popular_and_asks_for_picks(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        page = visitor.get("/").text
+        assert listed(page) == [r.item_id for r in model.recommend([], k=12)]
+        assert "Pick a few" in page
+        assert "I know nothing about you yet" in page
+        assert "100" not in re.sub(r"(?s)<svg.*?</svg>", "", page.split('class="cards"')[1])
+        assert page.count(">liked by many</p>") == 12
+        assert 'aria-valuetext="0\N{NARROW NO-BREAK SPACE}%"' in page
+        assert seen(page) == []
+
+    def test_keeps_nothing_before_the_first_action(self, visitor: TestClient) -> None:
+        visitor.get("/")
+        store = services_of(visitor).store
+        assert store.find_person(visitor.cookies["teaser"]) is None
+
+    def test_the_quick_start_can_be_skipped(self, visitor: TestClient) -> None:
+        page = visitor.post("/skip").text
+        assert "Pick a few" not in page
+        assert "Pick a few" not in visitor.get("/").text
+
+    def test_picks_follow_each_pick_and_end(self, visitor: TestClient) -> None:
+        offers = []
+        for _ in range(pages.ENOUGH_PICKS):
+            offered = re.findall(r'data-card="pick ([^"]+)"', visitor.get("/").text)
+            offers.append(offered)
+            do(visitor, view=offered[0])
+        assert offers[0] != offers[1]
+        assert offers[0][0] not in offers[1]
+        assert "Pick a few" not in visitor.get("/").text
+
+
+class TestActions:
+    def test_a_view_enters_the_history_and_leaves_the_list(self, visitor: TestClient) -> None:
+        item = listed(visitor.get("/").text)[0]
+        page = do(visitor, view=item)
+        assert seen(page) == [item]
+        assert item not in listed(page)
+        assert notice(page).startswith("You looked at Event")
+
+    def test_the_latest_view_is_first(self, visitor: TestClient) -> None:
+        do(visitor, view="i1")
+        assert seen(do(visitor, view="i2")) == ["i2", "i1"]
+
+    def test_the_list_equals_the_library(self, visitor: TestClient, model: Teaser) -> None:
+        do(visitor, view="i1")
+        page = do(visitor, press="+1 type=concert")
+        expected = model.recommend(["i1"], {"type=concert": 1}, k=12)
+        assert listed(page) == [r.item_id for r in expected]
+        shown = re.search(r'<li class="card".*?</article>', page, re.S)
+        assert shown
+        for reason in expected[0].reasons:
+            assert isinstance(reason, Reason)
+            assert f">{reason.tag.value}<" in shown[0] or reason.tag.value == "popularity"
+        percent = f"{round(100 * abs(expected[0].reasons[0].share))}\N{NARROW NO-BREAK SPACE}%"
+        assert percent in shown[0]
+
+    def test_a_press_is_counted_and_told(self, visitor: TestClient) -> None:
+        page = do(visitor, press="+1 type=film")
+        assert notice(page).startswith("+ on film : ")
+        assert re.search(r'pressed </span>\+1</span><button[^>]*value="\+1 type=film"', page)
+
+    def test_ranks_are_compared_with_those_before(self, visitor: TestClient) -> None:
+        before = listed(visitor.get("/").text)
+        page = do(visitor, press="+1 town=Deinze")
+        after = listed(page)
+        cards = re.findall(r'<li class="card" data-card="([^"]+)">(.*?)</article>', page, re.S)
+        for item, body in cards:
+            if item not in before:
+                assert 'class="moved new"' in body
+            else:
+                risen = before.index(item) - after.index(item)
+                if risen:
+                    way = "rose" if risen > 0 else "fell"
+                    assert f'class="moved {way}"' in body
+                    assert f"{way} by {abs(risen)} place" in body
+                else:
+                    assert "moved" not in body
+        came = len(set(after) - set(before))
+        assert came > 0
+        assert f"{came} {'is' if came == 1 else 'are'} new on this page" in notice(page)
+        assert f"{len(set(before) - set(after))} left it" in notice(page)
+
+    def test_undo_and_redo_restore_the_lists(self, visitor: TestClient) -> None:
+        first = listed(visitor.get("/").text)
+        second = listed(do(visitor, press="+1 town=Deinze"))
+        assert first != second
+        page = do(visitor, undo="1")
+        assert listed(page) == first
+        assert notice(page).startswith("Taken back: + on Deinze")
+        page = do(visitor, redo="1")
+        assert listed(page) == second
+        assert notice(page).startswith("Done again: + on Deinze")
+
+    def test_remove_hide_unhide_and_reset(self, visitor: TestClient) -> None:
+        do(visitor, view="i1")
+        do(visitor, view="i2")
+        assert seen(do(visitor, remove="i1")) == ["i2"]
+        item = listed(visitor.get("/").text)[0]
+        page = do(visitor, hide=item)
+        assert item not in listed(page)
+        assert "1 hidden" in text_of(page)
+        assert item in listed(do(visitor, unhide=item))
+        page = do(visitor, reset="1")
+        assert seen(page) == []
+        assert "Liked by many" in page
+
+    def test_several_presses_at_once(self, visitor: TestClient) -> None:
+        page = do(visitor, presses='{"type=film": -1, "town=Ghent": 1}')
+        assert notice(page).startswith("\N{MINUS SIGN} on film , + on Ghent")
+
+    def test_variety_is_kept(self, visitor: TestClient, model: Teaser) -> None:
+        page = do(visitor, vary="0.7")
+        assert 'value="0.7"' in page
+        assert listed(page) != [r.item_id for r in model.recommend([], k=12)]
+
+    def test_buttons_stop_at_five(self, visitor: TestClient) -> None:
+        for _ in range(5):
+            page = do(visitor, press="+1 type=film")
+        button = re.search(r'<button[^>]*value="\+1 type=film" data-key="p\+[^>]*>', page)
+        assert button
+        assert 'aria-disabled="true" title="that is as far as it goes."' in button[0]
+        page = do(visitor, press="+1 type=film")
+        assert notice(page) == "+ on film : that is as far as it goes."
+        assert 'data-key="notice undo"' not in page
+        assert len(events_of(visitor)) == 5
+
+    def test_a_reload_tells_only_of_the_last_action(self, visitor: TestClient) -> None:
+        do(visitor, press="+1 type=film")
+        assert notice(visitor.get("/?did=1").text)
+        assert not notice(visitor.get("/?did=7").text)
+        assert not notice(visitor.get("/").text)
+
+    def test_a_press_that_moves_nothing_says_so(self, visitor: TestClient, model: Teaser) -> None:
+        top, learned = str(GENERAL), model.profile(["i14", "i15"]).general
+        assert learned > 1
+        do(visitor, view="i14")
+        do(visitor, view="i15")
+        for back in ("/", "/item/i15"):
+            page = do(visitor, press=f"+1 {top}", back=back)
+            assert "as far as it goes" in notice(page)
+            assert "did=" not in page
+        answer = visitor.post("/act", data={"press": f"+1 {top}"}, headers=FRAGMENT)
+        assert "as far as it goes" in notice(answer.text)
+        assert len(events_of(visitor)) == 2
+        # The first press back moves it.
+        page = do(visitor, press=f"-1 {top}")
+        assert "as far as it goes" not in notice(page)
+        assert events_of(visitor)[-1].data == {"presses": {top: -1}}
+        assert f"+{learned - 0.2:.2f}" in text_of(visitor.get(f"/tag?tag={top}").text)
+
+    def test_only_what_is_true_is_said_of_a_limit(self, visitor: TestClient) -> None:
+        do(visitor, press="+1 type=film")
+        for far in ('{"type=film": 1}', "{}", "[1]", "7", "x", '{"a=b": 1}', '{"type=film": "1"}'):
+            response = visitor.get("/", params={"far": far})
+            assert response.status_code == 200, far
+            assert not notice(response.text)
+
+    def test_one_press_denies_a_statement_and_one_undo_takes_it_back(
+        self, visitor: TestClient
+    ) -> None:
+        for item in ("i1", "i3", "i5"):
+            page = do(visitor, view=item)
+        sentence = re.search(r'<ul class="statements">.*?<p>(.*?)</p>', page, re.S)
+        button = re.search(r'name="presses" value="([^"]+)" data-key="deny 1"', page)
+        assert sentence
+        assert button
+        after = do(visitor, presses=html.unescape(button[1]))
+        assert sentence[1] not in after
+        assert len(events_of(visitor)) == 4
+        assert sentence[1] in do(visitor, undo="1")
+
+
+class TestList:
+    def test_filters_hold_and_stay(self, visitor: TestClient, model: Teaser) -> None:
+        page = visitor.get("/?only=type=film&only=town=Deinze&only=no=such").text
+        films = {
+            i
+            for i in model.items_
+            if {"film", "Deinze"} <= {t.value for t in model.explain(i, []).contributions}
+        }
+        assert films
+        assert set(listed(page)) == films
+        assert 'name="back" value="/?only=type%3Dfilm&amp;only=town%3DDeinze"' in page
+
+    def test_values_of_one_feature_are_alternatives(self, visitor: TestClient) -> None:
+        page = visitor.get("/?only=type=concert&only=type=film&n=48").text
+        assert len(listed(page)) == 40
+
+    def test_dates_narrow_the_list(
+        self, serve: Callable[..., TestClient], events_folder: Path
+    ) -> None:
+        client = serve(model=events_folder)
+        page = client.get("/?from=2026-06-01&to=2026-06-30").text
+        days = re.findall(r'</h3>\s*<p class="facts">[^<]* \d+ (\w+) 2026</p>', page)
+        assert days
+        assert set(days) == {"Jun"}
+        assert 'value="2026-06-30"' in page
+        swapped = client.get("/?from=2026-06-30&to=2026-06-01").text
+        assert listed(swapped) == listed(page)
+        assert 'name="from" value="2026-06-01"' in swapped
+        page = client.get("/?from=2031-01-01").text
+        assert listed(page) == []
+        assert "Nothing passes these filters." in page
+
+    def test_more_can_be_shown(self, visitor: TestClient) -> None:
+        assert len(listed(visitor.get("/?n=24").text)) == 24
+        assert len(listed(visitor.get("/?n=99999").text)) == 12
+        assert len(listed(visitor.get("/?n=x").text)) == 12
+
+    def test_search_finds_items_and_tags(self, visitor: TestClient) -> None:
+        page = visitor.get("/search?q=event 17").text
+        assert re.findall(r'class="small" data-card="([^"]+)"', page) == ["i17"]
+        page = visitor.get("/search?q=dein").text
+        assert 'aria-label="More of Deinze"' in page
+        assert "Nothing has that name" in visitor.get("/search?q=zzz").text
+        assert "Type the name" in visitor.get("/search").text
+
+    def test_search_shows_all_that_is_found_page_by_page(self, visitor: TestClient) -> None:
+        found: list[str] = []
+        path, n_pages = "/search?q=event", 0
+        while path:
+            page = visitor.get(path).text
+            found += re.findall(r'class="small" data-card="([^"]+)"', page)
+            more = re.search(r'rel="next" href="([^"]+)"', page)
+            path, n_pages = html.unescape(more[1]) if more else "", n_pages + 1
+            assert f"Page {n_pages} of 2" in page
+        assert sorted(found) == sorted(f"i{i}" for i in range(40))
+        assert "25 to 40 of 40" in text_of(page)
+        assert 'rel="prev" href="/search?q=event&amp;page=1"' in page
+        for odd in ("0", "-1", "x", "²", "1" * 30):
+            assert "1 to 24 of 40" in text_of(visitor.get(f"/search?q=event&page={odd}").text)
+        assert "25 to 40 of 40" in visitor.get("/search?q=event&page=99").text
+        assert "rel=" not in visitor.get("/search?q=event 17").text.split("<main")[1]
+
+    def test_all_tags_of_a_feature(self, visitor: TestClient) -> None:
+        page = visitor.get("/tags?feature=town").text
+        assert {"Ghent", "Liège", "Deinze"} <= set(text_of(page).split())
+        assert "Ghent" not in text_of(visitor.get("/tags?feature=town&q=dei").text)
+        assert visitor.get("/tags?feature=colour").status_code == 404
+        assert visitor.get("/tags").status_code == 422
+
+
+class TestLanguages:
+    def test_the_browser_is_followed(self, visitor: TestClient) -> None:
+        page = visitor.get("/", headers={"accept-language": "fr-BE,fr;q=0.9,en;q=0.5"})
+        assert 'lang="fr"' in page.text
+        assert "Choisissez-en quelques-uns" in html.unescape(page.text)
+        assert page.headers["content-language"] == "fr"
+
+    def test_a_choice_is_remembered(self, visitor: TestClient) -> None:
+        assert 'lang="nl"' in visitor.post("/language", data={"language": "nl"}).text
+        page = visitor.get("/", headers={"accept-language": "fr"}).text
+        assert 'lang="nl"' in page
+        assert "Kies er enkele" in page
+        assert visitor.post("/language", data={"language": "xx"}).status_code == 422
+
+    def test_colours_are_remembered(self, visitor: TestClient) -> None:
+        assert 'data-theme="dark"' in visitor.post("/theme", data={"theme": "dark"}).text
+        assert visitor.post("/theme", data={"theme": "pink"}).status_code == 422
+
+
+class TestErrors:
+    def test_a_page_that_is_not_there(self, visitor: TestClient) -> None:
+        response = visitor.get("/nowhere")
+        assert response.status_code == 404
+        assert "This is not here" in response.text
+        assert response.headers["content-type"].startswith("text/html")
+
+    def test_a_database_that_is_gone(
+        self, serve: Callable[..., TestClient], tmp_path: Path
+    ) -> None:
+        client = serve(database_url=f"sqlite:///{tmp_path / 'gone.db'}")
+        client.headers.update(OWN)
+        do(client, view="i1")
+        services_of(client).store.close()
+        for file in tmp_path.glob("gone.db*"):
+            file.unlink()
+        (tmp_path / "gone.db").mkdir()
+        response = client.get("/")
+        assert response.status_code == 503
+        assert "Not available just now" in response.text
+        assert "Traceback" not in response.text
+
+    def test_the_tour_is_a_page_too(self, visitor: TestClient) -> None:
+        page = visitor.get("/tour").text
+        assert "Your profile, tag by tag" in page
+
+
+def test_no_page_runs_or_styles_inline(visitor: TestClient) -> None:
+    do(visitor, view="i1")
+    for path in ("/", "/item/i3", "/tag?tag=type=film", "/search?q=e", "/share", "/delete", "/x"):
+        page = visitor.get(path).text
+        assert " style=" not in page
+        assert "<style" not in page
+        assert not re.search(r"\son\w+=", page)
+        assert re.findall(r"<script[^>]*>(.*?)</script>", page) in ([], [""])
+
+
+def test_only_the_first_of_many_hidden_things_and_endings_are_listed(client: TestClient) -> None:
+    client.headers.update(OWN)
+    end = "2099-01-01T00:00:00+00:00"
+    state = {
+        "history": [],
+        "presses": [],
+        "lasting": [],
+        "hidden": [f"x{n}" for n in range(150)],
+        "hidden_tags": [f"type=x{n}" for n in range(30)],
+        "ends": [
+            {"kind": "press", "name": f"type=y{n}", "steps": 1, "until": end} for n in range(120)
+        ],
+    }
+    sent = {"export": (None, json.dumps({"state": state}))}
+    assert client.post("/import", files=sent).status_code == 200
+    page = client.get("/").text
+    assert page.count('name="unhide') == 100
+    assert page.count('name="end_press"') == 100
+    assert "180 hidden" in page
+    assert "120 presses for now" in page
+    assert re.findall(r'<li class="hint">(\d+ more)</li>', page) == ["80 more", "20 more"]
+
+
+class TestKept:
+    """The page around what a press changes is kept in memory, without what persons wrote."""
+
+    @pytest.fixture
+    def kept(self, monkeypatch: pytest.MonkeyPatch) -> Cache[KeptPage]:
+        monkeypatch.setattr(rendering, "_kept_pages", pages_kept := Cache[KeptPage](200))
+        return pages_kept
+
+    def test_presses_share_a_page(self, visitor: TestClient, kept: Cache[KeptPage]) -> None:
+        for item in ("i0", "i1", "i2"):
+            visitor.post("/act", data={"view": item}, headers=OWN)
+        for n in range(4):
+            sent = {"press": "+1 town=Ghent" if n % 2 else "-1 town=Ghent"}
+            answer = visitor.post("/act", data=sent, headers=OWN | FRAGMENT)
+            assert "data-notice" in answer.text
+        assert len(kept) == 4  # after each view, and one of fragments
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            {"make_feed": "quiet evenings"},
+            {"hide": "i4"},
+            {"hide_tag": "town=Ghent"},
+            {"press": "+1 town=Ghent", "lasts": "today"},
+            {"filter": json.dumps({"only": ["town=Ghent"]})},
+        ],
+    )
+    def test_what_persons_wrote_is_not_kept(
+        self, visitor: TestClient, kept: Cache[KeptPage], sent: dict[str, str]
+    ) -> None:
+        page = visitor.post("/act", data=sent, headers=OWN | FRAGMENT)
+        assert page.status_code == 200
+        assert len(kept) == 0
+
+
+def test_a_model_without_general_appeal_is_served(serve: Callable[..., TestClient]) -> None:
+    visitor = serve(model=Path(__file__).parents[2] / "saved" / "teaser")
+    page = visitor.get("/")
+    assert page.status_code == 200
+    assert 'id="general"' not in page.text
+    item = listed(page.text)[0]
+    assert visitor.post("/act", data={"view": item}, headers=OWN).status_code == 200
+    shared = visitor.post("/share", headers=OWN)
+    link = re.search(r"/s/[\w.-]+", shared.text)
+    assert link is not None
+    read = visitor.get(link[0])
+    assert read.status_code == 200
+    assert 'id="general"' not in read.text

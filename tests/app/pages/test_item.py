@@ -1,0 +1,410 @@
+"""Pages about one item and one tag, and pictures."""
+
+import base64
+import html
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import unquote
+
+import polars as pl
+import pytest
+from app.conftest import TestClient, services_of
+
+from teaser import Category, Dataset, Tag, Teaser
+from teaser.app.http.cookies import TOKEN
+from teaser.app.people.state import State
+from teaser.data.tagging.rule_set import Rules
+from teaser.steer import tag_examples, vary_item
+
+OWN = {"origin": "http://testserver"}
+MINUS = "\N{MINUS SIGN}"
+
+
+@pytest.fixture
+def visitor(client: TestClient) -> TestClient:
+    client.headers.update(OWN)
+    client.post("/act", data={"view": "i1"})
+    client.post("/act", data={"press": "-1 type=film"})
+    return client
+
+
+def state_of(client: TestClient) -> State:
+    """Return the state of the visitor whose cookie a client has."""
+    store = services_of(client).store
+    return store.state(str(store.find_person(str(client.cookies[TOKEN]))))
+
+
+def number(text: str) -> float:
+    return float(text.replace(MINUS, "-"))
+
+
+class TestItem:
+    def test_the_steps_add_up_to_the_score(self, visitor: TestClient, model: Teaser) -> None:
+        page = visitor.get("/item/i3").text
+        why = model.explain("i3", ["i1"], {"type=film": -1})
+        rows = re.findall(
+            r'times">(?:([^<]+) × ([^<]+))?</td><td class="n number[^"]*">([^<]+)</td>.*?'
+            r'<td class="n sum">([^<]+)</td>',
+            page,
+            re.S,
+        )
+        parts = [why.general, *(reason.contribution for reason in why.reasons)]
+        assert len(rows) - ('<th scope="row">Rounding' in page) == len(parts)
+        shown = 0.0
+        for place, (affinity, weight, adds, so_far) in enumerate(rows):
+            shown += number(adds)
+            assert number(so_far) == pytest.approx(shown, abs=1e-9)
+            if place < len(parts):
+                assert number(adds) == pytest.approx(parts[place], abs=0.0051)
+                assert abs(number(affinity) * number(weight) - number(adds)) <= 0.0051
+        assert shown == pytest.approx(round(why.score, 2), abs=1e-9)
+        total = re.search(r"<tfoot>.*?<b>([^<]+)</b>", page, re.S)
+        assert total
+        assert number(total[1]) == pytest.approx(why.score, abs=0.006)
+
+    def test_shows_what_resembles_it(self, visitor: TestClient) -> None:
+        page = visitor.get("/item/i3").text
+        alike = re.findall(r'class="small" data-card="([^"]+)"', page)
+        assert alike
+        assert "i3" not in alike
+        assert "in common: " in page
+
+    def test_seen_and_hidden_items_can_be_brought_back(self, visitor: TestClient) -> None:
+        assert 'name="remove" value="i1"' in visitor.get("/item/i1").text
+        visitor.post("/act", data={"hide": "i5"})
+        assert 'name="unhide" value="i5"' in visitor.get("/item/i5").text
+
+    def test_unknown(self, visitor: TestClient) -> None:
+        response = visitor.get("/item/none")
+        assert response.status_code == 404
+        assert "Unknown item" in response.text
+
+
+class TestLift:
+    def test_the_presses_proposed_do_what_they_promise(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        ranked = [r.item_id for r in model.recommend(["i1"], {"type=film": -1}, k=39)]
+        item = ranked[-1]
+        page = visitor.get(f"/lift/{item}").text
+        proposed = re.search(r'name="presses" value="([^"]+)"', page)
+        assert proposed
+        presses = html.unescape(proposed[1])
+        page = visitor.post("/act", data={"presses": presses}).text
+        assert item in re.findall(r'<li class="card" data-card="([^"]+)"', page)[:10]
+
+    def test_says_when_there_is_nothing_to_do(self, visitor: TestClient, model: Teaser) -> None:
+        first = model.recommend(["i1"], {"type=film": -1}, k=1)[0].item_id
+        assert "already: number 1" in visitor.get(f"/lift/{first}").text
+        assert "You looked at it" in visitor.get("/lift/i1").text
+
+    def test_hidden_items_are_not_in_the_way(self, visitor: TestClient, model: Teaser) -> None:
+        ranked = [r.item_id for r in model.recommend(["i1"], {"type=film": -1}, k=39)]
+        assert "already" not in visitor.get(f"/lift/{ranked[11]}").text
+        for item in ranked[2:4]:
+            visitor.post("/act", data={"hide": item})
+        assert "already: number 10" in visitor.get(f"/lift/{ranked[11]}").text
+        page = visitor.get(f"/lift/{ranked[2]}").text
+        assert "You hid it" in page
+        assert f'name="unhide" value="{ranked[2]}"' in page
+
+    def test_it_is_about_the_list_with_the_filters_of_the_page_before(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        listed = re.findall(
+            r'<li class="card" data-card="([^"]+)"', visitor.get("/?only=type%3Dconcert").text
+        )
+        ranked = [r.item_id for r in model.recommend(["i1"], {"type=film": -1}, k=39)]
+        item = next(i for i in listed[:10] if ranked.index(i) >= 10)
+        place = listed.index(item) + 1
+        assert "already" not in visitor.get(f"/lift/{item}").text
+        came = {"referer": "http://testserver/?only=type%3Dconcert"}
+        page = visitor.get(f"/item/{item}", headers=came).text
+        link = re.search(r'data-load="([^"]+)"', page)
+        assert link
+        assert html.unescape(link[1]) == f"/lift/{item}?only=type%3Dconcert"
+        assert f'name="back" value="/item/{item}?only=type%3Dconcert"' in page
+        assert 'class="crumb"><a href="/?only=type%3Dconcert"' in page
+        lift = visitor.get(html.unescape(link[1])).text
+        assert f"already: number {place}" in lift
+        assert "Counted in your list of concert only." in lift
+        foreign = {"referer": "http://evil.example/?only=type%3Dconcert"}
+        assert f'data-load="/lift/{item}"' in visitor.get(f"/item/{item}", headers=foreign).text
+        for odd in ("http://[", "http://testserver/search?only=type%3Dconcert", ""):
+            page = visitor.get(f"/item/{item}", headers={"referer": odd}).text
+            assert f'data-load="/lift/{item}"' in page
+
+    def test_what_the_filters_leave_out_is_said(self, visitor: TestClient) -> None:
+        page = visitor.get("/item/i3").text
+        kind = re.search(r"/tag\?tag=type%3D(\w+)", page)
+        assert kind
+        other = "film" if kind[1] != "film" else "concert"
+        page = visitor.get(f"/lift/i3?only=type%3D{other}").text
+        assert "Your filters leave it out" in page
+        assert 'name="presses"' not in page
+        undated = visitor.get("/lift/i3?from=2030-01-01").text
+        assert "Counted between" not in undated
+
+    def test_dates_of_the_list_count_too(
+        self, serve: Callable[..., TestClient], events_folder: Path
+    ) -> None:
+        client = serve(model=events_folder)
+        page = client.get("/lift/e0001?from=2031-01-01").text
+        assert "Your filters leave it out" in page
+        assert "Counted between Wed 1 Jan 2031 and … only." in page
+
+    def test_variety_is_named(self, visitor: TestClient) -> None:
+        assert "without variety" not in visitor.get("/lift/i3").text
+        visitor.post("/act", data={"vary": "0.4"})
+        assert "Variety is at 40" in visitor.get("/lift/i3").text
+
+
+class TestTag:
+    def test_origins_sum_to_what_was_learnt(self, visitor: TestClient, model: Teaser) -> None:
+        visitor.post("/act", data={"view": "i2"})
+        page = visitor.get("/tag", params={"tag": "type=film"}).text
+        parts = re.findall(r'</svg><span class="number[^"]*">([^<]+)</span></li>', page)
+        learnt = model.profile(["i1", "i2"])
+        affinities = {str(tag): a for tag, a in learnt.affinities.items()}
+        assert len(parts) == 2
+        assert sum(map(number, parts)) == pytest.approx(affinities["type=film"], abs=0.011)
+        assert "from your presses" in page
+        assert re.search(rf"{MINUS}0\.20 from your presses", page)
+
+    def test_somebody_new_has_no_origins(self, client: TestClient) -> None:
+        assert "not looked at anything yet" in client.get("/tag?tag=type=film").text
+
+    @pytest.mark.parametrize("tag", ["type=opera", "film", "="])
+    def test_unknown(self, visitor: TestClient, tag: str) -> None:
+        assert visitor.get("/tag", params={"tag": tag}).status_code == 404
+
+
+class TestExamples:
+    def test_are_those_of_the_library(self, visitor: TestClient, model: Teaser) -> None:
+        page = visitor.get("/tag", params={"tag": "type=film"}).text
+        found = tag_examples(model, "type=film", ["i1"], {"type=film": -1}, k=5, places=12)
+        assert found.brings_up
+        assert found.would_bring_up
+        part = page.split('class="panel examples"')[1].split("</section>")[0]
+        now, then = part.split("With one press more")
+        assert re.findall(r'data-card="([^"]+)"', now) == [e.item_id for e in found.brings_up]
+        assert re.findall(r"number (\d+) in your list, (\d+) without", now) == [
+            (str(e.rank), str(e.rank_without)) for e in found.brings_up
+        ]
+        assert re.findall(r'data-card="([^"]+)"', then) == [e.item_id for e in found.would_bring_up]
+        assert re.findall(r"from number (\d+) to number (\d+)", then) == [
+            (str(e.rank), str(e.rank_pressed)) for e in found.would_bring_up
+        ]
+        beside = re.findall(r'class="chip" href="/tag\?tag=([^"]+)"', part)
+        assert [unquote(text) for text in beside] == [str(b.tag) for b in found.comes_with]
+
+    def test_one_press_more_does_what_it_says(self, visitor: TestClient) -> None:
+        page = visitor.get("/tag", params={"tag": "type=film"}).text
+        rising = page.split("With one press more")[1]
+        said = re.findall(r'data-card="([^"]+)".*?to number (\d+)', rising, re.S)
+        assert said
+        visitor.post("/act", data={"press": "+1 type=film"})
+        order = re.findall(r'<li class="card" data-card="([^"]+)"', visitor.get("/").text)
+        assert [(item, order.index(item) + 1) for item, _ in said] == [
+            (item, int(rank)) for item, rank in said
+        ]
+
+    def test_what_every_item_has_is_no_example(self, visitor: TestClient) -> None:
+        tag = "general appeal=general appeal"
+        assert "panel examples" not in visitor.get("/tag", params={"tag": tag}).text
+
+
+class TestLike:
+    def test_shows_its_tags_the_presses_and_the_list_they_lead_to(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        page = visitor.get("/like/i5").text
+        own = [html.unescape(t) for t in re.findall(r'name="tag" value="([^"]+)"', page)]
+        assert set(own) >= {"type=film"}
+        start = vary_item(model, "i5", {}).start
+        shown = re.findall(r'<b class="number up">\+(\d)</b> <span>([^<]+) <small>', page)
+        assert [(value, int(n)) for n, value in shown] == [(t.value, n) for t, n in start.items()]
+        presses: dict[str | Tag, int] = {"type=film": -1}
+        for tag, steps in start.items():
+            presses[str(tag)] = min(5, presses.get(str(tag), 0) + steps)
+        ranked = [e.item_id for e in model.recommend(["i1"], presses, k=7) if e.item_id != "i5"]
+        assert re.findall(r'class="small" data-card="([^"]+)"', page) == ranked[:6]
+
+    def test_a_tag_can_be_changed_or_left_out(self, visitor: TestClient, model: Teaser) -> None:
+        town = f"town={model.table_['town'][5]}"
+        query = {"tag": ["type=film", town], "to": ["type=concert", ""]}
+        page = visitor.get("/like/i5", params=query).text
+        assert '<option value="type=concert" selected>' in page
+        assert '<option value="" selected>leave it out' in page
+        result = page.split('id="result"')[1]
+        assert "</b> <span>concert <small>" in result
+        assert "</b> <span>film <small>" not in result
+
+    def test_applies_as_one_step_to_the_list_or_in_a_new_feed(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        form = {"tag": ["type=film"], "to": ["type=concert"]}
+        shown = visitor.get("/like/i5", params=form).text
+        first = re.findall(r'class="small" data-card="([^"]+)"', shown)
+        start = vary_item(model, "i5", {"type=film": "type=concert"}).start
+        before = state_of(visitor)
+        page = visitor.post("/like/i5", data={**form, "into": "list"}).text
+        listed = re.findall(r'<li class="card" data-card="([^"]+)"', page)
+        assert [item for item in listed if item != "i5"][:6] == first
+        steps = start[Tag("type", "concert")]
+        assert f"+{steps} on <b>concert</b>" in page
+        after = state_of(visitor)
+        assert after.presses == {"type=film": -1, **{str(t): n for t, n in start.items()}}
+        assert after.n_events == before.n_events + 1
+        visitor.post("/act", data={"undo": "1"})
+        assert state_of(visitor).presses == before.presses
+        page = visitor.post("/like/i5", data={**form, "into": "feed", "feed": "Mild"}).text
+        assert "New feed: <b>Mild</b>" in page
+        found = state_of(visitor)
+        assert (found.feed, found.presses) == ("Mild", after.presses)
+        assert found.feeds[""].presses == before.presses
+        visitor.post("/act", data={"undo": "1"})
+        assert list(state_of(visitor).feeds) == [""]
+
+    def test_what_cannot_be_done_changes_nothing(self, visitor: TestClient) -> None:
+        before = state_of(visitor)
+        for form, status in (
+            ({"into": "feed", "feed": " "}, 422),
+            ({"into": "feed", "feed": "x" * 61}, 422),
+            ({"tag": "type=film", "to": "type=opera"}, 404),
+            ({"tag": "type=film"}, 422),
+        ):
+            assert visitor.post("/like/i5", data=form).status_code == status, form
+        foreign = {"origin": "https://evil.example"}
+        assert visitor.post("/like/i5", headers=foreign).status_code == 403
+        every = re.findall(r'name="tag" value="([^"]+)"', visitor.get("/like/i5").text)
+        own = {"tag": list(dict.fromkeys(every)), "to": [""] * len(set(every))}
+        assert "No press comes of it" in visitor.get("/like/i5", params=own).text
+        assert visitor.post("/like/i5", data=own).status_code == 200
+        assert state_of(visitor) == before
+
+    def test_is_linked_from_the_item(self, visitor: TestClient) -> None:
+        assert 'href="/like/i5"' in visitor.get("/item/i5").text
+
+    @pytest.mark.parametrize(
+        ("path", "status"),
+        [
+            ("/like/none", 404),
+            ("/like/i5?tag=type%3Dfilm&to=type%3Dopera", 404),
+            ("/like/i5?tag=type%3Dfilm", 422),
+            ("/like/i5?tag=type%3Dconcert&to=", 422),
+        ],
+    )
+    def test_odd_requests_get_a_sentence(self, visitor: TestClient, path: str, status: int) -> None:
+        response = visitor.get(path)
+        assert response.status_code == status
+        assert "data-message" in response.text
+
+
+PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
+
+
+@pytest.fixture
+def pictured(
+    serve: Callable[..., TestClient], tables: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path
+) -> TestClient:
+    """Items with pictures of every kind, an odd id, a link, and no title."""
+    interactions, items = tables
+    cells = [
+        "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
+        f"data:image/png;base64,{PIXEL}",
+        "https://pictures.example/a.jpg",
+        "javascript:alert(1)",
+        "data:image/x-odd;base64,AAAA",
+        "data:image/png;base64,%%%",
+    ]
+    ids = {"i0": "a/b c?d#e%f", "i8": ".", "i9": ".."}
+    table = items.drop("title").with_columns(
+        pl.col("item_id").replace(ids),
+        pl.Series("picture", cells + [None] * (len(items) - len(cells))),
+        pl.Series("url", ["javascript:alert(1)", "https://own.example/"] * (len(items) // 2)),
+    )
+    data = Dataset.from_tables(
+        interactions.with_columns(pl.col("item_id").replace(ids)),
+        table,
+        rules=Rules((Category("type"), Category("town")), {"picture": "picture", "link": "url"}),
+    )
+    Teaser(l2_weights=5.0, l2_encoder=5.0).fit(data).save(tmp_path / "pictured")
+    return serve(model=tmp_path / "pictured")
+
+
+class TestPictures:
+    def test_drawn_ones_cannot_run_anything(self, pictured: TestClient) -> None:
+        response = pictured.get("/picture/a%2Fb%20c%3Fd%23e%25f")
+        assert response.status_code == 200
+        assert response.headers["content-type"] == "image/svg+xml"
+        assert "default-src 'none'" in response.headers["content-security-policy"]
+        assert "sandbox" in response.headers["content-security-policy"]
+
+    def test_each_kind(self, pictured: TestClient) -> None:
+        response = pictured.get("/picture/i1")
+        assert response.headers["content-type"] == "image/png"
+        assert response.content == base64.b64decode(PIXEL)
+        response = pictured.get("/picture/i2", follow_redirects=False)
+        assert response.headers["location"] == "https://pictures.example/a.jpg"
+        for item in ("i3", "i4", "i5", "i6"):
+            assert pictured.get(f"/picture/{item}").status_code == 404
+
+    def test_items_without_title_picture_or_date(self, pictured: TestClient) -> None:
+        page = pictured.get("/item/i7").text
+        assert "<h1>i7</h1>" in page
+        assert 'class="picture unnamed' in page
+        assert "<text" not in page.split("</h1>")[0]
+        assert 'href="https://own.example/"' in page
+        assert 'name="from"' not in pictured.get("/").text
+
+    def test_odd_ids_work_everywhere(self, pictured: TestClient) -> None:
+        odd = "a/b c?d#e%f"
+        pictured.headers.update(OWN)
+        page = pictured.post("/act", data={"view": odd}).text
+        assert f'data-card="seen {odd}"' in page
+        link = re.search(r'href="(/item/a[^"]+)"', page)
+        assert link
+        page = pictured.get(html.unescape(link[1])).text
+        assert f"<h1>{odd}</h1>" in page
+        assert "javascript:" not in page
+
+    @pytest.mark.parametrize("dots", [".", ".."])
+    def test_ids_of_dots_can_be_opened(self, pictured: TestClient, dots: str) -> None:
+        pictured.headers.update(OWN)
+        page = pictured.post("/act", data={"view": dots}).text
+        link = re.search(r'href="(/item/\?id=\.+)"', page)
+        assert link
+        assert link[1] == f"/item/?id={dots}"
+        page = pictured.get(link[1]).text
+        assert f"<h1>{dots}</h1>" in page
+        assert f'data-load="/lift/?id={dots}"' in page
+        assert "You looked at it" in pictured.get(f"/lift/?id={dots}").text
+        assert pictured.get(f"/picture/?id={dots}").status_code == 404
+        filtered = pictured.get(f"/item/?id={dots}&only=type%3Dfilm").text
+        assert f'data-load="/lift/?id={dots}&amp;only=type%3Dfilm"' in filtered
+        assert "Remove" in pictured.post("/act", data={"hide": dots, "back": link[1]}).text
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "promoted by this site"),
+        ("nl", "gepromoot door deze site"),
+        ("fr", "mis en avant par ce site"),
+    ],
+)
+def test_what_the_site_promotes_is_said_on_both_pages(
+    serve: Callable[..., TestClient], language: str, said: str
+) -> None:
+    client = serve(boost="i9:40; town=Ghent:0.25")
+    client.headers["Accept-Language"] = language
+    home, item = client.get("/").text, client.get("/item/i9").text
+    assert home.index('data-card="i9"') < home.index(said)
+    assert home.count(said) > 1  # also the items of the tag
+    assert said in item
+    assert 'class="boost"' in item
+    plain = serve()
+    plain.headers["Accept-Language"] = language
+    assert said not in plain.get("/").text + plain.get("/item/i9").text

@@ -1,0 +1,276 @@
+"""A request in words over HTTP: shown first, applied as one step, nothing silently."""
+
+import html
+import re
+from urllib.parse import quote
+
+import pytest
+from app.conftest import TestClient, services_of
+from app.pages.test_feeds import dated, feeds_of, state_of
+from app.pages.test_home import do, listed, notice, text_of, visitor
+
+from teaser.app.i18n.texts import LANGUAGES, texts_in
+from teaser.app.pages.say import say_example
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.wishes import MAX_WISHES
+
+__all__ = ["dated", "visitor"]
+
+
+def chips(page: str) -> dict[str, bool]:
+    """Return the text forms that the page offers, and which of them are on."""
+    form = r'<input type="(?:checkbox|radio)" name="wish\d*" value="([^"]*)"([^>]*)'
+    found = re.findall(form, page)
+    return {html.unescape(text): " checked" in rest for text, rest in found}
+
+
+def preview(page: str) -> str:
+    return text_of(page.split('id="preview"')[1].split("</div>")[0].split(">", 1)[1])
+
+
+def n_events(client: TestClient) -> int:
+    """Return how many actions of the visitor are stored."""
+    store, token = services_of(client).store, client.cookies.get("teaser")
+    person_id = store.find_person(token) if token else None
+    return len(store.events(person_id)) if person_id else 0
+
+
+def send(client: TestClient, *wishes: str, **fields: str) -> str:
+    response = client.post("/say", data={"wish": list(wishes), **fields})
+    assert response.status_code == 200, response.text
+    return str(response.text)
+
+
+class TestReading:
+    def test_what_is_understood_is_shown_and_nothing_applies(self, visitor: TestClient) -> None:
+        before = listed(visitor.get("/").text)
+        page = visitor.get("/say?text=more film, no concert, dragons").text
+        assert chips(page) == {"press +4 type=film": True, "without type=concert": True}
+        assert "more film" in text_of(page)
+        assert "no concert" in text_of(page)
+        assert "Not understood: dragons" in text_of(page)
+        assert listed(visitor.get("/").text) == before
+        assert n_events(visitor) == 0
+
+    def test_the_home_page_asks(self, visitor: TestClient) -> None:
+        page = visitor.get("/").text
+        assert 'action="/say"' in page
+        assert "What are you in the mood for?" in page
+
+    @pytest.mark.parametrize("text", ["", "   ", "\t"])
+    def test_nothing_said_is_no_error(self, visitor: TestClient, text: str) -> None:
+        response = visitor.get("/say", params={"text": text})
+        assert response.status_code == 200
+        assert "before anything changes" in text_of(response.text)
+        assert chips(response.text) == {}
+
+    def test_a_novel_is_not_read(self, visitor: TestClient) -> None:
+        response = visitor.get("/say", params={"text": "film " * 10_000})
+        assert response.status_code == 200
+        assert 'role="alert">' in response.text
+        assert chips(response.text) == {}
+        assert len(response.text) < 20_000
+
+    @pytest.mark.parametrize(
+        "text", ["xyzzy plugh", "Привет мир", "日本語", "<script>alert(1)</script>", "“” — … !?"]
+    )
+    def test_only_unknown_words_are_said_plainly(self, visitor: TestClient, text: str) -> None:
+        response = visitor.get("/say", params={"text": text})
+        assert response.status_code == 200
+        assert "nothing changes" in text_of(response.text)
+        assert "<script>alert" not in response.text
+        assert chips(response.text) == {}
+        assert 'id="preview"' not in response.text
+
+    def test_lone_surrogates_and_zero_bytes_do_no_harm(self, visitor: TestClient) -> None:
+        for text in ("%ED%A0%80", "%00", "more%00film", "%FF%FE"):
+            assert visitor.get(f"/say?text={text}").status_code == 200
+
+    @pytest.mark.parametrize(
+        ("language", "text"),
+        [("nl", "meer film, geen concert"), ("fr", "plus de film, pas de concert")],
+    )
+    def test_other_languages(self, visitor: TestClient, language: str, text: str) -> None:
+        visitor.post("/language", data={"language": language})
+        page = visitor.get("/say", params={"text": text}).text
+        assert set(chips(page)) == {"press +4 type=film", "without type=concert"}
+        assert texts_in(language)("This is what I understood. Take off what you do not mean.") in (
+            html.unescape(page)
+        )
+
+    @pytest.mark.parametrize("language", LANGUAGES)
+    def test_the_example_is_understood(self, dated: TestClient, language: str) -> None:
+        dated.post("/language", data={"language": language})
+        home = html.unescape(dated.get("/").text)
+        example = re.search(r'id="say"[^>]*placeholder="([^"]*)"', home)
+        assert example
+        _, _, text = example[1].partition(":")
+        page = dated.get("/say", params={"text": text.strip()}).text
+        assert len(chips(page)) == 3
+        assert 'class="unknown"' not in page
+
+
+class TestPreview:
+    def test_it_tells_how_many_are_new(self, visitor: TestClient) -> None:
+        before = listed(visitor.get("/").text)
+        page = visitor.get("/say?text=only film").text
+        after = listed(send(visitor, "only type=film"))
+        n = len(set(after) - set(before))
+        assert n > 0
+        assert preview(page).startswith(f"{n} of the first {len(after)} would be new.")
+
+    def test_it_follows_what_is_taken_off(self, visitor: TestClient) -> None:
+        wish = quote("press +4 town=Deinze")
+        page = visitor.get(f"/say?text=more Deinze, only film&kept=1&wish={wish}").text
+        assert chips(page) == {"press +4 town=Deinze": True, "only type=film": False}
+        page = visitor.get("/say?text=more Deinze, only film&kept=1").text
+        assert set(chips(page).values()) == {False}
+        assert preview(page) == "Nothing is chosen, so nothing would change."
+
+    def test_it_says_when_nothing_would_be_left(self, visitor: TestClient) -> None:
+        page = visitor.get("/say?text=only film, no Ghent, no Deinze, no Liège").text
+        assert preview(page) == "Nothing here has all of this. Take something off."
+
+
+class TestApplying:
+    def test_all_is_one_step_of_undo(self, visitor: TestClient) -> None:
+        before = listed(visitor.get("/").text)
+        page = send(
+            visitor, "press +4 type=film", "without town=Ghent", "never town=Deinze for week"
+        )
+        state = state_of(visitor)
+        assert state.presses == {"type=film": 4}
+        assert state.filters.without == ("town=Ghent",)
+        assert state.hidden_tags == ("town=Deinze",)
+        assert n_events(visitor) == 1
+        for part in ("+4 on film", "no Ghent", "Hid Deinze , until "):
+            assert part in notice(page)
+        assert listed(do(visitor, undo="1")) == before
+        assert not state_of(visitor).hidden_tags
+
+    def test_the_rest_stays_off(self, visitor: TestClient) -> None:
+        send(visitor, "press +4 type=film", text="more film, no concert", kept="1")
+        assert not state_of(visitor).filters
+
+    def test_it_can_be_kept_as_a_feed(self, visitor: TestClient) -> None:
+        do(visitor, press="+1 town=Ghent")
+        page = send(visitor, "only type=film", feed="Friday night", keep="1")
+        assert feeds_of(page) == [("", False), ("Friday night", True)]
+        assert state_of(visitor).filters.only == ("type=film",)
+        assert state_of(visitor).presses == {"town=Ghent": 1}
+        page = do(visitor, undo="1")
+        assert feeds_of(page) == []
+        assert not state_of(visitor).filters
+
+    def test_a_name_is_enough_to_keep_it(self, visitor: TestClient) -> None:
+        """The key Enter in the field of the name sends the form without the button."""
+        page = send(visitor, "only type=film", feed="Friday")
+        assert feeds_of(page)[-1] == ("Friday", True)
+
+    @pytest.mark.parametrize("name", ["", "  ", "x" * 61])
+    def test_a_feed_needs_a_name(self, visitor: TestClient, name: str) -> None:
+        fields = {"wish": "only type=film", "feed": name, "keep": "1"}
+        assert visitor.post("/say", data=fields).status_code == 422
+
+    def test_a_taken_name_is_refused_and_nothing_applied(self, visitor: TestClient) -> None:
+        do(visitor, make_feed="Friday")
+        before = state_of(visitor)
+        fields = {"wish": "only type=film", "feed": "friday", "keep": "1"}
+        assert visitor.post("/say", data=fields).status_code == 422
+        assert state_of(visitor) == before
+
+    def test_nothing_chosen_changes_nothing(self, visitor: TestClient) -> None:
+        page = send(visitor, text="more film", kept="1")
+        assert "Nothing is chosen, so nothing was changed." in text_of(page)
+        assert n_events(visitor) == 0
+
+    def test_what_is_so_already_is_said(self, visitor: TestClient) -> None:
+        for _ in range(5):
+            do(visitor, press="+1 type=film")
+        n = n_events(visitor)
+        page = send(visitor, "press +4 type=film", text="more film", kept="1")
+        assert "Your list is like this already." in text_of(page)
+        assert n_events(visitor) == n
+
+    @pytest.mark.parametrize(
+        ("wish", "status"),
+        [
+            ("dance", 422),
+            ("press +9 type=film", 422),
+            ("press +4 type=opera", 404),
+            ("only director=Varda", 404),
+            ("at_most weight 3", 404),
+            ("like nothing", 404),
+            ("when soon", 422),
+        ],
+    )
+    def test_other_wishes_are_refused(self, visitor: TestClient, wish: str, status: int) -> None:
+        assert visitor.post("/say", data={"wish": wish}).status_code == status
+        assert n_events(visitor) == 0
+
+    def test_too_many_wishes_are_refused_with_their_number(self, visitor: TestClient) -> None:
+        wishes = [f"variety 0.{n}" for n in range(1, MAX_WISHES + 3)]
+        answer = visitor.post("/say", data={"wish": wishes})
+        assert answer.status_code == 422
+        assert f"These are {MAX_WISHES + 2} wishes, and at most {MAX_WISHES}" in answer.text
+        assert n_events(visitor) == 0
+        same = ["press +2 type=film"] * 5 * MAX_WISHES
+        assert visitor.post("/say", data={"wish": same}).status_code == 200
+        assert state_of(visitor).presses == {"type=film": 2}
+
+    def test_a_foreign_form_is_refused(self, client: TestClient) -> None:
+        headers = {"origin": "http://evil.example"}
+        answer = client.post("/say", data={"wish": "only type=film"}, headers=headers)
+        assert answer.status_code == 403
+
+
+class TestQuestions:
+    def test_a_contradiction_is_asked_back(self, visitor: TestClient) -> None:
+        page = visitor.get("/say?text=more film, no film, more concert").text
+        assert chips(page) == {
+            "press +4 type=film": False,
+            "without type=film": False,
+            "-": False,
+            "press +4 type=concert": True,
+        }
+        assert "Which one do you mean?" in text_of(page)
+
+    def test_it_has_to_be_answered(self, visitor: TestClient) -> None:
+        fields = {"text": "more film, no film, more concert", "questions": "wish1", "kept": "1"}
+        page = send(visitor, "press +4 type=concert", **fields)
+        assert "Choose one first. Nothing was changed." in text_of(page)
+        assert chips(page)["press +4 type=concert"]
+        assert n_events(visitor) == 0
+        send(visitor, "press +4 type=concert", wish1="without type=film", **fields)
+        assert state_of(visitor).filters.without == ("type=film",)
+        assert state_of(visitor).presses == {"type=concert": 4}
+
+    def test_the_answer_can_be_neither(self, visitor: TestClient) -> None:
+        fields = {"text": "more film, no film", "questions": "wish1", "wish1": "-"}
+        send(visitor, "press +4 type=concert", **fields)
+        assert state_of(visitor).presses == {"type=concert": 4}
+        assert not state_of(visitor).filters
+
+    def test_both_answers_at_once_are_refused(self, visitor: TestClient) -> None:
+        wishes = ["press +4 type=film", "without type=film"]
+        assert visitor.post("/say", data={"wish": wishes}).status_code == 422
+        assert n_events(visitor) == 0
+
+    def test_a_chosen_answer_is_shown_again(self, visitor: TestClient) -> None:
+        text = quote("without type=film")
+        page = visitor.get(f"/say?text=more film, no film&kept=1&wish1={text}").text
+        assert chips(page)["without type=film"]
+        assert not chips(page)["press +4 type=film"]
+        assert 'id="preview"' in page
+
+    def test_three_that_contradict_are_one_question(self, visitor: TestClient) -> None:
+        page = visitor.get("/say?text=more film, less film, no film").text
+        assert page.count('class="question"') == 1
+        assert len(chips(page)) == 4
+
+
+def test_the_example_names_tags_of_the_catalogue(catalogue: Catalogue) -> None:
+    named = re.fullmatch(r"such as: more (.+), no (.+)", say_example(catalogue, texts_in("en")))
+    assert named
+    values = {tag.value.lower() for tag in catalogue.model.tags_}
+    assert set(named.groups()) <= values

@@ -1,0 +1,93 @@
+"""The suggestions under the search field, and the page of results."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import pytest
+from app.conftest import TestClient
+
+from teaser.app.pages.search import N_SUGGESTED_ITEMS, N_SUGGESTED_TAGS
+
+_MARKUP = r"(?s)<svg.*?</svg>|<[^>]+>"
+
+
+class TestSuggest:
+    def options(self, page: str) -> list[tuple[str, str]]:
+        pairs = re.findall(r'role="option"[^>]*data-href="([^"]+)">(.*?)</div>', page, re.S)
+        return [(unescape(h), unescape(re.sub(_MARKUP, "", text)).strip()) for h, text in pairs]
+
+    def test_tags_items_and_all(self, client: TestClient) -> None:
+        page = client.get("/suggest?q=event+1").text
+        options = self.options(page)
+        assert all(path.startswith("/item/i1") for path, _ in options[:-1])
+        assert all(text.startswith("Event 1") for _, text in options[:-1])
+        assert len(options) == N_SUGGESTED_ITEMS + 1
+        assert options[-1] == ("/search?q=event%201", "All that is found for “event 1”")
+        assert f'data-said="{N_SUGGESTED_ITEMS} suggestions"' in page
+        tagged = self.options(client.get("/suggest?q=type").text)
+        assert (
+            1
+            < len([path for path, _ in tagged if path.startswith("/tag?tag=")])
+            <= N_SUGGESTED_TAGS
+        )
+
+    def test_every_option_leads_somewhere(self, client: TestClient) -> None:
+        for words in ("event", "film", "Liège"):
+            for path, _ in self.options(client.get("/suggest", params={"q": words}).text):
+                assert client.get(path).status_code == 200, path
+
+    def test_nothing_found_is_an_empty_list(self, client: TestClient) -> None:
+        page = client.get("/suggest?q=nosuchname").text
+        assert self.options(page) == []
+        assert 'data-said="0 suggestions"' in page
+
+    def test_what_is_typed_is_never_markup(self, client: TestClient) -> None:
+        page = client.get("/suggest", params={"q": 'event "><script>'}).text
+        assert "<script" not in page
+        page = client.get("/suggest", params={"q": "event " + "x" * 5000}).text
+        assert len(page) < 1000
+
+    def test_it_asks_nothing_of_the_store_and_may_be_kept_a_while(
+        self, serve: Callable[..., TestClient], tmp_path: Path
+    ) -> None:
+        client = serve(database_url=f"sqlite:///{tmp_path / 'gone.db'}")
+        client.post("/act", data={"view": "i1"}, headers={"origin": "http://testserver"})
+        for path in tmp_path.glob("gone.db*"):
+            path.unlink()
+        response = client.get("/suggest?q=event")
+        assert response.status_code == 200
+        assert response.headers["cache-control"] == "private, max-age=60"
+
+    def test_the_page_of_results_finds_the_same(self, client: TestClient) -> None:
+        first = self.options(client.get("/suggest?q=event+1").text)[:N_SUGGESTED_ITEMS]
+        page = client.get("/search?q=event+1").text
+        assert re.findall(r'class="name"><a href="([^"]+)"', page)[:N_SUGGESTED_ITEMS] == [
+            p for p, _ in first
+        ]
+
+
+class TestTags:
+    def rows(self, page: str) -> list[str]:
+        return re.findall(r'data-key="row ([^"]+)"', page)
+
+    def test_what_the_panel_shows_is_not_among_the_rest(
+        self, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        client = serve(is_new=True)
+        monkeypatch.setattr("teaser.app.pages.view.profile_view.SHOWN_TAGS", 2)
+        monkeypatch.setattr("teaser.app.pages.view.profile_view.INLINE_TAGS", 0)
+        client.post("/act", data={"view": "i1"}, headers={"origin": "http://testserver"})
+        home = client.get("/").text
+        (panel,) = re.findall(r'(?s)data-stable="tags town"[^>]*>(.*?)</ul>', home)
+        address, n_more = re.findall(
+            r'data-load="(/tags\?feature=town[^"]+)"[^>]*><summary>(\d+)', home
+        )[0]
+        rest = self.rows(client.get(unescape(address)).text)
+        every = self.rows(client.get("/tags?feature=town").text)
+        assert len(rest) == int(n_more)
+        assert sorted(self.rows(panel) + rest) == sorted(every)
+        # A search finds all of them.
+        found = self.rows(client.get(unescape(address) + "&q=e").text)
+        assert set(found) & set(self.rows(panel))

@@ -1,0 +1,170 @@
+"""The check of a model's reasons, against counts by hand on small data."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import RULES, small_tables
+
+import teaser
+from teaser import Check, Dataset, Teaser, check_model
+from teaser.data.reading.partition_writer import write_partitions
+from teaser.errors import NotFittedError, ParameterError
+from teaser.evaluate import check as module
+from teaser.evaluate.check import Stability
+from teaser.reason import Reason
+from teaser.testing import example_dataset
+
+
+@pytest.fixture(scope="module")
+def found(model: Teaser, dataset: Dataset) -> Check:
+    return check_model(model, dataset)
+
+
+def test_parts_are_those_of_the_top_20(found: Check, model: Teaser, dataset: Dataset) -> None:
+    assert found.n_users == 300  # everybody
+    lists = [
+        [model.items_.index_of(r.item_id) for r in model.recommend(_history(dataset, u), k=20)]
+        for u in range(dataset.n_users)
+    ]
+    wanted = model.list_shares(dataset.X, np.array(lists))
+    assert found.parts == pytest.approx(wanted)
+
+
+def test_first_reasons_are_those_that_people_get(
+    found: Check, model: Teaser, dataset: Dataset
+) -> None:
+    counts: dict[str, int] = {}
+    for user in range(dataset.n_users):
+        for entry in model.recommend(_history(dataset, user), k=20):
+            reason = entry.reasons[0] if entry.reasons else None
+            first = reason.tag.feature if isinstance(reason, Reason) else "none"
+            counts[first] = counts.get(first, 0) + 1
+    total = sum(counts.values())
+    assert found.first_reasons == pytest.approx({k: n / total for k, n in counts.items()})
+    assert found.without_reasons == pytest.approx(counts.get("none", 0) / total)
+
+
+def test_shares_of_features_sum_to_one(found: Check) -> None:
+    assert sum(found.features.values()) == pytest.approx(1.0)
+    assert set(found.features) <= {"type", "town", "labels"}
+    assert found.features["type"] > 0.1
+    assert found.silent == ()
+
+
+def test_tags_that_say_nothing_are_named() -> None:
+    interactions, items = small_tables()
+    n = items.height
+    items = items.with_columns(
+        kind=pl.lit("event"),
+        twin=pl.col("type"),
+        code=pl.Series([f"c{i}" if i < 3 else None for i in range(n)]),
+    )
+    rules = [*RULES, *(teaser.Category(c, min_items=1) for c in ("kind", "twin", "code"))]
+    data = Dataset.from_tables(interactions, items, rules=rules)
+    found = check_model(Teaser().fit(data), data, stability=False)
+    assert found.common_tags == ("kind=event",)
+    assert found.lonely_tags == ("code=c0", "code=c1", "code=c2")
+    assert ("type=concert", "twin=concert") in found.near_equal
+    assert "kind" in found.silent  # centring leaves nothing of a value that all items have
+    said = "\n".join(found.lines())
+    for text in ("Tags on nearly all items: kind=event.", "raise min_items", "leave one out"):
+        assert text in said
+
+
+def test_bare_items_have_neither_tag_nor_neighbour(dataset: Dataset) -> None:
+    S = dataset.S.tolil()
+    S[:10] = 0
+    bare = replace(dataset, S=S.tocsr())
+    tags = check_model(Teaser().fit(bare), bare, stability=False)
+    assert tags.bare_items == pytest.approx(0.25)
+    assert "  Add a column that all items have, or fit with discovered tags." in tags.lines()
+    near = Teaser(remainder=teaser.Remainder(l2=5.0, neighbours=5)).fit(bare)
+    found = check_model(near, bare, stability=False)
+    assert found.bare_items == 0
+    assert found.features["viewed items"] > 0
+
+
+def test_general_appeal_points_to_the_page() -> None:
+    parts = {"general": 0.5, "declared": 0.4, "popularity": 0.1}
+    found = Check(9, parts, {}, {}, (), (), (), (), 0.2, 0.0)
+    said = "\n".join(found.lines())
+    assert "General appeal and popularity are 60 %" in said
+    assert "docs/users/popularity.md" in said
+    assert "Discovered tags and neighbours give reasons" in said
+    assert "Stability was not measured." in said
+    less = replace(found, parts={"general": 0.3, "declared": 0.7}, without_reasons=0.0)
+    assert "popularity.md" not in "\n".join(less.lines())
+
+
+def test_halves_of_many_people_agree_more(found: Check) -> None:
+    many = example_dataset(n_users=3000)
+    steady = check_model(Teaser().fit(many), many).stability
+    assert found.stability is not None
+    assert steady is not None
+    assert steady.profiles > max(0.7, found.stability.profiles)
+    assert 0.5 < found.stability.lists <= 1
+
+
+def test_stability_compares_profiles_of_the_same_people(
+    model: Teaser, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # If both halves are all people, nothing differs.
+    monkeypatch.setattr(module, "_fit_half", lambda whole, _half: whole)
+    found = check_model(model, dataset).stability
+    assert found is not None
+    assert (found.profiles, found.reasons, found.lists) == pytest.approx((1.0, 1.0, 1.0))
+
+
+def test_halves_have_the_groups_of_the_whole(dataset: Dataset) -> None:
+    model = Teaser(discovered=teaser.DiscoveredTags(grains=(5,)), l2_encoder=20.0).fit(dataset)
+    half = module._fit_half(model, dataset.at(np.arange(0, 300, 2)))
+    assert half.tags_ == model.tags_
+    assert (half.tol, half.l2_encoder) == ("settled", 20.0)
+    found = check_model(model, dataset)
+    assert found.stability is not None
+    assert found.parts["discovered"] > 0
+
+
+def test_unstable_profiles_come_with_advice() -> None:
+    found = Check(9, {"declared": 1.0}, {}, {}, (), (), (), (), 0.0, 0.0, Stability(0.2, 0.3, 0.4))
+    assert "chance at this size" in found.lines()[-1]
+    steady = replace(found, stability=Stability(0.9, 0.8, 0.7))
+    assert "correlate by 0.90, 80 % of the 5 strongest tags and 70 %" in steady.lines()[-1]
+
+
+def test_plain_values_hold_everything(found: Check) -> None:
+    plain = found.as_dict()
+    assert plain["lines"] == found.lines()
+    assert found.stability is not None
+    assert plain["stability"]["profiles"] == found.stability.profiles
+    assert plain["parts"] == found.parts
+
+
+def test_partitions_are_checked_without_stability(tmp_path: Path, model: Teaser) -> None:
+    interactions, items = small_tables()
+    write_partitions(interactions, tmp_path / "parts", user="user_id", item="item_id", parts=2)
+    data = Dataset.from_partitions(tmp_path / "parts", items, rules=RULES)
+    found = check_model(Teaser().fit(data), data)
+    assert found.stability is None
+    assert found.n_users > 100
+
+
+def test_items_that_were_added_are_part_of_the_catalogue(dataset: Dataset) -> None:
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset)
+    model.add_items({"new": ["type=concert"]})
+    assert check_model(model, dataset).stability is not None
+
+
+def test_another_data_set_is_refused(model: Teaser, dataset: Dataset) -> None:
+    other = example_dataset(n_items=30)
+    with pytest.raises(ParameterError, match="30 items, and the model was fitted to 40"):
+        check_model(model, other)
+    with pytest.raises(NotFittedError):
+        check_model(Teaser(), dataset)
+
+
+def _history(dataset: Dataset, user: int) -> list[str | int]:
+    return [dataset.items[i] for i in dataset.X[[user]].indices.tolist()]
