@@ -11,7 +11,7 @@ from app.conftest import API, TestClient
 from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
 
-from teaser.app import api
+from teaser.app import api, pages
 from teaser.app.dependencies import catalogue_of, services_of, store_of
 
 
