@@ -17,6 +17,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 LASTS: tuple[Lasts, ...] = get_args(Lasts)
 # The most steps of one wish, in either direction.
 MOST_STEPS = 5
+# The largest bound of a column, in either direction: every page can write it.
+MAX_BOUND = 1e15
 # The kinds that name a tag, those that name a column and a number, and those that may end.
 OF_TAGS = frozenset({"press", "only", "without", "never"})
 OF_COLUMNS = frozenset({"at_most", "at_least"})
@@ -143,6 +145,8 @@ class Wish:
             if self.name:
                 return "Variety has no name."
             return "" if 0 <= self.number <= 1 else "Variety is a number from 0 to 1."
+        if abs(self.number) > MAX_BOUND:
+            return f"A bound is a number from {-MAX_BOUND:g} to {MAX_BOUND:g}."
         return ""
 
 

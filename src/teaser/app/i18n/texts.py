@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from datetime import date
+from decimal import Decimal
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
@@ -100,7 +101,12 @@ class Texts:
 
     def integer(self, n: int) -> str:
         """Format an integer, with separators from 1000 on."""
-        return str(n) if abs(n) < 1000 else str(format_decimal(n, locale=self.language))
+        if abs(n) < 1000:
+            return str(n)
+        # Babel fails beyond the digits of the decimal context.
+        return (
+            f"{Decimal(n):.6g}" if abs(n) > 1e15 else str(format_decimal(n, locale=self.language))
+        )
 
     def signed(self, value: float, digits: int = 2) -> str:
         """Format a number with its sign; small numbers get more digits instead of 0.00."""

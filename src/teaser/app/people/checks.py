@@ -29,6 +29,7 @@ from teaser.errors import (
 )
 from teaser.profile import MAX_PRESSES, check_press
 from teaser.words.period import Period
+from teaser.words.wish import MAX_BOUND
 
 MAX_ABOUT = 200
 MAX_PRESS_TAGS = 20
@@ -434,9 +435,10 @@ def _check_bounds(name: str, bounds: Any) -> None:
     if not isinstance(bounds, Mapping) or len(bounds) > MAX_FILTER_TAGS:
         raise ParameterError(f"{name} must give at most {MAX_FILTER_TAGS} columns a number each.")
     for column, bound in bounds.items():
-        if not isinstance(column, str) or not _is_number(bound) or not math.isfinite(bound):
+        if not isinstance(column, str) or not _is_number(bound) or not abs(bound) <= MAX_BOUND:
             raise ParameterError(
-                f"{name} of {shortened(column)} must be a number, found {shortened(repr(bound))}."
+                f"{name} of {shortened(column)} must be a number from {-MAX_BOUND:g} to "
+                f"{MAX_BOUND:g}, found {shortened(repr(bound))}."
             )
 
 

@@ -31,8 +31,8 @@ from teaser.app.wishes import MAX_WISHES
 from teaser.data.ids import ItemId as OwnItemId
 from teaser.errors import ImportedFileError, ParameterError, StateLimitError, TeaserError
 from teaser.profile import MAX_PRESSES
+from teaser.words.wish import MAX_BOUND
 
-_MAX_NUMBER = 1e12
 _TOKEN = 43
 
 
@@ -90,7 +90,7 @@ Bounds = Annotated[
         Annotated[str, Field(min_length=1, max_length=MAX_NAME)],
         Annotated[
             float,
-            Field(ge=-_MAX_NUMBER, le=_MAX_NUMBER, allow_inf_nan=False),
+            Field(ge=-MAX_BOUND, le=MAX_BOUND, allow_inf_nan=False),
             BeforeValidator(_real),
         ],
     ],
