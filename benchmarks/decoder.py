@@ -11,9 +11,10 @@ import numpy as np
 from films import parse_films, read_films
 from report import report
 
-from teaser import Dataset, LearnedDecoder, Teaser
+from teaser import Dataset, Teaser
 from teaser.data.split import split
 from teaser.evaluate.protocol import Evaluation, compare, evaluate
+from teaser.extensions import LearnedDecoder
 
 METRIC = "ndcg@100"
 CELLS = [(l1, l2) for l1 in (100.0, 300.0, 1000.0) for l2 in (50.0, 500.0)]

@@ -10,9 +10,10 @@ from apart import clocked, warm_up
 from films import parse_films, read_films
 from report import report, saved_mb
 
-from teaser import SparseEncoder, Teaser
+from teaser import Teaser
 from teaser.data.split import split
 from teaser.evaluate.protocol import Evaluation, compare, evaluate
+from teaser.extensions import SparseEncoder
 
 METRIC = "ndcg@100"
 DENSITIES = (None, 0.1, 0.05, 0.02)

@@ -31,12 +31,13 @@ from numpy.typing import NDArray
 from report import report
 from scipy.stats import rankdata
 
-from teaser import Dataset, DiscoveredTags, Remainder, Teaser, Weights
+from teaser import Dataset, Teaser
 from teaser.data.disliked import STRENGTH
 from teaser.data.sources.source import detect, read_source
 from teaser.data.split import Fold, split
 from teaser.errors import ConvergenceWarning
 from teaser.evaluate.metrics import hits, ndcg, paired_bootstrap
+from teaser.extensions import DiscoveredTags, Remainder, Weights
 from teaser.model.extensions.composition import fixed_decoder
 from teaser.model.gram.operator import DenseGram
 from teaser.model.item_table import popularity

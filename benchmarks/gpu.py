@@ -15,8 +15,9 @@ import numpy as np
 from generated import SIZES, named
 from report import report
 
-from teaser import Dataset, DiscoveredTags, Remainder, Teaser
+from teaser import Dataset, Teaser
 from teaser.errors import ResourceError
+from teaser.extensions import DiscoveredTags, Remainder
 from teaser.model.extensions.neighbours import NEAR_POWER, Neighbours
 from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import FitSize

@@ -14,7 +14,8 @@ from apart import clocked, measure_apart, parse, run_part, warm_up
 from generated import generated, named
 from report import report
 
-from teaser import Dataset, DiscoveredTags, Remainder, Teaser
+from teaser import Dataset, Teaser
+from teaser.extensions import DiscoveredTags, Remainder
 from teaser.model.extensions.discovered_tags import discover
 
 

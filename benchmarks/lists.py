@@ -32,8 +32,8 @@ from report import report
 
 import teaser
 from teaser import Dataset, Teaser
+from teaser.baselines import EASE
 from teaser.evaluate.recipe import RECIPES
-from teaser.model import EASE
 
 K = 20
 CALL = 10_000

@@ -17,9 +17,10 @@ import polars as pl
 import scipy.sparse as sp
 from report import report, times
 
-from teaser import ListOf, Remainder, Rules, SparseEncoder, Tag, Teaser, load
+from teaser import ListOf, Rules, Tag, Teaser, load
 from teaser.data.ids import Ids
 from teaser.evaluate.study.meter import peak_memory
+from teaser.extensions import Remainder, SparseEncoder
 from teaser.model.extensions.sparse_encoder import unpack_mapped
 from teaser.model.item_table import ItemTable
 from teaser.model.tag_table import TagTable, decoder

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from apart import clocked
 
 from teaser import Dataset
-from teaser.model import EASE
+from teaser.baselines import EASE
 
 SAID = {
     "ease": "EASE by LAPACK in double precision",

@@ -14,9 +14,10 @@ from films import movielens, shared_folder
 from generated import named
 from report import report
 
-from teaser import Dataset, Remainder, Teaser
+from teaser import Dataset, Teaser
+from teaser.baselines import EASE
 from teaser.data.sources.source import read_source
-from teaser.model import EASE
+from teaser.extensions import Remainder
 
 L1, L2, K = 100.0, 1000.0, 1000.0
 NEIGHBOURS = 100

@@ -9,9 +9,10 @@ from typing import Any
 from films import parse_films, read_films
 from report import report, saved_mb
 
-from teaser import Remainder, Teaser
+from teaser import Teaser
 from teaser.data.split import split
 from teaser.evaluate.protocol import compare, evaluate
+from teaser.extensions import Remainder
 
 METRIC = "ndcg@100"
 SHARES = (1.0, 0.99, 0.95, 0.9, 0.8, 0.5)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import settings
 
 import teaser
-from teaser import Dataset, Remainder, Teaser
+from teaser import Dataset, Teaser
+from teaser.extensions import Remainder
 
 # Until all tests are collected: nearly everything that is made before is kept.
 gc.disable()

@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # The packages that people import from.
 PACKAGES = (
     *("teaser", "teaser.extensions", "teaser.baselines", "teaser.model", "teaser.steer"),
-    *("teaser.steer", "teaser.words", "teaser.evaluate", "teaser.data", "teaser.data.sources"),
+    *("teaser.words", "teaser.evaluate", "teaser.data", "teaser.data.sources"),
+    *("teaser.profile", "teaser.recommendation", "teaser.reason", "teaser.explain"),
+    *("teaser.difference", "teaser.transparency"),
     *("teaser.data.events", "teaser.data.demo", "teaser.testing", "teaser.errors"),
 )
 FORM = re.compile(r"<form\b[^>]*\baction=\"([^\"]*)\"")

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terminal import pretty
 
-from teaser import Dataset, Difference, Explanation, Remainder, Steering, Tag, Teaser
-from teaser.difference import DifferencePart, find_parts
+from teaser import Dataset, Steering, Tag, Teaser
+from teaser.difference import Difference, DifferencePart, find_parts
 from teaser.errors import ParameterError, SameItemError, UnknownItemError
-from teaser.explain import Contributions, Viewed
+from teaser.explain import Contributions, Explanation, Viewed
+from teaser.extensions import Remainder
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import PartDifference, Product
 from teaser.profile import GENERAL, POPULARITY

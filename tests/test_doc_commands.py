@@ -27,12 +27,13 @@ from documents import (
 )
 from typer.testing import CliRunner
 
-from teaser import Dataset, DiscoveredTags, Teaser, load
+from teaser import Dataset, Teaser, load
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
 from teaser.cli.main import app
 from teaser.data import events
 from teaser.evaluate.proposal import open_study
+from teaser.extensions import DiscoveredTags
 from teaser.testing import example_dataset
 
 # Commands of blocks that are parsed and not run, by how they begin, and why.

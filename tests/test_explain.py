@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from terminal import pretty
 
-from teaser import Explanation, Reason, Steering, Tag, Teaser
+from teaser import Steering, Tag, Teaser
 from teaser.explain import (
+    Explanation,
     Viewed,
     find_contributions,
     number_features,
@@ -18,6 +19,7 @@ from teaser.explain import (
 from teaser.profile import GENERAL, POPULARITY
 from teaser.reason import (
     AnyReason,
+    Reason,
     ViewedReason,
     general_sentence,
     main_reasons,

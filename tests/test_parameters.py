@@ -12,18 +12,10 @@ import sklearn.base
 from numpy.testing import assert_array_equal
 
 import teaser
-from teaser import (
-    Category,
-    Dataset,
-    DiscoveredTags,
-    LearnedDecoder,
-    Remainder,
-    SparseEncoder,
-    Teaser,
-    Weights,
-)
+from teaser import Category, Dataset, Teaser
+from teaser.baselines import EASE, Popularity, Product
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
-from teaser.model import EASE, Popularity, Product
+from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.testing import RULES, example_dataset, example_tables
 
 
@@ -220,7 +212,10 @@ def test_a_second_fit_forgets_added_items_user_features_and_the_recipe() -> None
     model = Teaser(**options).fit(with_users)
     assert model.user_tags_
     model.add_items(items.head(1).with_columns(pl.lit("new").alias("item_id")))
-    model.recipe_, model.dataset_path_ = teaser.Recipe((), "paper", "it was asked for"), "folder"
+    model.recipe_, model.dataset_path_ = (
+        teaser.evaluate.Recipe((), "paper", "it was asked for"),
+        "folder",
+    )
     model.set_params(discovered=None, remainder=None)
     found = model.fit(plain).to_content()
     wanted = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(plain).to_content()

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from terminal import pretty
 
-from teaser import Presses, Profile, Steering, Tag, Teaser
+from teaser import Presses, Steering, Tag, Teaser
 from teaser.errors import ParameterError, UnknownTagError
 from teaser.profile import (
     DEFAULT_STEERING,
     GENERAL,
     POPULARITY,
     Array,
+    Profile,
     default_certainty,
     place_presses,
     press,

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from teaser import BoostReason, Reason, Tag
+from teaser import Tag
 from teaser.reason import (
     AnyReason,
+    BoostReason,
+    Reason,
     ViewedReason,
     affinity_text,
     join_values,

@@ -3,17 +3,15 @@
 import polars as pl
 import pytest
 
-from teaser import (
-    BoostReason,
-    Reason,
+from teaser import Tag
+from teaser.errors import ParameterError
+from teaser.reason import BoostReason, Reason, ViewedReason
+from teaser.recommendation import (
     Recommendation,
     RecommendationBatch,
     Recommendations,
-    Tag,
-    ViewedReason,
+    reason_fields,
 )
-from teaser.errors import ParameterError
-from teaser.recommendation import reason_fields
 
 GHENT, FREE = Tag("town", "Ghent"), Tag("labels", "free")
 FIRST = Recommendation(

@@ -11,11 +11,11 @@ import pytest
 from saved_folder import forge
 
 import teaser
-from teaser import Category, Dataset, ListOf, Teaser, Transparency
+from teaser import Category, Dataset, ListOf, Teaser
 from teaser._version import __version__
 from teaser.errors import ArtifactError
 from teaser.testing import example_tables
-from teaser.transparency import OTHER_PARTS, DataSources, FeatureSource
+from teaser.transparency import OTHER_PARTS, DataSources, FeatureSource, Transparency
 
 USERS = pl.DataFrame({"user_id": ["u0", "u1", "u2"], "age": ["old", "old", "young"]})
 

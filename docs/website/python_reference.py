@@ -15,6 +15,8 @@ from website.bridges import Described, read_bridges
 # The packages that people import from. A name that several have is shown under the first.
 PACKAGES = (
     "teaser",
+    "teaser.extensions",
+    "teaser.baselines",
     "teaser.model",
     "teaser.steer",
     "teaser.words",
@@ -31,6 +33,20 @@ FURTHER = (
     "teaser.data.reading.partition_writer.write_partitions",
     "teaser.data.reading.partitions.Partitions",
     "teaser.data.sources.imdb.read_imdb",
+    "teaser.profile.Profile",
+    "teaser.recommendation.Recommendation",
+    "teaser.recommendation.Recommendations",
+    "teaser.recommendation.RecommendationBatch",
+    "teaser.reason.Reason",
+    "teaser.reason.ViewedReason",
+    "teaser.reason.BoostReason",
+    "teaser.explain.Explanation",
+    "teaser.difference.Difference",
+    "teaser.difference.DifferencePart",
+    "teaser.transparency.Transparency",
+    "teaser.model.lists.all_lists.AllOptions",
+    "teaser.model.lists.selection.Filters",
+    "teaser.model.solver.solution.Solution",
     "teaser.model.gram.cost.FitSize",
     "teaser.model.gram.cost.estimate",
     "teaser.model.gram.cost.Estimate",
@@ -289,7 +305,7 @@ def _directive(path: str, values: dict[str, Any]) -> Iterator[str]:
         yield from (f".. auto{kind}:: {path}", "   :members:")
         if any(base is known for base in value.__bases__ for known in values.values()):
             yield "   :show-inheritance:"
-        if path in ("teaser.Teaser", "teaser.model.TaggedModel", "teaser.model.Product"):
+        if path in ("teaser.Teaser", "teaser.model.TaggedModel", "teaser.baselines.Product"):
             yield "   :inherited-members:"
     elif path in CONSTANTS:
         yield from (f".. py:data:: {path}", "", f"   {CONSTANTS[path]}")

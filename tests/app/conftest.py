@@ -16,7 +16,7 @@ import pytest
 from conftest import ROOT, RULES
 from served import Running
 
-from teaser import Category, Dataset, DiscoveredTags, Teaser
+from teaser import Category, Dataset, Teaser
 from teaser.app.dependencies import Services
 from teaser.app.people.events import Event
 from teaser.app.people.state import State
@@ -26,6 +26,7 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder, folder_stamp
 from teaser.app.settings import Settings
 from teaser.data import events
+from teaser.extensions import DiscoveredTags
 
 # Only for this import: some benchmarks have the names of rooms of the tests.
 sys.path.append(str(ROOT / "benchmarks"))

@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 from app.conftest import API, DISCOVERED, TestClient, error_of, new_person
 
-from teaser import Dataset, Remainder, Tag, Teaser, Weights
+from teaser import Dataset, Tag, Teaser
 from teaser.app.actions import decide
 from teaser.app.people.events import Event
 from teaser.app.people.fold import fold
@@ -23,6 +23,7 @@ from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.data import events
+from teaser.extensions import Remainder, Weights
 
 OWN = {"origin": "http://testserver"}
 

@@ -11,9 +11,10 @@ import pytest
 from app.conftest import API, TestClient
 from conftest import RULES, small_tables
 
-from teaser import Category, Dataset, DiscoveredTags, Remainder, Teaser
+from teaser import Category, Dataset, Teaser
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
+from teaser.extensions import DiscoveredTags, Remainder
 
 LONG = 1_000
 ITEM, OTHER = (f"i{n}-" + "é" * LONG for n in (1, 3))

@@ -35,7 +35,7 @@ def test_only_given_options_are_written_and_read_back() -> None:
     }
     again = Options(**plain)
     assert again == given
-    assert again.remainder == teaser.Remainder(l2=2.0)
+    assert again.remainder == teaser.extensions.Remainder(l2=2.0)
     assert again.discovered.grains == (8, 4)
     assert given.given(["l2_weights", "l2_encoder"]) == {"l2_weights": 3.0}
 

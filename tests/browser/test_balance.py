@@ -8,8 +8,9 @@ from browser.conftest import served
 from browser.steps import check_looks, listed, pick
 from playwright.sync_api import Page, expect
 
-from teaser import Remainder, Teaser
+from teaser import Teaser
 from teaser.data import events
+from teaser.extensions import Remainder
 
 Visit = Callable[..., Page]
 MINUS = "\N{MINUS SIGN}"

@@ -12,8 +12,9 @@ from browser.steps import check_axe, listed, pick
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
-from teaser import Category, Dataset, Remainder, Rules, Teaser, Year
+from teaser import Category, Dataset, Rules, Teaser, Year
 from teaser.app.brand.colour import DARK, LIGHT, Colour, shades
+from teaser.extensions import Remainder
 
 Visit = Callable[..., Page]
 MINUS = "\N{MINUS SIGN}"

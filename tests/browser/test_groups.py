@@ -8,8 +8,9 @@ from browser.conftest import served
 from browser.steps import check_looks, listed, pick
 from playwright.sync_api import Page, expect
 
-from teaser import DiscoveredTags, Remainder, Teaser, Weights
+from teaser import Teaser
 from teaser.data import events
+from teaser.extensions import DiscoveredTags, Remainder, Weights
 
 Visit = Callable[..., Page]
 MINUS = "\N{MINUS SIGN}"

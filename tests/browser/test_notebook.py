@@ -8,7 +8,9 @@ from browser.steps import check_axe
 from playwright.sync_api import Browser, Page
 
 import teaser
-from teaser import Dataset, DiscoveredTags, Recipe, Remainder, Teaser, Trial
+from teaser import Dataset, Teaser
+from teaser.evaluate import Recipe, Trial
+from teaser.extensions import DiscoveredTags, Remainder
 from teaser.testing import RULES, example_tables
 
 BAD = "<script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
@@ -41,7 +43,7 @@ def outputs() -> list[str]:
     shown = (
         data, data.rules, model, model.recipe_, model.groups_, model.profile(history, presses),
         model.recommend(history, presses, k=5), model.explain("i2", history, presses),
-        teaser.check_model(model, data, stability=False), model.recommend([], k=2),
+        teaser.evaluate.check_model(model, data, stability=False), model.recommend([], k=2),
     )  # fmt: skip
     return [one._repr_html_() for one in shown if one is not None]
 

@@ -11,7 +11,7 @@ from teaser import Dataset, Teaser
 
 def test_a_card_finds_the_data_set_of_the_fit(shop: Path) -> None:
     model, data = teaser.load(shop / "model", Teaser), Dataset.load(shop / "data")
-    wanted = teaser.card(model, data, folder=shop / "model")
+    wanted = teaser.evaluate.card(model, data, folder=shop / "model")
     assert said("card", shop / "model").splitlines() == wanted.splitlines()
     assert said("card", shop / "model", "--data", shop / "data", "--seed", 0) == said(
         "card", shop / "model"

@@ -24,7 +24,7 @@ def grouped(shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_check_finds_the_data_set_of_the_fit(shop: Path) -> None:
     found = said("check", shop / "model")
-    wanted = teaser.check_model(teaser.load(shop / "model"), Dataset.load(shop / "data"))
+    wanted = teaser.evaluate.check_model(teaser.load(shop / "model"), Dataset.load(shop / "data"))
     assert found.splitlines() == wanted.lines()
     assert "First reasons: " in found
     assert "Two halves of the people" in found

@@ -63,7 +63,7 @@ def test_what_decides_is_said(shop: Path) -> None:
     text = " ".join(said("transparency", shop / "model").split())
     assert all(" ".join(sentence.split()) in text for sentence in told.sentences())
     found = json.loads(said("transparency", shop / "model", "--json"))
-    assert teaser.Transparency.from_dict(found) == told
+    assert teaser.transparency.Transparency.from_dict(found) == told
 
 
 def test_a_model_that_was_not_measured_is_refused(shop: Path, tmp_path: Path) -> None:

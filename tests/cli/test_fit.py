@@ -112,8 +112,8 @@ def test_options_of_an_extension_switch_it_on(shop: Path, tmp_path: Path) -> Non
     words = ("--decoder-l2", 2, "--decoder-rounds", 2, "--sparse-density", 0.4)
     said("fit", shop / "data", "--out", tmp_path / "m", *words)
     model = teaser.load(tmp_path / "m", Teaser)
-    assert model.decoder == teaser.LearnedDecoder(l2=2.0, rounds=2)
-    assert model.sparse == teaser.SparseEncoder(density=0.4)
+    assert model.decoder == teaser.extensions.LearnedDecoder(l2=2.0, rounds=2)
+    assert model.sparse == teaser.extensions.SparseEncoder(density=0.4)
     assert model.remainder is None
     assert model.encoder_.nnz == int(0.4 * model.encoder_.shape[0] * model.encoder_.shape[1])
     weights = model.decoder_.data[model.decoder_.indices < len(model.tags_) - 1]
@@ -122,7 +122,7 @@ def test_options_of_an_extension_switch_it_on(shop: Path, tmp_path: Path) -> Non
 
 def test_a_switch_alone_takes_the_defaults(shop: Path, tmp_path: Path) -> None:
     said("fit", shop / "data", "--out", tmp_path / "m", "--remainder")
-    assert teaser.load(tmp_path / "m", Teaser).remainder == teaser.Remainder()
+    assert teaser.load(tmp_path / "m", Teaser).remainder == teaser.extensions.Remainder()
 
 
 def test_items_without_neighbours_are_said(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_items_without_neighbours_are_said(tmp_path: Path) -> None:
 
 
 def test_a_remainder_is_that_of_the_library(shop: Path, both: Path) -> None:
-    remainder = teaser.Remainder(l2=20.0, neighbours=None, share=0.95)
+    remainder = teaser.extensions.Remainder(l2=20.0, neighbours=None, share=0.95)
     data = Dataset.load(shop / "data")
     wanted = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=remainder).fit(data)
     found = teaser.load(both, Teaser)
@@ -261,7 +261,7 @@ def test_given_options_hold_for_the_chosen_recipe(many: Path, tmp_path: Path) ->
     words = ("--recipe", "weighted", "--tol", 1e-4, "--weights-user-power", 0.3, "--seed", 4)
     said("fit", many, "-o", tmp_path / "m", *words)
     model = teaser.load(tmp_path / "m", Teaser)
-    assert model.weights == teaser.Weights(user_power=0.3)
+    assert model.weights == teaser.extensions.Weights(user_power=0.3)
     assert (model.tol, model.rng) == (1e-4, 4)
     assert model.recipe_ is not None
     assert {t.name for t in model.recipe_.tried} == {"Popularity", "EASE", "weighted"}

@@ -10,7 +10,7 @@ from commands import refused, run, said
 
 import teaser
 from teaser import Dataset
-from teaser.model import EASE
+from teaser.baselines import EASE
 from teaser.steer import similar
 
 

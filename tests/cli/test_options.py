@@ -10,10 +10,11 @@ import typer
 from typer.models import ParameterInfo
 from typer.testing import CliRunner, Result
 
-from teaser import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Teaser
+from teaser import Teaser
 from teaser.cli import fit, options
 from teaser.cli.options import OptionsOf, build, expand_options, parameter_texts, refuse_unused
 from teaser.errors import ParameterError
+from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder
 
 
 @dataclass(frozen=True)

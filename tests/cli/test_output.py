@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console, RenderableType
 
-from teaser import Dataset, Presses, Remainder, Tag, Teaser
+from teaser import Dataset, Presses, Tag, Teaser
 from teaser.cli.output import (
     _signed_bar,
     as_explanation,
@@ -17,6 +17,7 @@ from teaser.cli.output import (
     draw_profile,
     draw_recommendations,
 )
+from teaser.extensions import Remainder
 
 
 def drawn(what: RenderableType) -> str:

@@ -13,7 +13,7 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from teaser import Dataset, DiscoveredTags, Steering, Tag, Teaser
+from teaser import Dataset, Steering, Tag, Teaser
 from teaser.data.ids import Ids
 from teaser.data.split import Fold, Split, split
 from teaser.errors import NotFittedError, ParameterError
@@ -26,6 +26,7 @@ from teaser.evaluate.simulation import (
     tag_weights,
     unwanted_weights,
 )
+from teaser.extensions import DiscoveredTags
 from teaser.profile import POPULARITY
 
 Array = NDArray[Any]

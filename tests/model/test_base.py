@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset
+from teaser.baselines import EASE, EDLAE, Popularity
 from teaser.errors import ParameterError
-from teaser.model import EASE, EDLAE, Popularity
 from teaser.model.base import as_histories, plain_parameters
 from teaser.model.lists.ranking import top_k
 

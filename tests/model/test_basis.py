@@ -13,9 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 import teaser
-from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Steering, Tag, Teaser
+from teaser import Dataset, Steering, Tag, Teaser
+from teaser.baselines import EASE, WMFS, Product
 from teaser.data.tagging.tag import DISCOVERED
-from teaser.model import EASE, WMFS, Product
+from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
 from teaser.model.basis import Basis, find_basis, sample_users
 from teaser.profile import GENERAL, POPULARITY, robust_scales
 

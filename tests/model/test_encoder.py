@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Dataset, Remainder, SparseEncoder, Teaser
+from teaser import Dataset, Teaser
+from teaser.extensions import Remainder, SparseEncoder
 from teaser.model.encoder import EncoderModel
 
 

@@ -13,9 +13,10 @@ from forgery import FORGERIES, forge_file, sign
 from safetensors.numpy import save_file
 
 import teaser
-from teaser import Dataset, DiscoveredTags, Remainder, Teaser, artifact
+from teaser import Dataset, Teaser, artifact
+from teaser.baselines import EASE, ItemKNN
 from teaser.errors import ArtifactError, TeaserError
-from teaser.model import EASE, ItemKNN
+from teaser.extensions import DiscoveredTags, Remainder
 from teaser.model.baselines.wmf import WMFS
 from teaser.model.extensions.options import OPTIONS
 

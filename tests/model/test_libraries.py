@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from teaser import Dataset
+from teaser.baselines import EASE, EDLAE, ItemKNN
 from teaser.data.sources.source import read_source
-from teaser.model import EASE, EDLAE, ItemKNN
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import json
 
 from terminal import pretty
 
-from teaser import Recipe, Trial
+from teaser.evaluate import Recipe, Trial
 from teaser.model.recipe import best_trial, percent
 
 TRIED = (

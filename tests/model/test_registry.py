@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose
 
 import teaser
 from teaser import Dataset, Teaser, artifact
+from teaser.baselines import EASE, Product
 from teaser.errors import ArtifactError, ParameterError
-from teaser.model import EASE, KINDS, Product, load, registry
+from teaser.model import KINDS, load, registry
 from teaser.model.base import Model
 from teaser.model.checks import check_dataset
 from teaser.model.tagged import TaggedModel

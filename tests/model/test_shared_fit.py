@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from numpy.testing import assert_allclose
 
-from teaser import Dataset, Teaser, Weights
+from teaser import Dataset, Teaser
 from teaser.errors import ParameterError
+from teaser.extensions import Weights
 from teaser.model.baselines import ease
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.edlae import EDLAE

@@ -9,24 +9,15 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import (
-    Dataset,
-    DiscoveredTags,
-    Group,
-    Groups,
-    Remainder,
-    SparseEncoder,
-    Steering,
-    Tag,
-    Teaser,
-    ViewedReason,
-)
+from teaser import Dataset, Steering, Tag, Teaser
+from teaser.baselines import EASE, WMFS, Product
 from teaser.data.tagging.tag import DISCOVERED
 from teaser.errors import ParameterError, UnknownTagError
 from teaser.explain import PARTS
-from teaser.model import EASE, WMFS, Product
+from teaser.extensions import DiscoveredTags, Group, Groups, Remainder, SparseEncoder
 from teaser.model.tag_scores import TagScores
 from teaser.profile import POPULARITY
+from teaser.reason import ViewedReason
 
 HOW: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
 

@@ -304,11 +304,11 @@ def test_a_file_whose_parts_do_not_fit_is_refused(model: Teaser, tmp_path: Path)
     "extension",
     [
         {},
-        {"weights": teaser.Weights()},
-        {"decoder": teaser.LearnedDecoder(rounds=2)},
-        {"sparse": teaser.SparseEncoder(density=0.3)},
-        {"remainder": teaser.Remainder(neighbours=3, rounds=2)},
-        {"remainder": teaser.Remainder(neighbours=None)},
+        {"weights": teaser.extensions.Weights()},
+        {"decoder": teaser.extensions.LearnedDecoder(rounds=2)},
+        {"sparse": teaser.extensions.SparseEncoder(density=0.3)},
+        {"remainder": teaser.extensions.Remainder(neighbours=3, rounds=2)},
+        {"remainder": teaser.extensions.Remainder(neighbours=None)},
     ],
     ids=lambda extension: "-".join(extension) or "plain",
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from IPython.lib import pretty
 
 from teaser import Teaser
-from teaser.model import EASE, Product
+from teaser.baselines import EASE, Product
 from teaser.notebook.list_view import SHOWN, Card, draw_list
 from teaser.recommendation import Recommendations
 from teaser.testing import example_dataset

@@ -1,8 +1,10 @@
 import pytest
 
 import teaser
-from teaser import Recipe, Remainder, Teaser, Trial
-from teaser.model import EASE, Popularity, Product
+from teaser import Teaser
+from teaser.baselines import EASE, Popularity, Product
+from teaser.evaluate import Recipe, Trial
+from teaser.extensions import Remainder
 from teaser.notebook.markup import Html
 from teaser.notebook.model_view import TrialRow, draw_check, draw_groups, draw_model, recipe_table
 from teaser.testing import example_dataset
@@ -90,7 +92,7 @@ def test_a_check_shows_parts_and_advice(model: Teaser) -> None:
     assert '<td class="n">70 %</td>' in drawn
     assert "viewed" not in drawn
     assert "<li>First reasons: x.</li><li><em>Advice &lt;script" in drawn
-    own = teaser.check_model(model, example_dataset(), stability=False)._repr_html_()
+    own = teaser.evaluate.check_model(model, example_dataset(), stability=False)._repr_html_()
     assert "Stability was not measured." in own
 
 
@@ -100,7 +102,7 @@ def test_groups_are_shown_largest_first() -> None:
     assert drawn.index("&lt;script") < drawn.index("small")
     assert "b, c" in drawn
     assert "12 more." in drawn
-    fitted = Teaser(discovered=teaser.DiscoveredTags(grains=(5,)), l2_weights=5.0)
+    fitted = Teaser(discovered=teaser.extensions.DiscoveredTags(grains=(5,)), l2_weights=5.0)
     found = fitted.fit(example_dataset()).groups_
     assert found is not None
     assert f"{len(found)} discovered tags" in found._repr_html_()

@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from teaser import Dataset, ListOf, Recommendation, Steering, Tag, Teaser
+from teaser import Dataset, ListOf, Steering, Tag, Teaser
 from teaser.errors import ParameterError, UnknownItemError
 from teaser.profile import POPULARITY
+from teaser.recommendation import Recommendation
 from teaser.steer import smallest_presses
 
 

@@ -11,10 +11,11 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from teaser import Dataset, Remainder, Steering, Teaser
+from teaser import Dataset, Steering, Teaser
 from teaser.data import events
 from teaser.data.ids import Ids, ItemId
 from teaser.errors import ParameterError, UnknownItemError
+from teaser.extensions import Remainder
 from teaser.steer import quick_picks
 from teaser.steer.quick_start import _cover, _directions, _likelihood
 from teaser.steer.similarity import rarity_rows

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser import Profile, Tag, Teaser
+from teaser import Tag, Teaser
 from teaser.errors import ParameterError
-from teaser.profile import GENERAL, POPULARITY
+from teaser.profile import GENERAL, POPULARITY, Profile
 from teaser.steer import Statement, say, statements, undo_presses
 from teaser.steer.statement import _leanings
 

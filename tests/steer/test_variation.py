@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser import Category, Dataset, LearnedDecoder, ListOf, Tag, Teaser
+from teaser import Category, Dataset, ListOf, Tag, Teaser
 from teaser.errors import (
     NoTagsError,
     ParameterError,
@@ -16,6 +16,7 @@ from teaser.errors import (
     UnknownItemError,
     UnknownTagError,
 )
+from teaser.extensions import LearnedDecoder
 from teaser.steer import similar, start_presses, vary_item
 from teaser.steer.variation import STEPS
 

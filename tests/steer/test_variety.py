@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser import Dataset, Recommendation, Remainder, Steering, Teaser
+from teaser import Dataset, Steering, Teaser
 from teaser.errors import ParameterError
+from teaser.extensions import Remainder
+from teaser.recommendation import Recommendation
 from teaser.steer import varied
 from teaser.steer.similarity import rarity_rows
 from teaser.steer.variety import spread

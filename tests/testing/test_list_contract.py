@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from teaser.model import Popularity
+from teaser.baselines import Popularity
 from teaser.testing import ListContract, assert_same_lists, example_dataset, user_histories
 
 

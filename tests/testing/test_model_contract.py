@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from teaser import Dataset, Teaser
-from teaser.model import Popularity
+from teaser.baselines import Popularity
 from teaser.testing import ModelContract, TaggedModelContract, example_dataset
 
 

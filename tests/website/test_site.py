@@ -99,7 +99,7 @@ def test_the_reference_describes_names_with_their_methods(read: dict[Path, Links
     assert {
         "teaser.Dataset.from_tables",
         "teaser.Teaser.recommend",
-        "teaser.model.EASE",
+        "teaser.baselines.EASE",
         "teaser.evaluate.evaluate",
         "teaser.steer.similar",
         "teaser.errors.UnknownItemError",

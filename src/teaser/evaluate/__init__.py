@@ -1,5 +1,7 @@
 """Accuracy of models on users they were not fitted to, and the effect of presses."""
 
+from teaser.evaluate.card import card
+from teaser.evaluate.check import Check, check_model
 from teaser.evaluate.metrics import Difference, Metric, Summary, paired_bootstrap
 from teaser.evaluate.protocol import (
     ALL_METRICS,
@@ -10,15 +12,21 @@ from teaser.evaluate.protocol import (
     recommend_lists,
 )
 from teaser.evaluate.simulation import Simulation, simulate
+from teaser.model.recipe import Recipe, Trial
 
 __all__ = [
     "ALL_METRICS",
     "PAPER_METRICS",
+    "Check",
     "Difference",
     "Evaluation",
     "Metric",
+    "Recipe",
     "Simulation",
     "Summary",
+    "Trial",
+    "card",
+    "check_model",
     "compare",
     "evaluate",
     "paired_bootstrap",

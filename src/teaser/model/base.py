@@ -183,7 +183,7 @@ class Model(Parametrised, ABC):
             below 0 for a disliked item.
         filters
             `items`, `exclude`, `where`, `allowed`, `boost`, `unknown`: which items may be
-            recommended, and what is added to their scores; see `teaser.Filters`. Scores are the
+            recommended, and what is added to their scores; see `Filters`. Scores are the
             same with and without filters other than `boost`.
         """
         batch = self.recommend_batch([history], k=k, exclude_history=exclude_history, **filters)
@@ -242,7 +242,7 @@ class Model(Parametrised, ABC):
         out
             A parquet file to write to, batch by batch.
         options
-            See `teaser.AllOptions`.
+            See `AllOptions`.
 
         Returns
         -------

@@ -225,7 +225,7 @@ class TaggedModel(TagScores, abstract=True):
         history, presses, about, steering
             See `profile`.
         boost, unknown
-            See `teaser.Filters`.
+            See `Filters`.
         """
         self.check_fitted()
         i, placed = (

@@ -9,8 +9,9 @@ import pytest
 from conftest import small_tables
 
 import teaser
-from teaser import Dataset, Recipe, Teaser, Trial
+from teaser import Dataset, Teaser
 from teaser.errors import NotFittedError, ParameterError
+from teaser.evaluate import Recipe, Trial
 
 RECIPE = Recipe(
     (
@@ -49,22 +50,22 @@ def test_every_section_has_a_body(chosen: Teaser, dataset: Dataset) -> None:
         *("Data", "Tags", "Recipe", "Accuracy", "Parts of scores", "Hyper-parameters", "Limits"),
         "How to use it",
     ]
-    for text in (teaser.card(chosen), teaser.card(chosen, dataset)):
+    for text in (teaser.evaluate.card(chosen), teaser.evaluate.card(chosen, dataset)):
         assert text.startswith("# Model card: a Teaser model\n\nA linear recommender of 40 items.")
         assert [x[3:] for x in text.splitlines() if x.startswith("## ")] == titles
         assert all(section(text, title).strip() for title in titles)
 
 
 def test_the_report_is_that_of_the_data_set(chosen: Teaser, dataset: Dataset) -> None:
-    told = section(teaser.card(chosen, dataset), "Data").splitlines()
+    told = section(teaser.evaluate.card(chosen, dataset), "Data").splitlines()
     assert told == [f"- {line}" for line in dataset.lines()]
-    alone = section(teaser.card(chosen), "Data")
+    alone = section(teaser.evaluate.card(chosen), "Data")
     assert "- 40 items, of which 0 were not chosen" in alone
     assert "teaser card MODEL --data DATA" in alone
 
 
 def test_tags_are_counted_by_feature(chosen: Teaser, dataset: Dataset) -> None:
-    told = {row[0]: row[1:] for row in rows(section(teaser.card(chosen), "Tags"))}
+    told = {row[0]: row[1:] for row in rows(section(teaser.evaluate.card(chosen), "Tags"))}
     assert set(told) == {tag.feature for tag in dataset.tags}
     for feature, (origin, number, share, largest) in told.items():
         columns = [j for j, tag in enumerate(dataset.tags) if tag.feature == feature]
@@ -73,12 +74,12 @@ def test_tags_are_counted_by_feature(chosen: Teaser, dataset: Dataset) -> None:
         counts = dataset.S.sum(axis=0)[columns]
         assert largest.split("; ")[0] == dataset.tags[columns[int(np.argmax(counts))]].value
         assert feature in origin
-    assert "Displayed, not learned from: title: title" in teaser.card(chosen)
-    assert "User features: none" in teaser.card(chosen)
+    assert "Displayed, not learned from: title: title" in teaser.evaluate.card(chosen)
+    assert "User features: none" in teaser.evaluate.card(chosen)
 
 
 def test_the_recipe_has_its_trials(chosen: Teaser) -> None:
-    text = section(teaser.card(chosen), "Recipe")
+    text = section(teaser.evaluate.card(chosen), "Recipe")
     assert text.startswith("**paper**. Because | of &lt;that>.")
     assert rows(text) == [
         ["Popularity", "0.100 ± 0.020", "25 %", "", "", "", "0.0"],
@@ -91,12 +92,12 @@ def test_the_recipe_has_its_trials(chosen: Teaser) -> None:
 
 
 def test_accuracy_is_said_to_be_validation(chosen: Teaser, model: Teaser) -> None:
-    told = section(teaser.card(chosen), "Accuracy")
+    told = section(teaser.evaluate.card(chosen), "Accuracy")
     assert told.startswith("nDCG@100 = 0.310 ± 0.049 (95 % interval) on 50 held-out users")
     assert "- EASE: 0.400 ± 0.039" in told
     assert "This is validation" in told
     assert model.recipe_ is None
-    alone = teaser.card(model)
+    alone = teaser.evaluate.card(model)
     assert section(alone, "Accuracy").startswith("Not measured")
     assert "was not measured when it was fitted" in section(alone, "Limits")
     assert section(alone, "Recipe") == "The parameters were given: no recipe was chosen."
@@ -105,72 +106,74 @@ def test_accuracy_is_said_to_be_validation(chosen: Teaser, model: Teaser) -> Non
 def test_parts_are_of_the_data_set_or_of_the_trial(
     chosen: Teaser, model: Teaser, dataset: Dataset
 ) -> None:
-    trial = dict(rows(section(teaser.card(chosen), "Parts of scores")))
+    trial = dict(rows(section(teaser.evaluate.card(chosen), "Parts of scores")))
     assert list(trial.values()) == ["70 %", "30 %"]
-    found = teaser.check_model(chosen, dataset, stability=False)
-    told = rows(section(teaser.card(chosen, dataset), "Parts of scores"))
+    found = teaser.evaluate.check_model(chosen, dataset, stability=False)
+    told = rows(section(teaser.evaluate.card(chosen, dataset), "Parts of scores"))
     wanted = [f"{100 * share:.0f} %" for share in found.parts.values() if share > 0]
     assert sorted(row[1] for row in told) == sorted(wanted)
-    assert section(teaser.card(model), "Parts of scores").startswith("Not measured")
+    assert section(teaser.evaluate.card(model), "Parts of scores").startswith("Not measured")
 
 
 def test_hyper_parameters_stand_beside_their_defaults(chosen: Teaser) -> None:
-    told = {row[0]: row[1:] for row in rows(section(teaser.card(chosen), "Hyper-parameters"))}
+    told = {
+        row[0]: row[1:] for row in rows(section(teaser.evaluate.card(chosen), "Hyper-parameters"))
+    }
     assert set(told) == set(chosen.parameters())
     assert told["l2_weights"] == ["5", "200"]
     assert told["remainder"] == ["none", "none"]
-    assert "The solver converged after" in teaser.card(chosen)
+    assert "The solver converged after" in teaser.evaluate.card(chosen)
 
 
 def test_limits_tell_what_was_found(chosen: Teaser, dataset: Dataset) -> None:
-    limits = section(teaser.card(chosen, dataset), "Limits")
-    for line in teaser.check_model(chosen, dataset, stability=False).lines():
+    limits = section(teaser.evaluate.card(chosen, dataset), "Limits")
+    for line in teaser.evaluate.check_model(chosen, dataset, stability=False).lines():
         assert line.strip() in limits
-    both = section(teaser.card(chosen, dataset, stability=True), "Limits")
+    both = section(teaser.evaluate.card(chosen, dataset, stability=True), "Limits")
     assert "Two halves of the people" in both
     loose = Teaser(l2_weights=5.0, l2_encoder=5.0, max_iter=1, tol=1e-6)
     with pytest.warns(teaser.ConvergenceWarning):
         loose.fit(dataset)
-    assert "did not converge: raise max_iter" in teaser.card(loose)
-    assert "stopped before it converged after 1 iteration," in teaser.card(loose)
+    assert "did not converge: raise max_iter" in teaser.evaluate.card(loose)
+    assert "stopped before it converged after 1 iteration," in teaser.evaluate.card(loose)
 
 
 def test_nothing_is_said_of_items_that_there_are_not(chosen: Teaser, dataset: Dataset) -> None:
-    limits = section(teaser.card(chosen), "Limits").splitlines()
+    limits = section(teaser.evaluate.card(chosen), "Limits").splitlines()
     assert "- Items that nobody chose: 0 of 40." in limits
     bare = int((dataset.S.sum(axis=1) == 0).sum())
     assert f"- Items without a tag: {bare}." in limits
     what = "is the sum of its general appeal and the user's affinities with its tags. So every"
-    assert what in teaser.card(chosen)
+    assert what in teaser.evaluate.card(chosen)
 
 
 def test_items_that_nobody_chose_are_counted() -> None:
     interactions, items = small_tables()
     every = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(Dataset.from_tables(interactions, items))
-    limits = section(teaser.card(every), "Limits")
+    limits = section(teaser.evaluate.card(every), "Limits")
     assert "- Items that nobody chose: 0 of 40.\n- Items without a tag: 0.\n" in limits
     new = pl.DataFrame({"item_id": ["n1", "n2"], "title": ["New", "Bare"], "type": ["film", None]})
     data = Dataset.from_tables(interactions, pl.concat([items, new], how="diagonal"))
     found = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(data)
-    limits = section(teaser.card(found), "Limits")
+    limits = section(teaser.evaluate.card(found), "Limits")
     assert "- Items that nobody chose: 2 of 42." in limits
     assert "- Items without a tag: 1. Nobody chose 1 of them" in limits
-    assert "of which 2 were not chosen" in section(teaser.card(found), "Data")
+    assert "of which 2 were not chosen" in section(teaser.evaluate.card(found), "Data")
     assert "neighbours" not in limits
-    near = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=teaser.Remainder()).fit(data)
+    near = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=teaser.extensions.Remainder()).fit(data)
     said = "- Items without neighbours in what people chose: 2. What was viewed adds nothing"
-    assert said in section(teaser.card(near), "Limits")
+    assert said in section(teaser.evaluate.card(near), "Limits")
 
 
 def test_extensions_and_a_folder_are_told(dataset: Dataset, tmp_path: Path) -> None:
     found = Teaser(
         l2_weights=5.0,
         l2_encoder=5.0,
-        discovered=teaser.DiscoveredTags(grains=(8,)),
-        remainder=teaser.Remainder(l2=20.0),
+        discovered=teaser.extensions.DiscoveredTags(grains=(8,)),
+        remainder=teaser.extensions.Remainder(l2=20.0),
     ).fit(dataset)
     found.save(tmp_path / "films")
-    text = teaser.card(teaser.load(tmp_path / "films"), folder=tmp_path / "films")
+    text = teaser.evaluate.card(teaser.load(tmp_path / "films"), folder=tmp_path / "films")
     assert text.startswith("# Model card: films\n")
     assert "the user's affinities with its tags, and what viewed items add" in text
     assert f"written by version {teaser.__version__}, format 1" in text
@@ -183,15 +186,15 @@ def test_extensions_and_a_folder_are_told(dataset: Dataset, tmp_path: Path) -> N
 def test_a_model_without_tags_has_a_card() -> None:
     interactions, _ = small_tables()
     data = Dataset.from_tables(interactions)
-    found = Teaser(remainder=teaser.Remainder(l2=20.0)).fit(data)
-    assert "The model has no tags" in section(teaser.card(found, data), "Tags")
+    found = Teaser(remainder=teaser.extensions.Remainder(l2=20.0)).fit(data)
+    assert "The model has no tags" in section(teaser.evaluate.card(found, data), "Tags")
 
 
 def test_texts_of_the_data_stay_texts(chosen: Teaser) -> None:
     odd = replace(RECIPE, tried=(Trial("paper | <b>\nx", ndcg=0.3),), chosen="paper | <b>\nx")
     chosen.recipe_ = odd
     try:
-        told = section(teaser.card(chosen), "Recipe")
+        told = section(teaser.evaluate.card(chosen), "Recipe")
     finally:
         chosen.recipe_ = RECIPE
     assert "paper \\| &lt;b> x" in told
@@ -199,6 +202,6 @@ def test_texts_of_the_data_stay_texts(chosen: Teaser) -> None:
 
 def test_what_has_no_card_is_refused(dataset: Dataset, chosen: Teaser) -> None:
     with pytest.raises(NotFittedError):
-        teaser.card(Teaser())
+        teaser.evaluate.card(Teaser())
     with pytest.raises(ParameterError, match="fitted to"):
-        teaser.card(chosen, Dataset.from_tables(small_tables(n_items=20)[0]))
+        teaser.evaluate.card(chosen, Dataset.from_tables(small_tables(n_items=20)[0]))

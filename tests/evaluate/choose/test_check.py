@@ -9,9 +9,10 @@ import pytest
 from conftest import RULES, small_tables
 
 import teaser
-from teaser import Check, Dataset, Teaser, check_model
+from teaser import Dataset, Teaser
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.errors import NotFittedError, ParameterError
+from teaser.evaluate import Check, check_model
 from teaser.evaluate import check as module
 from teaser.evaluate.check import Stability
 from teaser.reason import Reason
@@ -81,7 +82,7 @@ def test_bare_items_have_neither_tag_nor_neighbour(dataset: Dataset) -> None:
     tags = check_model(Teaser().fit(bare), bare, stability=False)
     assert tags.bare_items == pytest.approx(0.25)
     assert "  Add a column that all items have, or fit with discovered tags." in tags.lines()
-    near = Teaser(remainder=teaser.Remainder(l2=5.0, neighbours=5)).fit(bare)
+    near = Teaser(remainder=teaser.extensions.Remainder(l2=5.0, neighbours=5)).fit(bare)
     found = check_model(near, bare, stability=False)
     assert found.bare_items == 0
     assert found.features["viewed items"] > 0
@@ -119,7 +120,9 @@ def test_stability_compares_profiles_of_the_same_people(
 
 
 def test_halves_have_the_groups_of_the_whole(dataset: Dataset) -> None:
-    model = Teaser(discovered=teaser.DiscoveredTags(grains=(5,)), l2_encoder=20.0).fit(dataset)
+    model = Teaser(discovered=teaser.extensions.DiscoveredTags(grains=(5,)), l2_encoder=20.0).fit(
+        dataset
+    )
     half = module._fit_half(model, dataset.at(np.arange(0, 300, 2)))
     assert half.tags_ == model.tags_
     assert (half.tol, half.l2_encoder) == ("settled", 20.0)

@@ -12,12 +12,13 @@ from choose_data import record_of
 from conftest import RULES, small_tables
 
 import teaser
-from teaser import Dataset, DiscoveredTags, Remainder, Teaser, Weights
+from teaser import Dataset, Teaser
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.evaluate.plan import make_plan
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.recipe import RECIPES, choose
 from teaser.evaluate.search import shown_parameters
+from teaser.extensions import DiscoveredTags, Remainder, Weights
 from teaser.model.baselines.popularity import Popularity
 
 PARTS = {"general", "declared", "discovered", "popularity", "viewed"}
@@ -125,8 +126,8 @@ def test_one_recipe_chooses_its_penalties_alone(many: Dataset) -> None:
 
 
 def test_given_penalties_are_a_plain_fit(many: Dataset) -> None:
-    model = teaser.fit(many, l2_weights=5.0, sparse=teaser.SparseEncoder(density=0.5))
-    plain = Teaser(l2_weights=5.0, sparse=teaser.SparseEncoder(density=0.5)).fit(many)
+    model = teaser.fit(many, l2_weights=5.0, sparse=teaser.extensions.SparseEncoder(density=0.5))
+    plain = Teaser(l2_weights=5.0, sparse=teaser.extensions.SparseEncoder(density=0.5)).fit(many)
     assert (model.encoder_ != plain.encoder_).nnz == 0
     assert record_of(model).chosen == "as given"
     named = teaser.fit(many, recipe="discovered", l2_encoder=9.0)
@@ -151,8 +152,8 @@ def test_given_options_are_in_every_trial(many: Dataset) -> None:
 
 def test_extensions_go_with_every_recipe(many: Dataset) -> None:
     own: dict[str, Any] = {
-        "sparse": teaser.SparseEncoder(density=0.5),
-        "decoder": teaser.LearnedDecoder(rounds=1),
+        "sparse": teaser.extensions.SparseEncoder(density=0.5),
+        "decoder": teaser.extensions.LearnedDecoder(rounds=1),
     }
     model = teaser.fit(many, **own)
     assert all(t.reason is None for t in record_of(model).tried)

@@ -10,12 +10,13 @@ from choose_data import record_of
 from conftest import RULES, small_tables
 
 import teaser
-from teaser import Dataset, Teaser, Weights
+from teaser import Dataset, Teaser
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.errors import ParameterError, ResourceError
 from teaser.evaluate.choose import run_plan
 from teaser.evaluate.plan import make_plan
 from teaser.evaluate.recipe import RECIPES
+from teaser.extensions import Weights
 from teaser.model.gram import cost
 
 

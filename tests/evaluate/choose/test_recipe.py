@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from teaser import DiscoveredTags, Recipe, Remainder, Trial, Weights
 from teaser.errors import ParameterError
+from teaser.evaluate import Recipe, Trial
 from teaser.evaluate.recipe import (
     RECIPES,
     candidates,
@@ -15,6 +15,7 @@ from teaser.evaluate.recipe import (
     explain_choice,
     is_worth_trying,
 )
+from teaser.extensions import DiscoveredTags, Remainder, Weights
 
 TRIED = (
     Trial("Popularity", ndcg=0.1, share=0.2),

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from teaser import Dataset, DiscoveredTags, Teaser, artifact, load
+from teaser import Dataset, Teaser, artifact, load
 from teaser.data.ids import Ids
 from teaser.errors import ArtifactError
 from teaser.evaluate.refit.gate import GateLimits
 from teaser.evaluate.refit.history import History
 from teaser.evaluate.refit.refit import RefitOptions, refit
 from teaser.evaluate.refit.site_interactions import SiteInteractions, no_views
+from teaser.extensions import DiscoveredTags
 
 Viewed = Callable[..., SiteInteractions]
 

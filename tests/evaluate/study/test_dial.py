@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from teaser import Dataset, DiscoveredTags, Remainder, Teaser, Weights
+from teaser import Dataset, Teaser
 from teaser.data.split import Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
@@ -15,6 +15,7 @@ from teaser.evaluate.study.dial import choose_setting, dial_study, match_ease, m
 from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
 from teaser.evaluate.study.results import DialResults, DialSetting, read_results
 from teaser.evaluate.study.run import SHOWN, list_shares
+from teaser.extensions import DiscoveredTags, Remainder, Weights
 from teaser.model.registry import KINDS
 from teaser.model.shared_fit import SharedFits
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from teaser import Dataset, DiscoveredTags, Teaser
+from teaser import Dataset, Teaser
 from teaser.errors import DataError
 from teaser.evaluate.study.groups import DRAWN, EXEMPLARS, draw_groups, read_groups, write_groups
+from teaser.extensions import DiscoveredTags
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from teaser.baselines import EASE, Product
 from teaser.data.split import split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
@@ -17,7 +18,7 @@ from teaser.evaluate.study.plan import SimulationPlan, Study
 from teaser.evaluate.study.results import ModelResult, SimulationResult, StudyResults, read_results
 from teaser.evaluate.study.run import StudyRun, popularity_curve, run_study, simulate_study
 from teaser.explain import PARTS
-from teaser.model import EASE, Product, Teaser
+from teaser.model import Teaser
 
 TEXT = """
 tag_cuts = [12]

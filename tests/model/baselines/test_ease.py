@@ -11,9 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import WeightedProblem
 
 import teaser
-from teaser import Dataset, Teaser, Weights
+from teaser import Dataset, Teaser
+from teaser.baselines import EASE
 from teaser.errors import ArtifactError, ParameterError, SolverError
-from teaser.model import EASE
+from teaser.extensions import Weights
 from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
 from teaser.testing import ModelContract
 

@@ -7,9 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import WeightedProblem, random_problem, without_diagonal
 
-from teaser import ConvergenceWarning, Dataset, Weights
+from teaser import ConvergenceWarning, Dataset
+from teaser.baselines import EASE, EDLAE
 from teaser.errors import ParameterError
-from teaser.model import EASE, EDLAE
+from teaser.extensions import Weights
 from teaser.model.baselines.edlae import Factors, alternate
 from teaser.model.gram.operator import DenseGram
 from teaser.model.solver.solution import Limits

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Dataset
+from teaser.baselines import ItemKNN
 from teaser.errors import ParameterError
-from teaser.model import ItemKNN
 from teaser.model.baselines import itemknn
 from teaser.model.baselines.itemknn import nearest_neighbours
 from teaser.testing import ModelContract

@@ -11,10 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, slow_nearest
 
 import teaser
-from teaser import Dataset, Weights
+from teaser import Dataset
+from teaser.baselines import EASE, NeighbourEASE
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.errors import ParameterError, ResourceError
-from teaser.model import EASE, NeighbourEASE
+from teaser.extensions import Weights
 from teaser.model.extensions import neighbours as module
 from teaser.model.gram.operator import DenseGram
 from teaser.testing import ModelContract

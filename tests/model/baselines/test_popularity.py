@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset
-from teaser.model import Popularity
+from teaser.baselines import Popularity
 from teaser.testing import ModelContract
 
 

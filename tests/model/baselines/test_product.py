@@ -9,9 +9,10 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 
 import teaser
-from teaser import Dataset, Remainder, Steering, Teaser, artifact
+from teaser import Dataset, Steering, Teaser, artifact
+from teaser.baselines import EASE, EDLAE, WMFS, ItemKNN, Product
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
-from teaser.model import EASE, EDLAE, WMFS, ItemKNN, Product
+from teaser.extensions import Remainder
 from teaser.model.baselines.product import PartRecommendation, multiply
 from teaser.testing import TaggedModelContract
 

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import teaser
 from teaser import Dataset, Tag
+from teaser.baselines import WMF, WMFS
 from teaser.errors import ParameterError, RuleError
-from teaser.model import WMF, WMFS
 from teaser.model.baselines import wmf
 from teaser.model.baselines.wmf import fold_in, ridge_inverse
 from teaser.testing import ModelContract, TaggedModelContract

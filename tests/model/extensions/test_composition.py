@@ -12,21 +12,14 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, WeightedProblem, least_squares, slow_nearest
 
-from teaser import (
-    Category,
-    Dataset,
-    LearnedDecoder,
-    Remainder,
-    SparseEncoder,
-    Teaser,
-    ViewedReason,
-    Weights,
-)
+from teaser import Category, Dataset, Teaser
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.errors import ParameterError, ResourceError
+from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.model.extensions import composition, neighbours
 from teaser.model.gram.operator import DenseGram
 from teaser.model.shared_fit import SharedFits
+from teaser.reason import ViewedReason
 from teaser.testing import TaggedModelContract
 
 EXACT: dict[str, Any] = {"l2_weights": 3.0, "l2_encoder": 2.0, "tol": 1e-12, "dtype": "float64"}

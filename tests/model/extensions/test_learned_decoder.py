@@ -13,10 +13,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder, objective, random_problem
 
 import teaser
-from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Tag, Teaser
+from teaser import Dataset, Tag, Teaser
 from teaser.data.split import Split
 from teaser.errors import ParameterError
 from teaser.evaluate import evaluate
+from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
 from teaser.model.extensions import learned_decoder as decoder
 from teaser.model.extensions.learned_decoder import (
     learn_decoder,
@@ -221,7 +222,7 @@ def test_reasons_carry_the_weight_and_sum_to_the_score(learned: Teaser) -> None:
         found = learned.explain(item_id, ["i2", "i6", "i9"], {"town=Ghent": 2})
         assert sum(found.contributions.values()) == pytest.approx(found.score, abs=1e-12)
         for reason in found.reasons:
-            assert isinstance(reason, teaser.Reason)
+            assert isinstance(reason, teaser.reason.Reason)
             assert reason.contribution == pytest.approx(reason.weight * reason.affinity)
             said = reason.sentence().endswith(", which matters more here")
             assert said == (reason.weight >= 1.25 and reason.tag != POPULARITY)

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, random_problem, slow_nearest, without_diagonal
 
-from teaser import Dataset, DiscoveredTags, Remainder, Teaser
+from teaser import Dataset, Teaser
 from teaser.errors import ResourceError, SolverError
+from teaser.extensions import DiscoveredTags, Remainder
 from teaser.model.extensions import neighbours as module
 from teaser.model.extensions.neighbours import (
     Neighbours,

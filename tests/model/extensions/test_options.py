@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from teaser import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Teaser, Weights
+from teaser import Teaser
 from teaser.errors import ParameterError
+from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.model.base import plain_parameters
 from teaser.model.extensions.options import complete_saved, read_parameters
 

@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, WeightedProblem, exact_encoder, random_problem, without_diagonal
 
-from teaser import Dataset, Remainder, Teaser, Weights
+from teaser import Dataset, Teaser
 from teaser.data import events
 from teaser.errors import ParameterError, SolverError
+from teaser.extensions import Remainder, Weights
 from teaser.model.baselines.ease import EASE
 from teaser.model.extensions import remainder as module
 from teaser.model.extensions.remainder import (

@@ -9,8 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import teaser
-from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Teaser
+from teaser import Dataset, Teaser
 from teaser.errors import ArtifactError, ParameterError, ResourceError
+from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
 from teaser.model.baselines.ease import EASE
 from teaser.model.extensions import remainder as module
 from teaser.model.extensions.remainder import (

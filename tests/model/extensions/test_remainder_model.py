@@ -10,7 +10,8 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 
 import teaser
-from teaser import Dataset, Remainder, Steering, Teaser
+from teaser import Dataset, Steering, Teaser
+from teaser.extensions import Remainder
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
 from teaser.model.gram.operator import DenseGram

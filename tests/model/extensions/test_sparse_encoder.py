@@ -14,11 +14,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder, half_gradient, objective, random_problem
 
 import teaser
-from teaser import Dataset, LearnedDecoder, Remainder, SparseEncoder, Teaser
+from teaser import Dataset, Teaser
 from teaser.artifact import read, write
 from teaser.data.split import Split
 from teaser.errors import ArtifactError, ConvergenceWarning, ParameterError
 from teaser.evaluate import evaluate
+from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
 from teaser.model.extensions.sparse_encoder import (
     SupportEquation,
     as_dense,

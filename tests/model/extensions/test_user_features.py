@@ -15,18 +15,12 @@ from numpy.typing import NDArray
 from oracles import random_problem, without_diagonal
 
 import teaser
-from teaser import (
-    Category,
-    Dataset,
-    Remainder,
-    Steering,
-    Teaser,
-    artifact,
-)
+from teaser import Category, Dataset, Steering, Teaser, artifact
 from teaser.data.split import split
 from teaser.data.tagging.tag import Tag
 from teaser.errors import ArtifactError, ParameterError, UnknownTagError
 from teaser.evaluate.protocol import evaluate
+from teaser.extensions import Remainder
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
 from teaser.model.extensions.user_features import (

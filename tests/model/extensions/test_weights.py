@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import WeightedProblem
 
 import teaser
-from teaser import Dataset, Teaser, Weights
+from teaser import Dataset, Teaser
 from teaser.errors import ParameterError
+from teaser.extensions import Weights
 from teaser.model.extensions.weights import PLAIN
 from teaser.testing import TaggedModelContract
 

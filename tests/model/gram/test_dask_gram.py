@@ -18,9 +18,10 @@ import dask
 from clusters import read_part
 from dask.delayed import delayed
 
-from teaser import Dataset, DiscoveredTags, Remainder, Teaser, Weights
+from teaser import Dataset, Teaser
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.errors import ClusterError, DataError, ParameterError, TableError
+from teaser.extensions import DiscoveredTags, Remainder, Weights
 from teaser.model.gram.dask_cluster import Cluster
 from teaser.model.gram.dask_gram import DaskGram
 from teaser.model.gram.operator import SparseGram

@@ -14,16 +14,9 @@ from on_gpu import is_available, needs_gpu
 from oracles import random_problem
 
 import teaser
-from teaser import (
-    Dataset,
-    DiscoveredTags,
-    LearnedDecoder,
-    Remainder,
-    SparseEncoder,
-    Teaser,
-    Weights,
-)
+from teaser import Dataset, Teaser
 from teaser.errors import ParameterError, ResourceError
+from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.model.extensions import remainder
 from teaser.model.extensions.neighbours import Neighbours, fit_neighbours
 from teaser.model.extensions.sparse_encoder import as_dense

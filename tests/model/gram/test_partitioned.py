@@ -12,10 +12,11 @@ import scipy.sparse as sp
 from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Dataset, DiscoveredTags, Remainder, Teaser
+from teaser import Dataset, Teaser
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.data.reading.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError
+from teaser.extensions import DiscoveredTags, Remainder
 from teaser.model.gram import cost
 from teaser.model.gram import partitioned as streamed
 from teaser.model.gram.cost import FitSize

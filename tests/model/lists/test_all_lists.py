@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from teaser import Category, Dataset, Remainder, Teaser
+from teaser import Category, Dataset, Teaser
 from teaser.data.reading.partition_writer import write_partitions
 from teaser.errors import ParameterError, ResourceError, UnknownItemError, UnknownUserError
+from teaser.extensions import Remainder
 from teaser.model import tag_scores
 from teaser.model.baselines.popularity import Popularity
 from teaser.model.extensions import sparse_encoder

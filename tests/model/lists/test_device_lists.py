@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse as sp
 from on_gpu import needs_gpu
 
-from teaser import Dataset, Remainder, SparseEncoder, Teaser
+from teaser import Dataset, Teaser
 from teaser.errors import ResourceError
+from teaser.extensions import Remainder, SparseEncoder
 from teaser.model.gram import gpu
 from teaser.model.lists import device_lists
 from teaser.model.lists.device_lists import DeviceLists

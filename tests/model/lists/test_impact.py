@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from teaser import Category, Dataset, DiscoveredTags, Remainder, Teaser
+from teaser import Category, Dataset, Teaser
+from teaser.extensions import DiscoveredTags, Remainder
 from teaser.model.baselines.wmf import WMFS
 from teaser.model.basis import sample_users
 from teaser.model.lists.impact import PEOPLE, K, list_people, measure_impacts, measured_users

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from oracles import random_problem
 
-from teaser import Dataset, Remainder, Teaser, Weights
+from teaser import Dataset, Teaser
+from teaser.extensions import Remainder, Weights
 from teaser.model.gram import operator
 from teaser.model.gram.operator import DenseGram, SparseGram
 from teaser.model.solver import rotated_decoder

@@ -61,7 +61,7 @@ class Catalogue:
     model
         The fitted model.
     boost
-        What the site adds to scores, by id, tag or column; see `teaser.Filters`.
+        What the site adds to scores, by id, tag or column; see `Filters`.
     zone
         The time zone of the site's days; that of the machine by default.
 

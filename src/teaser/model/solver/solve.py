@@ -84,7 +84,7 @@ def solve(
         Called with the iteration and its relative residual.
     user_power, ridge_power, item_power
         How much weights of users, rows and columns depend on their counts, from 0 to 2: see
-        `teaser.Weights`. 0 leaves them out.
+        `teaser.extensions.Weights`. 0 leaves them out.
 
     Returns
     -------

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from app.pages.conftest import personal_of
 
-from teaser import Category, Dataset, LearnedDecoder, ListOf, Tag, Teaser, Year
+from teaser import Category, Dataset, ListOf, Tag, Teaser, Year
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.view.card_view import (
     BoostRow,
@@ -28,6 +28,7 @@ from teaser.app.people.state import Ending, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.extensions import LearnedDecoder
 from teaser.profile import GENERAL
 from teaser.reason import BoostReason, Reason
 
