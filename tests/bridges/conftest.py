@@ -11,13 +11,7 @@ import polars as pl
 import pytest
 
 collect_ignore = [
-    f"test_{module}.py"
-    for module, package in {
-        "lenskit": "lenskit",
-        "rectools": "rectools",
-        "rectools_dataset": "rectools",
-    }.items()
-    if find_spec(package) is None
+    f"test_{module}.py" for module in ("lenskit", "rectools") if find_spec(module) is None
 ]
 
 

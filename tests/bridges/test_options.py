@@ -1,16 +1,20 @@
-"""The options of a bridge are those of the library, and only given ones count."""
+"""The options of a bridge: what they hold, how histories are read, how a model is pickled."""
 
+import pickle
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from numpy.testing import assert_array_equal
 from pydantic import ValidationError, create_model
 
 import teaser
 from teaser import Dataset, Rules, Teaser
-from teaser.bridges.options import READING, GivenOptions, as_column, option_fields
+from teaser.artifact import Content
+from teaser.bridges._options import READING, GivenOptions, PackedState, as_column, option_fields
 from teaser.data.disliked import STRENGTH
 
 Options: Any = create_model("Options", __base__=GivenOptions, **option_fields(strength="weight"))
@@ -116,3 +120,21 @@ def test_arrays_of_any_type_become_columns() -> None:
     assert as_column(seconds).to_list()[0].isoformat() == "2024-05-01T10:00:00"
     assert as_column(np.array(["a", None], dtype=object)).to_list() == ["a", None]
     assert as_column(np.array([1.5])).to_list() == [1.5]
+
+
+class Holder(PackedState):
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def test_a_model_survives_a_pickle(model: Teaser, dataset: Dataset) -> None:
+    holder = Holder("a")
+    assert pickle.loads(pickle.dumps(holder)).__dict__ == {"name": "a"}
+    holder.model_ = model
+    assert isinstance(holder.__getstate__()["model_"], Content)
+    assert holder.model_ is model
+    for again in (pickle.loads(pickle.dumps(holder)), deepcopy(holder)):
+        assert isinstance(again.model_, Teaser)
+        assert_array_equal(again.model_.score_batch(dataset.X), model.score_batch(dataset.X))
+        assert again.model_.recommend(["i1"], k=3) == model.recommend(["i1"], k=3)
+    assert pickle.dumps(holder) == pickle.dumps(holder)

@@ -24,8 +24,7 @@ try:
 except ImportError as error:
     raise MissingPackageError("The bridge to LensKit", "LensKit", extra="lenskit") from error
 
-from teaser.bridges.options import GivenOptions, as_column, option_fields
-from teaser.bridges.packed_state import PackedState
+from teaser.bridges._options import GivenOptions, PackedState, as_column, option_fields
 
 log = logging.getLogger("teaser")
 

@@ -12,9 +12,21 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from teaser._version import __version__
-from teaser.cli import ask, card, check, compare, demo, fit, lists, mcp, prepare, refit, serve
+from teaser.cli import (
+    ask,
+    card,
+    check,
+    compare,
+    demo,
+    evaluate,
+    fit,
+    lists,
+    mcp,
+    prepare,
+    refit,
+    serve,
+)
 from teaser.cli.output import err, out
-from teaser.cli.study import experiment
 from teaser.console import VisibleFormatter
 from teaser.errors import TeaserError
 
@@ -43,7 +55,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="A recommender that people can read and steer.",
 )
-for module in (prepare, fit, check, card, lists, ask, compare, demo, serve, mcp, refit, experiment):
+for module in (prepare, fit, check, card, lists, ask, compare, demo, serve, mcp, refit, evaluate):
     app.add_typer(module.commands)
 
 

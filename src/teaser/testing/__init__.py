@@ -14,9 +14,14 @@ Only this module needs pytest. For readable failures, put
 `pytest.register_assert_rewrite("teaser.testing")` into your conftest.py.
 """
 
+from teaser.testing.contract import (
+    ListContract,
+    ModelContract,
+    TaggedModelContract,
+    assert_same_lists,
+    user_histories,
+)
 from teaser.testing.example import RULES, example_dataset, example_tables
-from teaser.testing.list_contract import ListContract, assert_same_lists, user_histories
-from teaser.testing.model_contract import ModelContract, TaggedModelContract
 
 __all__ = [
     "RULES",

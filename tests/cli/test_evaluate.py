@@ -1,10 +1,12 @@
-"""The commands of experiments, from a study to its report."""
+"""The commands of studies: evaluate, tune, simulate, report; the fit command that they print."""
 
 import os
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,8 +14,186 @@ import pytest
 from commands import refused, said
 
 from teaser import Dataset, Teaser, load
+from teaser.cli.evaluate import (
+    fit_commands,
+    show_best,
+    show_dial,
+    show_models,
+    show_parts,
+    show_simulations,
+)
+from teaser.cli.output import out
 from teaser.evaluate.proposal import open_study
+from teaser.evaluate.study.data_plan import DataPlan
+from teaser.evaluate.study.plan import SplitPlan, Study
 from teaser.evaluate.study.results import DialResults, StudyResults, read_results
+from teaser.model.shared_fit import make_model
+
+FOUND: list[dict[str, Any]] = [
+    {},
+    {"l2_weights": 20, "l2_encoder": 0.5, "tol": 1e-2, "rng": 3, "user_features": False},
+    {"weights": {}, "l2_encoder": 5.0},
+    {
+        "weights.user_power": 0.25,
+        "weights.popularity_scale": 0.5,
+        "discovered": {"grains": [20, 6], "factors": 16},
+        "remainder.neighbours": 7,
+        "remainder.l2": 33.3,
+        "l2_weights": 12,
+    },
+    {"remainder.neighbours": 0, "remainder.l2": 300, "dtype": "float64"},
+]
+
+
+def a_study(folder: Path, data: DataPlan) -> Study:
+    return Study("mine", "Mine", data, SplitPlan(5, 5), (), folder=str(folder))
+
+
+@pytest.mark.parametrize("parameters", FOUND, ids=range(len(FOUND)))
+def test_the_command_fits_what_the_study_found(
+    parameters: dict[str, Any], dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    dataset.save("a shop")
+    study = a_study(Path(), DataPlan(prepared="a shop"))
+    (command,) = fit_commands(study, Path("data"), parameters)
+    said(*shlex.split(command)[1:])
+    fitted = load(tmp_path / "mine-model", Teaser)
+    assert fitted.parameters() == make_model("Teaser", parameters).parameters()
+
+
+def test_tables_are_prepared_first(
+    tables: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    tables[0].write_csv("in/clicks.csv")
+    tables[1].write_csv("in/things.csv")
+    plan = DataPlan(
+        tables={"interactions": "clicks.csv", "items": "things.csv", "positive": "rating >= 4"}
+    )
+    commands = fit_commands(a_study(Path("in"), plan), Path("data"), {"l2_weights": 5})
+    assert commands[0].startswith("teaser prepare in/clicks.csv in/things.csv --positive")
+    for command in commands:
+        said(*shlex.split(command)[1:])
+    expected = Dataset.from_tables(*tables, positive="rating >= 4")
+    assert (Dataset.load("mine-data").X != expected.X).nnz == 0
+
+
+def test_public_data_and_what_no_command_makes() -> None:
+    public = a_study(Path(), DataPlan("ml-1m", folder="ml", tables={"positive": "rating >= 5"}))
+    assert fit_commands(public, Path("d"), {}) == [
+        "teaser prepare d/ml --source ml-1m --positive 'rating >= 5' --out mine-data",
+        "teaser fit mine-data --out mine-model --l2-weights 200 --l2-encoder 500",
+    ]
+    events = a_study(Path(), DataPlan("events"))
+    assert fit_commands(events, Path("d"), {})[0] == (
+        "teaser prepare --source events --start 2026-01-01 --out mine-data"
+    )
+    for plan in (DataPlan("events", options={"n_users": 9}), DataPlan("ml-1m", min_items=3)):
+        assert fit_commands(a_study(Path(), plan), Path("d"), {})[0].startswith("teaser fit DATA ")
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def results() -> StudyResults:
+    found = read_results(ROOT / "experiments" / "results" / "events.json")
+    assert isinstance(found, StudyResults)
+    return found
+
+
+@pytest.fixture(scope="module")
+def dial() -> DialResults:
+    found = read_results(ROOT / "experiments" / "results" / "events.dial.json")
+    assert isinstance(found, DialResults)
+    return found
+
+
+def test_best_parameters_of_every_model_and_a_command_for_each_teaser(
+    results: StudyResults, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = Study("mine", "Mine", DataPlan(prepared="shop"), SplitPlan(5, 5), ())
+    show_best(results, study, Path("data"))
+    printed = capsys.readouterr().out
+    for model in results.models:
+        assert model.name in printed
+    assert "l2_weights=" in printed
+    commands = [line for line in printed.splitlines() if line.startswith("  teaser fit shop ")]
+    assert len(commands) == sum(model.kind == "Teaser" for model in results.models)
+
+
+def test_without_a_teaser_there_is_no_command(
+    results: StudyResults, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = Study("mine", "Mine", DataPlan(prepared="shop"), SplitPlan(5, 5), ())
+    others = tuple(model for model in results.models if model.kind != "Teaser")
+    show_best(replace(results, models=others), study, Path("data"))
+    assert "teaser fit" not in capsys.readouterr().out
+
+
+def test_notes_on_the_split_stand_below_the_table(
+    results: StudyResults, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noted = replace(results, split=replace(results.split, notes=("7 users are new.",)))
+    show_models(noted)
+    assert capsys.readouterr().out.splitlines()[-1] == "7 users are new."
+
+
+def test_a_narrow_terminal_gets_fewer_columns_and_whole_names(
+    results: StudyResults, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for width, has_errors in ((80, False), (160, True)):
+        monkeypatch.setattr(out, "width", width)
+        show_models(results)
+        show_simulations(results.simulations)
+        printed = capsys.readouterr().out
+        assert all(len(line) <= width for line in printed.splitlines())
+        assert all(model.name in printed for model in results.models)
+        models = printed.partition("Simulated feedback")[0]
+        assert ("±" in models) == has_errors
+        assert ("long tail" in models) == has_errors
+
+
+def test_what_the_recommended_setting_is_near_to_is_true(
+    dial: DialResults, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(out, "width", 160)
+    show_dial(dial)
+    printed = capsys.readouterr().out
+    assert "the most of all within 1 % of the best." in printed
+    assert "below the best of all" not in printed
+    best = max(setting.value for setting in dial.settings)
+    other = replace(dial.recommended, kind="NeighbourEASE", value=2 * best)
+    show_dial(replace(dial, settings=(*dial.settings, other)))
+    printed = capsys.readouterr().out
+    near = (
+        "the most of all within 1 % of the best with tags, which is 50.0 % below the best of all."
+    )
+    assert near in printed
+
+
+def test_a_narrow_terminal_shows_whole_numbers_of_the_dial_and_of_parts(
+    results: StudyResults,
+    dial: DialResults,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for width in (80, 160):
+        monkeypatch.setattr(out, "width", width)
+        show_dial(dial)
+        show_parts(results)
+        printed = capsys.readouterr().out
+        tables = printed.partition("Recommended:")[0] + printed.partition("Where scores")[2]
+        assert all(len(line) <= width for line in tables.splitlines())
+        assert "…" not in printed
+        for setting in dial.settings:
+            assert f"{setting.value:.4f}" in printed
+        assert ("of personal" in printed) == (width == 160)
+        for name in ("l2_weights", "neighbours", "from tags", "discovered"):
+            assert name in printed
+
 
 STUDY = """
 title = "Tiny events"

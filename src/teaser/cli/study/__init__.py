@@ -1,1 +1,0 @@
-"""The commands of the experiments, and what they print."""
