@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import groupby, product
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from teaser import Dataset, ListOf, Steering, Tag, Teaser
-from teaser.errors import ParameterError, UnknownItemError
+from teaser.errors import ParameterError, SearchTimeoutError, UnknownItemError
 from teaser.profile import POPULARITY
 from teaser.recommendation import Recommendation
 from teaser.steer import smallest_presses
@@ -316,3 +317,14 @@ def test_a_lift_is_a_frame_of_one_row_a_pressed_tag(model: Teaser) -> None:
     assert frame["presses"].to_list() == list(found.presses.values())
     assert frame["item_id"].unique().to_list() == [last]
     assert frame["rank_after"].unique().to_list() == [found.rank_after]
+
+
+def test_a_search_with_a_time_limit_ends_in_time() -> None:
+    model = random_model(7, n_items=400, n_tags=60)
+    last = model.recommend(["i1", "i5"], k=398)[-1].item_id
+    start = monotonic()
+    with pytest.raises(SearchTimeoutError, match="did not end within"):
+        smallest_presses(model, last, ["i1", "i5"], k=3, max_presses=40, seconds=0.001)
+    assert monotonic() - start < 2
+    first = model.recommend(["i1", "i5"], k=1)[0].item_id
+    assert smallest_presses(model, first, ["i1", "i5"], k=3, seconds=60) is not None

@@ -37,6 +37,7 @@ TeaserError
 │   ├── UnknownPersonError
 │   ├── UnknownFeedError
 │   └── UnknownShareError
+├── SearchTimeoutError    a search did not end within its time
 ├── NotFittedError        a model was used before `fit`
 ├── SolverError           numbers overflowed or became NaN in a solver
 ├── ClusterError          a cluster does not answer, has another version, or lost its workers
@@ -86,6 +87,7 @@ from teaser.errors.base import (
     ResourceError,
     RuleError,
     SameItemError,
+    SearchTimeoutError,
     SolverError,
     StoreError,
     StoreTimeoutError,
@@ -139,6 +141,7 @@ __all__ = [
     "ResourceError",
     "RuleError",
     "SameItemError",
+    "SearchTimeoutError",
     "ShareLimitError",
     "SolverError",
     "StateLimitError",

@@ -113,6 +113,16 @@ class NoTagsError(ParameterError):
         self.item_id = item_id
 
 
+class SearchTimeoutError(TeaserError):
+    """A search did not end within its time: `seconds`."""
+
+    message = "The search did not end within {seconds:g} s. Allow it more time, or ask for less."
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
 class NotFittedError(TeaserError, AttributeError):
     """A model was used before `fit`."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
+from teaser.errors import SearchTimeoutError
 from teaser.frame import Framed, make_frame
 from teaser.model.checks import check_count
 from teaser.model.extensions.user_features import About
@@ -30,6 +32,8 @@ from teaser.profile import (
 # The rounding error of a gap, in presses.
 _MARGIN = 1e-9
 _ROWS = 40
+# Numbers that one step of a search with a time limit may hold: about a tenth of a second of work.
+_MOST_NUMBERS = 5_000_000
 
 Array = NDArray[Any]
 
@@ -101,6 +105,7 @@ def smallest_presses(
     allowed: Array | None = None,
     about: About | None = None,
     steering: Steering = DEFAULT_STEERING,
+    seconds: float | None = None,
 ) -> Lift | None:
     """Return the fewest presses that put an item into the first k recommendations.
 
@@ -121,6 +126,13 @@ def smallest_presses(
         Which items may be recommended (n_items), as in `recommend`; all by default.
     about
         Facts about the user, as in `recommend`.
+    seconds
+        The longest time to search; no limit by default.
+
+    Raises
+    ------
+    SearchTimeoutError
+        If no answer was found within `seconds`.
 
     Notes
     -----
@@ -146,12 +158,13 @@ def smallest_presses(
     model.check_fitted()
     check_count("k", k)
     check_count("max_presses", max_presses)
+    time = _Time(seconds)
     barred = model.item_table_.barred(allowed)
     profile = model.profile(history, about=about, steering=steering)
     case = _case(model, item_id, profile, presses, barred, steering)
     if not case.may_rise:
         return None
-    found = {} if case.rank({}) <= k else _search(case, int(k), int(max_presses))
+    found = {} if case.rank({}) <= k else _search(case, int(k), int(max_presses), time)
     if found is None:
         return None
     return Lift(
@@ -163,6 +176,21 @@ def smallest_presses(
         score_after=float(case.scores(found)[case.item]),
         title=model.title(case.item),
     )
+
+
+class _Time:
+    """The time limit of a search."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self.end = None if seconds is None else monotonic() + seconds
+
+    def check(self, n_numbers: int = 0) -> None:
+        """Raise `SearchTimeoutError` if the time is over, or if the next step is too large."""
+        if self.seconds is None or self.end is None:
+            return
+        if monotonic() > self.end or n_numbers > _MOST_NUMBERS:
+            raise SearchTimeoutError(self.seconds)
 
 
 @dataclass(frozen=True)
@@ -245,14 +273,14 @@ def _case(
     )
 
 
-def _search(case: _Case, k: int, max_presses: int) -> dict[int, int] | None:
+def _search(case: _Case, k: int, max_presses: int, time: _Time) -> dict[int, int] | None:
     """Try one press, two, three, ...; add rivals until the full ranking confirms the answer."""
     # Presses move only the part of tags, whose factor is zero here.
     if case.weight == 0:
         return None
     now = case.scores({})
     rows = _worst(case.ahead(now), now, max(_ROWS, 3 * k))
-    board = _Board(case, rows, now, max_presses)
+    board = _Board(case, rows, now, max_presses, time)
     total = 1
     while total <= max_presses:
         missed: set[int] = set()
@@ -261,6 +289,7 @@ def _search(case: _Case, k: int, max_presses: int) -> dict[int, int] | None:
             # With more rivals, an answer with fewer tags might come first: search again.
             if missed and (len(found) > fewest or len(missed) > _ROWS):
                 break
+            time.check()
             fewest = len(found)
             scores = case.scores(found)
             ahead = case.ahead(scores)
@@ -269,7 +298,7 @@ def _search(case: _Case, k: int, max_presses: int) -> dict[int, int] | None:
             missed |= set(_worst(np.setdiff1d(ahead, rows), scores, k).tolist())
         if missed:
             rows = np.concatenate([rows, np.array(sorted(missed))])
-            board = _Board(case, rows, now, max_presses)
+            board = _Board(case, rows, now, max_presses, time)
         else:
             total += 1
     return None
@@ -308,7 +337,8 @@ class _Board:
     B's presses: an equally good answer with no more tags exists without B.
     """
 
-    def __init__(self, case: _Case, rows: Array, now: Array, max_presses: int) -> None:
+    def __init__(self, case: _Case, rows: Array, now: Array, max_presses: int, time: _Time) -> None:
+        self.time = time
         tie = np.where(case.wins_tie[rows], -_MARGIN, _MARGIN)
         # A full press on tag j moves a score by weight * step * D_ij: gaps are in such presses.
         gaps = (now[rows] - now[case.item]) / (case.weight * case.step) + tie
@@ -341,7 +371,10 @@ class _Board:
         self.whole = np.array([lever.whole for lever in self.levers], dtype=int)
         most = np.array([len(lever.reach) - 1 for lever in self.levers], dtype=int)
         self.strongest = float(W.max(initial=1.0))
-        covers = np.array([(row >= W).all(axis=1) for row in W], dtype=bool).reshape(len(W), len(W))
+        covers = np.zeros((len(W), len(W)), dtype=bool)
+        for place, row in enumerate(W):
+            self.time.check()
+            covers[place] = (row >= W).all(axis=1)
         # Above the diagonal only: of two equal levers, the earlier covers the later.
         covers = np.triu(covers, 1) & (self.whole > 0)[:, None]
         self.covered_by = [np.flatnonzero(column) for column in covers.T]
@@ -360,6 +393,7 @@ class _Board:
         bounds = self._bounds(order, total)
         done = []
         for t, (capacity, supply) in zip([*order, None], bounds, strict=True):
+            self.time.check(len(left) * (gaps.shape[1] + path.shape[1]))
             keep = _hopeful(
                 gaps, left, k, np.minimum.outer(self.strongest * left, capacity), supply
             )
@@ -404,6 +438,7 @@ class _Board:
         least = np.where(pressed == 0, whole, 0).max(axis=1, initial=0)
         parts = [(gaps, left, path)]
         for m in range(1, min(len(lever.reach) - 1, int(left.max())) + 1):
+            self.time.check()
             able = (left >= m) & (m > least) & free.all(axis=1)
             further = path[able]
             further[:, t] = m

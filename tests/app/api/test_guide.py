@@ -7,6 +7,7 @@ from app.conftest import TestClient
 
 from teaser import Tag, Teaser
 from teaser.app.api.schema.requests import MAX_PICKS
+from teaser.app.serving import lift
 from teaser.steer import quick_picks, say, smallest_presses, statements
 
 API = "/api/v1"
@@ -51,7 +52,14 @@ class TestLift:
     def test_none_is_needed_or_none_helps(self, client: TestClient, model: Teaser) -> None:
         first = model.recommend(HISTORY, k=1)[0].item_id
         assert post(client, "lift", history=HISTORY, item_id=first)["lift"]["presses"] == []
-        assert post(client, "lift", history=HISTORY, item_id="i0") == {"lift": None}
+        assert post(client, "lift", history=HISTORY, item_id="i0")["lift"] is None
+
+    def test_a_search_says_that_it_is_not_finished(self, client: TestClient, model: Teaser) -> None:
+        last = model.recommend(HISTORY, k=13)[-1].item_id
+        with lift._searching:  # as while another search is under way
+            found = post(client, "lift", history=HISTORY, item_id=last)
+        assert found == {"lift": None, "finished": False}
+        assert post(client, "lift", history=HISTORY, item_id=last)["finished"]
 
     def test_unknown_items_are_refused(self, client: TestClient) -> None:
         answer = client.post(f"{API}/lift", json={"item_id": "j1"})

@@ -14,6 +14,7 @@ from app.conftest import TestClient, services_of
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.http.cookies import TOKEN
 from teaser.app.people.state import State
+from teaser.app.serving import lift
 from teaser.data.tagging.rule_set import Rules
 from teaser.steer import tag_examples, vary_item
 
@@ -98,6 +99,12 @@ class TestLift:
         first = model.recommend(["i1"], {"type=film": -1}, k=1)[0].item_id
         assert "already: number 1" in visitor.get(f"/lift/{first}").text
         assert "You looked at it" in visitor.get("/lift/i1").text
+
+    def test_says_when_the_search_takes_too_long(self, visitor: TestClient, model: Teaser) -> None:
+        item = model.recommend(["i1"], {"type=film": -1}, k=39)[-1].item_id
+        with lift._searching:  # as while another search is under way
+            assert "were found quickly" in visitor.get(f"/lift/{item}").text
+        assert "were found quickly" not in visitor.get(f"/lift/{item}").text
 
     def test_hidden_items_are_not_in_the_way(self, visitor: TestClient, model: Teaser) -> None:
         ranked = [r.item_id for r in model.recommend(["i1"], {"type=film": -1}, k=39)]

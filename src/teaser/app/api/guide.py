@@ -10,8 +10,10 @@ from teaser.app.api.schema.person_responses import Steps
 from teaser.app.api.schema.reason_responses import Named, named
 from teaser.app.api.schema.requests import LiftRequest, ModelItemId, PicksRequest, Taste
 from teaser.app.dependencies import catalogue_of
+from teaser.app.serving.lift import find_lift
+from teaser.errors import SearchTimeoutError
 from teaser.steer import Lift as FoundLift
-from teaser.steer import say, smallest_presses, statements, undo_presses
+from teaser.steer import say, statements, undo_presses
 
 router = APIRouter(tags=["stateless"])
 
@@ -36,9 +38,31 @@ class Lift(Schema):
 
 
 class LiftAnswer(Schema):
-    """The fewest presses; null if ten are not enough, or the item was viewed."""
+    """The fewest presses; null if ten are not enough, or the item was viewed.
+
+    `finished` is false if no answer was found quickly; more than ten presses may be needed, or
+    fewer.
+    """
 
     lift: Lift | None
+    finished: bool = True
+
+    @classmethod
+    def of(cls, given: ModelInput, item_id: ModelItemId, k: int) -> Self:
+        """Return the answer of a short search."""
+        try:
+            found = find_lift(
+                given.catalogue.model,
+                item_id,
+                given.history,
+                given.presses,
+                k=k,
+                about=given.about,
+                steering=given.steering,
+            )
+        except SearchTimeoutError:
+            return cls(lift=None, finished=False)
+        return cls(lift=Lift.of(found) if found else None)
 
 
 class Pick(Schema):
@@ -81,16 +105,7 @@ class Statements(Schema):
 def lift(request: Request, asked: LiftRequest) -> LiftAnswer:
     """Return the fewest presses that bring an item among the first k."""
     given = ModelInput.of_request(catalogue_of(request), asked)
-    found = smallest_presses(
-        given.catalogue.model,
-        asked.item_id,
-        given.history,
-        given.presses,
-        k=asked.k,
-        about=given.about,
-        steering=given.steering,
-    )
-    return LiftAnswer(lift=Lift.of(found) if found else None)
+    return LiftAnswer.of(given, asked.item_id, asked.k)
 
 
 @router.post("/picks")

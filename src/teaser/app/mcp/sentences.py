@@ -133,6 +133,8 @@ def of_similar(item: str, found: responses.SimilarItems) -> list[str]:
 def of_lift(item: str, k: int, found: LiftAnswer) -> list[str]:
     """Return the fewest presses that bring an item up, as instructions."""
     lift = found.lift
+    if not found.finished:
+        return [f"No presses that bring {item} among the first {k} were found quickly."]
     if lift is None:
         return [f"No ten presses bring {item} among the first {k}, or it was viewed."]
     if not lift.presses:

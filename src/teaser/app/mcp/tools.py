@@ -1,7 +1,7 @@
 """The tools that read: search, lists, profiles, explanations, and presses that would help."""
 
 from teaser.app.actions import decide
-from teaser.app.api.guide import Lift, LiftAnswer
+from teaser.app.api.guide import LiftAnswer
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.schema import guidance, requests, responses
 from teaser.app.api.schema.reason_responses import named
@@ -24,7 +24,7 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.name_search import find_names
 from teaser.app.wishes import event_of
 from teaser.data.ids import ItemId
-from teaser.steer import say, smallest_presses, statements
+from teaser.steer import say, statements
 from teaser.steer.similarity import similar as similar_items
 from teaser.words.wish import Wish
 
@@ -109,16 +109,7 @@ def like(source: Source, asked: LikeArguments) -> Answer:
 def lift(source: Source, asked: LiftArguments) -> Answer:
     """Return the fewest presses that bring an item among the first k."""
     given = source.model_input(asked)
-    found = smallest_presses(
-        given.catalogue.model,
-        asked.item_id,
-        given.history,
-        given.presses,
-        k=asked.k,
-        about=given.about,
-        steering=given.steering,
-    )
-    answer = LiftAnswer(lift=Lift.of(found) if found else None)
+    answer = LiftAnswer.of(given, asked.item_id, asked.k)
     shown = _name(given.catalogue, asked.item_id)
     return Answer(answer, sentences.of_lift(shown, asked.k, answer))
 

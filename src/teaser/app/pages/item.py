@@ -21,10 +21,12 @@ from teaser.app.pages.view.score_steps import waterfall
 from teaser.app.pages.view.variation_view import read_changes, tag_choices, variation_view
 from teaser.app.people.events import Event, parts_of
 from teaser.app.serving.found_group import FoundGroup, find_group
+from teaser.app.serving.lift import find_lift
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.errors import SearchTimeoutError
 from teaser.profile import GENERAL, POPULARITY
-from teaser.steer import Similar, similar, smallest_presses, tag_examples
+from teaser.steer import Similar, similar, tag_examples
 
 router = APIRouter()
 
@@ -74,16 +76,20 @@ def lift(request: Request, item_id: str) -> Response:
     card = context.catalogue.card(_item_id(request, item_id))
     filters = Filters.of_list(request, context.catalogue)
     allowed = filters.allowed(context.catalogue)
-    found = smallest_presses(
-        context.catalogue.model,
-        card.item_id,
-        personal.history,
-        personal.presses,
-        k=RANK,
-        allowed=personal.shown(allowed),
-        about=personal.about,
-        steering=personal.steering,
-    )
+    found, is_finished = None, True
+    try:
+        found = find_lift(
+            context.catalogue.model,
+            card.item_id,
+            personal.history,
+            personal.presses,
+            k=RANK,
+            allowed=personal.shown(allowed),
+            about=personal.about,
+            steering=personal.steering,
+        )
+    except SearchTimeoutError:
+        is_finished = False
     place = context.catalogue.model.items_.index_of(card.item_id)
     return context.render(
         request,
@@ -93,6 +99,7 @@ def lift(request: Request, item_id: str) -> Response:
         summary=context.summary(allowed=allowed),
         card=card,
         lift=found,
+        is_finished=is_finished,
         presses={str(tag): steps for tag, steps in found.presses.items()} if found else {},
         rank=RANK,
         filters=filters,
