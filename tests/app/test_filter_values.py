@@ -10,7 +10,7 @@ from app.conftest import TestClient, error_of, new_person
 
 from teaser.app.i18n.texts import LANGUAGES, texts_in
 from teaser.errors import WishError
-from teaser.words.wish import MAX_BOUND, Wish
+from teaser.words.wishes import MAX_BOUND, Wish
 
 TOO_LARGE = ["1e28", "-1e300", "1.1e15", "9" * 30]
 

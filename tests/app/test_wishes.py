@@ -26,8 +26,7 @@ from teaser.errors import (
     WishLimitError,
 )
 from teaser.steer.variation import start_presses
-from teaser.words.reading import find_contradictions
-from teaser.words.wish import Wish
+from teaser.words.wishes import Wish, find_contradictions
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

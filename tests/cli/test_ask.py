@@ -8,8 +8,7 @@ from commands import refused, said
 
 import teaser
 from teaser import Dataset
-from teaser.words.apply import recommend_for
-from teaser.words.wish import Wish
+from teaser.words.wishes import Wish, recommend_for
 
 
 def test_a_profile_is_drawn(shop: Path) -> None:

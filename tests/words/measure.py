@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from words.catalogues import TODAY, vocabulary
 
-from teaser.words.read import read
-from teaser.words.reading import Reading
+from teaser.words.interpreter import read
+from teaser.words.wishes import Reading
 
 
 @dataclass

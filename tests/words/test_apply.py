@@ -8,8 +8,7 @@ from words.catalogues import TODAY, event_model, film_model
 from teaser import Tag
 from teaser.errors import ContradictionError, ParameterError, UnknownNameError
 from teaser.steer.variation import start_presses
-from teaser.words.apply import recommend_for
-from teaser.words.wish import Wish
+from teaser.words.wishes import Wish, recommend_for
 
 
 def ids(*wishes: str, k: int = 20, model_of: str = "events") -> list[object]:

@@ -3,8 +3,8 @@
 import pytest
 from words.catalogues import TODAY, vocabulary
 
-from teaser.words.atoms import Atom, Segmenter
-from teaser.words.read import read
+from teaser.words.interpreter import read
+from teaser.words.segmenter import Atom, Segmenter
 
 
 def atoms(text: str, language: str = "en", catalogue: str = "events") -> list[Atom]:

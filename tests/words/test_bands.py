@@ -5,7 +5,8 @@ from itertools import permutations
 import pytest
 
 from teaser import Tag
-from teaser.words.bands import (
+from teaser.words.phrases import keys, lexicon
+from teaser.words.vocabulary import (
     Years,
     band_start,
     decade_names,
@@ -14,8 +15,6 @@ from teaser.words.bands import (
     steps_of,
     years_at,
 )
-from teaser.words.phrases.lexicon import lexicon
-from teaser.words.phrases.tokens import keys
 
 PRICES = ["free", "under 10 euro", "10 to 20 euro", "20 to 40 euro", "over 40 euro"]
 

@@ -3,7 +3,7 @@
 import pytest
 from words.catalogues import TODAY, vocabulary
 
-from teaser.words.read import read
+from teaser.words.interpreter import read
 
 EN = {
     "today": "today", "tonight": "today", "tomorrow evening": "tomorrow", "this weekend": "weekend",

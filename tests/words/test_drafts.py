@@ -4,9 +4,9 @@ import pytest
 from words.catalogues import TODAY, vocabulary
 
 from teaser import Tag
-from teaser.words.drafts import Drafts
-from teaser.words.read import read
-from teaser.words.sign import Sign
+from teaser.words.grammar import Drafts
+from teaser.words.interpreter import read
+from teaser.words.wishes import Sign
 
 JAZZ, GHENT = Tag("theme", "Jazz"), Tag("town", "Ghent")
 

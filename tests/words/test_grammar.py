@@ -3,8 +3,8 @@
 import pytest
 from words.catalogues import TODAY, vocabulary
 
-from teaser.words.atoms import Segmenter
 from teaser.words.grammar import Grammar
+from teaser.words.segmenter import Segmenter
 
 
 def wishes(text: str, language: str = "en", catalogue: str = "events") -> list[str]:

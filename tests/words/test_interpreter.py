@@ -11,9 +11,8 @@ from words.catalogues import TODAY, vocabulary
 
 from teaser.errors import InterpreterError, ParameterError, RequestLengthError
 from teaser.words.interpreter import GROUP, find_interpreter, interpret
-from teaser.words.reading import Reading
 from teaser.words.vocabulary import Vocabulary
-from teaser.words.wish import Wish
+from teaser.words.wishes import Reading, Wish
 
 PACKAGE = """
 from teaser.words import Reading, Wish

@@ -3,8 +3,8 @@
 import pytest
 from words.catalogues import TODAY, vocabulary
 
-from teaser.words.limits import Limit
-from teaser.words.read import read
+from teaser.words.interpreter import read
+from teaser.words.segmenter import Limit
 
 PRICES = [
     ("en", "under 25 euro", "at_most price 25"),

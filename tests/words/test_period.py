@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser.errors import PeriodError
-from teaser.words.period import NAMES, Period, month_days
+from teaser.words.wishes import NAMES, Period, month_days
 
 MONDAY = date(2026, 11, 16)
 days = st.dates(date(1900, 1, 1), date(2200, 1, 1))

@@ -11,8 +11,8 @@ from words.measure import measure
 from teaser import Tag
 from teaser.errors import RequestLengthError
 from teaser.words import Reading
-from teaser.words.read import LONGEST, read, written_language
-from teaser.words.wish import Wish
+from teaser.words.interpreter import LONGEST, read, written_language
+from teaser.words.wishes import Wish
 
 CHEAP = (
     "press +2 price_band=free; press +2 price_band=under 10 euro; "

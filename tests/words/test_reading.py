@@ -4,8 +4,7 @@ from datetime import date
 
 import pytest
 
-from teaser.words.reading import MOST_WISHES, Reading, find_contradictions
-from teaser.words.wish import Wish
+from teaser.words.wishes import MOST_WISHES, Reading, Wish, find_contradictions
 
 TODAY = date(2026, 11, 16)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from teaser.words.sign import Sign
+from teaser.words.wishes import Sign
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from words.catalogues import event_model, film_model, vocabulary
 from teaser import Tag, Teaser
 from teaser.errors import NotFittedError, ParameterError
 from teaser.profile import GENERAL
-from teaser.words.phrases.lexicon import LANGUAGES
+from teaser.words.phrases import LANGUAGES
 from teaser.words.vocabulary import Vocabulary, common_synonyms, read_synonyms
 
 

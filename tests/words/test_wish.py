@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser.errors import ParameterError, WishError
-from teaser.words.period import NAMES
-from teaser.words.wish import LASTS, Wish
+from teaser.words.wishes import LASTS, NAMES, Wish
 
 TEXTS = [
     "press +2 theme=Jazz",

@@ -43,7 +43,7 @@ from teaser.app.telemetry.traces import Traces
 from teaser.app.warm_up import warm_up
 from teaser.errors import StoreError
 from teaser.model.teaser import Teaser
-from teaser.words.phrases.lexicon import lexicon
+from teaser.words.phrases import lexicon
 
 _THREADS = 4
 _STORE_THREADS = 4

@@ -23,7 +23,7 @@ from teaser.app.serving.words import vocabulary_of
 from teaser.app.settings import Settings
 from teaser.app.telemetry.logs import access_log
 from teaser.errors import ArtifactError, StoreError
-from teaser.words.read import read
+from teaser.words.interpreter import read
 
 _UNKNOWN = "abracadabra"
 _N_VISITORS = 6

@@ -15,9 +15,7 @@ from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ContradictionError, ParameterError, WishLimitError
 from teaser.profile import MAX_PRESSES
 from teaser.steer.variation import start_presses
-from teaser.words.period import Period
-from teaser.words.reading import find_contradictions
-from teaser.words.wish import Wish
+from teaser.words.wishes import Period, Wish, find_contradictions
 
 # The most wishes that are applied together: on the site, over the API and by assistants.
 MAX_WISHES = 50

@@ -39,11 +39,9 @@ from teaser.model.item_table import History as ItemHistory
 from teaser.model.recipe import Recipe
 from teaser.model.teaser import Teaser
 from teaser.profile import Steering
-from teaser.words.apply import recommend_for
 from teaser.words.interpreter import interpret
-from teaser.words.reading import Reading
 from teaser.words.vocabulary import Vocabulary
-from teaser.words.wish import Wish
+from teaser.words.wishes import Reading, Wish, recommend_for
 
 commands = typer.Typer()
 

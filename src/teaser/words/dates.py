@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from teaser.words.period import Period, month_days
-from teaser.words.phrases.lexicon import Lexicon
-from teaser.words.phrases.phrase_index import PhraseIndex
-from teaser.words.phrases.tokens import Token
+from teaser.words.phrases import Lexicon, PhraseIndex, Token
 from teaser.words.vocabulary import Name
+from teaser.words.wishes import Period, month_days
 
 _DAY = timedelta(days=1)
 _FIRST_YEAR, _LAST_YEAR = 1900, 2200

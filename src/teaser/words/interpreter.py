@@ -1,13 +1,4 @@
-"""Interpreters of requests in words: the own reader, or one that another package brings.
-
-A package offers an interpreter as an entry point:
-
-    [project.entry-points."teaser.interpreters"]
-    mine = "my_package:interpret"
-
-It is called with the text, the vocabulary, the likely language and today, and returns a `Reading`.
-What it returns is checked as input from outside is.
-"""
+"""Reading a request in words: the built-in reader, or an interpreter of another package."""
 
 from collections.abc import Callable
 from datetime import date
@@ -16,10 +7,66 @@ from importlib.metadata import entry_points
 
 from teaser.data.tagging.tag import Tag
 from teaser.errors import InterpreterError, ParameterError, RequestLengthError, closest
-from teaser.words.read import LONGEST, read
-from teaser.words.reading import Reading
+from teaser.words.grammar import Grammar
+from teaser.words.phrases import LANGUAGES, lexicon, tokenize
+from teaser.words.segmenter import Segmenter
 from teaser.words.vocabulary import Vocabulary
-from teaser.words.wish import OF_COLUMNS, OF_TAGS, Wish
+from teaser.words.wishes import OF_COLUMNS, OF_TAGS, Reading, Wish
+
+# The most letters of a request.
+LONGEST = 2_000
+# By how many words another language than the likely one has to be ahead.
+_AHEAD = 2
+
+
+def read(
+    text: str, vocabulary: Vocabulary, *, language: str = "en", today: date | None = None
+) -> Reading:
+    """Return what a request asks for.
+
+    Nothing is applied: the wishes are to be shown, so that each can be taken off.
+
+    Parameters
+    ----------
+    text
+        The request, of at most 2,000 letters.
+    vocabulary
+        What it can speak of.
+    language
+        The language that it is most likely written in: en, nl or fr. Another of the three is
+        read if more words of the request belong to it.
+    today
+        The day that dates are counted from; that of the machine if it is not given.
+
+    Raises
+    ------
+    RequestLengthError
+        If the text is longer.
+    """
+    if len(text) > LONGEST:
+        raise RequestLengthError(len(text), LONGEST)
+    day = today or date.today()
+    chosen = written_language(text, language, vocabulary)
+    atoms = Segmenter(text, vocabulary, chosen, day).atoms()
+    grammar = Grammar(text, vocabulary, atoms)
+    return Reading.of(grammar.run(), grammar.unknown, today=day)
+
+
+def written_language(text: str, likely: str, vocabulary: Vocabulary) -> str:
+    """Return the language of a request: the likely one, unless another knows more of its words.
+
+    Names of tags do not count: Ghent is Gent in Dutch and Gand in French, in any sentence.
+    """
+    words = [token.key for token in tokenize(text) if token.kind == "word"]
+    spoken = [word for word in words if not vocabulary.names.exact(word)]
+    known = {
+        language: sum(word in lexicon(language).phrases.words for word in spoken)
+        for language in LANGUAGES
+    }
+    likely = likely if likely in LANGUAGES else "en"
+    best = max(LANGUAGES, key=lambda language: known[language])
+    return best if known[best] >= known[likely] + _AHEAD else likely
+
 
 Interpreter = Callable[[str, Vocabulary, str, date], Reading]
 

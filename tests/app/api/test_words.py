@@ -6,7 +6,7 @@ import pytest
 from app.conftest import API, TestClient, error_of
 
 from teaser import Teaser
-from teaser.words.read import LONGEST
+from teaser.words.interpreter import LONGEST
 
 
 def read(client: TestClient, text: str, **asked: Any) -> Any:

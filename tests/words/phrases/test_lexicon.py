@@ -2,8 +2,8 @@
 
 import pytest
 
-from teaser.words.phrases.lexicon import LANGUAGES, SECTIONS, feature_kinds, lexicon
-from teaser.words.wish import Wish
+from teaser.words.phrases import LANGUAGES, SECTIONS, feature_kinds, lexicon
+from teaser.words.wishes import Wish
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from teaser.words.phrases.phrase_index import PhraseIndex
-from teaser.words.phrases.tokens import keys
+from teaser.words.phrases import PhraseIndex, keys
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.words.phrases.speller import Speller, edit_distance
+from teaser.words.phrases import Speller, edit_distance
 
 LETTERS = st.text("abcde", max_size=8)
 

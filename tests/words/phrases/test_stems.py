@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.words.phrases.stems import split_compound, stem
+from teaser.words.phrases import split_compound, stem
 
 
 @pytest.mark.parametrize(

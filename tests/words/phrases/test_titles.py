@@ -2,7 +2,7 @@
 
 import pytest
 
-from teaser.words.phrases.titles import TitleIndex
+from teaser.words.phrases import TitleIndex
 
 TITLES = [
     ("1", "The Godfather"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.words.phrases.tokens import fold, keys, tokenize
+from teaser.words.phrases import fold, keys, tokenize
 
 
 @pytest.mark.parametrize(

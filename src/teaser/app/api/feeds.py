@@ -14,7 +14,7 @@ from teaser.app.people.events import Event
 from teaser.app.people.state import State
 from teaser.app.wishes import event_of
 from teaser.errors import UnknownShareError
-from teaser.words.wish import Wish
+from teaser.words.wishes import Wish
 
 router = APIRouter(prefix="/people", tags=["people"], dependencies=[Depends(check_reader)])
 

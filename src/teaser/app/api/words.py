@@ -8,10 +8,9 @@ from pydantic import Field
 from teaser.app.api.schema.examples import Schema
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.serving.words import read_words
-from teaser.words.read import LONGEST
-from teaser.words.reading import Reading
-from teaser.words.wish import Kind, Lasts
-from teaser.words.wish import Wish as ReadWish
+from teaser.words.interpreter import LONGEST
+from teaser.words.wishes import Kind, Lasts, Reading
+from teaser.words.wishes import Wish as ReadWish
 
 router = APIRouter(tags=["stateless"])
 

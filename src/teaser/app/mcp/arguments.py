@@ -24,7 +24,7 @@ from teaser.app.api.schema.requests import (
     Taste,
 )
 from teaser.errors import ParameterError
-from teaser.words.read import LONGEST
+from teaser.words.interpreter import LONGEST
 
 ME = "me"
 PersonName = Annotated[

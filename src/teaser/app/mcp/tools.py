@@ -26,7 +26,7 @@ from teaser.app.wishes import event_of
 from teaser.data.ids import ItemId
 from teaser.steer import say, statements
 from teaser.steer.similarity import similar as similar_items
-from teaser.words.wish import Wish
+from teaser.words.wishes import Wish
 
 
 def search(source: Source, asked: SearchArguments) -> Answer:

@@ -16,7 +16,7 @@ from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.words import read_words
 from teaser.app.wishes import event_of
-from teaser.words.wish import Wish
+from teaser.words.wishes import Wish
 
 
 def say(source: Source, asked: SayArguments) -> Answer:

@@ -31,8 +31,7 @@ from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.serving.words import read_words
 from teaser.app.wishes import MAX_WISHES, event_of
 from teaser.errors import TeaserError, WishLimitError
-from teaser.words.reading import Reading
-from teaser.words.wish import Wish
+from teaser.words.wishes import Reading, Wish
 
 router = APIRouter()
 

@@ -28,8 +28,7 @@ from teaser.errors import (
     shortened,
 )
 from teaser.profile import MAX_PRESSES, check_press
-from teaser.words.period import Period
-from teaser.words.wish import MAX_BOUND
+from teaser.words.wishes import MAX_BOUND, Period
 
 MAX_ABOUT = 200
 MAX_PRESS_TAGS = 20

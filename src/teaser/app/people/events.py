@@ -10,7 +10,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any, Literal, get_args
 
 from teaser.errors import ParameterError, shortened
-from teaser.words.wish import LASTS
+from teaser.words.wishes import LASTS
 
 Kind = Literal[
     "view",

@@ -14,7 +14,7 @@ from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag, resolve_tag
 from teaser.errors import ParameterError
-from teaser.words.period import Period
+from teaser.words.wishes import Period
 
 # A mask has a byte for each item, and people of one site like the same filters.
 _MAX_CACHED = 32

@@ -7,8 +7,8 @@ from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.settings import Settings
 from teaser.data.tagging.tag import Tag
 from teaser.words.interpreter import find_interpreter, interpret
-from teaser.words.reading import Reading
 from teaser.words.vocabulary import Translations, Vocabulary, read_synonyms
+from teaser.words.wishes import Reading
 
 log = logging.getLogger("teaser")
 

@@ -7,9 +7,7 @@ import pytest
 from teaser.app.i18n.texts import LANGUAGES, texts_in
 from teaser.app.pages.view.wish_view import describe_wish
 from teaser.app.serving.catalogue import Catalogue
-from teaser.words.period import NAMES
-from teaser.words.sign import BARE, SLIGHT
-from teaser.words.wish import MOST_STEPS, Wish
+from teaser.words.wishes import BARE, MOST_STEPS, NAMES, SLIGHT, Wish
 
 EN = texts_in("en")
 TODAY = date(2026, 11, 16)

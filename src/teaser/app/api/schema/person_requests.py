@@ -31,7 +31,7 @@ from teaser.app.wishes import MAX_WISHES
 from teaser.data.ids import ItemId as OwnItemId
 from teaser.errors import ImportedFileError, ParameterError, StateLimitError, TeaserError
 from teaser.profile import MAX_PRESSES
-from teaser.words.wish import MAX_BOUND
+from teaser.words.wishes import MAX_BOUND
 
 _TOKEN = 43
 

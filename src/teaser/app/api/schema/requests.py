@@ -15,7 +15,7 @@ from teaser.data.tagging.tag import Tag
 from teaser.errors import ParameterError
 from teaser.model.lists.selection import parse_boosts
 from teaser.profile import MAX_PRESSES, check_press
-from teaser.words.wish import Lasts
+from teaser.words.wishes import Lasts
 
 MAX_K = 500
 MAX_PICKS = 50

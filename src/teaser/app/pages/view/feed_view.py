@@ -15,7 +15,7 @@ from teaser.app.people.state import MAIN, Ending, ListFilter, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.data.ids import ItemId
 from teaser.data.tagging.tag import Tag
-from teaser.words.wish import Wish
+from teaser.words.wishes import Wish
 
 # The hidden things, and the presses for now, that a page lists; it says how many more there are.
 MAX_LISTED = 100

@@ -7,9 +7,7 @@ from teaser.app.pages.view.profile_view import tag_label
 from teaser.app.serving.catalogue import Catalogue
 from teaser.data.tagging.tag import Tag
 from teaser.profile import GENERAL
-from teaser.words.period import Period
-from teaser.words.sign import BARE, SLIGHT
-from teaser.words.wish import Wish
+from teaser.words.wishes import BARE, SLIGHT, Period, Wish
 
 
 def describe_wish(wish: Wish, catalogue: Catalogue, texts: Texts, today: date) -> str:

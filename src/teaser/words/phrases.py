@@ -1,0 +1,680 @@
+"""Phrases of requests: tokens, stems, misspellings, an index of phrases, the lexicon, titles."""
+
+import re
+import tomllib
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from importlib import resources
+from itertools import product
+from math import log
+from typing import Generic, Literal, TypeVar
+
+# A day, a number with decimals or slashes, a word with apostrophes, or any other letter.
+_TOKEN = re.compile(
+    r"(?P<day>\d{4}-\d{1,2}-\d{1,2})(?!\d)"
+    r"|(?P<number>\d{1,9}(?:[.,/]\d{1,9}){0,2})"
+    r"|(?P<word>[^\W\d_]+(?:['’ʼ`´][^\W\d_]+)*)"
+    r"|(?P<mark>[^\w\s])"
+    r"|(?P<line>\n+)"
+)
+# French words that lose their last letter before a vowel.
+_ELIDED = frozenset(
+    ["l", "d", "j", "n", "qu", "s", "c", "m", "t", "jusqu", "lorsqu", "puisqu", "quoiqu"]
+)
+_APOSTROPHES = re.compile("['’ʼ`´]")
+# Letters that do not fall apart into a letter and an accent.
+_LIGATURES = str.maketrans(
+    {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d", "\N{KELVIN SIGN}": "k"}
+)
+_QUOTES = frozenset("\"“”„«»‹›'’‘`´*_#")
+
+TokenKind = Literal["word", "number", "mark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of a request.
+
+    Parameters
+    ----------
+    kind
+        A word, a number (also a date in figures) or a mark.
+    key
+        The word without capitals and accents, the figures, or the mark; a new line is ``;``.
+    start, end
+        Where it stands in the request.
+    glued
+        Whether no space stands before it.
+    """
+
+    kind: TokenKind
+    key: str
+    start: int
+    end: int
+    glued: bool = False
+
+    @property
+    def number(self) -> float | None:
+        """The value of a number with a decimal point or comma; None for all else."""
+        if self.kind != "number" or "/" in self.key or self.key.count("-") > 1:
+            return None
+        text = self.key.replace(",", ".")
+        return float(text) if text.count(".") <= 1 else None
+
+
+def fold(text: str) -> str:
+    """Return a text without capitals and accents.
+
+    Examples
+    --------
+    >>> fold("Liège"), fold("Œuvre")
+    ('liege', 'oeuvre')
+    """
+    if text.isascii():
+        return text.lower()
+    apart = unicodedata.normalize("NFKD", text.casefold().translate(_LIGATURES))
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+
+
+def tokenize(text: str) -> list[Token]:
+    """Return the tokens of a text, in its order.
+
+    Hyphens separate words; apostrophes end a French article and vanish from other words. Quotes
+    are left out.
+    """
+    found: list[Token] = []
+    last = -1
+    for match in _TOKEN.finditer(text):
+        kind, start, end = match.lastgroup, match.start(), match.end()
+        glued, last = start == last, -1 if kind == "line" else end
+        if kind == "word":
+            found += _words(match[0], start, glued)
+        elif kind == "mark":
+            if match[0] not in _QUOTES and not _is_hyphen(text, start):
+                found.append(Token("mark", fold(match[0]), start, end, glued))
+        elif kind == "line":
+            found.append(Token("mark", ";", start, end))
+        else:
+            found.append(Token("number", match[0], start, end, glued))
+    return found
+
+
+@lru_cache(maxsize=16_384)
+def keys(text: str) -> tuple[str, ...]:
+    """Return the words and numbers of a name or phrase, without its marks.
+
+    Examples
+    --------
+    >>> keys("Louvain-la-Neuve"), keys("I don't like")
+    (('louvain', 'la', 'neuve'), ('i', 'dont', 'like'))
+    """
+    return tuple(token.key for token in tokenize(text) if token.kind != "mark")
+
+
+def _words(text: str, start: int, glued: bool) -> list[Token]:
+    """Return the tokens of a word: one, or French articles and what follows them."""
+    found: list[Token] = []
+    while (mark := _APOSTROPHES.search(text)) and fold(text[: mark.start()]) in _ELIDED:
+        end = start + mark.end()
+        found.append(Token("word", fold(text[: mark.start()]), start, end, glued))
+        text, start, glued = text[mark.end() :], end, True
+    key = fold(_APOSTROPHES.sub("", text))
+    return [*found, Token("word", key, start, start + len(text), glued)]
+
+
+def _is_hyphen(text: str, place: int) -> bool:
+    """Return whether a mark joins two words, as in stand-up."""
+    if text[place] not in "-‐‑_":
+        return False
+    before, after = text[place - 1 : place], text[place + 1 : place + 2]
+    return (before.isalpha() and after.isalpha()) or (before.isdigit() and after.isalpha())
+
+
+_DIMINUTIVE = re.compile(r"(?:etje|tje|pje|je)s?$")
+_DOUBLED = re.compile(r"([^\W\d_])\1")
+# The fewest letters that an ending leaves.
+_LEAST = 3
+# Letters that join the two words of a Dutch compound.
+_JOINTS = ("", "s", "en", "n", "e", "er")
+_LONGEST_WORD = 40
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str, language: str) -> str:
+    """Return the stem of a word in a language; the word itself for an unknown language.
+
+    Examples
+    --------
+    >>> stem("families", "en") == stem("family", "en"), stem("koren", "nl") == stem("koor", "nl")
+    (True, True)
+    """
+    rule = _RULES.get(language)
+    if rule is None or len(word) <= _LEAST or len(word) > _LONGEST_WORD or not word.isalpha():
+        return word
+    return rule(word)
+
+
+def split_compound(word: str) -> Iterator[tuple[str, str]]:
+    """Yield the ways to cut a Dutch compound in two, without the letters that join them."""
+    if not word.isalpha() or len(word) > _LONGEST_WORD:
+        return
+    for place in range(_LEAST, len(word) - _LEAST + 1):
+        head, rest = word[:place], word[place:]
+        for joint in _JOINTS:
+            if head.endswith(joint) and len(head) - len(joint) >= _LEAST:
+                yield head[: len(head) - len(joint)], rest
+
+
+def _english(word: str) -> str:
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    if word.endswith("ie"):
+        return word[:-1]
+    return word[:-1] + "i" if word.endswith("y") and word[-2] not in "aeou" else word
+
+
+def _dutch(word: str) -> str:
+    small = _DIMINUTIVE.search(word)
+    if small and small.start() >= _LEAST:
+        # After k, p, f, s and g the ending is -je, so that the t belongs to the word: markt-je.
+        keeps_t = small[0].startswith("t") and word[small.start() - 1] in "kpfsgcbd"
+        word = word[: small.start()] + ("t" if keeps_t else "")
+    elif word.endswith("en"):
+        word = word[:-2] if len(word) > _LEAST + 1 else word
+    elif word.endswith("e") or (
+        word.endswith("s") and not word.endswith(("ss", "us", "is", "as", "os"))
+    ):
+        word = word[:-1]
+    word = _DOUBLED.sub(r"\1", word)
+    return word[:-1] + {"v": "f", "z": "s"}.get(word[-1], word[-1])
+
+
+def _french(word: str) -> str:
+    if word.endswith("aux") and len(word) > 4:
+        word = word[:-3] + "al"
+    elif word.endswith(("s", "x")):
+        word = word[:-1]
+    word = word.rstrip("e") if len(word.rstrip("e")) >= _LEAST else word
+    word = _DOUBLED.sub(r"\1", word)
+    return word[:-1] + "f" if word.endswith("v") else word
+
+
+_RULES: dict[str, Callable[[str], str]] = {"en": _english, "nl": _dutch, "fr": _french}
+
+
+# Words of one of these lengths may differ in one letter, and in two.
+ONE_OFF, TWO_OFF, LONGEST = 4, 9, 24
+# First letters that are mistaken for each other.
+_ALIKE = ({"c", "k"}, {"c", "s"}, {"s", "z"}, {"f", "v"}, {"f", "p"}, {"i", "y"}, {"g", "j"})
+# The most words that one misspelt word is compared with.
+_MOST_COMPARED = 64
+
+
+@dataclass
+class Speller:
+    """Known words, and the one that a misspelt word means.
+
+    Parameters
+    ----------
+    weights
+        The known words, and how often each is meant; it decides between equally near ones.
+    base
+        A speller that several share; its words are known, too.
+    """
+
+    weights: dict[str, int] = field(default_factory=dict)
+    base: "Speller | None" = None
+    _shortened: dict[str, list[str]] | None = field(default=None, repr=False)
+
+    def add(self, word: str, weight: int = 1) -> None:
+        """Add a known word."""
+        if ONE_OFF <= len(word) <= LONGEST and word.isalpha():
+            self.weights[word] = max(weight, self.weights.get(word, 0))
+            self._shortened = None
+
+    def correct(self, word: str) -> str | None:
+        """Return the known word that a misspelt one means, or None.
+
+        Words of four letters may lack a letter, have one too many, or two exchanged; words of
+        five to eight letters may also have a wrong one; longer ones differ in two. The first
+        letter is right, exchanged with the second, or one that sounds alike.
+        """
+        if not 3 <= len(word) <= LONGEST or not word.isalpha():
+            return None
+        best: tuple[int, int, str] | None = None
+        for known in self._candidates(word):
+            distance = edit_distance(word, known)
+            if not _is_near(word, known, distance):
+                continue
+            rank = (distance, -self._weight(known), known)
+            best = rank if best is None or rank < best else best
+        return best[2] if best else None
+
+    def _candidates(self, word: str) -> list[str]:
+        """Return the known words that are equal to this one once letters are taken out."""
+        indexes = [self._index()] + ([self.base._index()] if self.base else [])
+        found: dict[str, None] = {}
+        for short, index in product(_shortenings(word), indexes):
+            for known in index.get(short, ()):
+                found[known] = None
+                if len(found) == _MOST_COMPARED:
+                    return list(found)
+        return list(found)
+
+    def _index(self) -> dict[str, list[str]]:
+        """Return the own words by what is left of them; made when first needed."""
+        if self._shortened is None:
+            index: dict[str, list[str]] = defaultdict(list)
+            for known in self.weights:
+                for short in _shortenings(known):
+                    index[short].append(known)
+            self._shortened = dict(index)
+        return self._shortened
+
+    def _weight(self, known: str) -> int:
+        other = self.base._weight(known) if self.base else 0
+        return max(self.weights.get(known, 0), other)
+
+
+def _shortenings(word: str) -> Iterable[str]:
+    """Return a word, and what is left of it without one letter, or two if it is long."""
+    out = {word: None}
+    once = [word[:i] + word[i + 1 :] for i in range(len(word))]
+    out.update(dict.fromkeys(once))
+    if len(word) >= TWO_OFF - 1:
+        for each in once:
+            out.update(dict.fromkeys(each[:i] + each[i + 1 :] for i in range(len(each))))
+    return out
+
+
+def _is_near(word: str, known: str, distance: int) -> bool:
+    length = min(len(word), len(known))
+    sounds_alike = {word[0], known[0]} in _ALIKE and length > ONE_OFF
+    if word[0] != known[0] and word[1::-1] != known[:2] and not sounds_alike:
+        return False
+    if length < ONE_OFF:
+        # Three letters are understood if a letter is doubled: jaz.
+        return len(known) == len(word) + 1 and any(
+            word[:i] + word[i - 1] + word[i:] == known for i in range(1, len(word) + 1)
+        )
+    if length == ONE_OFF and len(word) == len(known):
+        return distance <= 1 and sorted(word) == sorted(known)
+    if length < TWO_OFF - 1:
+        return distance <= 1
+    # Two wrong letters make another word: astrology, astronomy.
+    others = sum(abs(word.count(letter) - known.count(letter)) for letter in {*word, *known})
+    return distance <= 2 and others <= 3
+
+
+def edit_distance(one: str, other: str) -> int:
+    """Return how many letters are wrong, missing, too many or exchanged with the next.
+
+    Examples
+    --------
+    >>> edit_distance("peintrue", "peinture"), edit_distance("jaz", "jazz")
+    (1, 1)
+    """
+    before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
+    for i, letter in enumerate(one, start=1):
+        row = [i]
+        for j, against in enumerate(other, start=1):
+            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != against))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]
+
+
+Value = TypeVar("Value", bound=Hashable)
+
+# Shorter words are understood only as they are: pop is no puppet.
+_SHORT = 3
+# How many articles may stand in a phrase beyond one for each word.
+_ARTICLES = 2
+
+
+@dataclass(frozen=True)
+class Found(Generic[Value]):
+    """What stands in an index under the words at a place of a request.
+
+    Parameters
+    ----------
+    values
+        What the phrase was added for, in the order of adding.
+    length
+        How many words of the request it takes, words that were skipped included.
+    quality
+        0 for the exact phrase, 1 for its stems, 2 for words written as one.
+    """
+
+    values: tuple[Value, ...]
+    length: int
+    quality: int
+
+
+class PhraseIndex(Generic[Value]):
+    """Phrases of words, and what each stands for.
+
+    Parameters
+    ----------
+    skipped
+        For each language that requests are written in, the words that count for nothing inside a
+        phrase, such as articles. Its endings count as the same word.
+    """
+
+    def __init__(self, skipped: Mapping[str, Iterable[str]]) -> None:
+        self.skipped = {language: frozenset(words) for language, words in skipped.items()}
+        self.words: set[str] = set()
+        self._phrases: dict[str, dict[Value, None]] = {}
+        self._exact: dict[str, dict[str, dict[Value, None]]] = {each: {} for each in skipped}
+        self._stemmed: dict[str, dict[str, dict[Value, None]]] = {each: {} for each in skipped}
+        self._longest = 1
+
+    def __len__(self) -> int:
+        return len(self._phrases)
+
+    def add(self, words: Sequence[str], value: Value) -> None:
+        """Add a phrase."""
+        if not words:
+            return
+        self.words.update(words)
+        self._longest = max(self._longest, len(words))
+        self._phrases.setdefault(" ".join(words), {})[value] = None
+        for language, skipped in self.skipped.items():
+            # La Louvière is one name: the first word is kept.
+            kept = [words[0], *(word for word in words[1:] if word not in skipped)]
+            self._exact[language].setdefault(" ".join(kept), {})[value] = None
+            known = self._stemmed[language]
+            known.setdefault(" ".join(stem(word, language) for word in kept), {})[value] = None
+            if len(kept) > 1:
+                # Written as one word: standup, sciencefiction.
+                known.setdefault("=" + stem("".join(kept), language), {})[value] = None
+
+    def items(self) -> Iterable[tuple[str, tuple[Value, ...]]]:
+        """Return the phrases, and what each stands for."""
+        return ((phrase, tuple(values)) for phrase, values in self._phrases.items())
+
+    def exact(self, phrase: str) -> tuple[Value, ...]:
+        """Return what a phrase stands for, without regard to endings."""
+        return tuple(self._phrases.get(phrase, ()))
+
+    def single(self, word: str, language: str) -> tuple[Value, ...]:
+        """Return what one word stands for, by itself or by its stem."""
+        if word in self._phrases or len(word) <= _SHORT:
+            return tuple(self._phrases.get(word, ()))
+        return tuple(self._stemmed[language].get(stem(word, language), ()))
+
+    def joined(self, word: str, language: str) -> tuple[Value, ...]:
+        """Return what a phrase stands for that is written as one word: standup."""
+        return tuple(self._stemmed[language].get("=" + stem(word, language), ()))
+
+    def at(self, words: Sequence[str], place: int, language: str) -> list[Found[Value]]:
+        """Return what stands at a place of a request, the longest first."""
+        found: list[Found[Value]] = []
+        exact, stemmed = self._exact[language], self._stemmed[language]
+        exact_key, stem_key, kept = "", "", 0
+        for end in range(place, min(len(words), place + 2 * self._longest + _ARTICLES)):
+            word = words[end]
+            if not word:
+                break
+            if kept and word in self.skipped[language]:
+                continue
+            kept += 1
+            if kept > self._longest:
+                break
+            gap = " " if exact_key else ""
+            exact_key += gap + word
+            stem_key += gap + stem(word, language)
+            length = end - place + 1
+            if exact_key in exact:
+                found.append(Found(tuple(exact[exact_key]), length, 0))
+            elif kept == 1 and word in self.skipped[language]:
+                continue
+            elif stem_key in stemmed and len(exact_key) > _SHORT:
+                found.append(Found(tuple(stemmed[stem_key]), length, 1))
+            elif kept == 1 and "=" + stem_key in stemmed:
+                found.append(Found(tuple(stemmed["=" + stem_key]), length, 2))
+        return found[::-1]
+
+
+# The languages that requests can be written in.
+LANGUAGES = ("en", "nl", "fr")
+
+# What a phrase can mean, by section of the files. One that stands in several sections is tried in
+# this order, so that fillers go last.
+SECTIONS = (
+    "sign", "back", "size", "boost", "degree", "lasts", "place", "join", "like", "variety",
+    "appeal", "scale", "bound", "unit", "about", "number", "period", "habit", "weekday", "month",
+    "feast", "date", "feature", "filler",
+)  # fmt: skip
+# Words that count for nothing inside the name of a tag, by language.
+ARTICLES: Mapping[str, frozenset[str]] = {
+    language: frozenset(words.split())
+    for language, words in {
+        "en": "a an the my our your his her their some any this that these those of",
+        "nl": "de het een mijn onze ons uw jouw haar hun t n van wat die dat deze dit den",
+        "fr": "le la les l un une des du de d mon ma mes notre nos votre vos ce cet cette ces "
+        "son sa ses",
+    }.items()
+}
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a phrase means: the section of the lexicon, and the key under it."""
+
+    section: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The phrases of one language.
+
+    Parameters
+    ----------
+    language
+        Its code.
+    phrases
+        What each phrase means.
+    sections
+        The same by section: a phrase of words, and the keys it stands under.
+    """
+
+    language: str
+    phrases: PhraseIndex[Meaning]
+    sections: Mapping[str, "Section"]
+
+    def find(self, section: str, words: list[str], place: int) -> tuple[str, int] | None:
+        """Return the key of the longest phrase of a section at a place, and its length."""
+        return self.sections[section].at(words, place)
+
+    def find_key(self, section: str, key: str, words: list[str], place: int) -> int:
+        """Return the length of the longest phrase under one key of a section, 0 if none."""
+        return self.sections[section].length_of(key, words, place)
+
+
+class Section:
+    """The phrases of a section of a lexicon."""
+
+    def __init__(self) -> None:
+        self._keys: dict[tuple[str, ...], list[str]] = {}
+        self._longest = 0
+
+    def add(self, phrase: tuple[str, ...], key: str) -> None:
+        """Add a phrase under a key."""
+        self._keys.setdefault(phrase, []).append(key)
+        self._longest = max(self._longest, len(phrase))
+
+    def at(self, words: list[str], place: int) -> tuple[str, int] | None:
+        """Return the first key of the longest phrase at a place, and its length."""
+        return next(((found[0], length) for found, length in self._found(words, place)), None)
+
+    def length_of(self, key: str, words: list[str], place: int) -> int:
+        """Return the length of the longest phrase under a key at a place, 0 if none."""
+        return next((length for found, length in self._found(words, place) if key in found), 0)
+
+    def _found(self, words: list[str], place: int) -> Iterator[tuple[list[str], int]]:
+        """Yield the keys of phrases at a place, the longest phrase first."""
+        for length in range(min(self._longest, len(words) - place), 0, -1):
+            found = self._keys.get(tuple(words[place : place + length]))
+            if found:
+                yield found, length
+
+
+@cache
+def lexicon(language: str) -> Lexicon:
+    """Return the lexicon of a language; that of English for one that has none."""
+    if language not in LANGUAGES:
+        return lexicon("en")
+    phrases: PhraseIndex[Meaning] = PhraseIndex({language: ()})
+    data = _read(f"{language}.toml")
+    sections = {name: Section() for name in SECTIONS}
+    for name in SECTIONS:
+        for key, listed in data.get(name, {}).items():
+            for phrase in listed:
+                words = keys(phrase) or (phrase,)
+                phrases.add(words, Meaning(name, key))
+                sections[name].add(words, key)
+    return Lexicon(language, phrases, sections)
+
+
+@cache
+def feature_kinds() -> dict[str, str]:
+    """Return what a feature or column is about, by its name in words.
+
+    The kinds are town, region, country, person, language, price, length, age, rating and day.
+    """
+    return {
+        name: kind
+        for part in _read("features.toml").values()
+        for kind, names in part.items()
+        for name in names
+    }
+
+
+@cache
+def ordinary_words() -> frozenset[str]:
+    """Return words that are surnames too: black, young, king."""
+    return frozenset(word for words in _read("ordinary.toml").values() for word in words["words"])
+
+
+def _read(name: str) -> dict[str, dict[str, list[str]]]:
+    path = resources.files("teaser.words") / "phrasebook" / name
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+# The most words of a title that are compared, and the most titles.
+_LONGEST_TITLE = 16
+_MOST_TITLES = 2_000
+# The least share of a title's weight that a request has to name.
+_ENOUGH = 0.6
+_LETTERS = 24
+
+
+@dataclass(frozen=True)
+class TitleIndex:
+    """The titles of a catalogue by their words; equal ones stand for the first item given."""
+
+    ids: Sequence[str] = ()
+    _words: list[tuple[str, ...]] = field(default_factory=list, repr=False)
+    _exact: dict[str, int] = field(default_factory=dict, repr=False)
+    _holding: dict[str, list[int]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, titles: Iterable[tuple[str, str]], skipped: frozenset[str]) -> "TitleIndex":
+        """Return an index of pairs of an item id and a title, the most popular first.
+
+        Parameters
+        ----------
+        skipped
+            Articles, which may be left out at the start of a title.
+        """
+        index, holding = cls([]), defaultdict(list)
+        ids = []
+        for place, (item_id, title) in enumerate(titles):
+            words = keys(title)[:_LONGEST_TITLE]
+            ids.append(item_id)
+            index._words.append(words)
+            if not words:
+                continue
+            index._exact.setdefault(" ".join(words), place)
+            if len(words) > 1 and words[0] in skipped:
+                index._exact.setdefault(" ".join(words[1:]), place)
+            for word in dict.fromkeys(words):
+                holding[word].append(place)
+        return cls(ids, index._words, index._exact, dict(holding))
+
+    def __contains__(self, item_id: object) -> bool:
+        return item_id in self._known
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.ids)
+
+    def exact(self, words: Sequence[str]) -> tuple[str, int] | None:
+        """Return the item whose whole title the first words are, and their number, at least two.
+
+        The longest title goes first.
+        """
+        words = words[:_LONGEST_TITLE]
+        longest = next((i for i, word in enumerate(words) if not word), len(words))
+        for length in range(longest, 1, -1):
+            place = self._exact.get(" ".join(words[:length]))
+            if place is not None:
+                return self.ids[place], length
+        return None
+
+    def find(self, words: Sequence[str]) -> tuple[str, int] | None:
+        """Return the item that the first words of a text name, and how many words they are.
+
+        The longest exact title goes first; else the title most of which is named, by the weight
+        of its words: log(titles / titles with the word).
+        """
+        words = [word for word in words[: _LONGEST_TITLE + 2] if word]
+        for length in range(len(words), 0, -1):
+            place = self._exact.get(" ".join(words[:length]))
+            if place is not None:
+                return self.ids[place], length
+        return self._nearest(words)
+
+    def _nearest(self, words: Sequence[str]) -> tuple[str, int] | None:
+        n = len(self._words)
+        named = [word for word in words if len(word) > 2]
+        candidates: dict[int, None] = {}
+        for word in sorted(named, key=lambda each: len(self._holding.get(each, ()))):
+            held = self._holding.get(word, ())
+            if len(candidates) + len(held) > _MOST_TITLES:
+                break
+            candidates.update(dict.fromkeys(held))
+        best: tuple[float, int, int] | None = None
+        for place in candidates:
+            title = self._words[place]
+            weights = [log(1 + n / len(self._holding[word])) for word in title]
+            got, last = 0.0, 0
+            for word, weight in zip(title, weights, strict=True):
+                at = next((i for i, given in enumerate(words) if _alike(given, word)), None)
+                if at is not None and at < len(title) + 2:
+                    got, last = got + weight, max(last, at + 1)
+            share = got / sum(weights)
+            # All words up to the last have to be about the title.
+            known = sum(any(_alike(given, word) for word in title) for given in words[:last])
+            enough = share >= _ENOUGH and 2 * known > last
+            if enough and (best is None or (share, -place) > best[:2]):
+                best = share, -place, last
+        return (self.ids[-best[1]], best[2]) if best else None
+
+
+def _alike(given: str, word: str) -> bool:
+    """Return whether two words are the same, but for a misspelling of a long one."""
+    if given == word:
+        return True
+    if min(len(given), len(word)) < 5 or abs(len(given) - len(word)) > 1 or given[0] != word[0]:
+        return False
+    return max(len(given), len(word)) <= _LETTERS and edit_distance(given, word) <= 1

@@ -1,0 +1,570 @@
+"""Wishes and periods with their text forms, readings of requests, and the lists they lead to."""
+
+import calendar
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from itertools import combinations
+from typing import Any, Literal, Self, cast, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from teaser.data.ids import ItemId
+from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.errors import ContradictionError, ParameterError, PeriodError, WishError
+from teaser.model.item_table import History
+from teaser.model.tagged import TaggedModel
+from teaser.profile import MAX_PRESSES
+from teaser.recommendation import Recommendations
+from teaser.steer.variation import start_presses
+from teaser.steer.variety import varied
+
+_DAYS = re.compile(r"(\d{4}-\d{2}-\d{2})?(\.\.)?(\d{4}-\d{2}-\d{2})?", re.ASCII)
+_SATURDAY = 5
+_WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Period:
+    """A period of whole days.
+
+    Parameters
+    ----------
+    name
+        `today`, `tomorrow`, `weekend`, `next_weekend`, `week`, `next_week`, `month` or
+        `next_month`; empty for fixed days.
+    first, last
+        The fixed days, both included; None for an open end.
+
+    Examples
+    --------
+    >>> Period.parse("weekend").days(date(2026, 11, 16))
+    (datetime.date(2026, 11, 21), datetime.date(2026, 11, 22))
+    >>> str(Period.parse("..2026-12-24"))
+    '..2026-12-24'
+    """
+
+    name: str = ""
+    first: date | None = None
+    last: date | None = None
+
+    def __post_init__(self) -> None:
+        fixed = self.first is not None or self.last is not None
+        known = self.name in NAMES if self.name else fixed
+        if not known or (self.name and fixed):
+            raise PeriodError(str(self))
+        if self.first is not None and self.last is not None and self.last < self.first:
+            raise PeriodError(str(self))
+
+    def __str__(self) -> str:
+        return self.name or f"{self.first or ''}..{self.last or ''}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the period that a text names; a day alone is a period of one day.
+
+        Raises
+        ------
+        PeriodError
+            If it is neither a name of a period nor `2026-11-20..2026-11-22` with one or both days.
+        """
+        if text in NAMES:
+            return cls(text)
+        found = _DAYS.fullmatch(text)
+        if not found:
+            raise PeriodError(text)
+        try:
+            first, last = (date.fromisoformat(day) if day else None for day in found.group(1, 3))
+        except ValueError:
+            raise PeriodError(text) from None
+        if found[2] is None:
+            if first is None or last is not None:
+                raise PeriodError(text)
+            last = first
+        return cls("", first, last)
+
+    def days(self, today: date) -> tuple[date | None, date | None]:
+        """Return the first and the last day, given today; None for an open end.
+
+        A period that has begun starts today: on a Sunday, the weekend is that Sunday.
+        """
+        return NAMES[self.name](today) if self.name else (self.first, self.last)
+
+
+def _today(today: date) -> tuple[date, date]:
+    return today, today
+
+
+def _tomorrow(today: date) -> tuple[date, date]:
+    day = today + timedelta(days=1)
+    return day, day
+
+
+def _weekend(today: date) -> tuple[date, date]:
+    monday = today - timedelta(days=today.weekday())
+    return max(today, monday + timedelta(days=_SATURDAY)), monday + timedelta(days=6)
+
+
+def _next_weekend(today: date) -> tuple[date, date]:
+    monday = today - timedelta(days=today.weekday()) + _WEEK
+    return monday + timedelta(days=_SATURDAY), monday + timedelta(days=6)
+
+
+def _week(today: date) -> tuple[date, date]:
+    return today, today + timedelta(days=6 - today.weekday())
+
+
+def _next_week(today: date) -> tuple[date, date]:
+    monday = today - timedelta(days=today.weekday()) + _WEEK
+    return monday, monday + timedelta(days=6)
+
+
+def _month(today: date) -> tuple[date, date]:
+    return today, month_days(today.year, today.month)[1]
+
+
+def _next_month(today: date) -> tuple[date, date]:
+    return month_days(today.year + today.month // 12, today.month % 12 + 1)
+
+
+def month_days(year: int, month: int) -> tuple[date, date]:
+    """Return the first and the last day of a month."""
+    return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
+
+
+# The names of periods, and the days of each given today.
+NAMES = {
+    "today": _today,
+    "tomorrow": _tomorrow,
+    "weekend": _weekend,
+    "next_weekend": _next_weekend,
+    "week": _week,
+    "next_week": _next_week,
+    "month": _month,
+    "next_month": _next_month,
+}
+
+
+Kind = Literal[
+    "press", "only", "without", "never", "at_most", "at_least", "when", "like", "variety"
+]
+Lasts = Literal["today", "week", "always"]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LASTS: tuple[Lasts, ...] = get_args(Lasts)
+# The most steps of one wish, in either direction.
+MOST_STEPS = 5
+# The largest bound of a column, in either direction: every page can write it.
+MAX_BOUND = 1e15
+# The kinds that name a tag, those that name a column and a number, and those that may end.
+OF_TAGS = frozenset({"press", "only", "without", "never"})
+OF_COLUMNS = frozenset({"at_most", "at_least"})
+ENDING = frozenset({"press", "never"})
+
+_ENDS = re.compile(r" for (today|week|always)$")
+_STEPS = re.compile(r"[+-]?[1-9]")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+# The letters of a wish that an error repeats.
+_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One thing that a visitor asks of a list.
+
+    A wish that is not possible in any catalogue, such as a press of no steps, cannot be made.
+    Whether its tag, column or item exists is for the one who applies it.
+
+    Parameters
+    ----------
+    kind
+        `press` (steps on a tag), `only` and `without` (filters of this list), `never` (hidden in
+        all lists), `at_most` and `at_least` (bounds on a column of numbers), `when` (dates),
+        `like` (an item as a start) or `variety`.
+    name
+        The tag as `feature=value`, the column, the period (see `Period`) or the item id.
+    steps
+        Presses, from -5 to 5 and not 0; for `press` alone.
+    number
+        The bound of a column, or the variety from 0 to 1.
+    lasts
+        Until when a `press` or a `never` counts: the end of `today`, a `week`, or `always`.
+    words
+        The words that it was read from; two wishes may differ in them and be equal.
+
+    Examples
+    --------
+    >>> str(Wish("press", "theme=Jazz", steps=4, lasts="today"))
+    'press +4 theme=Jazz for today'
+    >>> Wish.parse("at_most price 20").number
+    20.0
+    """
+
+    kind: Kind
+    name: str = ""
+    steps: int = 0
+    number: float | None = None
+    lasts: Lasts = "always"
+    words: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        problem = self._problem()
+        if problem:
+            raise WishError(f"{self.kind} {self.name}".strip()[:_SHOWN], problem)
+
+    def __str__(self) -> str:
+        parts: list[str] = [self.kind]
+        if self.kind == "press":
+            parts.append(f"{self.steps:+d}")
+        if self.name:
+            parts.append(self.name)
+        if self.number is not None:
+            parts.append(_written(self.number))
+        text = " ".join(parts)
+        # A name may itself end in "for today"; then the end is written in any case.
+        if self.lasts != "always" or (self.kind in ENDING and _ENDS.search(self.name)):
+            text += f" for {self.lasts}"
+        return text
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the wish of a text form; `str` of it is the same text in its usual form.
+
+        Raises
+        ------
+        WishError
+            If the text is no wish.
+        """
+        kind, _, rest = text.partition(" ")
+        if kind not in KINDS:
+            raise WishError(text[:_SHOWN], f"It has to begin with one of {', '.join(KINDS)}.")
+        if kind == "variety":
+            return cls(kind, number=_number(text, rest))
+        if kind == "when":
+            return cls(kind, str(Period.parse(rest)))
+        if kind in OF_COLUMNS:
+            name, _, number = rest.rpartition(" ")
+            return cls(kind, name, number=_number(text, number))
+        lasts: Lasts = "always"
+        ends = _ENDS.search(rest) if kind in ENDING else None
+        if ends:
+            lasts = next(each for each in LASTS if each == ends[1])
+            rest = rest[: ends.start()]
+        if kind != "press":
+            return cls(kind, rest, lasts=lasts)
+        steps, _, name = rest.partition(" ")
+        if not _STEPS.fullmatch(steps):
+            raise WishError(text[:_SHOWN], "Write the steps before the tag, such as +4 or -2.")
+        return cls(kind, name, steps=int(steps), lasts=lasts)
+
+    def _problem(self) -> str:
+        """Return what makes this wish impossible, or nothing."""
+        if self.kind not in KINDS:
+            return f"A wish is one of {', '.join(KINDS)}."
+        if self.lasts not in LASTS or (self.lasts != "always" and self.kind not in ENDING):
+            return "A press or a never lasts for today, for week or for always; all others always."
+        if (self.kind == "press") != (self.steps != 0) or abs(self.steps) > MOST_STEPS:
+            return f"A press has {-MOST_STEPS} to {MOST_STEPS} steps and not 0; all others none."
+        if self.kind in OF_TAGS and not all(part.strip() for part in self.name.partition("=")):
+            return "Name a tag as feature=value."
+        if self.kind == "when":
+            Period.parse(self.name)
+        elif self.kind != "variety" and not self.name.strip():
+            return "Name a column and a number." if self.kind in OF_COLUMNS else "Name an item."
+        return self._problem_of_number()
+
+    def _problem_of_number(self) -> str:
+        if self.kind not in OF_COLUMNS and self.kind != "variety":
+            return "" if self.number is None else "It takes no number."
+        if self.number is None or not math.isfinite(self.number):
+            return "It needs a finite number."
+        if self.kind == "variety":
+            if self.name:
+                return "Variety has no name."
+            return "" if 0 <= self.number <= 1 else "Variety is a number from 0 to 1."
+        if abs(self.number) > MAX_BOUND:
+            return f"A bound is a number from {-MAX_BOUND:g} to {MAX_BOUND:g}."
+        return ""
+
+
+def _written(number: float) -> str:
+    """Return a number as a person writes it: no decimal point if it is whole."""
+    whole = float(number).is_integer() and abs(number) < 2**53
+    return str(int(number)) if whole else repr(float(number))
+
+
+def _number(text: str, number: str) -> float:
+    if not _NUMBER.fullmatch(number):
+        raise WishError(text[:_SHOWN], "It has to end in a number, such as 20 or 0.5.")
+    return float(number)
+
+
+# Steps of a mention, by its degree: a bit, plain, much. The last is the bound of a tag.
+SLIGHT, BARE, STRONG = 2, 4, 5
+
+
+@dataclass(frozen=True)
+class Sign:
+    """What a word of degree or negation makes of the names that it counts for.
+
+    Parameters
+    ----------
+    kind
+        The kind of wish.
+    steps
+        The presses, for `press`.
+    lasts
+        Until when it counts.
+    """
+
+    kind: Kind
+    steps: int = 0
+    lasts: Lasts = "always"
+
+    @property
+    def negative(self) -> bool:
+        """Whether less of something is wished."""
+        return self.steps < 0 or self.kind in ("without", "never")
+
+    @classmethod
+    def parse(cls, key: str) -> "Sign | None":
+        """Return the sign of a key of the lexicon; None for a bare mention.
+
+        Examples
+        --------
+        >>> Sign.parse("never for week")
+        Sign(kind='never', steps=0, lasts='week')
+        """
+        if key == "bare":
+            return None
+        if key in ("nor", "than"):
+            return cls("without" if key == "nor" else "press", -BARE if key == "than" else 0)
+        kind, _, rest = key.partition(" ")
+        if kind == "press":
+            return cls("press", int(rest))
+        lasts = rest.removeprefix("for ") or "always"
+        return cls(cast(Kind, kind), 0, cast(Lasts, lasts))
+
+    def ending(self, lasts: Lasts) -> "Sign":
+        """Return the same for a time: what is excluded for a time is hidden for it."""
+        if self.kind == "without":
+            return Sign("never", 0, lasts)
+        return replace(self, lasts=lasts) if self.kind in ("press", "never") else self
+
+    def wish(self, name: str, words: str) -> Wish:
+        """Return the wish about a tag."""
+        return Wish(self.kind, name, self.steps, lasts=self.lasts, words=words)
+
+
+# Kinds of which one wish says all.
+_ALONE = frozenset({"variety", "when"})
+# The most wishes of one reading: as many as a visitor can look through before they apply.
+MOST_WISHES = 20
+# The most wishes about one thing that are compared.
+_MOST = 50
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read from a request.
+
+    Parameters
+    ----------
+    wishes
+        In the order of the request, each once.
+    unknown
+        The words that were not understood, as they were written.
+    contradictions
+        Pairs of wishes that cannot both hold; the visitor has to choose.
+    """
+
+    wishes: tuple[Wish, ...] = ()
+    unknown: tuple[str, ...] = ()
+    contradictions: tuple[tuple[Wish, Wish], ...] = ()
+
+    @classmethod
+    def of(
+        cls, wishes: Iterable[Wish], unknown: Iterable[str] = (), *, today: date | None = None
+    ) -> Self:
+        """Return a reading with the contradictions among its wishes found; each wish once.
+
+        A reading holds 20 wishes. What further ones were read from is not understood, all of it:
+        of the four wishes of "cheaper", none stays without the others.
+        """
+        each = tuple(dict.fromkeys(wishes))
+        left = each[MOST_WISHES:]
+        if left:
+            cut = {wish.words for wish in left if wish.words}
+            left = tuple(w for w in each if w.words in cut) + tuple(w for w in left if not w.words)
+            each = tuple(wish for wish in each[:MOST_WISHES] if wish.words not in cut)
+            unknown = (*unknown, *(wish.words or str(wish) for wish in left))
+        contradictions = find_contradictions(each, today=today)
+        return cls(each, tuple(dict.fromkeys(unknown)), contradictions)
+
+    @property
+    def understood(self) -> bool:
+        """Whether something was read, all of it was understood and nothing contradicts."""
+        return bool(self.wishes) and not self.unknown and not self.contradictions
+
+
+def find_contradictions(
+    wishes: Iterable[Wish], *, today: date | None = None
+) -> tuple[tuple[Wish, Wish], ...]:
+    """Return the pairs of wishes that cannot both hold, in their order.
+
+    They are: presses in both directions on one tag; a tag that is wanted and excluded; bounds
+    that leave no number; two periods without a common day; two values for variety.
+    """
+    now, placed = today or date.today(), list(enumerate(wishes))
+    # Only wishes about the same can contradict; so many pairs are never looked at.
+    about: dict[str, list[tuple[int, Wish]]] = {}
+    for place, wish in placed:
+        about.setdefault(wish.kind if wish.kind in _ALONE else wish.name, []).append((place, wish))
+    pairs = (pair for group in about.values() for pair in combinations(group[:_MOST], 2))
+    found = [(i, one, other) for (i, one), (_, other) in pairs if _contradict(one, other, now)]
+    return tuple((one, other) for _, one, other in sorted(found, key=lambda each: each[0]))
+
+
+def _contradict(one: Wish, other: Wish, today: date) -> bool:
+    kinds = {one.kind, other.kind}
+    if kinds == {"variety"}:
+        return one.number != other.number
+    if kinds == {"when"}:
+        return _apart(Period.parse(one.name), Period.parse(other.name), today)
+    if one.name != other.name:
+        return False
+    if kinds == {"at_most", "at_least"}:
+        least, most = (one, other) if one.kind == "at_least" else (other, one)
+        return (least.number or 0.0) > (most.number or 0.0)
+    signs = {_direction(one), _direction(other)}
+    return signs == {-1, 1}
+
+
+def _direction(wish: Wish) -> int:
+    """Return 1 for a wish that wants a tag, -1 for one that does not, 0 for one about no tag."""
+    if wish.kind == "press":
+        return 1 if wish.steps > 0 else -1
+    return {"only": 1, "without": -1, "never": -1}.get(wish.kind, 0)
+
+
+def _apart(one: Period, other: Period, today: date) -> bool:
+    """Return whether two periods share no day."""
+    (first, last), (other_first, other_last) = one.days(today), other.days(today)
+    before = last is not None and other_first is not None and last < other_first
+    return before or (other_last is not None and first is not None and other_last < first)
+
+
+Array = NDArray[Any]
+
+
+def recommend_for(
+    model: TaggedModel,
+    wishes: Iterable[Wish],
+    history: History = (),
+    *,
+    k: int = 20,
+    today: date | None = None,
+) -> Recommendations:
+    """Return the k best items for a user with some wishes.
+
+    Parameters
+    ----------
+    wishes
+        What is wished, as `read` returns it or text forms parsed by `Wish.parse`. How long a press
+        or an exclusion lasts does not matter for one list.
+    history
+        The items that the user viewed.
+    today
+        The day that periods are counted from.
+
+    Raises
+    ------
+    ContradictionError
+        If two wishes cannot both hold.
+    UnknownNameError
+        If the model does not have a tag or an item.
+    """
+    each, day = tuple(dict.fromkeys(wishes)), today or date.today()
+    found = find_contradictions(each, today=day)
+    if found:
+        raise ContradictionError(*found[0])
+    variety = next((wish.number or 0.0 for wish in each if wish.kind == "variety"), 0.0)
+    presses = _presses(model, each)
+    allowed = _allowed(model, each, day)
+    return varied(model, history, presses, variety=variety, k=k, allowed=allowed)
+
+
+def _presses(model: TaggedModel, wishes: Iterable[Wish]) -> Mapping[Tag, int]:
+    """Return the net presses of wishes, as far as each tag can be pressed."""
+    net: dict[Tag, int] = {}
+    for wish in wishes:
+        if wish.kind == "press":
+            steps: Mapping[Tag, int] = {Tag.parse(wish.name): wish.steps}
+        elif wish.kind == "like":
+            steps = start_presses(model, _item(model, wish.name))
+        else:
+            continue
+        for tag, n in steps.items():
+            net[tag] = max(-MAX_PRESSES, min(MAX_PRESSES, net.get(tag, 0) + n))
+    return {tag: n for tag, n in net.items() if n}
+
+
+def _item(model: TaggedModel, name: str) -> ItemId:
+    """Return the id that a text names: ids may be numbers."""
+    first = model.items_[0] if len(model.items_) else ""
+    return int(name) if isinstance(first, int) and name.lstrip("-").isdigit() else name
+
+
+def _allowed(model: TaggedModel, wishes: Iterable[Wish], today: date) -> Array:
+    """Return which items all filters among the wishes let pass."""
+    mask = np.ones(len(model.items_), dtype=bool)
+    wanted: dict[str, Array] = {}
+    for wish in wishes:
+        if wish.kind == "only":
+            feature, carriers = Tag.parse(wish.name).feature, _carriers(model, wish.name)
+            wanted[feature] = wanted.get(feature, np.zeros_like(mask)) | carriers
+        elif wish.kind in ("without", "never"):
+            mask &= ~_carriers(model, wish.name)
+        elif wish.kind in OF_COLUMNS:
+            mask &= _within(model, wish)
+        elif wish.kind == "when":
+            mask &= _on_days(model, Period.parse(wish.name), today)
+    for carriers in wanted.values():
+        mask &= carriers
+    return mask
+
+
+def _carriers(model: TaggedModel, name: str) -> Array:
+    column = resolve_tag(name, model.tag_table_.index)
+    return np.asarray(model.decoder_[:, [column]].toarray().ravel() != 0)
+
+
+def _within(model: TaggedModel, wish: Wish) -> Array:
+    table = model.table_
+    if wish.name not in table.columns or not table[wish.name].dtype.is_numeric():
+        raise ParameterError(f"The items have no column of numbers {wish.name!r}.")
+    column = pl.col(wish.name)
+    bound = column <= wish.number if wish.kind == "at_most" else column >= wish.number
+    return table.select(bound.fill_null(value=False)).to_series().to_numpy()
+
+
+def _on_days(model: TaggedModel, period: Period, today: date) -> Array:
+    """Return which items have their date within a period."""
+    name = model.tag_table_.rules.roles.get("date")
+    if name is None:
+        raise ParameterError("The items have no dates. Leave out the days.")
+    days = model.table_[name]
+    if days.dtype == pl.String:
+        days = days.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    days = days.cast(pl.Date, strict=False)
+    first, last = period.days(today)
+    mask = days.is_not_null()
+    if first is not None:
+        mask &= days >= first
+    if last is not None:
+        mask &= days <= last
+    return mask.fill_null(value=False).to_numpy()
