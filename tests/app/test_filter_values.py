@@ -24,7 +24,7 @@ def at_events(serve: Callable[..., TestClient], events_folder: Path) -> TestClie
 
 
 def export(filters: dict[str, Any]) -> dict[str, Any]:
-    return {"state": {"feeds": [{"feed": "", "filters": filters}]}}
+    return {"state": {"history": [], "presses": [], "hidden": [], "filters": filters}}
 
 
 @pytest.mark.parametrize("number", TOO_LARGE)

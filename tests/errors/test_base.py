@@ -78,6 +78,7 @@ FACTS: dict[TeaserError, dict[str, object]] = {
     errors.NotInHistoryError("i3"): {"item_id": "i3"},
     errors.NotHiddenError("i3"): {"item_id": "i3"},
     errors.ActionLimitError(10_000): {"limit": 10_000},
+    errors.StorageLimitError(10_000): {"limit": 10_000},
     errors.ShareLimitError(100): {"limit": 100},
 }
 

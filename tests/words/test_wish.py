@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser.errors import ParameterError, WishError
-from teaser.words.wishes import LASTS, NAMES, Wish
+from teaser.words.wishes import LASTS, MAX_BOUND, NAMES, Wish
 
 TEXTS = [
     "press +2 theme=Jazz",
@@ -83,7 +83,7 @@ def test_a_wish_with_a_field_of_another_kind_cannot_be_made(fields: dict[str, An
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 tags = st.builds("{}={}".format, words.filter(lambda w: "=" not in w), words)
 ends = st.sampled_from(["", " for today", " for week", " for always"])
-numbers = st.floats(allow_nan=False, allow_infinity=False)
+numbers = st.floats(-MAX_BOUND, MAX_BOUND)
 lasting = st.sampled_from(LASTS)
 wishes = st.one_of(
     st.builds(

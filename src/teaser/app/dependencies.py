@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from fastapi import Request
+from fastapi import HTTPException, Request
 
 from teaser.app.brand.brand import Brand
 from teaser.app.database.threads import StoreThreads
+from teaser.app.http.middleware import address_of, too_many
 from teaser.app.http.rate_limit import RateLimits
 from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
@@ -58,6 +59,19 @@ def catalogue_of(request: Request) -> Catalogue:
 def store_of(request: Request) -> Store:
     """Return the store without the persons of the site, who are identified by their cookie."""
     return services_of(request).store.without_site
+
+
+def limit_imports(request: Request, person_id: str = "") -> None:
+    """Raise `HTTPException` 429 if a person of the API, or an address, imports too often."""
+    services = services_of(request)
+    if not services.settings.rate:
+        return
+    names = [person_id] if person_id else []
+    if not (person_id and services.settings.needs_keys):  # a program imports for many people
+        names.append(address_of(request.scope))
+    if seconds := services.limits.wait_of_import(*names):
+        refused = too_many(seconds)
+        raise HTTPException(429, refused.message, {"Retry-After": str(seconds)})
 
 
 def uses_store(route: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:

@@ -139,7 +139,7 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     traces: bool = False
     learn: bool = False
-    max_import: int = Field(4_194_304, ge=1)
+    max_import: int = Field(524_288, ge=1)
     time_zone: str = ""
     interpreter: str = ""
     synonyms: str = ""

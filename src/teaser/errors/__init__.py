@@ -26,6 +26,7 @@ TeaserError
 │       ├── FeedLimitError
 │       ├── StateLimitError
 │       ├── ActionLimitError
+│       │   └── StorageLimitError
 │       └── ShareLimitError
 ├── UnknownNameError      a name that is not known
 │   ├── UnknownItemError
@@ -67,6 +68,7 @@ from teaser.errors.actions import (
     NotInHistoryError,
     ShareLimitError,
     StateLimitError,
+    StorageLimitError,
     TagNotHiddenError,
     WishLimitError,
 )
@@ -145,6 +147,7 @@ __all__ = [
     "ShareLimitError",
     "SolverError",
     "StateLimitError",
+    "StorageLimitError",
     "StoreError",
     "StoreTimeoutError",
     "TableError",

@@ -153,6 +153,15 @@ class ActionLimitError(ActionError):
         self.limit = limit
 
 
+class StorageLimitError(ActionLimitError):
+    """The events of a person would take more bytes than are allowed: `limit`."""
+
+    message = (
+        "The stored actions of this person would take more than {limit:,} bytes, which is the "
+        "most. Nothing was changed. Delete the person to begin again."
+    )
+
+
 class ShareLimitError(ActionError):
     """A person has as many links in use as are allowed: `limit`."""
 

@@ -95,7 +95,7 @@ class TestDocument:
     def test_the_settings_are_told(self, serve: Callable[..., TestClient]) -> None:
         document = serve(max_body=12_345, rate=678).get("/openapi.json").json()
         for path, _, operation in self.operations(document):
-            largest = "4,194,304 bytes" if path.endswith("/import") else "12,345 bytes"
+            largest = "524,288 bytes" if path.endswith("/import") else "12,345 bytes"
             assert largest in operation["responses"]["413"]["description"]
             assert "678 requests" in operation["responses"]["429"]["description"]
             assert largest in operation.get("requestBody", {}).get("description", largest)

@@ -143,7 +143,7 @@ class TestImport:
 
     def test_a_long_history_passes_from_the_look_to_the_state(self, visitor: TestClient) -> None:
         export = json.loads(visitor.get("/export").content)
-        export["state"]["history"] = [f"{'x' * 150}{n}" for n in range(10_000)]
+        export["state"]["history"] = [f"{'x' * 30}{n}" for n in range(10_000)]
         page = send(visitor, json.dumps(export).encode()).text
         assert take_over(visitor, page).status_code == 200
         assert len(state_of(visitor).history) == 10_000

@@ -10,7 +10,7 @@ from teaser.app.api.auth import check_reader
 from teaser.app.api.people import PersonId
 from teaser.app.api.schema import person_responses
 from teaser.app.api.schema.person_requests import GivenExport, NewShare
-from teaser.app.dependencies import catalogue_of, services_of, store_of, uses_store
+from teaser.app.dependencies import catalogue_of, limit_imports, services_of, store_of, uses_store
 
 router = APIRouter(prefix="/people", tags=["people"], dependencies=[Depends(check_reader)])
 
@@ -41,6 +41,7 @@ def import_person(
 
     Only `state` of the export is read. `unmatched` are the names that the model does not have.
     """
+    limit_imports(request, person_id)
     catalogue = catalogue_of(request)
     done = act(store_of(request), person_id, asked.event(), catalogue)
     return person_responses.Imported.after(person_id, done.after, catalogue)

@@ -4,7 +4,7 @@ import hashlib
 import ipaddress
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,8 @@ from teaser.app.http.shared_counters import SharedCounters
 
 # Eight-way table; the least recently seen name is evicted. An entry has the name's number, the
 # level of its bucket, and the time of its last request.
+# Imports a minute of one person, and from one address.
+IMPORTS = 6
 _SETS, _WAYS, _FIELDS = 2_048, 8, 3
 
 
@@ -59,10 +61,11 @@ class RateLimit:
 
 @dataclass(frozen=True)
 class RateLimits:
-    """The limits of one server: on requests of an address, and on requests with a key."""
+    """The limits of one server: on requests of an address or with a key, and on imports."""
 
     addresses: RateLimit
     keys: RateLimit
+    imports: RateLimit = field(default_factory=lambda: RateLimit(IMPORTS))
 
     def wait_of_address(self, address: str) -> int:
         """Take a request from an address's bucket; return 0, or whole seconds to wait."""
@@ -76,6 +79,11 @@ class RateLimits:
         now = time.monotonic()
         self.addresses.give_back(address, now)
         return math.ceil(self.keys.wait(key, now))
+
+    def wait_of_import(self, *names: str) -> int:
+        """Count an import for a person and an address; return 0, or whole seconds to wait."""
+        now = time.monotonic()
+        return math.ceil(max(self.imports.wait(name, now) for name in names))
 
 
 def _slot(name: str) -> tuple[int, float]:

@@ -13,7 +13,7 @@ from starlette.datastructures import UploadFile
 from teaser.app.actions import decide
 from teaser.app.api.schema.person_requests import GivenExport
 from teaser.app.api.schema.person_responses import Person
-from teaser.app.dependencies import services_of, uses_store
+from teaser.app.dependencies import limit_imports, services_of, uses_store
 from teaser.app.http.form_text import read_json
 from teaser.app.http.origin import need_own_origin
 from teaser.app.i18n.error_messages import error_message
@@ -93,6 +93,7 @@ def import_export(request: Request, form: Annotated[ImportForm, Depends(read_for
     """Show what a file would bring, or apply what was shown."""
     need_own_origin(request)
     if form.export:
+        limit_imports(request)
         return act_and_show(request, GivenExport.read(form.export).event())
     context = page_context_of(request)
     found = read_export(form.file, context.texts)

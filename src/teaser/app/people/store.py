@@ -1,6 +1,7 @@
 """Persons, their events, shares and API keys in the database; secrets are stored as hashes."""
 
 import copy
+import json
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,18 @@ from typing import Self
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, Select, bindparam, delete, false, insert, select
+from sqlalchemy import (
+    Connection,
+    Select,
+    String,
+    bindparam,
+    cast,
+    delete,
+    false,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.cache import Cache
@@ -43,15 +55,21 @@ from teaser.app.people.state import Feed, State
 from teaser.app.people.tables import api_key, person, setting, share, snapshot
 from teaser.app.people.tables import event as events
 from teaser.app.people.write_check import WriteCheck
-from teaser.errors import StoreError, UnknownPersonError
+from teaser.errors import StorageLimitError, StoreError, UnknownPersonError
 
 _MIGRATION_SECONDS = 60.0
 _PAGE = 200
 _MAX_IDS = 1_000
+# The most bytes that the events of one person may take; smaller events are not counted again.
+MAX_BYTES = 2 * 2**20
+_SMALL = 1_024
 
 # The queries of a press are built once.
 _PERSON_OF_TOKEN = select(person.c.id).where(person.c.token_hash == bindparam("token_hash"))
 _PERSON = select(person.c.id).where(person.c.id == bindparam("id"))
+_STORED_BYTES = select(func.coalesce(func.sum(func.length(cast(events.c.data, String))), 0)).where(
+    events.c.person_id == bindparam("id")
+)
 _WRITE_NOTHING = delete(api_key).where(false())
 _SIGNING_KEY = select(setting.c.value).where(setting.c.name == "signing_key")
 
@@ -273,7 +291,18 @@ class Store:
         ParameterError
             If the event is not possible in the state.
         """
-        return self._decider.decide(person_id, decision)
+
+        def within_budget(state: State) -> Event | None:
+            event = decision(state)
+            size = 0 if event is None else len(json.dumps(dict(event.data)))
+            if size > _SMALL:
+                with self._reading() as connection:
+                    stored = connection.execute(_STORED_BYTES, {"id": person_id}).scalar_one()
+                if stored + size > MAX_BYTES:
+                    raise StorageLimitError(MAX_BYTES)
+            return event
+
+        return self._decider.decide(person_id, within_budget)
 
     def delete_person(self, person_id: str) -> None:
         """Remove a person with all that is stored of them; `Erasure` removes the bytes soon."""
