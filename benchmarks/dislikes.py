@@ -32,8 +32,8 @@ from report import report
 from scipy.stats import rankdata
 
 from teaser import Dataset, Teaser
-from teaser.data.disliked import STRENGTH
-from teaser.data.sources.source import detect, read_source
+from teaser.data.interactions import STRENGTH
+from teaser.data.sources.folder import detect, read_source
 from teaser.data.split import Fold, split
 from teaser.errors import ConvergenceWarning
 from teaser.evaluate.metrics import hits, ndcg, paired_bootstrap

@@ -9,7 +9,7 @@ from apart import parse
 from generated import named
 
 from teaser import Dataset
-from teaser.data.sources.source import read_source
+from teaser.data.sources.folder import read_source
 
 
 def shared_folder() -> Path:

@@ -8,9 +8,9 @@ import polars as pl
 import scipy.sparse as sp
 
 from teaser import Dataset, ListOf, Rules, Tag
-from teaser.data.ids import Ids
-from teaser.data.reading.interactions import ReadReport
-from teaser.data.tagging.one_hot import TagReport
+from teaser.data.interactions import ReadReport
+from teaser.data.matrix import Ids
+from teaser.data.tags import TagReport
 
 # Users, items, tags, interactions: those of the paper's data sets, and a larger one.
 SIZES = {

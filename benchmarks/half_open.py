@@ -25,7 +25,7 @@ from visitors import Person, wait_for
 
 from teaser import Teaser
 from teaser.app.process.listener import free_port, raise_file_limit
-from teaser.data import events
+from teaser.data import demo
 
 _HEAD = b"GET / HTTP/1.1\r\nhost: localhost\r\n"  # without its end
 
@@ -171,7 +171,7 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "model"
-        Teaser(tol=1e-2).fit(events.dataset()).save(folder)
+        Teaser(tol=1e-2).fit(demo.dataset()).save(folder)
         rows = [row for files in (None, 1024) for row in measure(folder, files, chosen)]
     opening = [row.pop("page right after they opened, ms", None) for row in rows]
     report(

@@ -16,7 +16,7 @@ from soak.records import Record
 from soak.servers import Server
 from soak.visitors import Visitor
 
-from teaser.data import events
+from teaser.data import demo
 
 
 def measure(models: Models, workers: int, chosen: argparse.Namespace) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        models = make_models(Path(scratch), events.dataset())
+        models = make_models(Path(scratch), demo.dataset())
         rows = [measure(models, workers, chosen) for workers in chosen.workers]
     report("memory", rows, visitors=chosen.visitors)
 

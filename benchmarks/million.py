@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from report import report, times
 
 from teaser import ListOf, Rules, Tag, Teaser, load
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.evaluate.study.meter import peak_memory
 from teaser.extensions import Remainder, SparseEncoder
 from teaser.model.extensions.sparse_encoder import unpack_mapped

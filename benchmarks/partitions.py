@@ -14,7 +14,7 @@ from generated import generated
 from report import report
 
 from teaser import Dataset, ListOf, Rules, Teaser
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.partitions import write_partitions
 from teaser.model.gram.open import placed
 from teaser.model.gram.partitioned import kept_bytes, read_bytes
 

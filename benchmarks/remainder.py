@@ -16,7 +16,7 @@ from report import report
 
 from teaser import Dataset, Teaser
 from teaser.baselines import EASE
-from teaser.data.sources.source import read_source
+from teaser.data.sources.folder import read_source
 from teaser.extensions import Remainder
 
 L1, L2, K = 100.0, 1000.0, 1000.0

@@ -19,7 +19,7 @@ from soak.servers import Server
 from soak.visitors import Visitor
 
 from teaser import Dataset
-from teaser.data import events
+from teaser.data import demo
 
 
 def measure(models: Models, what: str, workers: int, chosen: argparse.Namespace) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _replace(server: Server, models: Models, record: Record, n: int, quiet: floa
 
 
 def _datasets(chosen: argparse.Namespace) -> dict[str, Dataset]:
-    found = {"2,400 events": events.dataset()}
+    found = {"2,400 events": demo.dataset()}
     if chosen.films:
         found["MovieLens 1M"] = movielens(shared_folder() / "ml-1m")
     if chosen.large:

@@ -18,7 +18,7 @@ from visitors import Person, processor_time, wait_for
 
 from teaser import Dataset, Teaser
 from teaser.app.process.listener import free_port
-from teaser.data import events
+from teaser.data import demo
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="also 20,000 items x 3,500 tags")
     parser.add_argument("--pauses", type=float, nargs="+", default=[0.0, 1.0], help="seconds")
     chosen = parser.parse_args()
-    small = events.dataset()
+    small = demo.dataset()
     rows = measure(small, "2,400 events", chosen)
     if chosen.large:
         large = generated(n_users=20_000, n_items=20_000, n_tags=3_500, n_interactions=200_000)

@@ -19,9 +19,9 @@ from films import movielens, shared_folder
 from report import report
 
 from teaser import Teaser
+from teaser.data.metadata import UserFeatures
 from teaser.data.split import Fold, split
-from teaser.data.tagging.tag import Tag
-from teaser.data.tagging.user_features import UserFeatures
+from teaser.data.tags import Tag
 from teaser.evaluate.protocol import Evaluation, compare, evaluate
 from teaser.model.baselines.popularity import Popularity
 

@@ -26,7 +26,7 @@ from visitors import Person, wait_for
 
 from teaser import Teaser
 from teaser.app.process.listener import free_port
-from teaser.data import events
+from teaser.data import demo
 
 WHAT = ("pages", "presses by API", "presses on the site")
 TAGS = ("type=Comedy", "type=Concert", "type=Dance")
@@ -153,7 +153,7 @@ def main() -> None:
         if chosen.postgres:
             chosen.database = stack.enter_context(Postgres()).url
         model = Path(scratch) / "model"
-        Teaser(tol=1e-2).fit(events.dataset()).save(model)
+        Teaser(tol=1e-2).fit(demo.dataset()).save(model)
         # All run at the same time and are asked in turn, so that they share the machine's load.
         ports = [stack.enter_context(served(model, n, chosen.database)) for n in chosen.workers]
         found = rates(ports, chosen)

@@ -1,11 +1,11 @@
 """See a profile, press + on a tag, and watch the list follow."""
 
 from teaser import Presses, Teaser
-from teaser.data import events
+from teaser.data import demo
 
 
 def main() -> None:
-    dataset = events.dataset(n_events=600, n_users=2500)
+    dataset = demo.dataset(n_events=600, n_users=2500)
     model = Teaser().fit(dataset)
     history = [dataset.items[i] for i in dataset.X.indices[:5]]
     print("The strongest leanings of somebody who saw", len(history), "events:")

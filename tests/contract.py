@@ -23,7 +23,7 @@ PACKAGES = (
     *("teaser.words", "teaser.evaluate", "teaser.data", "teaser.data.sources"),
     *("teaser.profile", "teaser.recommendation", "teaser.reason", "teaser.explain"),
     *("teaser.difference", "teaser.transparency"),
-    *("teaser.data.events", "teaser.data.demo", "teaser.testing", "teaser.errors"),
+    *("teaser.data.demo", "teaser.testing", "teaser.errors"),
 )
 FORM = re.compile(r"<form\b[^>]*\baction=\"([^\"]*)\"")
 FIELD = re.compile(r"<(?:input|select|textarea|button)\b[^>]*?\sname=\"([^\"{]+)\"")

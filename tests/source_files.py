@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from teaser.data.sources.source import READERS, Source, detect
-from teaser.data.tagging.rule_set import Rules
+from teaser.data.rules import Rules
+from teaser.data.sources.folder import READERS, Source, detect
 
 REAL = Path(os.environ.get("TEASER_DATA") or Path(__file__).parents[2] / "shared" / "data")
 RATINGS_DAT = "1::10::5::978300760\n1::11::3::978302109\n2::10::4::978301968\n"

@@ -31,7 +31,7 @@ from teaser import Dataset, Teaser, load
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
 from teaser.cli.main import app
-from teaser.data import events
+from teaser.data import demo
 from teaser.evaluate.proposal import open_study
 from teaser.extensions import DiscoveredTags
 from teaser.testing import example_dataset
@@ -96,7 +96,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ratings = pl.DataFrame(rows, schema=["userId", "movieId", "rating", "timestamp"], orient="row")
     ratings.write_csv(folder / "ratings.csv")
     movies.write_csv(folder / "movies.csv")
-    small = events.dataset(n_events=200, n_users=600, start=date(2026, 1, 1))
+    small = demo.dataset(n_events=200, n_users=600, start=date(2026, 1, 1))
     model = Teaser(discovered=DiscoveredTags(grains=(10,), factors=32)).fit(small)
     for name in ("events", "DATA"):
         small.save(folder / name)
@@ -174,7 +174,7 @@ def repository_files(folder: Path) -> None:
 
 def own_tables(folder: Path) -> None:
     """The tables that DATA is made of."""
-    generated = events.generate(n_events=200, n_users=600, start=date(2026, 1, 1))
+    generated = demo.generate(n_events=200, n_users=600, start=date(2026, 1, 1))
     generated.interactions.write_parquet(STANDS_FOR["INTERACTIONS"])
     generated.items.write_parquet(STANDS_FOR["ITEMS"])
 

@@ -67,9 +67,9 @@ def with_model(empty_folder: Path) -> Path:
     """The folder, with a model `site` that the wheel made of its events."""
     program = """
 from teaser import Teaser
-from teaser.data import events
+from teaser.data import demo
 
-Teaser().fit(events.dataset(n_events=60, n_users=200)).save("site")
+Teaser().fit(demo.dataset(n_events=60, n_users=200)).save("site")
 """
     run_in(empty_folder, "python", "-c", program)
     return empty_folder

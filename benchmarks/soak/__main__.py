@@ -15,7 +15,7 @@ from soak.models import make_models
 from soak.postgres import Postgres
 from soak.stage import Outcome, Plan, run_stage
 from soak.table import content, show, verdict
-from teaser.data import events
+from teaser.data import demo
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _stage(plan: Plan, kind: str, n_items: int) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="soak-") as scratch:
         folder = Path(scratch)
-        dataset = events.dataset(n_events=n_items, n_users=4 * n_items)
+        dataset = demo.dataset(n_events=n_items, n_users=4 * n_items)
         models = make_models(folder, dataset)
         if kind == "sqlite":
             return run_stage(plan, models, folder / "server", None)

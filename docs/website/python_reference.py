@@ -22,16 +22,16 @@ PACKAGES = (
     "teaser.words",
     "teaser.evaluate",
     "teaser.data.sources",
-    "teaser.data.events",
+    "teaser.data.demo",
 )
 # Public names of modules that have more names than people need.
 FURTHER = (
-    "teaser.data.ids.Ids",
+    "teaser.data.matrix.Ids",
     "teaser.data.split.split",
     "teaser.data.split.Split",
     "teaser.data.split.Fold",
-    "teaser.data.reading.partition_writer.write_partitions",
-    "teaser.data.reading.partitions.Partitions",
+    "teaser.data.partitions.write_partitions",
+    "teaser.data.partitions.Partitions",
     "teaser.data.sources.imdb.read_imdb",
     "teaser.profile.Profile",
     "teaser.recommendation.Recommendation",
@@ -73,7 +73,7 @@ CONSTANTS = {
     "teaser.model.KINDS": "The classes of models by the name that a saved folder has of them.",
     "teaser.evaluate.ALL_METRICS": "The metrics that a study reports.",
     "teaser.evaluate.PAPER_METRICS": "The metrics of the paper.",
-    "teaser.data.events.RULES": "The tag rules of the generated events.",
+    "teaser.data.demo.RULES": "The tag rules of the generated events.",
 }
 
 
@@ -99,13 +99,13 @@ PAGES = (
         "Tags and rules",
         "A rule says how a column becomes tags. The [rule file]({users}rules.md) has the same "
         "fields.",
-        ("data.tagging",),
+        ("data.rules", "data.tags", "data.infer"),
     ),
     Page(
         "sources",
         "Public and generated data sets",
         "Readers of public data sets, and the events that the demonstration generates.",
-        ("data.sources", "data.events"),
+        ("data.sources", "data.demo"),
     ),
     Page(
         "fit",

@@ -7,7 +7,7 @@ from inspect import getdoc
 from types import UnionType
 from typing import get_args, get_type_hints
 
-from teaser.data.tagging.rule_kinds import KINDS, Rule
+from teaser.data.rules import KINDS, Rule
 
 COMMON = "every rule"
 _REGION = re.compile(

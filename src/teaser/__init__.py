@@ -6,10 +6,10 @@ from teaser import extensions as extensions
 from teaser import steer as steer
 from teaser._version import __version__
 from teaser.data.dataset import Dataset
-from teaser.data.decay import decayed
-from teaser.data.reading.files import read_table
-from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules, Text, Year
-from teaser.data.tagging.tag import Tag
+from teaser.data.interactions import decayed
+from teaser.data.reading import read_table
+from teaser.data.rules import Category, ListOf, Number, Rules, Text, Year
+from teaser.data.tags import Tag
 from teaser.errors import ConvergenceWarning, TeaserError
 from teaser.evaluate.choose import fit
 from teaser.model import load

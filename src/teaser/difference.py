@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from teaser.data.tagging.tag import Tag, feature_label
+from teaser.data.tags import Tag, feature_label
 from teaser.errors import counted
 from teaser.explain import Contributions
 from teaser.frame import Framed, make_frame

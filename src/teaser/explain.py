@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import counted
 from teaser.frame import Framed, make_frame
 from teaser.notebook.waterfall import Step, draw_waterfall

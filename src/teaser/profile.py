@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.data.tagging.tag import Tag, feature_label, resolve_tag
+from teaser.data.tags import Tag, feature_label, resolve_tag
 from teaser.errors import ParameterError, PressRangeError, counted, shortened
 from teaser.frame import Framed, make_frame
 from teaser.notebook.profile_view import FeatureBars, TagBar, draw_profile

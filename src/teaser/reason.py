@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from teaser.data.tagging.tag import Tag, feature_label, feature_words
+from teaser.data.tags import Tag, feature_label, feature_words
 from teaser.profile import POPULARITY
 
 N_REASONS = 5

@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from teaser.data.dataset import Dataset
-from teaser.data.reading.partitions import Interactions
-from teaser.data.tagging.rule_set import Rules
-from teaser.data.tagging.tag import Tag, feature_label
+from teaser.data.partitions import Interactions
+from teaser.data.rules import Rules
+from teaser.data.tags import Tag, feature_label
 from teaser.frame import Framed, make_frame
 
 # Beside the features: parts of a score that are none.

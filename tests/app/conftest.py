@@ -25,7 +25,7 @@ from teaser.app.server import create_app, load_model
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder, folder_stamp
 from teaser.app.settings import Settings
-from teaser.data import events
+from teaser.data import demo
 from teaser.extensions import DiscoveredTags
 
 # Only for this import: some benchmarks have the names of rooms of the tests.
@@ -134,7 +134,7 @@ def model_folder(model: Teaser, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def events_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model of the built-in events, of which the examples in the API's document speak."""
     folder = tmp_path_factory.mktemp("model") / "events"
-    dataset = events.dataset(n_events=200, n_users=600, start=date(2026, 1, 1))
+    dataset = demo.dataset(n_events=200, n_users=600, start=date(2026, 1, 1))
     Teaser(discovered=DISCOVERED).fit(dataset).save(folder)
     return folder
 

@@ -22,7 +22,7 @@ from teaser.app.people.store import Store
 from teaser.app.people.values import Values
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 from teaser.errors import (
     FeedExistsError,
     FeedLimitError,

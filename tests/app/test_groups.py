@@ -22,7 +22,7 @@ from teaser.app.people.fold import fold
 from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.data import events
+from teaser.data import demo
 from teaser.extensions import Remainder, Weights
 
 OWN = {"origin": "http://testserver"}
@@ -30,7 +30,7 @@ OWN = {"origin": "http://testserver"}
 
 @pytest.fixture(scope="module")
 def crowd() -> Dataset:
-    return events.dataset(n_events=150, n_users=400, start=date(2026, 1, 1))
+    return demo.dataset(n_events=150, n_users=400, start=date(2026, 1, 1))
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from teaser.app.people.state import ListFilter, State
 from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.wishes import MAX_WISHES, event_of
-from teaser.data import events
+from teaser.data import demo
 from teaser.errors import (
     ContradictionError,
     ParameterError,
@@ -33,7 +33,7 @@ NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def catalogue() -> Catalogue:
-    dataset: Dataset = events.dataset(n_events=120, n_users=200, start=date(2026, 11, 16))
+    dataset: Dataset = demo.dataset(n_events=120, n_users=200, start=date(2026, 11, 16))
     return Catalogue(Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset), zone=UTC)
 
 

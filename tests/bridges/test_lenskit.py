@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import teaser
 from teaser.bridges.lenskit import TeaserConfig, TeaserScorer, read_dataset
-from teaser.data.disliked import STRENGTH
+from teaser.data.interactions import STRENGTH
 from teaser.errors import DataError, TableError
 
 PENALTIES: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}

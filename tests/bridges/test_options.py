@@ -15,7 +15,7 @@ import teaser
 from teaser import Dataset, Rules, Teaser
 from teaser.artifact import Content
 from teaser.bridges._options import READING, GivenOptions, PackedState, as_column, option_fields
-from teaser.data.disliked import STRENGTH
+from teaser.data.interactions import STRENGTH
 
 Options: Any = create_model("Options", __base__=GivenOptions, **option_fields(strength="weight"))
 

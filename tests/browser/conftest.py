@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page
 from teaser import Teaser
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
-from teaser.data import events
+from teaser.data import demo
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def served(model: Teaser, folder: Path, **given: Any) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def events_model() -> Teaser:
     """A model of the built-in events."""
-    return Teaser().fit(events.dataset(n_events=400, n_users=1200, start=date(2026, 1, 1)))
+    return Teaser().fit(demo.dataset(n_events=400, n_users=1200, start=date(2026, 1, 1)))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from browser.steps import check_looks, listed
 from playwright.sync_api import Page, expect
 
 from teaser import Category, Dataset, Teaser
-from teaser.data.events import generate
+from teaser.data.demo import generate
 
 Visit = Callable[..., Page]
 

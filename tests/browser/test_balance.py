@@ -9,7 +9,7 @@ from browser.steps import check_looks, listed, pick
 from playwright.sync_api import Page, expect
 
 from teaser import Teaser
-from teaser.data import events
+from teaser.data import demo
 from teaser.extensions import Remainder
 
 Visit = Callable[..., Page]
@@ -21,7 +21,7 @@ NAME = "From my tags to people like me"
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of events, in a model where viewed items count too."""
     model = Teaser(remainder=Remainder(l2=50.0)).fit(
-        events.dataset(n_events=300, n_users=900, start=date(2026, 1, 1))
+        demo.dataset(n_events=300, n_users=900, start=date(2026, 1, 1))
     )
     with served(model, tmp_path_factory.mktemp("site")) as address:
         yield address

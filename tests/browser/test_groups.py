@@ -9,7 +9,7 @@ from browser.steps import check_looks, listed, pick
 from playwright.sync_api import Page, expect
 
 from teaser import Teaser
-from teaser.data import events
+from teaser.data import demo
 from teaser.extensions import DiscoveredTags, Remainder, Weights
 
 Visit = Callable[..., Page]
@@ -23,7 +23,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         weights=Weights(),
         discovered=DiscoveredTags(grains=(15,), factors=64),
         remainder=Remainder(),
-    ).fit(events.dataset(n_events=300, n_users=900, start=date(2026, 1, 1)))
+    ).fit(demo.dataset(n_events=300, n_users=900, start=date(2026, 1, 1)))
     with served(model, tmp_path_factory.mktemp("site")) as address:
         yield address
 

@@ -9,12 +9,12 @@ from commands import refused, said
 
 from teaser import Dataset, Tag, Teaser, load
 from teaser.cli.demo import TOWN, choose_person, choose_tag
-from teaser.data import events
+from teaser.data import demo
 
 
 @pytest.fixture(scope="module")
 def catalogue() -> Dataset:
-    return events.dataset(start=date(2026, 1, 1))
+    return demo.dataset(start=date(2026, 1, 1))
 
 
 @pytest.fixture(scope="module")

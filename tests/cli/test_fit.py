@@ -12,7 +12,7 @@ from conftest import RULES, small_tables
 
 import teaser
 from teaser import Dataset, Teaser, artifact
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.partitions import write_partitions
 from teaser.evaluate.recipe import RECIPES
 from teaser.model.gram import cost as module
 from teaser.testing import example_dataset

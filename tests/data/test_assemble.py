@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 
 from teaser import Dataset
-from teaser.data.assemble import assemble, describe
-from teaser.data.reading.files import read_tables
-from teaser.data.reading.table import Refusal, Table
+from teaser.data.dataset import assemble, describe, read_tables
+from teaser.data.reading import Refusal, Table
 from teaser.errors import DataError, TableError
 
 # A header of three columns over rows that end with a tab; an entity cut at its semicolon; ids

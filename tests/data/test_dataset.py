@@ -16,8 +16,8 @@ from polars.testing import assert_frame_equal
 
 from teaser import Teaser, artifact
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.rule_set import Category, ListOf, Number, Rules
-from teaser.data.tagging.tag import Tag
+from teaser.data.rules import Category, ListOf, Number, Rules
+from teaser.data.tags import Tag
 from teaser.errors import (
     ArtifactError,
     DataError,

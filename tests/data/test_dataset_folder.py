@@ -12,7 +12,7 @@ from data.three_users import INTERACTIONS, ITEMS, RULES, assert_same, three_user
 
 from teaser import artifact
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.rule_set import Category, ListOf, Number
+from teaser.data.rules import Category, ListOf, Number
 from teaser.errors import (
     ArtifactError,
 )

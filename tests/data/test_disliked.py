@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser
-from teaser.data.disliked import STRENGTH, disliked_matrix
-from teaser.data.reading.positive import Positive
-from teaser.data.reading.strength import Strength
+from teaser.data.condition import Positive
+from teaser.data.interactions import STRENGTH, Strength, disliked_matrix
 from teaser.errors import DataError, ParameterError, TableError
 
 RATINGS = pl.DataFrame(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.errors import UnknownItemError
 
 

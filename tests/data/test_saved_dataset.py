@@ -8,8 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from teaser import artifact
-from teaser.data.dataset import Dataset
-from teaser.data.saved_dataset import attributes_of
+from teaser.data.dataset import Dataset, attributes_of
 
 ROWS = pl.DataFrame(
     {"user": [1, 1, 2], "item_id": [7, 8, 7], "when": ["2024-01-02", "2024-01-01", "2024-01-03"]}

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from teaser.data.sparse_matrix import binary_matrix, fixed, pack, unpack, value_matrix
+from teaser.data.matrix import binary_matrix, fixed, pack, unpack, value_matrix
 from teaser.errors import ArtifactError
 
 MATRIX = binary_matrix(pl.Series([0, 2, 0]), pl.Series([3, 1, 0]), (3, 4))

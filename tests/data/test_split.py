@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from teaser import Category, Dataset
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.data.split import Fold, Split, split
 from teaser.errors import DataError, ParameterError
 

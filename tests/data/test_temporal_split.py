@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from teaser import Category, Dataset
-from teaser.data.ids import Ids
-from teaser.data.split import Fold, Split
-from teaser.data.temporal_split import split_last, split_time
+from teaser.data.matrix import Ids
+from teaser.data.split import Fold, Split, split_last, split_time
 from teaser.errors import DataError, ParameterError
 from teaser.model.baselines.popularity import Popularity
 

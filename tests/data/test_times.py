@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from teaser.data.times import entries_of, fixed_times, time_span
+from teaser.data.interactions import entries_of, fixed_times, time_span
 from teaser.errors import DataError
 
 

@@ -6,11 +6,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from teaser.data.reading.likely_ids import IdColumns
-from teaser.data.reading.positive import Positive
-from teaser.data.reading.strength import Strength
-from teaser.data.reading.table import Table
-from teaser.data.unused_columns import unused_notes
+from teaser.data.columns import IdColumns, unused_notes
+from teaser.data.condition import Positive
+from teaser.data.interactions import Strength
+from teaser.data.reading import Table
 
 NOON = datetime(2024, 1, 31, 12, tzinfo=UTC).timestamp()
 IDS = IdColumns("user", "item", "item", "user")

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from polars.testing import assert_frame_equal
 
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.rule_set import ListOf, Year
+from teaser.data.rules import ListOf, Year
 
 INTERACTIONS = pl.DataFrame(
     {

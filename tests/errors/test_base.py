@@ -7,7 +7,7 @@ import pytest
 
 from teaser import errors
 from teaser.closeness import closest_names
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import TeaserError, closest
 
 CLASSES = {

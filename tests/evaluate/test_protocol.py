@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
 from teaser import Dataset, Steering, Teaser
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.data.split import Fold, Split, split
 from teaser.errors import DataError, NotFittedError, ParameterError, SolverError
 from teaser.evaluate.metrics import Metric, per_user

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from teaser import Dataset, Steering, Tag, Teaser
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.data.split import Fold, Split, split
 from teaser.errors import NotFittedError, ParameterError
 from teaser.evaluate.protocol import compare, evaluate, recommend_lists

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from teaser.files.arrays import find_not_finite, is_finite, map_arrays
+from teaser.artifact import find_not_finite, is_finite, map_arrays
 
 SAVED = {"E": np.arange(6, dtype=np.float32).reshape(2, 3), "n": np.array([1, 2])}
 

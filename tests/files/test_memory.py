@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from teaser.files import memory as module
-from teaser.files.memory import _limits, available_memory, memory_of_machine, say_bytes
+from teaser import files as module
+from teaser.files import _limits, available_memory, memory_of_machine, say_bytes
 
 
 def test_the_limit_of_a_container_is_the_memory_of_the_machine(

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from teaser.files import named
-from teaser.files.memory import memory_of_machine
-from teaser.files.named import (
+from teaser import files as named
+from teaser.files import (
     MOST_SETTINGS,
     FileRefusedError,
     check_regular,
+    memory_of_machine,
     open_regular,
     open_unpacked,
     read_bytes,

@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 from forgery import ROWS, claim_rows, footer_number, parquet_bytes
 
-from teaser.files.memory import available_memory
-from teaser.files.named import FileRefusedError
-from teaser.files.parquet import _read_footer, _sizes, _text_bytes, check_parquet, read_parquet
+from teaser.artifact import _read_footer, _sizes, _text_bytes, check_parquet, read_parquet
+from teaser.files import FileRefusedError, available_memory
 
 
 def sizes(content: bytes) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from teaser.files.placing import TEMPORARY, locked, settle, temporary_file
+from teaser.artifact import TEMPORARY, locked, settle, temporary_file
 
 
 def test_a_file_comes_into_place_and_nothing_temporary_is_left(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from teaser import Dataset
-from teaser.data.sources.source import read_source
+from teaser.data.sources.folder import read_source
 from teaser.data.split import Split, split
 from teaser.evaluate.study.data import with_common_tags
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import teaser
 from teaser import Dataset, Steering, Tag, Teaser
 from teaser.baselines import EASE, WMFS, Product
-from teaser.data.tagging.tag import DISCOVERED
+from teaser.data.tags import DISCOVERED
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
 from teaser.model.basis import Basis, find_basis, sample_users
 from teaser.profile import GENERAL, POPULARITY, robust_scales

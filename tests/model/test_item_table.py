@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser, artifact
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.errors import ArtifactError, ParameterError
 from teaser.model import load
 from teaser.model.item_table import ItemTable, liked_part, popularity

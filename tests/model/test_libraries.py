@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 from teaser import Dataset
 from teaser.baselines import EASE, EDLAE, ItemKNN
-from teaser.data.sources.source import read_source
+from teaser.data.sources.folder import read_source
 
 
 @pytest.fixture(scope="module")

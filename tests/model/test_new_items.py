@@ -8,8 +8,8 @@ import pytest
 from conftest import RULES
 
 from teaser import Dataset, Rules, Tag
-from teaser.data.ids import Ids
-from teaser.data.tagging.tag import DISCOVERED
+from teaser.data.matrix import Ids
+from teaser.data.tags import DISCOVERED
 from teaser.errors import DataError, ParameterError, UnknownTagError
 from teaser.model.item_table import ItemTable
 from teaser.model.new_items import new_ids, read_new_items, tag_rows

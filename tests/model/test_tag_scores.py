@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Dataset, Steering, Tag, Teaser
 from teaser.baselines import EASE, WMFS, Product
-from teaser.data.tagging.tag import DISCOVERED
+from teaser.data.tags import DISCOVERED
 from teaser.errors import ParameterError, UnknownTagError
 from teaser.explain import PARTS
 from teaser.extensions import DiscoveredTags, Group, Groups, Remainder, SparseEncoder

@@ -12,7 +12,7 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Category, Dataset, Tag, Teaser, artifact
-from teaser.data.tagging.rule_set import Rules
+from teaser.data.rules import Rules
 from teaser.errors import ArtifactError, ParameterError, RuleError
 from teaser.explain import PARTS
 from teaser.model import load

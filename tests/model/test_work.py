@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from teaser import Category, Dataset, ListOf, Teaser
-from teaser.data.sources.source import read_source
+from teaser.data.sources.folder import read_source
 from teaser.model.gram.operator import RANK, DenseGram, Gram, SparseGram
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation

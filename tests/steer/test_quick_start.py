@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from teaser import Dataset, Steering, Teaser
-from teaser.data import events
-from teaser.data.ids import Ids, ItemId
+from teaser.data import demo
+from teaser.data.matrix import Ids, ItemId
 from teaser.errors import ParameterError, UnknownItemError
 from teaser.extensions import Remainder
 from teaser.steer import quick_picks
@@ -28,7 +28,7 @@ Person = tuple[int, set[int], set[int], "np.ndarray[Any, Any]"]
 
 @pytest.fixture(scope="module")
 def people() -> Dataset:
-    return events.dataset(n_events=600, n_users=2500, start=date(2026, 1, 1))
+    return demo.dataset(n_events=600, n_users=2500, start=date(2026, 1, 1))
 
 
 @pytest.fixture(scope="module")

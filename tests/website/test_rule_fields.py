@@ -3,8 +3,7 @@
 from website import rule_fields
 from website.references import DOCS
 
-from teaser.data.tagging.rule_kinds import KINDS
-from teaser.data.tagging.rule_set import ROLES
+from teaser.data.rules import KINDS, ROLES
 
 
 def test_the_rule_page_has_the_fields_of_every_kind_and_every_role() -> None:

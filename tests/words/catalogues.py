@@ -10,9 +10,9 @@ import polars as pl
 
 from teaser import Dataset, Teaser
 from teaser.app.i18n.texts import LANGUAGES, texts_in
-from teaser.data import events
-from teaser.data.tagging.rule_set import Category, ListOf, Rules
-from teaser.data.tagging.tag import Tag
+from teaser.data import demo
+from teaser.data.rules import Category, ListOf, Rules
+from teaser.data.tags import Tag
 from teaser.model.tagged import TaggedModel
 from teaser.words.vocabulary import Translations, Vocabulary
 
@@ -33,7 +33,7 @@ def translations(model: TaggedModel) -> Translations:
 
 @cache
 def event_model() -> Teaser:
-    return Teaser(tol=0.1).fit(events.dataset(start=TODAY))
+    return Teaser(tol=0.1).fit(demo.dataset(start=TODAY))
 
 
 @cache

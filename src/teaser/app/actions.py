@@ -25,8 +25,8 @@ from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.list_filter import read_filters, read_tags
 from teaser.app.serving.personal_model import PersonalModel, read_about
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.profile import MAX_PRESSES, check_press
 from teaser.profile import press as moved

@@ -11,7 +11,7 @@ from teaser.app.people.events import Event, ending
 from teaser.app.people.state import ListFilter, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ContradictionError, ParameterError, WishLimitError
 from teaser.profile import MAX_PRESSES
 from teaser.steer.variation import start_presses

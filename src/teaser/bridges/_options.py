@@ -9,13 +9,16 @@ import polars as pl
 import scipy.sparse as sp
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_serializer
 
+from teaser.data.condition import Positive
 from teaser.data.dataset import Dataset
-from teaser.data.disliked import disliked_matrix, with_disliked
-from teaser.data.reading.interactions import take_pairs
-from teaser.data.reading.part import interaction_matrix
-from teaser.data.reading.positive import Positive
-from teaser.data.reading.strength import Strength
-from teaser.data.tagging.rule_set import Rules, as_rules
+from teaser.data.interactions import (
+    Strength,
+    disliked_matrix,
+    interaction_matrix,
+    take_pairs,
+    with_disliked,
+)
+from teaser.data.rules import Rules, as_rules
 from teaser.evaluate.choose import fit
 from teaser.model.extensions.options import OPTIONS, read_parameters
 from teaser.model.teaser import Teaser

@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.infer import infer_rules
-from teaser.data.tagging.rule_set import ListOf, Rules
-from teaser.data.tagging.tag import Tag
+from teaser.data.infer import infer_rules
+from teaser.data.rules import ListOf, Rules
+from teaser.data.tags import Tag
 from teaser.errors import DataError, MissingPackageError
 from teaser.model.lists.ranking import top_k
 from teaser.steer.similarity import rarity_rows

@@ -32,7 +32,7 @@ from teaser.cli.options import (
 )
 from teaser.cli.output import QUIET, err, out, print_json, print_lines
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.model import load
 from teaser.model.item_table import History as ItemHistory

@@ -17,9 +17,9 @@ from teaser.cli.output import (
     print_lines,
 )
 from teaser.cli.serve import serve_events
-from teaser.data import events
+from teaser.data import demo as events
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.model.teaser import Teaser
 from teaser.profile import Presses
 

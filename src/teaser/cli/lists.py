@@ -26,7 +26,7 @@ from teaser.cli.options import (
 )
 from teaser.cli.output import err, out, print_json, write_frame
 from teaser.data.dataset import Dataset
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 from teaser.errors import ParameterError, counted
 from teaser.frame import FrameList
 from teaser.model import load

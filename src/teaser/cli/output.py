@@ -17,7 +17,7 @@ from rich.text import Text
 
 from teaser.console import VisibleConsole, visible_json
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.tag import Tag, feature_label
+from teaser.data.tags import Tag, feature_label
 from teaser.errors import ParameterError, counted
 from teaser.explain import PARTS, Explanation
 from teaser.model.extensions.groups import Groups

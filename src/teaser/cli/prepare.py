@@ -25,14 +25,13 @@ from teaser.cli.options import (
 )
 from teaser.cli.output import err, out, print_json, print_lines, print_next
 from teaser.console import VisibleFormatter
-from teaser.data import events
+from teaser.data import demo
 from teaser.data.dataset import Dataset
-from teaser.data.reading.files import read, read_each
-from teaser.data.reading.partition_writer import write_partitions
-from teaser.data.reading.table import Table
-from teaser.data.sources import source as sources
-from teaser.data.tagging.item_metadata import REPORT_LOG
-from teaser.data.tagging.rule_set import Rules, is_unedited
+from teaser.data.metadata import REPORT_LOG
+from teaser.data.partitions import write_partitions
+from teaser.data.reading import Table, read, read_each
+from teaser.data.rules import Rules, is_unedited
+from teaser.data.sources import folder as sources
 from teaser.errors import ParameterError
 from teaser.model.gram.open import reached
 
@@ -255,7 +254,7 @@ def _is_folder(path: str | Path) -> bool:
 
 def _generate_events(request: PrepareRequest) -> Dataset:
     request.allow_only("the generated events", "source", "rules", "seed", "start")
-    return events.dataset(start=_read_date(request.start), **request.given("seed", "rules"))
+    return demo.dataset(start=_read_date(request.start), **request.given("seed", "rules"))
 
 
 def _read_date(text: str | None) -> date | None:

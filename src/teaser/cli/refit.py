@@ -19,12 +19,12 @@ from teaser.evaluate.refit.history import KEEP, REFUSED, Entry, History
 from teaser.evaluate.refit.refit import RefitOptions
 from teaser.evaluate.refit.refit import refit as make_next
 from teaser.evaluate.refit.site_interactions import MIN_VIEWS, SiteInteractions, gather, no_views
-from teaser.files.memory import say_bytes
+from teaser.files import say_bytes
 from teaser.model import load
 from teaser.model.teaser import Teaser
 
 if TYPE_CHECKING:
-    from teaser.data.ids import Ids
+    from teaser.data.matrix import Ids
 
 commands = typer.Typer()
 

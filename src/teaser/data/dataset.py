@@ -1,7 +1,7 @@
 """Dataset: interactions X and tags S, with the ids of users and items and the tags."""
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,31 +11,39 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser import artifact
+from teaser.artifact import find_not_finite
 from teaser.closeness import closest_names
-from teaser.data.assemble import assemble, describe
-from teaser.data.disliked import disliked_line, fixed_disliked
-from teaser.data.ids import Ids, ItemId
-from teaser.data.reading.files import read, read_tables, tidy
-from teaser.data.reading.interactions import ReadReport
-from teaser.data.reading.likely_ids import find_key
-from teaser.data.reading.partitions import Interactions, Partitions, Run
-from teaser.data.reading.positive import Positive
-from teaser.data.reading.strength import Counts, Strength
-from teaser.data.reading.table import Refusal
-from teaser.data.saved_dataset import attributes_of, parts_of
-from teaser.data.sparse_matrix import fixed
-from teaser.data.tagging.item_metadata import count_items, told
-from teaser.data.tagging.one_hot import TagReport
-from teaser.data.tagging.rule_set import Rules, RulesLike
-from teaser.data.tagging.tag import Tag, most_frequent
-from teaser.data.tagging.user_features import UserFeatures
-from teaser.data.times import entries_of, fixed_times, time_span
-from teaser.errors import (
-    ArtifactError,
-    DataError,
-    ParameterError,
-    UnknownUserError,
+from teaser.data.columns import IdColumns, find_id_columns, find_key, unused_notes
+from teaser.data.condition import Positive
+from teaser.data.infer import check_roles
+from teaser.data.interactions import (
+    Counts,
+    ReadReport,
+    Strength,
+    check_interactions,
+    disliked_line,
+    disliked_matrix,
+    doubtful_ids,
+    entries_of,
+    fixed_disliked,
+    fixed_times,
+    interaction_matrix,
+    interaction_times,
+    time_span,
 )
+from teaser.data.matrix import Ids, ItemId, fixed, pack, saved_ids, unpack
+from teaser.data.metadata import (
+    UserFeatures,
+    count_items,
+    describe_items,
+    describe_user_features,
+    told,
+)
+from teaser.data.partitions import Interactions, Partitions, Run
+from teaser.data.reading import Refusal, Table, named_errors, read, read_each, tidy
+from teaser.data.rules import Rules, RulesLike
+from teaser.data.tags import Tag, TagReport, most_frequent, tag_frame, tags_from
+from teaser.errors import ArtifactError, DataError, ParameterError, UnknownUserError
 from teaser.notebook.data_view import draw_dataset
 
 
@@ -387,3 +395,218 @@ class Dataset:
             # Reports of wrong types fail where they are told.
             "".join(found.describe()["report"])
             return found
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables of a data set as they were read, and the columns of their ids.
+
+    `notes` are sentences on what was noticed.
+    """
+
+    interactions: Table
+    items: Table | None
+    users: Table | None
+    ids: IdColumns
+    notes: tuple[str, ...]
+
+
+def read_tables(
+    interactions: Any, items: Any, users: Any, *, encoding: str, **ids: str | None
+) -> Tables:
+    """Read the tables of a data set, and find the columns of their ids.
+
+    Parameters
+    ----------
+    interactions, items, users
+        Files, frames or `Table`s; items and users may be None.
+    encoding
+        The encoding of text files.
+    **ids
+        `user`, `item`, `items_id` and `users_id`, each the name of a column or None.
+    """
+    others = {"items": items, "users": users}
+    sources = {"interactions": interactions} | {w: s for w, s in others.items() if s is not None}
+    tables = read_each(
+        *(partial(read, each, what=what, encoding=encoding) for what, each in sources.items())
+    )
+    named = dict(zip(sources, tables, strict=True))
+    known, described, about = named["interactions"], named.get("items"), named.get("users")
+    found = find_id_columns(known, described, about, **ids)
+    if described is not None:
+        described = tidy(described, found.items_id, "the items")
+    if about is not None:
+        about = tidy(about, found.users_id, "the users", long=False)
+    each = (table for table in (known, described, about) if table is not None)
+    notes = (*(note for table in each for note in table.notes), *found.notes)
+    return Tables(known, described, about, found, notes)
+
+
+def describe(
+    items: Table | None, chosen: pl.DataFrame, key: str, rules: RulesLike
+) -> dict[str, Any]:
+    """Return the attributes that come from the items, with rows that could not be read.
+
+    Parameters
+    ----------
+    items
+        The table of items, or None.
+    chosen
+        The items of the interactions: item, and count, the number of users that chose it.
+    key
+        The column of the ids in the items.
+    rules
+        How columns become tags; inferred when not given.
+    """
+    described = describe_items(None if items is None else items.frame, chosen, key, rules)
+    refused = () if items is None else items.refused
+    return described | {"items_refused": (*refused, *described["items_refused"])}
+
+
+def assemble(
+    tables: Tables,
+    strength: Strength | None,
+    which: tuple[str | Positive | None, str | Positive | None],
+    rules: RulesLike,
+    user_rules: RulesLike,
+) -> dict[str, Any]:
+    """Return the attributes of the data set that these tables make.
+
+    Parameters
+    ----------
+    tables
+        Interactions, items and users as they were read.
+    strength
+        How strong an interaction is, and when it was; 1 if not given.
+    which
+        The rules for positive and for disliked rows.
+    rules, user_rules
+        How metadata and user features become tags; inferred when not given.
+    """
+    found, rows = tables.ids, tables.interactions
+    columns: dict[str, str] = {"user": found.user, "item": found.item}
+    positive, negative = map(Positive.of, which)
+    with named_errors(rows.name):
+        pairs, report = check_interactions(
+            rows.frame, **columns, positive=positive, strength=strength, negative=negative
+        )
+    item_counts = pairs.group_by("item", maintain_order=True).len("count")
+    described = describe(tables.items, item_counts, found.items_id, rules)
+    ids = described["table"].to_series(0)
+    pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
+    names = pairs["user"].unique(maintain_order=True)
+    user_features = None
+    if tables.users is not None:
+        user_features = describe_user_features(
+            tables.users.frame, names, found.users_id, user_rules
+        ).with_refused(tables.users.refused)
+    disliked, missed = disliked_matrix(
+        rows.frame, pairs, negative, **columns, users=names, items=ids, strength=strength
+    )
+    doubtful = (doubtful_ids(rows.frame[column], rows.name) for column in columns.values())
+    unused = unused_notes(rows, found, positive=positive, negative=negative, strength=strength)
+    return described | {
+        "X": interaction_matrix(pairs, names, ids),
+        "times": interaction_times(pairs, names, ids),
+        "users": Ids(names.to_list()),
+        "items": Ids(ids.to_list()),
+        "report": report.with_refused(rows.refused),
+        "user_features": user_features,
+        "disliked": disliked,
+        "notes": told(*tables.notes, *doubtful, *unused, missed, *described["notes"]),
+    }
+
+
+def parts_of(dataset: Any) -> dict[str, Any]:
+    """Return settings, arrays and tables of a data set, to be written.
+
+    Interactions in partitions are not copied; only their paths are written.
+    """
+    settings = {
+        "rules": dataset.rules.as_dict(),
+        "skipped": dict(dataset.rules.skipped),
+        "report": dataset.report.as_dict(),
+        "tag_report": dataset.tag_report.as_dict(),
+        "items_without_metadata": dataset.items_without_metadata,
+        "items_refused": [asdict(r) for r in dataset.items_refused],
+        **({"notes": list(dataset.notes)} if dataset.notes else {}),
+    }
+    arrays = pack("S", dataset.S)
+    tables = {"items": dataset.table, "tags": tag_frame(dataset.tags)}
+    if isinstance(dataset.X, Interactions):
+        settings["partitions"] = dataset.X.settings()
+        arrays["X.counts"] = dataset.item_counts
+    else:
+        arrays |= pack("X", dataset.X)
+        tables["users"] = pl.DataFrame({"user": dataset.users[:]})
+    if dataset.times is not None:
+        arrays["times"] = dataset.times
+    if dataset.disliked is not None:
+        arrays |= pack("disliked", dataset.disliked)
+    if dataset.user_features is not None:
+        settings["user_features"] = dataset.user_features.settings()
+        arrays |= pack("F", dataset.user_features.Q)  # the name of earlier versions
+        tables["people_tags"] = tag_frame(dataset.user_tags)
+    return {"settings": settings, "arrays": arrays, "tables": tables}
+
+
+def attributes_of(content: artifact.Content, origin: str) -> dict[str, Any]:
+    """Return the attributes of the data set that a folder holds.
+
+    Parameters
+    ----------
+    content
+        What the folder holds, also as earlier versions wrote it.
+    origin
+        Its name in messages.
+    """
+    s, tables = content.settings, content.tables
+    rules = Rules.from_dict(s["rules"], origin=origin)
+    ids = tables["items"].to_series(0).alias("item")
+    items = saved_ids(ids, "items")
+    check_roles(rules.roles, tables["items"].columns)
+    _check_finite(content)
+    tags = tags_from(tables["tags"])
+    if "partitions" in s:
+        users, X = Ids(()), Interactions.of(s["partitions"], ids, content.arrays["X.counts"])
+    else:
+        users = saved_ids(tables["users"]["user"], "users")
+        X = unpack("X", content.arrays, (len(users), len(items)))
+    return {
+        "X": X,
+        "S": unpack("S", content.arrays, (len(items), len(tags))),
+        "users": users,
+        "items": items,
+        "tags": tags,
+        "table": tables["items"],
+        "rules": replace(rules, skipped=s["skipped"]),
+        "report": ReadReport.from_dict(s["report"]),
+        "tag_report": TagReport.from_dict(s["tag_report"]),
+        "items_without_metadata": s["items_without_metadata"],
+        "items_refused": Refusal.from_dicts(s["items_refused"]),
+        "user_features": _user_features(content, len(users)),
+        # Earlier versions had none of these.
+        "times": content.arrays.get("times"),
+        "notes": tuple(s.get("notes", ())),
+        "disliked": unpack("disliked", content.arrays, X.shape)
+        if "disliked.indptr" in content.arrays
+        else None,
+    }
+
+
+def _check_finite(content: artifact.Content) -> None:
+    # A time that is not known is NaN.
+    known = {name: array for name, array in content.arrays.items() if name != "times"}
+    name = find_not_finite(known)
+    if name is not None:
+        raise ArtifactError(f"Its array {name!r} has numbers that are not finite.")
+
+
+def _user_features(content: artifact.Content, n_users: int) -> UserFeatures | None:
+    # Version 0.1.0 wrote "people".
+    settings = content.settings.get("user_features", content.settings.get("people"))
+    if settings is None:
+        return None
+    tags = tags_from(content.tables["people_tags"])
+    Q = unpack("F", content.arrays, (n_users, len(tags)))
+    return UserFeatures.of(settings, Q, tags)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from teaser import artifact
 from teaser._version import __version__
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.tag import DISCOVERED
+from teaser.data.tags import DISCOVERED
 from teaser.errors import counted
 from teaser.evaluate.check import Check, check_model
 from teaser.evaluate.recipe import RECIPES

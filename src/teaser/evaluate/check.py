@@ -10,10 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.reading.partitions import Interactions
+from teaser.data.partitions import Interactions
 from teaser.data.split import as_generator
-from teaser.data.tagging.tag import DISCOVERED
-from teaser.data.tagging.tag_quality import NEARLY_ALL, near_equal_tags
+from teaser.data.tags import DISCOVERED, NEARLY_ALL, near_equal_tags
 from teaser.errors import ParameterError
 from teaser.model.basis import sample_users
 from teaser.model.lists.ranking import top_k_rows

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from teaser.data.dataset import Dataset
-from teaser.data.reading.partitions import Interactions
+from teaser.data.partitions import Interactions
 from teaser.data.split import Split, as_generator, split
 from teaser.errors import ParameterError, ResourceError
 from teaser.evaluate.recipe import (

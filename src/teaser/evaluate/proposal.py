@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from teaser.data.dataset import Dataset
-from teaser.data.temporal_split import TEST_FROM, VALIDATION_FROM, split_time
+from teaser.data.split import TEST_FROM, VALIDATION_FROM, split_time
 from teaser.errors import DataError, ParameterError, closest, counted
 from teaser.evaluate.recipe import candidates
 from teaser.evaluate.study.json_file import write_whole
 from teaser.evaluate.study.plan import SPLITS, Study
-from teaser.files.memory import memory_of_machine, say_bytes
+from teaser.files import memory_of_machine, say_bytes
 from teaser.model.teaser import Teaser
 
 # Above so many items, EASE is fitted once instead of searched; above the second, not at all.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.split import Fold, as_generator
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.evaluate.metrics import Summary, as_rows
 from teaser.evaluate.protocol import BATCH_MEMORY, Callback, Evaluation, evaluate, recommend_lists

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from teaser import artifact
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.errors import NotFittedError, ParameterError
 from teaser.model.checks import check_k
 from teaser.model.item_table import History, ItemTable

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.partitions import Interactions
-from teaser.data.tagging.tag import Tag
+from teaser.data.partitions import Interactions
+from teaser.data.tags import Tag
 from teaser.explain import number_features
 from teaser.model.packed import Packed
 from teaser.percentile import percentile_99

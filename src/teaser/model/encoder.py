@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.reading.partitions import Interactions
+from teaser.data.partitions import Interactions
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.sparse_encoder import Encoder, sum_rows
 from teaser.model.gram.blocks import blocks

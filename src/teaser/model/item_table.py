@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.ids import Ids, ItemId, saved_ids
-from teaser.data.tagging.roles import check_roles
+from teaser.data.infer import check_roles
+from teaser.data.matrix import Ids, ItemId, saved_ids
 from teaser.errors import ParameterError
 from teaser.model.packed import Packed
 

@@ -9,12 +9,11 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from teaser.data.ids import Ids, ItemId
-from teaser.data.reading.files import read, tidy
-from teaser.data.reading.interactions import check_items
-from teaser.data.tagging.one_hot import encode_tags
-from teaser.data.tagging.rule_set import Rules
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.interactions import check_items
+from teaser.data.matrix import Ids, ItemId
+from teaser.data.reading import read, tidy
+from teaser.data.rules import Rules
+from teaser.data.tags import Tag, encode_tags, resolve_tag
 from teaser.errors import DataError, ParameterError
 from teaser.model.item_table import ItemTable
 from teaser.profile import POPULARITY

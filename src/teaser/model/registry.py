@@ -11,9 +11,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar, overload
 
 from teaser import artifact
-from teaser.artifact import Content
+from teaser.artifact import Content, find_not_finite
 from teaser.errors import ArtifactError, ParameterError, RuleError
-from teaser.files.arrays import find_not_finite
 
 M = TypeVar("M")
 

@@ -14,9 +14,9 @@ from teaser import profile as who
 from teaser._version import __version__
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.disliked import with_disliked
-from teaser.data.tagging.rule_set import Rules
-from teaser.data.tagging.tag import Tag
+from teaser.data.interactions import with_disliked
+from teaser.data.rules import Rules
+from teaser.data.tags import Tag
 from teaser.model.base import Model
 from teaser.model.basis import sample_users
 from teaser.model.extensions.remainder import RemainderMatrix, viewed_sum

@@ -13,11 +13,10 @@ from scipy.sparse.csgraph import connected_components
 from teaser import explain as why
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.sparse_matrix import pack, unpack
-from teaser.data.tagging.roles import check_roles
-from teaser.data.tagging.rule_set import Rules
-from teaser.data.tagging.tag import DISCOVERED, Tag, tag_frame, tags_from
-from teaser.data.tagging.tag_quality import NEAR_EQUAL
+from teaser.data.infer import check_roles
+from teaser.data.matrix import pack, unpack
+from teaser.data.rules import Rules
+from teaser.data.tags import DISCOVERED, NEAR_EQUAL, Tag, tag_frame, tags_from
 from teaser.errors import RuleError
 from teaser.model.basis import Basis, find_basis
 from teaser.model.checks import check_dataset

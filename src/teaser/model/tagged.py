@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser import profile as who
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag, resolve_tag
 from teaser.difference import Difference, find_parts
 from teaser.errors import SameItemError
 from teaser.explain import Contributions, Explanation

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.reading.partitions import Interactions
-from teaser.data.tagging.user_features import UserFeatures
+from teaser.data.metadata import UserFeatures
+from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.checks import check_flag
 from teaser.model.encoder import EncoderModel

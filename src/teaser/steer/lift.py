@@ -11,8 +11,8 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
 from teaser.errors import SearchTimeoutError
 from teaser.frame import Framed, make_frame
 from teaser.model.checks import check_count

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 from teaser.model.checks import check_k
 from teaser.model.tagged import TaggedModel
 

@@ -8,8 +8,8 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
 from teaser.frame import FrameList, make_frame
 from teaser.model.checks import check_k
 from teaser.model.lists.ranking import top_k

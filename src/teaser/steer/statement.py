@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.profile import DEFAULT_STEERING, GENERAL, MAX_PRESSES, POPULARITY, Profile
 from teaser.reason import join_names

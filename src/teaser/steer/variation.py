@@ -7,8 +7,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import NoTagsError, ParameterError
 from teaser.model.checks import check_count, check_k
 from teaser.model.extensions.user_features import About

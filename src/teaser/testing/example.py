@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.rule_set import Category, ListOf
+from teaser.data.rules import Category, ListOf
 
 RULES = (Category("type"), Category("town"), ListOf("labels"))
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.words.segmenter import Atom, Limit
 from teaser.words.vocabulary import Name, Vocabulary, Years, steps_of
 from teaser.words.wishes import BARE, OF_TAGS, SLIGHT, STRONG, Kind, Lasts, Period, Sign, Wish

@@ -5,7 +5,7 @@ from datetime import date
 from functools import cache
 from importlib.metadata import entry_points
 
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import InterpreterError, ParameterError, RequestLengthError, closest
 from teaser.words.grammar import Grammar
 from teaser.words.phrases import LANGUAGES, lexicon, tokenize

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from teaser.data.tagging.tag import Tag, feature_label
+from teaser.data.tags import Tag, feature_label
 from teaser.errors import ParameterError
 from teaser.model.tagged import TaggedModel
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY

@@ -11,7 +11,7 @@ from teaser.app.api.schema.person_responses import Steps
 from teaser.app.api.schema.reason_responses import reasons_of
 from teaser.app.mcp import sentences
 from teaser.app.people.events import Event
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.steer.similarity import Similar
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)

@@ -13,7 +13,7 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.filters import MAX_CARDS, Filters, choices, filter_form, reading_order
 from teaser.app.people.state import ListFilter
 from teaser.app.serving.catalogue import Catalogue
-from teaser.data.tagging.rule_set import Rules
+from teaser.data.rules import Rules
 
 
 @pytest.fixture(scope="module")

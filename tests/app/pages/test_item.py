@@ -15,7 +15,7 @@ from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.http.cookies import TOKEN
 from teaser.app.people.state import State
 from teaser.app.serving import lift
-from teaser.data.tagging.rule_set import Rules
+from teaser.data.rules import Rules
 from teaser.steer import tag_examples, vary_item
 
 OWN = {"origin": "http://testserver"}

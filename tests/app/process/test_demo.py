@@ -8,7 +8,7 @@ import pytest
 
 import teaser
 from teaser.app.process.demo import demo_model
-from teaser.data import events
+from teaser.data import demo
 
 
 def test_the_demonstrations_model_is_fitted_again_only_when_broken_or_past(
@@ -18,7 +18,7 @@ def test_the_demonstrations_model_is_fitted_again_only_when_broken_or_past(
     today = date.today()
     size: dict[str, Any] = {"n_events": 50, "n_users": 100}
     folder = tmp_path / "teaser" / f"events-{teaser.__version__}-50-100-0"
-    month_ago = events.dataset(**size, start=today - timedelta(days=30))
+    month_ago = demo.dataset(**size, start=today - timedelta(days=30))
     teaser.Teaser().fit(month_ago).save(folder)
     assert demo_model(**size) == folder
     assert (teaser.load(folder).table_["date"] >= today).all()

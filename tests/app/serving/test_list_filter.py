@@ -22,7 +22,7 @@ from teaser.app.serving.list_filter import (
     unknown_tags,
     without_tags,
 )
-from teaser.data import events
+from teaser.data import demo
 from teaser.errors import ParameterError, UnknownNameError, UnknownTagError
 
 TODAY = date(2026, 11, 16)
@@ -30,7 +30,7 @@ TODAY = date(2026, 11, 16)
 
 @pytest.fixture(scope="module")
 def catalogue() -> Catalogue:
-    dataset = events.dataset(n_events=120, n_users=200, start=TODAY)
+    dataset = demo.dataset(n_events=120, n_users=200, start=TODAY)
     return Catalogue(Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset))
 
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.reading.delimited import (
+from teaser.data.reading import (
+    Table,
     as_delimiter,
     guess_delimiter,
     read_delimited,
     sample_lines,
 )
-from teaser.data.reading.table import Table
 from teaser.errors import ParameterError, TableError
 
 PATH = Path("x.dat")

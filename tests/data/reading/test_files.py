@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import teaser
-from teaser.data.reading.files import read_table, read_tables
-from teaser.data.reading.interactions import as_ids, check_interactions
-from teaser.data.reading.table import need_columns
+from teaser import files as named
+from teaser.data.dataset import read_tables
+from teaser.data.interactions import as_ids, check_interactions
+from teaser.data.reading import need_columns, read_table
 from teaser.errors import ParameterError, TableError
-from teaser.files import named
 
 FRAME = pl.DataFrame({"user_id": [1, 2], "item_id": ["a", "b"]})
 ROWS = [(1, "a"), (2, "b")]
@@ -472,7 +472,7 @@ class TestFrames:
         script = (
             "import sys; sys.modules['pyarrow'] = None\n"
             "import pandas as pd\n"
-            "from teaser.data.reading.files import read_table\n"
+            "from teaser.data.reading import read_table\n"
             "from teaser.errors import TableError\n"
             "print(read_table(pd.DataFrame({'a': [1, 2]})).rows())\n"
             "try:\n"

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal, assert_series_equal
 
-from teaser.data.reading.interactions import as_ids, check_interactions, check_items, doubtful_ids
-from teaser.data.reading.strength import Strength
+from teaser.data.interactions import Strength, as_ids, check_interactions, check_items, doubtful_ids
 from teaser.errors import DataError, ParameterError, TableError
 
 FRAME = pl.DataFrame({"user_id": [1, 2], "item_id": ["a", "b"]})

@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from teaser.data.reading.likely_ids import find_id_columns, find_key, names_ids, snake_case
-from teaser.data.reading.table import Table
+from teaser.data.columns import find_id_columns, find_key, names_ids
+from teaser.data.reading import Table, snake_case
 from teaser.errors import TableError
 
 

@@ -5,8 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from teaser.data.reading.long_table import as_long, check_wide, find_long, widen
-from teaser.data.reading.table import Table
+from teaser.data.reading import Table, as_long, check_wide, find_long, widen
 from teaser.errors import ParameterError, TableError
 
 ROWS = pl.DataFrame(

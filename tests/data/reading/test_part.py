@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from teaser.data.reading.part import Part, PartSize, Reader, interaction_matrix
-from teaser.data.reading.positive import Positive
-from teaser.data.reading.strength import Strength
+from teaser.data.condition import Positive
+from teaser.data.interactions import Strength, interaction_matrix
+from teaser.data.partitions import Part, PartSize, Reader
 from teaser.errors import DataError, TableError
 
 FRAME = pl.DataFrame(

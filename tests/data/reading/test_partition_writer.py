@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from conftest import small_tables
 
-from teaser.data.reading import partition_writer as partitioner
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data import partitions as partitioner
+from teaser.data.partitions import write_partitions
 from teaser.errors import DataError, ParameterError, TableError
 
 

@@ -12,9 +12,8 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser
-from teaser.data.reading import partitions as module
-from teaser.data.reading.partition_writer import write_partitions
-from teaser.data.reading.partitions import Interactions, Partitions
+from teaser.data import partitions as module
+from teaser.data.partitions import Interactions, Partitions, write_partitions
 from teaser.errors import DataError, ParameterError, TableError
 
 Tables = tuple[pl.DataFrame, pl.DataFrame]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.reading.positive import Positive
+from teaser.data.condition import Positive
 from teaser.errors import ParameterError, TableError
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from teaser.data.reading.ragged import (
+from teaser.data.reading import (
     Layout,
     Repaired,
     quoted_field,

@@ -9,8 +9,7 @@ from conftest import RULES
 from forgery import bomb
 
 from teaser import Dataset
-from teaser.data.reading.partition_writer import write_partitions
-from teaser.data.reading.remote import file_size, list_parts, read_columns
+from teaser.data.partitions import file_size, list_parts, read_columns, write_partitions
 from teaser.errors import TableError
 
 Tables = tuple[pl.DataFrame, pl.DataFrame]

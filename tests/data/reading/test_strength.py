@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.reading.interactions import ReadReport, check_interactions
-from teaser.data.reading.strength import Strength, as_seconds
+from teaser.data.interactions import ReadReport, Strength, as_seconds, check_interactions
 from teaser.errors import DataError, ParameterError, TableError
 
 NOON = datetime(2024, 1, 31, 12, tzinfo=UTC).timestamp()

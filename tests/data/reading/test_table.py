@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from teaser.data.reading.table import (
+from teaser.data.reading import (
     Refusal,
     check_names,
     few,

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from teaser.data.reading.text_file import (
+from teaser.data.reading import (
     decode_entities,
     read_json_lines,
     read_text,

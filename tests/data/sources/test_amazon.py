@@ -18,12 +18,12 @@ from source_files import (
 )
 
 from teaser.data.dataset import Dataset
+from teaser.data.rules import Number, Text
 from teaser.data.sources import (
     read_amazon,
     read_amazon_video_games,
 )
-from teaser.data.tagging.one_hot import build_tags
-from teaser.data.tagging.rule_set import Number, Text
+from teaser.data.tags import build_tags
 from teaser.errors import ParameterError, TableError
 
 

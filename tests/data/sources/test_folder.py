@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from source_files import write
 
+from teaser import files as named
 from teaser.data.sources import folder
 from teaser.data.sources.folder import (
     Folder,
@@ -19,7 +20,6 @@ from teaser.data.sources.folder import (
     report_bad,
 )
 from teaser.errors import TableError
-from teaser.files import named
 
 
 def test_files_are_found_by_name_zipped_or_not(tmp_path: Path) -> None:

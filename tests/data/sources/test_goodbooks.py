@@ -11,12 +11,12 @@ from source_files import (
     write,
 )
 
+from teaser.data.rules import Year
 from teaser.data.sources import (
     read_goodbooks,
 )
-from teaser.data.sources.source import Source
-from teaser.data.tagging.one_hot import build_tags
-from teaser.data.tagging.rule_set import Year
+from teaser.data.sources.folder import Source
+from teaser.data.tags import build_tags
 from teaser.errors import TableError
 
 

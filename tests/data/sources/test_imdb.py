@@ -14,10 +14,10 @@ from source_files import (
     write_imdb,
 )
 
+from teaser.data.rules import Number
 from teaser.data.sources import (
     read_movielens,
 )
-from teaser.data.tagging.rule_set import Number
 from teaser.errors import ParameterError, TableError
 
 

@@ -20,13 +20,12 @@ from source_files import (
 )
 
 from teaser.data.dataset import Dataset
+from teaser.data.rules import ListOf, Rules
 from teaser.data.sources import (
     read_movielens,
     read_movielens_1m,
 )
-from teaser.data.tagging.one_hot import build_tags
-from teaser.data.tagging.rule_set import ListOf, Rules
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag, build_tags
 from teaser.errors import TableError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from teaser.data.sources.own_tables import propose_tables
+from teaser.data.sources.folder import propose_tables
 
 
 def test_the_first_lines_tell_interactions_and_items(tmp_path: Path) -> None:

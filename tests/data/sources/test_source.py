@@ -13,11 +13,11 @@ from source_files import (
 )
 
 from teaser.data.dataset import Dataset
+from teaser.data.rules import Rules
 from teaser.data.sources import (
     read_amazon,
 )
-from teaser.data.sources.source import READERS, Source, detect, read_source
-from teaser.data.tagging.rule_set import Rules
+from teaser.data.sources.folder import READERS, Source, detect, read_source
 from teaser.errors import DataError, ParameterError, TableError
 
 

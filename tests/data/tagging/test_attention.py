@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from teaser.data.tagging.attention import names_attention, rank_correlation
+from teaser.data.infer import names_attention, rank_correlation
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from teaser.data.tagging.cells import (
+from teaser.data.rules import (
     as_numbers,
     as_text,
     as_words,

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.reading.files import read_table
-from teaser.data.tagging.infer import infer_rules
-from teaser.data.tagging.one_hot import build_tags
-from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Rules, Text, Year
+from teaser.data.infer import infer_rules
+from teaser.data.reading import read_table
+from teaser.data.rules import Category, ListOf, Number, Rule, Rules, Text, Year
+from teaser.data.tags import build_tags
 
 ATTENTION = "it counts attention, and the model learns popularity by itself"
 PARTS = "each value has parts (from, to): make a column of each that is to become tags"

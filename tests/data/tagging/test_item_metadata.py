@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.item_metadata import count_items, describe_items
-from teaser.data.tagging.rule_set import Category, Rules
+from teaser.data.metadata import count_items, describe_items
+from teaser.data.rules import Category, Rules
 from teaser.errors import DataError, RuleError
 
 HUGE = 2**64 - 1

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.tagging.one_hot import OneHotTags, TagReport, build_tags, encode_tags
-from teaser.data.tagging.rule_set import Category, ListOf, Number, Rule, Text, Year
-from teaser.data.tagging.tag import Tag
+from teaser.data.rules import Category, ListOf, Number, Rule, Text, Year
+from teaser.data.tags import OneHotTags, Tag, TagReport, build_tags, encode_tags
 from teaser.errors import RuleError, TableError
 
 ITEMS = pl.DataFrame(

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from teaser.data.tagging.roles import address_warnings, infer_roles
+from teaser.data.infer import address_warnings, infer_roles
 
 
 class TestNames:

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.tagging.rule_kinds import (
+from teaser.data.rules import (
     KINDS,
     Category,
     ListOf,
     Number,
     Rule,
+    Rules,
     Text,
     Year,
     unreadable,
 )
-from teaser.data.tagging.rule_set import Rules
 from teaser.errors import RuleError
 
 

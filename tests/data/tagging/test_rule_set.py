@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terminal import pretty
 
-from teaser.data.tagging.rule_kinds import Category, ListOf, Number, Rule, Text, Year
-from teaser.data.tagging.rule_set import Rules, as_rules
+from teaser.data.rules import Category, ListOf, Number, Rule, Rules, Text, Year, as_rules
 from teaser.errors import RuleError
 
 # The constructors as a program without type checks calls them.

@@ -1,6 +1,6 @@
 """The stop words of the three languages of the application."""
 
-from teaser.data.tagging.stopwords import STOP_WORDS
+from teaser.data.rules import STOP_WORDS
 
 
 def test_each_language_has_its_articles_in_lower_case() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.tagging.tag import (
+from teaser.data.tags import (
     DISCOVERED,
     Tag,
     feature_label,

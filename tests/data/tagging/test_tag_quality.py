@@ -6,10 +6,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.tagging import tag_quality
-from teaser.data.tagging.rule_set import Rules
-from teaser.data.tagging.tag import Tag
-from teaser.data.tagging.tag_quality import near_equal_tags, no_tags, tag_warnings
+from teaser.data import tags as tag_quality
+from teaser.data.rules import Rules
+from teaser.data.tags import Tag, near_equal_tags, no_tags, tag_warnings
 
 
 def tags(n: int) -> list[Tag]:

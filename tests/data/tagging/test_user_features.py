@@ -9,14 +9,14 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from teaser import Category, ListOf
-from teaser.data.sources.source import read_source
-from teaser.data.tagging.rule_set import Number, Rules, RulesLike, Text
-from teaser.data.tagging.tag import Tag
-from teaser.data.tagging.user_features import (
+from teaser.data.metadata import (
     UserFeatureReport,
     UserFeatures,
     describe_user_features,
 )
+from teaser.data.rules import Number, Rules, RulesLike, Text
+from teaser.data.sources.folder import read_source
+from teaser.data.tags import Tag
 from teaser.errors import DataError, RuleError, TableError
 
 USERS = pl.Series("user", ["a", "b", "c", "d"])

@@ -10,7 +10,7 @@ from conftest import RULES, small_tables
 
 import teaser
 from teaser import Dataset, Teaser
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.partitions import write_partitions
 from teaser.errors import NotFittedError, ParameterError
 from teaser.evaluate import Check, check_model
 from teaser.evaluate import check as module

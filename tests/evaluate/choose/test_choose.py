@@ -13,7 +13,7 @@ from conftest import RULES, small_tables
 
 import teaser
 from teaser import Dataset, Teaser
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.partitions import write_partitions
 from teaser.evaluate.plan import make_plan
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.recipe import RECIPES, choose

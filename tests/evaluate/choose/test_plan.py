@@ -11,7 +11,7 @@ from conftest import RULES, small_tables
 
 import teaser
 from teaser import Dataset, Teaser
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError
 from teaser.evaluate.choose import run_plan
 from teaser.evaluate.plan import make_plan

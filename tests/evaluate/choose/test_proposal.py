@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from teaser import Dataset
-from teaser.data.ids import Ids
-from teaser.data.temporal_split import split_time
+from teaser.data.matrix import Ids
+from teaser.data.split import split_time
 from teaser.errors import ArtifactError, DataError, ParameterError
 from teaser.evaluate import proposal
 from teaser.evaluate.proposal import open_study, propose_study, study_path

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from teaser import Dataset, Teaser
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.refit.measure import (
     METRIC,

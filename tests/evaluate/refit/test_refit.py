@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from teaser import Dataset, Teaser, artifact, load
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.errors import ArtifactError
 from teaser.evaluate.refit.gate import GateLimits
 from teaser.evaluate.refit.history import History

@@ -8,7 +8,7 @@ from conftest import RULES, small_tables
 
 from teaser import Category, Dataset
 from teaser.app.people.learning import View, Visits
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.errors import ParameterError
 from teaser.evaluate.refit.site_interactions import gather, join, no_views
 

@@ -13,7 +13,7 @@ from oracles import Array, slow_nearest
 import teaser
 from teaser import Dataset
 from teaser.baselines import EASE, NeighbourEASE
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError
 from teaser.extensions import Weights
 from teaser.model.extensions import neighbours as module

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, WeightedProblem, least_squares, slow_nearest
 
 from teaser import Category, Dataset, Teaser
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.model.extensions import composition, neighbours

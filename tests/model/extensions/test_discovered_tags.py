@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder
 
 from teaser import Category, Dataset, Rules, Tag, Teaser, load
-from teaser.data.ids import Ids
-from teaser.data.tagging.tag import DISCOVERED
+from teaser.data.matrix import Ids
+from teaser.data.tags import DISCOVERED
 from teaser.errors import ParameterError, RuleError
 from teaser.model.extensions import discovered_tags
 from teaser.model.extensions.discovered_tags import (

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from teaser import Dataset, Tag
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.model.extensions.group_names import (
     central_items,
     label_groups,

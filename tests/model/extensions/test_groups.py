@@ -13,8 +13,8 @@ import tomlkit
 from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Tag, artifact
-from teaser.data.ids import Ids
-from teaser.data.tagging.tag import DISCOVERED
+from teaser.data.matrix import Ids
+from teaser.data.tags import DISCOVERED
 from teaser.errors import RuleError
 from teaser.model.extensions.group_edits import Edits
 from teaser.model.extensions.groups import (

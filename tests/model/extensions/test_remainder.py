@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, WeightedProblem, exact_encoder, random_problem, without_diagonal
 
 from teaser import Dataset, Teaser
-from teaser.data import events
+from teaser.data import demo
 from teaser.errors import ParameterError, SolverError
 from teaser.extensions import Remainder, Weights
 from teaser.model.baselines.ease import EASE
@@ -289,7 +289,7 @@ def test_what_is_prepared_is_shared_over_penalties_on_the_encoder(dataset: Datas
 
 @pytest.mark.parametrize("k", [300.0, 10_000.0])
 def test_the_grams_eigenvectors_save_iterations(k: float) -> None:
-    data = events.dataset(n_events=300, n_users=1500, start=date(2026, 1, 1))
+    data = demo.dataset(n_events=300, n_users=1500, start=date(2026, 1, 1))
     model = Teaser(l2_weights=20.0, l2_encoder=500.0, remainder=Remainder(neighbours=None, l2=k))
     system: Any = model.prepare(data)
     limits = Limits(tol=1e-4, max_iter=200)

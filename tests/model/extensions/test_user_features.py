@@ -17,7 +17,7 @@ from oracles import random_problem, without_diagonal
 import teaser
 from teaser import Category, Dataset, Steering, Teaser, artifact
 from teaser.data.split import split
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import ArtifactError, ParameterError, UnknownTagError
 from teaser.evaluate.protocol import evaluate
 from teaser.extensions import Remainder

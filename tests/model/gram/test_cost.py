@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from teaser import Dataset, Teaser
 from teaser.baselines import EASE, EDLAE
 from teaser.errors import ResourceError
-from teaser.files.memory import memory_of_machine
+from teaser.files import memory_of_machine
 from teaser.model.gram import cost as module
 from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import (

@@ -15,7 +15,7 @@ import distributed
 from clusters import exhaust, name_of, refuse, scheduler, wait_for, worker
 
 from teaser.app.process.listener import free_port
-from teaser.data.reading.part import Part
+from teaser.data.partitions import Part
 from teaser.errors import ClusterError, DataError, ParameterError
 from teaser.model.gram.dask_cluster import Cluster, LostError
 

@@ -19,7 +19,7 @@ from clusters import read_part
 from dask.delayed import delayed
 
 from teaser import Dataset, Teaser
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.partitions import write_partitions
 from teaser.errors import ClusterError, DataError, ParameterError, TableError
 from teaser.extensions import DiscoveredTags, Remainder, Weights
 from teaser.model.gram.dask_cluster import Cluster

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import teaser
 from teaser import Dataset, Teaser
 from teaser.cli.main import app
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError
 from teaser.model.gram import dask_cluster as cluster
 from teaser.model.gram.open import placed, reached

@@ -13,8 +13,7 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Dataset, Teaser
-from teaser.data.reading.partition_writer import write_partitions
-from teaser.data.reading.partitions import Interactions
+from teaser.data.partitions import Interactions, write_partitions
 from teaser.errors import ParameterError, ResourceError
 from teaser.extensions import DiscoveredTags, Remainder
 from teaser.model.gram import cost

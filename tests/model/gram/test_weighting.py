@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import WeightedProblem, random_problem
 
 from teaser import Dataset, Teaser
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError
 from teaser.extensions import Weights
 from teaser.model.gram.build import as_array, build_gram, dense_gram

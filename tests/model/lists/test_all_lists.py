@@ -12,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from teaser import Category, Dataset, Teaser
-from teaser.data.reading.partition_writer import write_partitions
+from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError, UnknownItemError, UnknownUserError
 from teaser.extensions import Remainder
 from teaser.model import tag_scores

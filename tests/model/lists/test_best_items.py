@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from teaser.data.ids import Ids
+from teaser.data.matrix import Ids
 from teaser.model.item_table import ItemTable
 from teaser.model.lists import best_items, ranking
 from teaser.model.lists.best_items import TagRanker

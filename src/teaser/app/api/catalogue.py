@@ -12,7 +12,7 @@ from teaser.app.i18n.texts import choose_language, texts_in
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.found_group import find_group
 from teaser.app.serving.name_search import find_names
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 
 router = APIRouter()
 

@@ -15,8 +15,8 @@ from teaser.app.serving.list_filter import by_date
 from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.app.telemetry.request_record import measured
 from teaser.closeness import closest_names
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag, resolve_tag
 from teaser.difference import Difference
 from teaser.errors import (
     ParameterError,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from teaser.errors import ParameterError
-from teaser.files.named import read_bytes
+from teaser.files import read_bytes
 
 MAX_BYTES = 512 * 1024
 # How files begin; the name of a file says nothing about what is in it.

@@ -16,7 +16,7 @@ from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 from markupsafe import Markup, escape
 
-from teaser.data.tagging.tag import DISCOVERED, Tag, feature_label
+from teaser.data.tags import DISCOVERED, Tag, feature_label
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
 LANGUAGES = {"en": "English", "nl": "Nederlands", "fr": "Français"}

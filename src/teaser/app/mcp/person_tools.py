@@ -14,7 +14,7 @@ from teaser.app.people.fold import state_after
 from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
 
 NO_PROFILE = "It is stored, but the lists of this person are without profile: it changes none now."

@@ -11,7 +11,7 @@ from teaser.app.api.schema.reason_responses import AnyReason, BoostReason, Named
 from teaser.app.api.words import WordsAnswer
 from teaser.app.mcp.results import Pressed
 from teaser.app.people.events import Event, parts_of
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.reason import affinity_text, general_sentence, join_names, share_text
 
 # The parts of a difference that are told; the result has all.

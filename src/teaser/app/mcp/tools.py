@@ -23,7 +23,7 @@ from teaser.app.people.fold import state_after
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.name_search import find_names
 from teaser.app.wishes import event_of
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 from teaser.steer import say, statements
 from teaser.steer.similarity import similar as similar_items
 from teaser.words.wishes import Wish

@@ -12,7 +12,7 @@ from teaser.app.pages.page_context import PageContext, page_context_of
 from teaser.app.pages.view.card_view import CardView, plain_card
 from teaser.app.pages.view.difference_steps import difference_fall
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 
 router = APIRouter()
 

@@ -17,7 +17,7 @@ from teaser.app.pages.view.piece import Piece, element
 from teaser.app.pages.view.rendering import render_part
 from teaser.app.people.state import ListFilter
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 
 N_CARDS = 12
 MAX_CARDS = 96

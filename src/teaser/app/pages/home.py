@@ -30,7 +30,7 @@ from teaser.app.pages.view.rendering import card_pieces, fresh_part, profile_par
 from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.telemetry.request_record import measured
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 
 router = APIRouter()
 ENOUGH_PICKS = 3

@@ -22,8 +22,8 @@ from teaser.app.pages.view.variation_view import read_changes, tag_choices, vari
 from teaser.app.people.events import Event, parts_of
 from teaser.app.serving.found_group import FoundGroup, find_group
 from teaser.app.serving.lift import find_lift
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import SearchTimeoutError
 from teaser.profile import GENERAL, POPULARITY
 from teaser.steer import Similar, similar, tag_examples

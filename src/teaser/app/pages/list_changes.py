@@ -14,8 +14,8 @@ from teaser.app.pages.view.wish_view import describe_wish
 from teaser.app.people.events import Event, facts_of, parts_of, read_time
 from teaser.app.people.state import ListFilter, State
 from teaser.app.serving.catalogue import Catalogue
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
 
 NEW = "new"
 

@@ -16,7 +16,7 @@ from teaser.app.pages.view.rendering import render
 from teaser.app.pages.view.visitor import DURATIONS, THEMES, visitor_of
 from teaser.app.people.state import AS_FITTED
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import ParameterError, shortened
 from teaser.profile import Steering
 

@@ -27,7 +27,7 @@ from teaser.app.people.fold import state_after
 from teaser.app.people.state import MAIN, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import ImportedFileError, ParameterError, StateLimitError, TeaserError
 
 router = APIRouter()

@@ -10,7 +10,7 @@ from teaser.app.dependencies import services_of, uses_store
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.page_context import page_context_of
 from teaser.app.serving.catalogue import Catalogue
-from teaser.data.tagging.tag import DISCOVERED, Tag
+from teaser.data.tags import DISCOVERED, Tag
 from teaser.profile import GENERAL, POPULARITY
 from teaser.transparency import DataSources, FeatureSource, Transparency
 

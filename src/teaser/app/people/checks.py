@@ -9,7 +9,7 @@ from teaser.app.people.fold import state_after
 from teaser.app.people.state import MAIN, ListFilter, Order, State
 from teaser.app.people.values import FeedValues, Values
 from teaser.closeness import closest_names
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import (
     FeedExistsError,
     FeedLimitError,

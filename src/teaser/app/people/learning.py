@@ -20,7 +20,7 @@ from teaser.app.people.events import Event
 from teaser.app.people.fold import fold
 from teaser.app.people.tables import event as events
 from teaser.app.people.tables import person, setting
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 from teaser.errors import ParameterError
 
 _SINCE = "learn_since"

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, Self
 
 from teaser.app.people.events import Event, time_text
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 from teaser.profile import DEFAULT_STEERING
 
 AS_FITTED = DEFAULT_STEERING.balance

@@ -16,7 +16,7 @@ from teaser.app.people.state import (
     Order,
     State,
 )
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 from teaser.profile import MAX_PRESSES
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from teaser._version import __version__
-from teaser.data import events
+from teaser.data import demo
 from teaser.errors import ArtifactError
 from teaser.model import load
 from teaser.model.teaser import Teaser
@@ -29,6 +29,6 @@ def demo_model(seed: int = 0, *, n_events: int = 2400, n_users: int = 9000) -> P
             return folder
     except ArtifactError:
         shutil.rmtree(folder, ignore_errors=True)
-    dataset = events.dataset(seed=seed, n_events=n_events, n_users=n_users)
+    dataset = demo.dataset(seed=seed, n_events=n_events, n_users=n_users)
     Teaser().fit(dataset).save(folder)
     return folder

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.data.ids import ItemId
-from teaser.data.tagging.rule_kinds import Category, ListOf
-from teaser.data.tagging.tag import Tag
+from teaser.data.matrix import ItemId
+from teaser.data.rules import Category, ListOf
+from teaser.data.tags import Tag
 from teaser.errors import UnknownNameError, closest, shortened
 from teaser.model.lists.selection import NOTHING_ASKED
 from teaser.model.teaser import Teaser

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from teaser.app.serving.catalogue import Catalogue
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.model.extensions.groups import Group
 

@@ -3,7 +3,7 @@
 from threading import Lock
 from typing import Any
 
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 from teaser.errors import SearchTimeoutError
 from teaser.model.item_table import History
 from teaser.model.tagged import TaggedModel

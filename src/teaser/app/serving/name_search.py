@@ -8,8 +8,8 @@ import numpy as np
 
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.list_filter import by_date, passing, places_of, without_tags
 from teaser.app.serving.moved_scores import scores_of
 from teaser.app.telemetry.request_record import measured
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.model.user_state import Scored
 from teaser.profile import Profile, Steering, place_presses

@@ -5,7 +5,7 @@ import logging
 from teaser.app.i18n.texts import LANGUAGES, texts_in
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.settings import Settings
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.words.interpreter import find_interpreter, interpret
 from teaser.words.vocabulary import Translations, Vocabulary, read_synonyms
 from teaser.words.wishes import Reading

@@ -12,11 +12,21 @@ from typing import Any
 
 import polars as pl
 
-from teaser.data.reading.files import read_table
-from teaser.data.reading.table import need_columns
-from teaser.data.sources.folder import LOG, Folder, read_csv, read_lines, report_bad
-from teaser.data.sources.source import MIN_ITEMS, POPULAR, Source, list_rules, make_rules, reader
-from teaser.data.tagging.rule_set import Category, Number, Text
+from teaser.data.reading import need_columns, read_table
+from teaser.data.rules import Category, Number, Text
+from teaser.data.sources.folder import (
+    LOG,
+    MIN_ITEMS,
+    POPULAR,
+    Folder,
+    Source,
+    list_rules,
+    make_rules,
+    read_csv,
+    read_lines,
+    reader,
+    report_bad,
+)
 from teaser.errors import ParameterError, TableError
 
 _CHUNK = 100_000

@@ -1,19 +1,29 @@
-"""Files of a downloaded folder: find them by name, read them, count and report bad lines."""
+"""Shared parts of the readers: folders, the registry, and proposals for unknown folders."""
 
+import inspect
 import logging
+import re
+import shlex
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ParamSpec
 
 import polars as pl
 
-from teaser.data.reading.files import read_table
-from teaser.data.reading.ragged import MAX_BAD_SHARE, split_rows
-from teaser.data.reading.table import need_columns
-from teaser.data.reading.text_file import is_packed, read_text
-from teaser.errors import TableError
-from teaser.files.named import open_unpacked
+from teaser.data.columns import names_ids
+from teaser.data.reading import (
+    MAX_BAD_SHARE,
+    is_packed,
+    need_columns,
+    read_table,
+    read_text,
+    split_rows,
+)
+from teaser.data.rules import ListOf, Rule, Rules
+from teaser.errors import DataError, ParameterError, TableError, closest
+from teaser.files import open_unpacked
 
 LOG = logging.getLogger("teaser")
 _NAMED = 5
@@ -155,3 +165,190 @@ def add_list(items: pl.DataFrame, pairs: pl.DataFrame, column: str) -> pl.DataFr
         .agg(pl.col(value).alias(column))
     )
     return items.join(lists, on=key, how="left", maintain_order="left")
+
+
+MIN_ITEMS = 3
+POPULAR = "it measures popularity, which the model learns by itself"
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Tables of one data set, with what is needed to make a `Dataset` of them.
+
+    Attributes
+    ----------
+    name
+        The name of the reader.
+    interactions, items
+        Who chose what, and the metadata of each item.
+    user, item
+        The columns of the ids; `item` is the same in both tables.
+    rules
+        How metadata become tags, and which columns are shown as what.
+    positive
+        Which interactions count, or None when all do.
+    users
+        User features, where the data set has them.
+    user_rules
+        How user features become user tags.
+    """
+
+    name: str
+    interactions: pl.DataFrame
+    items: pl.DataFrame
+    user: str
+    item: str
+    rules: Rules
+    positive: str | None = "rating >= 4"
+    users: pl.DataFrame | None = None
+    user_rules: Rules | None = None
+
+
+@dataclass(frozen=True)
+class SourceReader:
+    """A function that reads a data set, and the files that its folder has.
+
+    Attributes
+    ----------
+    read
+        Makes a `Source` of a folder.
+    files
+        Groups of file names; one file of each group must be there.
+    fits
+        A further condition on the folder.
+    layout
+        The files in words, for error messages.
+    """
+
+    read: Callable[..., Source]
+    files: tuple[tuple[str, ...], ...]
+    fits: Callable[[Folder], bool]
+    layout: str
+
+    def matches(self, folder: Folder) -> bool:
+        """Whether the folder has this reader's files."""
+        return all(folder.find(*names) for names in self.files) and self.fits(folder)
+
+
+READERS: dict[str, SourceReader] = {}
+
+
+def reader(
+    name: str,
+    *files: tuple[str, ...],
+    fits: Callable[[Folder], bool] = lambda folder: True,
+    layout: str = "",
+) -> Callable[[Callable[P, "Source"]], Callable[P, "Source"]]:
+    """Register a function as the reader of that name; see `SourceReader` for the parameters."""
+
+    def register(read: Callable[P, Source]) -> Callable[P, Source]:
+        text = layout or " and ".join(" or ".join(names) for names in files)
+        READERS[name] = SourceReader(read, files, fits, text)
+        return read
+
+    return register
+
+
+def read_source(name: str, folder: str | Path, **options: Any) -> Source:
+    """Read a folder by the reader of that name; `options` are the reader's own."""
+    if name not in READERS:
+        raise DataError(
+            f"Unknown source {name!r}. Known: {', '.join(READERS)}.{closest(name, READERS)}"
+        )
+    read = READERS[name].read
+    known = [p for p in inspect.signature(read).parameters if p != "folder"]
+    for option in options:
+        if option not in known:
+            raise ParameterError(
+                f"The reader {name!r} has no option {option!r}. "
+                f"Known: {', '.join(known) or 'none'}.{closest(option, known)}"
+            )
+    return read(folder, **options)
+
+
+def detect(folder: str | Path) -> str:
+    """Return the name of the reader that fits the files in the folder."""
+    found = Folder(Path(folder))
+    fitting = [name for name, each in READERS.items() if each.matches(found)]
+    if len(fitting) == 1:
+        return fitting[0]
+    looked = "; ".join(f"{name}: {each.layout}" for name, each in READERS.items())
+    fits = f"fits {' and '.join(fitting)}" if fitting else "fits no reader"
+    advice = "Name the reader: --source NAME." if fitting else propose_tables(found.path)
+    raise TableError(
+        f"{found.path} {fits}. Looked for {looked} (all also .gz). Found: {found.listing()}. "
+        f"{advice}".rstrip()
+    )
+
+
+def list_rules(**features: str) -> list[Rule]:
+    """Return list rules, given the feature of each column of lists."""
+    return [ListOf(column, feature=name, min_items=MIN_ITEMS) for column, name in features.items()]
+
+
+def make_rules(
+    items: pl.DataFrame,
+    tags: Sequence[Rule],
+    roles: Mapping[str, str],
+    skipped: Mapping[str, str] | None = None,
+) -> Rules:
+    """Return the rules, without those whose columns are empty in this copy of the data."""
+    reasons = dict(skipped or {})
+    kept = []
+    for rule in tags:
+        if all(items[column].null_count() == items.height for column in rule.columns):
+            reasons |= dict.fromkeys(rule.columns, "it is empty")
+        else:
+            kept.append(rule)
+    return Rules(tuple(kept), roles, {c: why for c, why in reasons.items() if c in items.columns})
+
+
+# The most files whose first lines are read, and the longest first line that may be a header.
+_MOST_FILES = 50
+_LONGEST_HEADER = 10_000
+_BETWEEN = re.compile(r"\t|::|[,;|]")
+
+
+def propose_tables(folder: Path) -> str:
+    """Return a sentence that proposes tables to prepare; empty where there is no file.
+
+    A table whose first line names users and items has interactions; one that names items alone
+    describes these.
+    """
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    if not files:
+        return ""
+    named = {path: set(_kinds(_header(path))) for path in files[:_MOST_FILES]}
+    interactions = [path for path, kinds in named.items() if kinds == {"users", "items"}]
+    items = [path for path, kinds in named.items() if kinds == {"items"}]
+    if not interactions:
+        return f"Name two tables: {_command([folder / 'INTERACTIONS', folder / 'ITEMS'])}."
+    proposed = _command([interactions[0], *items[:1]])
+    number = "two tables" if items else "the table of interactions"
+    others = ", ".join(path.name for path in interactions[1:])
+    more = f" There are interactions in {others} too." if others else ""
+    return f"Name {number}: {proposed}.{more}"
+
+
+def _command(paths: Sequence[Path]) -> str:
+    return f"teaser prepare {' '.join(shlex.quote(str(path)) for path in paths)} --out DATA"
+
+
+def _kinds(columns: Sequence[str]) -> Iterator[str]:
+    yield from (kind for kind in ("users", "items") if names_ids(columns, kind))
+
+
+def _header(path: Path) -> list[str]:
+    """Return the names of the columns of a file; none where it cannot be read."""
+    try:
+        if path.suffix == ".parquet":
+            return list(pl.read_parquet_schema(path))
+        first = next(iter(read_lines(path)), b"")
+    except (TableError, pl.exceptions.PolarsError, OSError):
+        return []
+    if len(first) > _LONGEST_HEADER:
+        return []
+    text = first.decode("utf-8-sig", errors="replace").strip()
+    return [name.strip().strip('"') for name in _BETWEEN.split(text)]

@@ -4,11 +4,20 @@ from pathlib import Path
 
 import polars as pl
 
-from teaser.data.reading.files import read_table
-from teaser.data.reading.table import need_columns
-from teaser.data.sources.folder import LOG, Folder, add_list, read_csv
-from teaser.data.sources.source import MIN_ITEMS, POPULAR, Source, list_rules, make_rules, reader
-from teaser.data.tagging.rule_set import Category, Year
+from teaser.data.reading import need_columns, read_table
+from teaser.data.rules import Category, Year
+from teaser.data.sources.folder import (
+    LOG,
+    MIN_ITEMS,
+    POPULAR,
+    Folder,
+    Source,
+    add_list,
+    list_rules,
+    make_rules,
+    read_csv,
+    reader,
+)
 
 _LANGUAGES = {
     **dict.fromkeys(("eng", "en", "en-US", "en-GB", "en-CA"), "English"),

@@ -4,12 +4,22 @@ from pathlib import Path
 
 import polars as pl
 
-from teaser.data.reading.files import read_table
-from teaser.data.reading.table import need_columns
-from teaser.data.sources.folder import LOG, Folder, add_list, as_numbers, read_csv, read_dat
+from teaser.data.reading import need_columns, read_table
+from teaser.data.rules import Category, Number, Rule, Rules, Year
+from teaser.data.sources.folder import (
+    LOG,
+    MIN_ITEMS,
+    Folder,
+    Source,
+    add_list,
+    as_numbers,
+    list_rules,
+    make_rules,
+    read_csv,
+    read_dat,
+    reader,
+)
 from teaser.data.sources.imdb import read_imdb
-from teaser.data.sources.source import MIN_ITEMS, Source, list_rules, make_rules, reader
-from teaser.data.tagging.rule_set import Category, Number, Rule, Rules, Year
 from teaser.errors import ParameterError
 
 _ARTICLES = "The|A|An|La|Le|Les|L'|Il|Lo|Gli|El|Los|Las|Das|Der|Die|Den|Det|De|Het|Un|Une|Una"

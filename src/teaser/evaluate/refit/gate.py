@@ -6,7 +6,7 @@ from typing import Any
 
 from teaser.errors import ParameterError
 from teaser.evaluate.refit.measure import ENOUGH_PEOPLE, MIN_INTERACTIONS, Comparison
-from teaser.files.memory import say_bytes
+from teaser.files import say_bytes
 from teaser.model.recipe import percent
 
 MARGIN = 0.05

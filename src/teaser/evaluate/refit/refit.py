@@ -7,7 +7,7 @@ from pathlib import Path
 
 from teaser.artifact import read_manifest
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import ArtifactError, ResourceError
 from teaser.evaluate.choose import fit as choose_fit
 from teaser.evaluate.refit.gate import GateLimits, Measured, NamesKept

@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.ids import Ids
-from teaser.data.reading.partitions import Interactions
-from teaser.data.sparse_matrix import value_matrix
+from teaser.data.matrix import Ids, value_matrix
+from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError, counted
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from teaser.data import events
+from teaser.data import demo
 from teaser.data.dataset import Dataset
-from teaser.data.sources.source import read_source
+from teaser.data.sources.folder import read_source
 from teaser.errors import DataError, ParameterError, TableError
 from teaser.evaluate.study.data_plan import OPTIONS_OF_PREPARE, PATH_NAMES, DataPlan
 from teaser.evaluate.study.plan import Study
@@ -36,7 +36,7 @@ def read_data(study: Study, data: Path) -> Dataset:
         for name in tables:
             if name != "rules":
                 raise ParameterError(f"[data] {name} has no meaning for the generated events.")
-        dataset = events.dataset(**tables, **_generator_options(plan.options))
+        dataset = demo.dataset(**tables, **_generator_options(plan.options))
     elif plan.source:
         dataset = _read_public(plan, data, tables)
     else:
@@ -113,7 +113,7 @@ def describe(dataset: Dataset) -> DataSummary:
 
 def _generator_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of the generator; the events of a study start on a fixed day."""
-    known = list(inspect.signature(events.generate).parameters)
+    known = list(inspect.signature(demo.generate).parameters)
     for name in options:
         if name not in known:
             raise ParameterError(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from teaser.data.ids import ItemId
+from teaser.artifact import read_parquet
+from teaser.data.matrix import ItemId
 from teaser.errors import DataError
-from teaser.files.parquet import read_parquet
 from teaser.model.base import Model
 from teaser.model.item_table import ItemTable
 

@@ -8,13 +8,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from teaser.data.temporal_split import TEST_FROM, VALIDATION_FROM
+from teaser.data.split import TEST_FROM, VALIDATION_FROM
 from teaser.errors import ParameterError, closest
 from teaser.evaluate.metrics import Metric
 from teaser.evaluate.simulation import AMONG
 from teaser.evaluate.study.data_plan import DataPlan, complete_data
 from teaser.evaluate.study.typed import TypedError, from_plain
-from teaser.files.named import read_settings
+from teaser.files import read_settings
 from teaser.profile import SCALES
 
 SAMPLERS = ("grid", "random", "tpe")

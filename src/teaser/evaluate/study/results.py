@@ -18,7 +18,7 @@ from teaser.evaluate.simulation import AMONG
 from teaser.evaluate.study.json_file import to_json, write_whole
 from teaser.evaluate.study.plan import SearchPlan, SplitPlan
 from teaser.evaluate.study.typed import TypedError, from_plain
-from teaser.files.named import read_settings
+from teaser.files import read_settings
 from teaser.profile import DEFAULT_STEERING
 
 TARGET = "ndcg@100"

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from teaser.data.dataset import Dataset
-from teaser.data.split import Split, split
-from teaser.data.temporal_split import split_last, split_time
+from teaser.data.split import Split, split, split_last, split_time
 from teaser.evaluate.study.plan import SPLITS, SplitPlan
 
 

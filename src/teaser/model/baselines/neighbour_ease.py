@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.sparse_matrix import pack, unpack
+from teaser.data.matrix import pack, unpack
 from teaser.errors import ParameterError
 from teaser.model.base import Model
 from teaser.model.checks import check_choice, check_count, check_dataset, check_number

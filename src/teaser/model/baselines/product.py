@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 from teaser.difference import Difference
 from teaser.errors import NotFittedError, ParameterError
 from teaser.explain import Explanation

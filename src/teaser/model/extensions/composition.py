@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.reading.partitions import Interactions
-from teaser.data.tagging.user_features import UserFeatures
+from teaser.data.metadata import UserFeatures
+from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.extensions.discovered_tags import declared_columns
 from teaser.model.extensions.learned_decoder import LearnedDecoder, learn_decoder

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.reading.partitions import Interactions
-from teaser.data.tagging.tag import DISCOVERED, Tag
+from teaser.data.partitions import Interactions
+from teaser.data.tags import DISCOVERED, Tag
 from teaser.errors import ParameterError
 from teaser.model.checks import check_count, check_number
 from teaser.model.extensions.group_edits import Edits

@@ -8,7 +8,7 @@ from typing import Any, Self
 import tomlkit
 
 from teaser.errors import RuleError, closest
-from teaser.files.named import read_settings
+from teaser.files import read_settings
 
 _TABLES = ("rename", "merge", "drop")
 

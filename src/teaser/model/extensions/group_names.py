@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.ids import Ids
-from teaser.data.tagging.tag import Tag
+from teaser.data.matrix import Ids
+from teaser.data.tags import Tag
 
 Array = NDArray[Any]
 

@@ -13,9 +13,8 @@ import tomlkit
 from numpy.typing import NDArray
 
 from teaser.artifact import Content
-from teaser.data.ids import Ids, ItemId
-from teaser.data.sparse_matrix import pack, unpack
-from teaser.data.tagging.tag import DISCOVERED, Tag
+from teaser.data.matrix import Ids, ItemId, pack, unpack
+from teaser.data.tags import DISCOVERED, Tag
 from teaser.errors import RuleError
 from teaser.model.extensions.group_edits import Edits, shown_names
 from teaser.model.packed import Packed

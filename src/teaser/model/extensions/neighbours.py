@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ResourceError, SolverError
-from teaser.files.memory import memory_of_machine, say_bytes
+from teaser.files import memory_of_machine, say_bytes
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.gram.blocks import Matrix, is_sparse, sparse_like
 from teaser.model.gram.cost import Estimate, dense_rate

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.sparse_matrix import pack
+from teaser.data.matrix import pack
 from teaser.errors import ParameterError
 from teaser.model.checks import check_count, check_number, check_share
 from teaser.model.extensions.sparse_encoder import unpack_mapped

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.sparse_matrix import pack, saved_parts
+from teaser.data.matrix import pack, saved_parts
 from teaser.model.checks import check_share
 from teaser.model.gram.blocks import Matrix, blocks, sparse_like
 from teaser.model.gram.gpu import to_host

@@ -26,8 +26,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.tagging.tag import Tag, resolve_tag, tag_frame, tags_from
-from teaser.data.tagging.user_features import UserFeatures
+from teaser.data.metadata import UserFeatures
+from teaser.data.tags import Tag, resolve_tag, tag_frame, tags_from
 from teaser.errors import ParameterError
 from teaser.model.extensions.sparse_encoder import as_dense
 from teaser.model.extensions.warm_start import match_encoder

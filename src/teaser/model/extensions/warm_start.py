@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
 
 Array = NDArray[Any]
 

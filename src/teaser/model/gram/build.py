@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.partitions import Interactions
+from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.checks import check_choice
 from teaser.model.gram.blocks import is_sparse

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from teaser.errors import ResourceError
-from teaser.files.memory import memory_of_machine, say_bytes
+from teaser.files import memory_of_machine, say_bytes
 from teaser.model.gram.bands import product_bytes
 from teaser.model.gram.gpu import shortage_of
 from teaser.model.gram.operator import SparseGram, kernels, leading_rank

@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from teaser._version import __version__
-from teaser.data.reading.part import Part
+from teaser.data.partitions import Part
 from teaser.errors import ClusterError, MissingPackageError, ParameterError, TeaserError
 
 T = TypeVar("T")

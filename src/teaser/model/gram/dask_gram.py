@@ -15,8 +15,7 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.part import PartSize, Reader
-from teaser.data.reading.partitions import Interactions
+from teaser.data.partitions import Interactions, PartSize, Reader
 from teaser.errors import ClusterError
 from teaser.model.gram.blocks import Matrix
 from teaser.model.gram.dask_cluster import Cluster, LostError

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.partitions import Interactions
+from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError, install_command
-from teaser.files.memory import say_bytes
+from teaser.files import say_bytes
 from teaser.model.cuda.counting import count_pairs
 from teaser.model.cuda.gather import SparseRows, pass_width
 from teaser.model.cuda.halves import HalfGram, product_bytes

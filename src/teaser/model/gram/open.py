@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from teaser.data.dataset import Dataset
-from teaser.data.reading.partitions import Interactions
+from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model.checks import check_choice
 from teaser.model.gram.build import DTYPES, GRAMS

@@ -18,9 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.reading.partitions import Interactions
+from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError
-from teaser.files.memory import memory_of_machine, say_bytes
+from teaser.files import memory_of_machine, say_bytes
 from teaser.model.gram.bands import gram_bytes
 from teaser.model.gram.blocks import Matrix
 from teaser.model.gram.cost import (

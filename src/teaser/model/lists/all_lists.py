@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError, ResourceError, counted
-from teaser.files.memory import available_memory, say_bytes
+from teaser.files import available_memory, say_bytes
 from teaser.model.checks import check_count, check_k
 from teaser.model.gram.blocks import n_cores
 from teaser.model.item_table import History, ItemTable

@@ -10,8 +10,8 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.artifact import check_parquet
 from teaser.errors import ParameterError
-from teaser.files.parquet import check_parquet
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.people import Batch, People
 from teaser.model.lists.selection import Placed

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.tagging.tag import DISCOVERED
+from teaser.data.tags import DISCOVERED
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.ranking import top_k_rows

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from teaser.closeness import closest_names
-from teaser.data.tagging.tag import Tag, find_bare
+from teaser.data.tags import Tag, find_bare
 from teaser.errors import (
     ParameterError,
     UnknownBoostError,

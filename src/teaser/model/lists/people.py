@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from teaser.closeness import closest_names
 from teaser.data.dataset import Dataset
-from teaser.data.disliked import with_disliked
-from teaser.data.ids import Ids
-from teaser.data.reading.partitions import Interactions
+from teaser.data.interactions import with_disliked
+from teaser.data.matrix import Ids
+from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError, UnknownUserError
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.selection import Placed, known_history

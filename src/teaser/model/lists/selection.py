@@ -14,8 +14,8 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
 from teaser.errors import ParameterError, UnknownNameError, closest
 from teaser.model.item_table import ItemTable
 from teaser.model.lists.item_filter import find_items, pass_where

@@ -6,7 +6,7 @@ from pydantic import TypeAdapter, ValidationError
 from teaser import Tag, Teaser
 from teaser.app.api.schema import reason_responses as reason
 from teaser.app.api.schema.examples import example_of
-from teaser.data.tagging.tag import DISCOVERED
+from teaser.data.tags import DISCOVERED
 from teaser.profile import Steering
 from teaser.reason import Reason, ViewedReason
 

@@ -26,7 +26,7 @@ from teaser.app.api.schema.requests import (
     Taste,
 )
 from teaser.app.api.schema.responses import Recommendation
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.profile import MAX_PRESSES
 from teaser.steer import TagBeside as FoundBeside
 from teaser.steer import TagExample as FoundExample

@@ -28,7 +28,7 @@ from teaser.app.people.events import Event, read_time
 from teaser.app.people.state import AS_FITTED, MAIN, Order
 from teaser.app.people.values import FeedValues, Values
 from teaser.app.wishes import MAX_WISHES
-from teaser.data.ids import ItemId as OwnItemId
+from teaser.data.matrix import ItemId as OwnItemId
 from teaser.errors import ImportedFileError, ParameterError, StateLimitError, TeaserError
 from teaser.profile import MAX_PRESSES
 from teaser.words.wishes import MAX_BOUND

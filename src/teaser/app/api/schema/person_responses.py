@@ -17,7 +17,7 @@ from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.list_filter import unknown_columns, unknown_tags
 from teaser.app.serving.personal_model import known_presses
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 
 
 class NetPresses(Schema):

@@ -9,7 +9,7 @@ from typing_extensions import TypeAliasType
 from teaser import reason as why
 from teaser.app.api.schema.examples import Schema, example_of
 from teaser.app.api.schema.requests import ModelItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 
 
 class Named(Schema):

@@ -11,7 +11,7 @@ from teaser.app.api.schema.examples import add_example
 from teaser.app.api.schema.validation_messages import IDS, STRENGTHS
 from teaser.app.people.checks import MAX_STRENGTH
 from teaser.app.people.state import AS_FITTED
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.model.lists.selection import parse_boosts
 from teaser.profile import MAX_PRESSES, check_press

@@ -12,8 +12,8 @@ from teaser.app.i18n.texts import Texts
 from teaser.app.pages.view.profile_view import TagRow, joint_features, joint_names, tag_row
 from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
 from teaser.profile import GENERAL
 from teaser.reason import BoostName, Reason, ViewedReason
 from teaser.recommendation import Recommendation

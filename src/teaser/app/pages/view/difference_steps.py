@@ -17,8 +17,8 @@ from teaser.app.pages.view.score_steps import (
 )
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.telemetry.request_record import measured
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
 from teaser.difference import Difference, DifferencePart
 from teaser.notebook.waterfall import SMALL_SHARE
 from teaser.profile import GENERAL

@@ -13,8 +13,8 @@ from teaser.app.pages.view.profile_view import tag_label
 from teaser.app.pages.view.wish_view import describe_wish
 from teaser.app.people.state import MAIN, Ending, ListFilter, State
 from teaser.app.serving.catalogue import Catalogue
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
 from teaser.words.wishes import Wish
 
 # The hidden things, and the presses for now, that a page lists; it says how many more there are.

@@ -10,7 +10,7 @@ from teaser.app.pages.view.card_view import AnyRow, BoostRow, ViewedRow, boost_r
 from teaser.app.pages.view.profile_view import TagRow, tag_row
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.telemetry.request_record import measured
-from teaser.data.ids import ItemId
+from teaser.data.matrix import ItemId
 from teaser.explain import Explanation
 from teaser.notebook.waterfall import SMALL_SHARE
 from teaser.profile import GENERAL

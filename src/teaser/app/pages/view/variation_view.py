@@ -9,8 +9,8 @@ from teaser.app.people.events import Event
 from teaser.app.people.fold import state_after
 from teaser.app.serving.catalogue import Card
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.data.ids import ItemId
-from teaser.data.tagging.tag import Tag, resolve_tag
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.profile import MAX_PRESSES
 from teaser.steer import vary_item

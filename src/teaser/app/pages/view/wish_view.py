@@ -5,7 +5,7 @@ from datetime import date
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.view.profile_view import tag_label
 from teaser.app.serving.catalogue import Catalogue
-from teaser.data.tagging.tag import Tag
+from teaser.data.tags import Tag
 from teaser.profile import GENERAL
 from teaser.words.wishes import BARE, SLIGHT, Period, Wish
 

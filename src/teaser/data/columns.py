@@ -1,0 +1,449 @@
+"""Guess what columns are for: ids, and ratings, times and counts that nobody named."""
+
+import math
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from teaser.data.condition import Positive
+from teaser.data.interactions import Strength, as_date, as_ids, as_seconds
+from teaser.data.reading import EARLIEST, Table, snake_case
+from teaser.errors import TableError, closest
+
+_USERS = (
+    "user", "customer", "visitor", "person", "member", "reader", "reviewer", "listener", "player",
+    "viewer", "account", "client", "profile", "patron", "steam", "session", "buyer",
+    "shopper", "subscriber", "guest", "critic", "consumer", "student", "learner", "borrower",
+)  # fmt: skip
+_ITEMS = (
+    "item", "product", "movie", "film", "book", "track", "song", "game", "anime", "manga",
+    "article", "news", "event", "recipe", "video", "course", "paper", "app", "show", "series",
+    "podcast", "business", "restaurant", "place", "poi", "job", "post", "document", "doc",
+    "content", "beer", "wine", "artist", "album", "comic", "playlist", "story",
+    "hotel", "venue", "dish", "question", "problem", "repo",
+)  # fmt: skip
+_CODES = (
+    "isbn", "isbn_13", "isbn_10", "asin", "parent_asin", "sku", "ean", "upc", "gtin", "doi",
+    "tconst", "pmid", "title",
+)  # fmt: skip
+_MEASURES = {"rating", "ratings", "score", "stars", "time", "timestamp", "date", "day", "count"}
+_SAMPLE_ROWS = 100_000
+# An id column describes an item a row, up to a few that are described twice.
+_DISTINCT = 0.95
+_MOST = 0.9
+_HALF = 0.5
+# More columns that all look like item ids are those of a table with a column for each item.
+_WIDE = 2
+
+
+@dataclass(frozen=True)
+class IdColumns:
+    """The columns of the ids in the tables, and a note on those that were not given.
+
+    Attributes
+    ----------
+    user, item
+        In the interactions.
+    items_id, users_id
+        In the tables of items and of users.
+    notes
+        Which columns were taken, and the options that name them.
+    """
+
+    user: str
+    item: str
+    items_id: str
+    users_id: str
+    notes: tuple[str, ...] = ()
+
+
+def find_id_columns(
+    interactions: Table,
+    items: Table | None = None,
+    users: Table | None = None,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    items_id: str | None = None,
+    users_id: str | None = None,
+) -> IdColumns:
+    """Return the columns of the ids; None stands for `user_id`, `item_id`, or a likely column.
+
+    Raises
+    ------
+    TableError
+        If a column is missing; the message names the likely one, and the option to give.
+    """
+    interactions, items, users = _told_together(interactions, items, users)
+    if user is None and item is None:
+        _check_order(interactions, items)
+    found_user = _find_user(interactions, user)
+    found_item, found_items_id = _find_item(interactions, items, item, items_id, found_user)
+    ids = interactions.frame[found_user]
+    found_users_id = (
+        found_user if users is None else _find_key(users, ids, found_user, users_id, "users")
+    )
+    taken = {
+        "user": (found_user, user or "user_id"),
+        "item": (found_item, item or "item_id"),
+        "items-id": (found_items_id, items_id or found_item),
+        "users-id": (found_users_id, users_id or found_user),
+    }
+    new = {option: column for option, (column, usual) in taken.items() if column != usual}
+    return IdColumns(found_user, found_item, found_items_id, found_users_id, _noted(new))
+
+
+def _told_together(
+    interactions: Table, items: Table | None, users: Table | None
+) -> tuple[Table, Table | None, Table | None]:
+    """Return the tables; one without a header says what to do about all that have none."""
+    every = [t for t in (interactions, items, users) if t is not None and t.headless]
+    advice = " ".join(table.headless for table in every)
+
+    def told(table: Table | None) -> Table | None:
+        return replace(table, headless=advice) if table is not None and table.headless else table
+
+    return told(interactions) or interactions, told(items), told(users)
+
+
+def _check_order(interactions: Table, items: Table | None) -> None:
+    """Raise `TableError` if the second table has users and the first has none."""
+    users = _names(_USERS)
+    if items is None or _by_name(interactions.frame.columns, users):
+        return
+    found = _by_name(items.frame.columns, users)
+    if found and _by_name(items.frame.columns, _names(_ITEMS, *_CODES)) and not items.headless:
+        raise TableError(
+            f"{_begin(interactions.name)} has no column of users, and column {found[0]!r} of "
+            f"{items.name} looks like one. Interactions come first, then items: name them in this "
+            "order, or give the columns: --user COLUMN --item COLUMN."
+        )
+
+
+def _begin(name: str) -> str:
+    """Return the name of a table at the start of a sentence."""
+    return f"The table of {name.removeprefix('the ')}" if name.startswith("the ") else name
+
+
+def _noted(taken: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the note on columns that were taken without being given, by option."""
+    options = " ".join(f"--{option} {_quoted(column)}" for option, column in taken.items())
+    return (f"columns of ids that were not named, taken as likely: {options}",) if taken else ()
+
+
+def find_key(
+    items: Table, ids: pl.Series, item: str, items_id: str | None
+) -> tuple[str, tuple[str, ...]]:
+    """Return the column of the ids in the items, and a note if it was not given.
+
+    Parameters
+    ----------
+    items
+        The table of items.
+    ids
+        The ids of the interactions, whose column is called `item`.
+    items_id
+        The column as given, or None.
+    """
+    found = _find_key(items, ids, item, items_id, "items")
+    taken = {"items-id": found} if found != (items_id or item) else {}
+    return found, _noted(taken)
+
+
+def _find_user(table: Table, given: str | None) -> str:
+    columns = table.frame.columns
+    likely = _by_name(columns, _names(_USERS))
+    if given in columns:
+        return str(given)
+    if given is None and likely:
+        return likely[0]
+    raise _missing(
+        table, given or "user_id", "interactions", "user", likely or _only_ids(table.frame)
+    )
+
+
+def _only_ids(frame: pl.DataFrame) -> list[str]:
+    """Return the one column that may have the ids of users, by what the others are."""
+    items = _by_name(frame.columns, _names(_ITEMS, *_CODES))
+    left = [
+        column.name
+        for column in frame
+        if not _MEASURES & set(snake_case(column.name).split("_"))
+        and (column.dtype == pl.String or column.dtype.is_integer())
+        and column.name not in items
+    ]
+    return left if len(left) == 1 else []
+
+
+def _find_item(
+    table: Table, items: Table | None, given: str | None, items_id: str | None, user: str
+) -> tuple[str, str]:
+    """Return the column of item ids in the interactions, and that of the items."""
+    columns = [column for column in table.frame.columns if column != user]
+    likely = _by_name(columns, _names(_ITEMS, *_CODES))
+    others = [c for c in columns if snake_case(c).endswith("_id") and c not in likely]
+    likely += others if len(others) == 1 or not likely else []
+    if given is not None and given not in table.frame.columns:
+        raise _missing(table, given, "interactions", "item", likely)
+    if given is None and not likely and items is not None and not table.headless:
+        likely = _by_values(columns, table.frame, items.frame)
+        if len(likely) > _WIDE:
+            raise TableError(
+                f"{len(likely)} columns of {table.name} have values that are ids of "
+                f"{items.name}, such as {', '.join(likely[:_WIDE])}. If each item has a column, "
+                "write a row for each user and item instead, in pandas with melt. Else name the "
+                f"column: {_option('item', 'COLUMN')}."
+            )
+    tried = [given] if given is not None else likely
+    if not tried:
+        raise _missing(table, "item_id", "interactions", "item", likely)
+    if items is None:
+        return tried[0], items_id or tried[0]
+    error: TableError | None = None
+    for column in tried:
+        try:
+            return column, _find_key(items, table.frame[column], column, items_id, "items")
+        except TableError as missing:
+            error = error or missing
+    raise error or _missing(items, tried[0], "items", "items_id", [])
+
+
+def _find_key(table: Table, ids: pl.Series, name: str, given: str | None, what: str) -> str:
+    """Return the column of a described table that has these ids."""
+    option = f"{what}_id"
+    frame = table.frame
+    if given is not None:
+        if given in frame.columns:
+            return given
+        raise _missing(table, given, what, option, _shared(frame, ids))
+    shared = _shared(frame, ids)
+    if name in frame.columns:
+        better = [column for column in shared if _overlap(ids, frame[column]) >= _HALF]
+        if better and name not in shared and _overlap(ids, frame[name]) == 0:
+            raise TableError(
+                f"None of the ids in column {name!r} of the interactions is in column {name!r} of "
+                f"{table.name}, but column {better[0]!r} has them. Give "
+                f"{_option(option, better[0])}."
+            )
+        return name
+    subjects = _ITEMS if what == "items" else _USERS
+    named = _by_name(frame.columns, (*_names(subjects, *_CODES), "id", "key", "code"))
+    known = [c for c in named if _overlap(ids, frame[c]) >= _HALF]
+    if known:
+        return max(known, key=lambda column: _overlap(ids, frame[column]))
+    sure = [column for column in shared if _overlap(ids, frame[column]) >= _MOST]
+    if len(sure) == 1 and not table.headless:
+        return sure[0]
+    raise _missing(table, name, what, option, shared or named)
+
+
+def _names(subjects: Iterable[str], *others: str) -> tuple[str, ...]:
+    """Return the names that a column of ids may have, the most telling first."""
+    subjects = tuple(subjects)
+    endings = ("_id", "id", "_key", "_code", "_no", "_number", "", "_name", "name")
+    short = ("uid",) if subjects[0] == "user" else ("iid",)
+    return (*(f"{s}{end}" for end in endings for s in subjects), *short, *others)
+
+
+def _by_name(columns: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return the columns that have one of these names, in the order of the names."""
+    lower = {snake_case(column): column for column in reversed(list(columns))}
+    return [lower[name] for name in names if name in lower]
+
+
+def _by_values(columns: list[str], interactions: pl.DataFrame, items: pl.DataFrame) -> list[str]:
+    """Return the columns of the interactions whose values identify rows of the items."""
+    found = []
+    for column in columns:
+        if column not in items.columns and _shared(items, interactions[column]):
+            found.append(column)
+    return found
+
+
+def _shared(frame: pl.DataFrame, ids: pl.Series) -> list[str]:
+    """Return the columns with distinct values that have these ids, that of most ids first."""
+    overlaps = {}
+    for column in frame:
+        filled = _as_texts(column)
+        if len(filled) and filled.n_unique() >= _DISTINCT * len(filled):
+            overlaps[column.name] = _overlap(ids, column)
+    good = [name for name, share in overlaps.items() if share > 0.1]
+    return sorted(good, key=lambda name: -overlaps[name])
+
+
+def _overlap(ids: pl.Series, column: pl.Series) -> float:
+    """Return the share of these ids that a column has."""
+    wanted, known = _as_texts(ids.head(_SAMPLE_ROWS)).unique(), _as_texts(column).unique()
+    share: Any = wanted.is_in(known.implode()).mean() if len(wanted) else 0.0
+    return float(share)
+
+
+def _as_texts(column: pl.Series) -> pl.Series:
+    """Return the ids of a column as texts; none if it can have no ids, as fractions."""
+    try:
+        ids = as_ids(column).drop_nulls()
+    except TableError:
+        ids = pl.Series([], dtype=pl.String)
+    if column.dtype.is_float() and ids.dtype == pl.String:
+        ids = ids.clear()
+    return ids.cast(pl.String)
+
+
+def _missing(table: Table, name: str, what: str, option: str, likely: list[str]) -> TableError:
+    """Return the error for a missing column of ids, with the likely one and its option."""
+    columns = table.frame.columns
+    of_file = "" if table.name.startswith("the ") else f" of {table.name}"
+    text = f"Column {name!r}, needed for the {what}{of_file}, is missing. "
+    text += f"Found: {', '.join(columns)}."
+    # Names that are data say nothing, and values of a row may be those of another column.
+    if table.headless:
+        return TableError(f"{text} {table.headless}")
+    if likely:
+        return TableError(f"{text} Likely: {likely[0]}. Give {_option(option, likely[0])}.")
+    # A name that nobody gave resembles others by chance: user_id is close to game_id.
+    near = "" if name in ("user_id", "item_id") else closest(name, columns)
+    return TableError(f"{text}{near} Name it: {_option(option, 'COLUMN')}.")
+
+
+def _option(name: str, column: str) -> str:
+    return f"{name}={column!r} (--{name.replace('_', '-')} {_quoted(column)})"
+
+
+def _quoted(column: str) -> str:
+    return column if re.fullmatch(r"[\w.:/-]+", column) else f"'{column}'"
+
+
+def names_ids(columns: Iterable[str], what: str) -> bool:
+    """Return whether a column has a name that ids of users, or of items, often have."""
+    names = _names(_USERS) if what == "users" else _names(_ITEMS, *_CODES)
+    return bool(_by_name(columns, names))
+
+
+_RATINGS = ("rating", "ratings", "stars", "star", "score", "rate", "overall", "grade", "vote")
+_MAX_RATINGS = 101
+# Ratings in the upper third of their range are choices: 4 of 5, 7 of 10.
+_UPPER = 2 / 3
+_TIMES = {"time", "timestamp", "date", "datetime", "day", "ts", "when"}
+# Numbers in a column of any other name are times if all lie between 1995 and 2040.
+_FROM, _UNTIL = 8e8, 2.2e9
+_ID = re.compile("(^|_)(id|key|code|no|number)$")
+_MOSTLY = 0.5
+_SAMPLE = 1000
+_AMOUNTS = {
+    "weight", "plays", "playcount", "count", "counts", "listens", "listencount", "scrobbles",
+    "hours", "minutes", "playtime", "duration", "frequency", "freq", "views", "clicks", "visits",
+    "quantity", "qty", "amount", "purchases", "orders", "strength", "play", "listen", "watch",
+}  # fmt: skip
+
+
+def unused_notes(
+    table: Table,
+    ids: IdColumns,
+    *,
+    positive: Positive | None,
+    negative: Positive | None,
+    strength: Strength | None,
+) -> list[str]:
+    """Return a note for each kind of column that is not used, with the option that uses it.
+
+    Parameters
+    ----------
+    table
+        The interactions.
+    ids
+        The columns of their ids.
+    positive, negative
+        The rules for rows that count, and for disliked ones.
+    strength
+        The rule for strengths and times.
+    """
+    rules = [rule for rule in (positive, negative) if rule is not None]
+    used = {ids.user, ids.item, *(term[0] for rule in rules for term in rule.terms)}
+    used |= set() if strength is None else set(strength.columns)
+    columns = [column for column in table.frame if column.name not in used]
+    weighs = strength is not None and strength.column is not None
+    timed = strength is not None and strength.time is not None
+    notes = [
+        None if rules or weighs else _rating_note(columns, table.name),
+        None if timed else _time_note(columns, table.name),
+        None if weighs else _amount_note(columns, table.name),
+    ]
+    return [note for note in notes if note is not None]
+
+
+def _rating_note(columns: list[pl.Series], name: str) -> str | None:
+    """Return a warning if there is a column of ratings, with the rule to give."""
+    for column in columns:
+        if snake_case(column.name).rpartition("_")[2] not in _RATINGS:
+            continue
+        values = _numbers(column).to_numpy()
+        if not 2 < len(set(values.tolist())) <= _MAX_RATINGS:
+            continue
+        low, high = float(values.min()), float(values.max())
+        edge = low + _UPPER * (high - low)
+        least = round(edge, 2) if high - low <= 1 else math.ceil(edge - 1e-9)
+        share = float((values >= least).mean())
+        rule = f"{column.name} >= {least:g}"
+        return (
+            f"warning: column {column.name!r} of {name} goes from {low:g} to {high:g}, and every "
+            f"row counts as a choice, however low. To count high ones alone, here {share:.0%} of "
+            f'the rows, give --positive "{rule}" (positive={rule!r})'
+        )
+    return None
+
+
+def _time_note(columns: list[pl.Series], name: str) -> str | None:
+    """Return a note if there is a column of times: by its name, else by its values."""
+    named = [c for c in columns if _TIMES & set(snake_case(c.name).split("_"))]
+    for column, earliest, latest in (
+        *((column, EARLIEST, math.inf) for column in named),
+        *((column, _FROM, _UNTIL) for column in columns if not _ID.search(snake_case(column.name))),
+    ):
+        times = _sample_times(column)
+        if times and earliest <= min(times) and max(times) <= latest:
+            return (
+                f"column {column.name!r} of {name} has times, such as {as_date(times[0])}. To "
+                "keep them, for splits by time and for --half-life, give "
+                f"--time {shlex.quote(column.name)} (time={column.name!r})"
+            )
+    return None
+
+
+def _sample_times(column: pl.Series) -> list[float]:
+    """Return a sample of the times in a column in unix seconds, empty if most cells are none."""
+    sample = column.gather_every(max(1, len(column) // _SAMPLE))
+    try:
+        times = as_seconds(sample).drop_nulls().to_list()
+    except TableError:
+        return []
+    return times if len(times) >= _MOSTLY * len(sample) else []
+
+
+def _amount_note(columns: list[pl.Series], name: str) -> str | None:
+    """Return a note if there is a column of how much or how often, with the options to give."""
+    for column in columns:
+        if not _AMOUNTS & set(snake_case(column.name).split("_")):
+            continue
+        values = _numbers(column).to_numpy()
+        low, high = float(values.min(initial=math.inf)), float(values.max(initial=0))
+        # Numbers that begin so high are times, such as of a last visit.
+        if len(set(values.tolist())) < 3 or not 0 <= low < EARLIEST:
+            continue
+        return (
+            f"column {column.name!r} of {name} goes from {low:,.6g} to {high:,.6g}, and every row "
+            "counts alike. To let larger ones count more, give --strength "
+            f"{shlex.quote(column.name)} --counts log (strength={column.name!r}, counts='log')"
+        )
+    return None
+
+
+def _numbers(column: pl.Series) -> pl.Series:
+    """Return the finite numbers of a column; none if its type is another."""
+    if not column.dtype.is_numeric():
+        return pl.Series([], dtype=pl.Float64)
+    numbers = column.cast(pl.Float64)
+    return numbers.filter(numbers.is_finite().fill_null(False))

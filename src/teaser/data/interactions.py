@@ -1,0 +1,851 @@
+"""Interactions: ids, strengths, times, which rows count, and the matrix of them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal, Self, TypeVar
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.data.condition import Positive
+from teaser.data.matrix import ItemId, fixed, value_matrix
+from teaser.data.reading import EARLIEST, EXAMPLES, Refusal, few, need_columns, shown
+from teaser.errors import DataError, ParameterError, TableError, counted
+
+_NO_ID = r"(?i)^(nan|none|null|n/?a|\\N)$"
+
+
+_EXACT = 2**53  # float64 represents every smaller integer exactly
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """Counts of the rows of a table of interactions.
+
+    `rows = interactions + duplicates + not_positive + zero_strength + the refused rows`, always.
+    `strength` says how strengths are made, or is empty.
+    """
+
+    rows: int
+    interactions: int
+    users: int
+    items: int
+    duplicates: int
+    not_positive: int
+    refused: tuple[Refusal, ...]
+    zero_strength: int = 0
+    strength: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain values, in the form of earlier versions where it can be."""
+        new = () if self.strength else ("zero_strength", "strength")
+        return {name: value for name, value in asdict(self).items() if name not in new}
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> Self:
+        """Return the report that `as_dict` made plain values of."""
+        return cls(**{**raw, "refused": Refusal.from_dicts(raw["refused"])})
+
+    def with_refused(self, refused: Sequence[Refusal]) -> Self:
+        """Return the report with rows that were refused before, such as unreadable lines."""
+        rows = self.rows + sum(refusal.count for refusal in refused)
+        return replace(self, rows=rows, refused=(*refused, *self.refused))
+
+    def lines(self) -> list[str]:
+        """Return the report as sentences."""
+        zero = f"{counted(self.zero_strength, 'row')} of strength zero left out"
+        return [
+            f"{counted(self.rows, 'row')} read: {counted(self.interactions, 'interaction')} of "
+            f"{counted(self.users, 'user')} with {counted(self.items, 'item')}",
+            f"{counted(self.not_positive, 'row')} not positive, "
+            f"{counted(self.duplicates, 'duplicate')} merged",
+            *([f"strength of an interaction: {self.strength}"] if self.strength else []),
+            *([zero] if self.zero_strength else []),
+            *(str(refusal) for refusal in self.refused),
+        ]
+
+
+Problems = list[tuple[str, pl.Series, str]]
+
+
+@dataclass(frozen=True)
+class Strength:
+    """How rows of a user and an item become the strength of their interaction.
+
+    The strength of a row is its cell of `column` (1 without a column) times
+    2^(-age / half_life) (1 without a half-life). Rows of the same user and item are merged into
+    the largest of their strengths with `counts="once"`, and into log(1 + their sum) with
+    `counts="log"`: without a column and a half-life, log(1 + number of rows).
+
+    Attributes
+    ----------
+    column
+        The column of numbers of at least 0, or None.
+    counts
+        How repeated rows are merged: `"once"` or `"log"`.
+    time
+        The column of times: dates, datetimes, ISO texts, or unix seconds or milliseconds. A row
+        without a time is refused only with a half-life.
+    half_life
+        After how many days a row counts half, or None.
+    newest
+        The time that ages are counted from, in unix seconds: the newest of the rows that count.
+    """
+
+    column: str | None = None
+    counts: str = "once"
+    time: str | None = None
+    half_life: float | None = None
+    newest: float | None = None
+
+    @classmethod
+    def of(
+        cls, column: str | None, counts: str, time: str | None, half_life: float | None
+    ) -> Self | None:
+        """Return the checked rule, or None if every interaction has strength 1."""
+        rule = cls(column, counts, time, half_life)
+        rule.check()
+        if half_life is not None:
+            rule = replace(rule, half_life=float(half_life))
+        return None if rule == cls() else rule
+
+    def decays(self) -> "Strength":
+        """Return the rule, or raise `ParameterError` if its time is for no decay.
+
+        Interactions in partitions keep no times, so that a time alone would have no effect.
+        """
+        if self.time is not None and self.half_life is None:
+            raise ParameterError(
+                f"The time in column {self.time!r} has no effect without a half-life: times of "
+                "interactions in partitions are not kept. Give a half-life in days, half_life=30 "
+                "(--half-life 30), or leave out the time."
+            )
+        return self
+
+    @property
+    def is_one(self) -> bool:
+        """Whether every interaction has strength 1: only its time is read."""
+        return self.column is None and self.counts == "once" and self.half_life is None
+
+    def check(self) -> None:
+        """Raise `ParameterError` if a setting is invalid, or has no effect."""
+        if self.counts not in ("once", "log"):
+            raise ParameterError(f"counts must be 'once' or 'log', found {self.counts!r}.")
+        for name, column in (("strength", self.column), ("time", self.time)):
+            if column is not None and (not isinstance(column, str) or not column):
+                raise ParameterError(f"{name} must be the name of a column, found {column!r}.")
+        if self.half_life is None:
+            return
+        check_half_life(self.half_life)
+        if self.time is None:
+            raise ParameterError(
+                f"A half-life of {self.half_life:g} days needs the time of each interaction. "
+                "Name its column: time='timestamp' (--time timestamp)."
+            )
+
+    def __str__(self) -> str:
+        row = self.column or "1"
+        if self.half_life is not None:
+            row += f" x 2^(-age / {self.half_life:g} days)"
+        if self.newest is not None:
+            row += f", age counted from {as_date(self.newest)}"
+        merged = "log(1 + their sum)" if self.counts == "log" else "the largest of them"
+        return f"{row}; rows of one user and item: {merged}"
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        return [column for column in (self.column, self.time) if column is not None]
+
+    def settings(self) -> dict[str, Any]:
+        """Return the rule as plain values, which the constructor takes."""
+        return asdict(self)
+
+    def at(self, newest: float) -> "Strength":
+        """Return the rule with the time that ages are counted from, in unix seconds."""
+        if newest < EARLIEST:
+            raise DataError(
+                f"The newest time in column {self.time!r} is {as_date(newest)}. Numbers are read "
+                "as unix seconds or milliseconds. Convert other times to these, or to dates."
+            )
+        return replace(self, newest=newest)
+
+    def aged(self, rows: pl.DataFrame) -> "Strength":
+        """Return the rule with the newest time of these rows, unless it has one or needs none."""
+        if self.time is None or self.newest is not None or rows.height == 0:
+            return self
+        times = rows["time"].drop_nulls().to_numpy()
+        if not len(times):
+            return self
+        dated = self.at(float(times.max()))
+        return self if self.half_life is None else dated
+
+    def read(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Problems]:
+        """Return strength and time of each row, and (reason, mask, column) for unusable rows."""
+        read = pl.DataFrame({"strength": np.ones(frame.height)})
+        problems: Problems = []
+        if self.column is not None:
+            numbers = _as_numbers(frame[self.column])
+            # X is stored in single precision.
+            finite = numbers.cast(pl.Float32).is_finite().fill_null(False)
+            problems.append((f"{self.column} is not a finite number", ~finite, self.column))
+            negative = (numbers < 0).fill_null(False)
+            problems.append((f"{self.column} is negative", negative, self.column))
+            read = read.with_columns(numbers.alias("strength"))
+        if self.time is not None:
+            cells = frame[self.time]
+            seconds = as_seconds(cells)
+            no_time = seconds.is_null()
+            if self.half_life is None:
+                no_time &= ~_is_missing(cells)
+            problems.append((f"{self.time} is not a time", no_time, self.time))
+            read = read.with_columns(seconds.alias("time"))
+        return read, problems
+
+    def merge(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+        """Return the pairs with strengths and times in order of appearance, and a count of zeros.
+
+        Parameters
+        ----------
+        rows
+            user, item, strength and, if the rule has a column of times, time of each row.
+
+        Returns
+        -------
+        pairs
+            user, item, strength and, where rows have times, the latest time of those above 0.
+        zero
+            The number of rows of strength 0.
+        """
+        if self.half_life is not None and self.newest is not None:
+            age = (self.newest - rows["time"].to_numpy()) / DAY
+            with np.errstate(over="ignore"):
+                # strength x 2^(-age / half_life), age in days
+                decayed = rows["strength"].to_numpy() * np.exp2(-age / self.half_life)
+            rows = rows.with_columns(pl.Series("strength", decayed))
+        # A row that single precision rounds to zero is zero.
+        kept = rows.filter(pl.col("strength").cast(pl.Float32) > 0)
+        one = pl.col("strength")
+        merged = one.sum().log1p() if self.counts == "log" else one.max()
+        latest = [pl.col("time").max()] if self.time is not None else []
+        pairs = kept.group_by("user", "item", maintain_order=True).agg(
+            merged.cast(pl.Float32), *latest
+        )
+        return pairs, rows.height - kept.height
+
+
+def check_interactions(
+    frame: pl.DataFrame,
+    *,
+    user: str,
+    item: str,
+    positive: str | Positive | None = None,
+    strength: Strength | None = None,
+    negative: Positive | None = None,
+) -> tuple[pl.DataFrame, ReadReport]:
+    """Return the distinct positive pairs, in order of appearance, and a report.
+
+    The pairs have columns user and item; strength if a rule for it is given; and time, in unix
+    seconds, if the rule names its column. Rows that are `negative` are not positive.
+    """
+    need_columns(frame, (user, item), "the interactions")
+    check_id_columns(user, item)
+    rule = Positive.of(positive)
+    unique, report = take_pairs(
+        frame, user=user, item=item, rule=rule, strength=strength, negative=negative
+    )
+    if unique.height == 0:
+        asked = f" by the rule {rule}" if rule else ""
+        untimed = any(refusal.reason.endswith("is not a time") for refusal in report.refused)
+        raise DataError(
+            f"No positive interaction is left{asked}. {'; '.join(report.lines())}."
+            f"{f' {WRITE_TIMES}' if untimed else ''}"
+        )
+    if strength is not None and strength.time is not None and unique["time"].is_null().all():
+        raise DataError(f"No row that counts has a time in column {strength.time!r}. {WRITE_TIMES}")
+    return unique, report
+
+
+def check_id_columns(user: str, item: str) -> None:
+    """Raise `ParameterError` if users and items are to be read from one column."""
+    if user == item:
+        raise ParameterError(f"Users and items cannot both be in column {user!r}.")
+
+
+def take_pairs(
+    frame: pl.DataFrame,
+    *,
+    user: str,
+    item: str,
+    rule: Positive | None,
+    strength: Strength | None = None,
+    negative: Positive | None = None,
+) -> tuple[pl.DataFrame, ReadReport]:
+    """Return the distinct positive pairs, possibly none, and a report."""
+    rows, counts = take_rows(
+        frame, user=user, item=item, rule=rule, strength=strength, negative=negative
+    )
+    if strength is None:
+        unique, zero = rows.unique(maintain_order=True), 0
+    else:
+        strength = strength.aged(rows)
+        unique, zero = strength.merge(rows)
+    report = ReadReport(
+        rows=frame.height,
+        interactions=unique.height,
+        users=unique["user"].n_unique(),
+        items=unique["item"].n_unique(),
+        duplicates=rows.height - unique.height - zero,
+        zero_strength=zero,
+        strength="" if strength is None or strength.is_one else str(strength),
+        **counts,
+    )
+    return unique, report
+
+
+def take_rows(
+    frame: pl.DataFrame,
+    *,
+    user: str,
+    item: str,
+    rule: Positive | None,
+    strength: Strength | None = None,
+    negative: Positive | None = None,
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Return the positive rows (user, item, strength and time), and what was left out."""
+    is_positive, unclear = _apply_rules(frame, rule, negative)
+    ids = pl.DataFrame({"user": as_ids(frame[user]), "item": as_ids(frame[item])})
+    problems = [
+        (f"{user} is missing", ids["user"].is_null(), user),
+        (f"{item} is missing", ids["item"].is_null(), item),
+        *unclear,
+    ]
+    every = pl.Series([True]).new_from_index(0, frame.height)
+    open_rows, refused = _refuse(frame, every, problems)
+    taken = open_rows if is_positive is None else open_rows & is_positive
+    not_positive = int(open_rows.sum()) - int(taken.sum())
+    if strength is not None:
+        need_columns(frame, [strength.column or user], "the strength of interactions")
+        need_columns(frame, [strength.time or user], "the time of interactions")
+        read, problems = strength.read(frame)
+        taken, more = _refuse(frame, taken, problems)
+        ids, refused = ids.hstack(read), [*refused, *more]
+    return ids.filter(taken), {"not_positive": not_positive, "refused": tuple(refused)}
+
+
+def _apply_rules(
+    frame: pl.DataFrame, rule: Positive | None, negative: Positive | None
+) -> tuple[pl.Series | None, Problems]:
+    """Return which rows are positive, None for all, and the undecidable ones."""
+    is_positive, unclear = (None, []) if rule is None else rule.split(frame)
+    if negative is None:
+        return is_positive, unclear
+    is_negative, more = negative.split(frame, what="disliked")
+    both = None if is_positive is None else is_positive & is_negative
+    if both is not None and both.any():
+        first = int(both.arg_true()[0])
+        column = negative.terms[0][0]
+        n = int(both.sum())
+        raise ParameterError(
+            f"{counted(n, 'row')} {'is' if n == 1 else 'are'} positive by {rule} and disliked by "
+            f"{negative}, such as row {first + 1} ({column} {shown(frame[column][first])}). "
+            "Give rules that no row meets both of."
+        )
+    return ~is_negative if is_positive is None else is_positive, [*unclear, *more]
+
+
+def _refuse(
+    frame: pl.DataFrame, open_rows: pl.Series, problems: Problems
+) -> tuple[pl.Series, list[Refusal]]:
+    """Return the rows without a problem, and a refusal for each of the others."""
+    refused = []
+    for reason, mask, column in problems:
+        if (bad := mask & open_rows).any():
+            refused.append(_refusal(reason, frame, bad, column))
+            open_rows = open_rows & ~bad
+    return open_rows, refused
+
+
+def check_items(
+    frame: pl.DataFrame, *, item: str, what: str = "item"
+) -> tuple[pl.DataFrame, tuple[Refusal, ...]]:
+    """Return the rows with clean, distinct ids, and the refused rows."""
+    need_columns(frame, (item,), f"the {what}s")
+    ids = as_ids(frame[item])
+    missing = ids.is_null()
+    again = ~missing & ~ids.is_first_distinct()
+    refused = tuple(
+        _refusal(reason, frame, mask, item)
+        for reason, mask in (
+            (f"{item} is missing", missing),
+            (f"the {what} is described twice, the first row is kept", again),
+        )
+        if mask.any()
+    )
+    if missing.all():
+        raise DataError(f"No {what} is left: {'; '.join(map(str, refused))}.")
+    return frame.with_columns(ids.alias(item)).filter(~missing & ~again), refused
+
+
+def as_ids(column: pl.Series) -> pl.Series:
+    """Return ids as integers or texts; empty texts and non-finite numbers are missing."""
+    if column.dtype.is_integer():
+        whole = column.cast(pl.Int64, strict=False)
+        return whole if whole.null_count() == column.null_count() else column.cast(pl.String)
+    if column.dtype.is_float() or column.dtype.is_decimal():
+        return _decimal_ids(column)
+    if column.dtype.is_nested():
+        raise _no_ids(column)
+    try:
+        text = column.cast(pl.String)
+    except pl.exceptions.PolarsError as error:
+        raise _no_ids(column) from error
+    # Bytes such as of a UUID are no text, though some of them can be read as one.
+    if column.dtype == pl.Binary and text.str.contains(r"[\x00-\x1f]").any():
+        raise _no_ids(column)
+    text = text.str.strip_chars()
+    missing = (text == "").fill_null(False)
+    words = text.str.contains(_NO_ID).fill_null(False)
+    # Among numbers such a word is no name.
+    if words.any() and text.filter(~words & ~missing).str.contains(r"^\d+$").all():
+        missing |= words
+    return text.set(missing, None)
+
+
+def doubtful_ids(column: pl.Series, name: str) -> str | None:
+    """Return a warning if words such as NULL are taken as ids, as they may be names.
+
+    Parameters
+    ----------
+    column
+        The ids.
+    name
+        The table, for the message.
+    """
+    if column.dtype != pl.String:
+        return None
+    ids = as_ids(column).drop_nulls()
+    words = ids.filter(ids.str.contains(_NO_ID))
+    if not len(words):
+        return None
+    return (
+        f"warning: {counted(len(words), 'row')} of {name} with {few(words)} in column "
+        f"{column.name!r}, taken as an id like others. If it means that there is none, empty these "
+        "cells"
+    )
+
+
+def _decimal_ids(column: pl.Series) -> pl.Series:
+    """Return ids that are stored as floats, as pandas does if some are missing."""
+    numbers = column.cast(pl.Float64)
+    column = column.set(~numbers.is_finite().fill_null(False), None)
+    known = numbers.filter(column.is_not_null())
+    if (known.abs() >= _EXACT).any():
+        raise TableError(
+            f"Column {column.name!r} has ids as decimals that are too large to be exact, such as "
+            f"{known.filter(known.abs() >= _EXACT)[0]:.17g}. Store them as integers or texts."
+        )
+    return column.cast(pl.Int64 if (known == known.round(0)).all() else pl.String)
+
+
+def _no_ids(column: pl.Series) -> TableError:
+    return TableError(
+        f"Column {column.name!r} has type {column.dtype}, which cannot be an id. "
+        "Ids are integers or texts: convert them, in pandas with .astype(str)."
+    )
+
+
+def _refusal(reason: str, frame: pl.DataFrame, mask: pl.Series, column: str) -> Refusal:
+    """Count the rows and show the first of them, numbered from 1, with their cells."""
+    rows = mask.arg_true().head(EXAMPLES).to_list()
+    cells = frame[column].gather(rows).to_list()
+    named = tuple(f"row {r + 1} ({shown(c)})" for r, c in zip(rows, cells, strict=True))
+    return Refusal(reason, int(mask.sum()), named)
+
+
+def interaction_matrix(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) -> sp.csr_array:
+    """Return the users x items matrix of the pairs: their strengths, or ones."""
+    placed = _place(pairs, users, items)
+    ones = np.ones(placed.height, np.float32)
+    strengths = placed["strength"] if "strength" in placed.columns else ones
+    return value_matrix(placed["row"], placed["column"], strengths, (len(users), len(items)))
+
+
+def interaction_times(
+    pairs: pl.DataFrame, users: pl.Series, items: pl.Series
+) -> NDArray[np.float64] | None:
+    """Return the times of the pairs in the order of the entries of their matrix, or None."""
+    if "time" not in pairs.columns:
+        return None
+    placed = _place(pairs, users, items).sort("row", "column")
+    return placed["time"].cast(pl.Float64).to_numpy()
+
+
+def _place(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) -> pl.DataFrame:
+    """Return the pairs with their rows and columns in the matrix of these users and items."""
+    rows = users.to_frame("user").with_row_index("row")
+    columns = items.to_frame("item").with_row_index("column")
+    return pairs.join(rows, on="user").join(columns, on="item")
+
+
+Counts = Literal["once", "log"]
+
+DAY = 86_400.0
+
+
+# Seconds reach 1e11 in the year 5138, milliseconds in 1973; likewise for smaller units.
+_LATEST = 1e11
+
+
+_UNITS = ((_LATEST, 1e3), (1e14, 1e6), (1e17, 1e9))
+
+
+_ISO = (
+    r"^(\d{4}-\d\d-\d\d)(?:[T ]+(\d\d?):(\d\d)(?::(\d\d(?:\.\d+)?))?"
+    r"\s*([AaPp][Mm])?\s*(?:Z|UTC|([+-])(\d\d):?(\d\d)?)?)?$"
+)
+
+
+_YEAR_LAST = r"^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})\b(.*)$"
+
+
+_MONTHS = 12
+
+
+_MISSING = r"(?i)^(|nan|nat|none|null|n/?a|\\N|-)$"
+
+
+WRITE_TIMES = (
+    "Write times as dates, year first, such as 2024-12-31 or 2024-12-31T18:30:00, or as unix "
+    "seconds or milliseconds."
+)
+
+
+def check_half_life(half_life: Any) -> None:
+    """Raise `ParameterError` unless this is a number of days above 0."""
+    is_number = isinstance(half_life, int | float | np.integer | np.floating)
+    if isinstance(half_life, bool) or not is_number or not 0 < half_life < math.inf:
+        raise ParameterError(f"half_life must be a number of days above 0, found {half_life!r}.")
+
+
+def as_seconds(column: pl.Series) -> pl.Series:
+    """Return times as unix seconds, null where a cell has none; times without a zone are UTC.
+
+    Numbers are seconds, milliseconds, microseconds or nanoseconds, by their size. Dates that end
+    with the year have the day first or the month first, whichever fits the whole column.
+    """
+    kind = column.dtype
+    if kind == pl.Date or isinstance(kind, pl.Datetime):
+        return column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
+    if kind.is_numeric():
+        return _scaled(column.cast(pl.Float64))
+    if kind not in (pl.String, pl.Categorical, pl.Enum):
+        raise TableError(
+            f"Column {column.name!r} has type {kind}, which cannot be read as times. {WRITE_TIMES}"
+        )
+    texts = column.cast(pl.String).str.strip_chars()
+    found = _iso_seconds(_year_first(texts))
+    return found.zip_with(found.is_not_null(), _scaled(texts.cast(pl.Float64, strict=False)))
+
+
+def _is_missing(column: pl.Series) -> pl.Series:
+    """Return which cells are empty, or say that there is no value."""
+    if column.dtype == pl.String:
+        return column.str.strip_chars().str.contains(_MISSING).fill_null(True)
+    if column.dtype.is_float():
+        return column.is_nan().fill_null(True)
+    return column.is_null()
+
+
+def _year_first(texts: pl.Series) -> pl.Series:
+    """Return dates as 2024-12-31, if all of them show whether days or months come first.
+
+    One that ends with the year shows it by a number above 12, for all dates of the column.
+    """
+    # 2024/12/31 can mean one day only.
+    texts = texts.str.replace(r"^(\d{4})[/.](\d\d)[/.](\d\d)", "$1-$2-$3")
+    groups = texts.to_frame("text").select(pl.col("text").str.extract_groups(_YEAR_LAST))
+    one, other, year, clock = groups.unnest("text")
+    above = [(each.cast(pl.Int64) > _MONTHS).fill_null(False) for each in (one, other)]
+    if one.null_count() == len(one):
+        return texts
+    if above[0].any() == above[1].any():
+        raise _unclear_dates(texts, one.is_not_null(), above)
+    day, month = (one, other) if above[0].any() else (other, one)
+    parts = pl.DataFrame([year, month.str.zfill(2), day.str.zfill(2), clock])
+    written = parts.select(pl.format("{}-{}-{}{}", *(pl.nth(i) for i in range(4)))).to_series()
+    return texts.zip_with(one.is_null(), written)
+
+
+def _unclear_dates(texts: pl.Series, dates: pl.Series, above: list[pl.Series]) -> TableError:
+    """Return the error for dates in which a day may be a month."""
+    mixed = above[0].any()
+    rows = [int(mask.arg_true()[0]) for mask in (above if mixed else [dates])]
+    named = [f"row {row + 1} ({shown(texts[row])})" for row in rows]
+    why = (
+        f"days first in {named[0]} and months first in {named[-1]}"
+        if mixed
+        else f"dates in which day and month cannot be told apart, such as {named[0]}: none of "
+        "their numbers is above 12"
+    )
+    return TableError(f"Column {texts.name!r} has {why}. {WRITE_TIMES}")
+
+
+def _iso_seconds(texts: pl.Series) -> pl.Series:
+    """Return unix seconds of ISO texts, null where a text is none."""
+    part = pl.col("parts").struct.field
+    day = part("1").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
+    hours, minutes, seconds, zone_hours, zone_minutes = (
+        part(name).cast(pl.Float64).fill_null(0.0) for name in ("2", "3", "4", "7", "8")
+    )
+    # 12 am is midnight, and 12 pm is noon.
+    half = part("5").str.to_lowercase()
+    hours = pl.when(half.is_null()).then(hours).otherwise(hours % 12)
+    hours += pl.when(half == "pm").then(12.0).otherwise(0.0)
+    sign = pl.when(part("6") == "-").then(-1.0).otherwise(1.0)
+    clock = 3600 * (hours - sign * zone_hours) + 60 * (minutes - sign * zone_minutes) + seconds
+    parts = texts.to_frame("text").select(parts=pl.col("text").str.extract_groups(_ISO))
+    return parts.select(day * DAY + clock).to_series()
+
+
+def _scaled(numbers: pl.Series) -> pl.Series:
+    """Return numbers in seconds; those that can be no time become null."""
+    unit = pl.lit(1.0)
+    for least, per_second in _UNITS:
+        unit = pl.when(pl.col("t").abs() >= least).then(per_second).otherwise(unit)
+    seconds = numbers.to_frame("t").select(pl.col("t") / unit).to_series()
+    return seconds.set(~(seconds.abs() < _LATEST).fill_null(False), None)
+
+
+def _as_numbers(column: pl.Series) -> pl.Series:
+    """Return strengths as numbers, null where a cell has none."""
+    kind = column.dtype
+    if kind.is_numeric() or kind == pl.Boolean:
+        return column.cast(pl.Float64)
+    if kind in (pl.String, pl.Categorical, pl.Enum):
+        numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+        if numbers.null_count() < len(numbers):
+            return numbers
+    example = column.drop_nulls().head(1).to_list()
+    raise TableError(
+        f"Strengths must be numbers, and column {column.name!r} has type {kind}"
+        f"{f', such as {shown(example[0])}' if example else ''}. Name another column."
+    )
+
+
+def as_date(seconds: float) -> str:
+    """Return the day of a time in unix seconds, as 2024-12-31, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+
+
+Id = TypeVar("Id", bound=ItemId)
+
+
+def decayed(
+    times: Mapping[Id, Any],
+    *,
+    half_life: float,
+    strengths: Mapping[Id, float] | None = None,
+) -> dict[Id, float]:
+    """Return a history in which older items count less, as `recommend` takes it.
+
+    The strength of an item is 2^(-age / half_life), times its own where that is given. Age is
+    counted from the latest time of the history: a factor that all items share changes no list.
+
+    Parameters
+    ----------
+    times
+        When the user chose each item: dates, datetimes, ISO texts, or unix seconds or
+        milliseconds.
+    half_life
+        After how many days an item counts half.
+    strengths
+        Strengths of items where they are not 1; below 0 for disliked items.
+
+    Examples
+    --------
+    >>> decayed({"a": "2026-01-01", "b": "2026-01-31"}, half_life=30)
+    {'a': 0.5, 'b': 1.0}
+    """
+    check_half_life(half_life)
+    if not isinstance(times, Mapping):
+        raise ParameterError(f"A history with times maps item ids to times, found {times!r}.")
+    unknown = [item for item in strengths or {} if item not in times]
+    if unknown:
+        raise ParameterError(f"There is a strength but no time for {unknown[0]!r}. Give both.")
+    seconds = np.array([_seconds(item, when) for item, when in times.items()])
+    age = (seconds.max(initial=-np.inf) - seconds) / DAY
+    factors = np.exp2(-age / half_life).tolist()
+    own = strengths or {}
+    return {item: own.get(item, 1.0) * x for item, x in zip(times, factors, strict=True)}
+
+
+def _seconds(item: ItemId, when: Any) -> float:
+    """Return one time as unix seconds."""
+    try:
+        found = as_seconds(pl.Series("time", [when], strict=False))[0]
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise _no_time(item, when) from error
+    if found is None:
+        raise _no_time(item, when)
+    return float(found)
+
+
+def _no_time(item: ItemId, when: Any) -> ParameterError:
+    return ParameterError(
+        f"The time of {item!r} must be a date, a datetime, an ISO text, or unix seconds or "
+        f"milliseconds, found {when!r}."
+    )
+
+
+# Of a choice of strength 1: more against it makes lists less accurate; see benchmarks/README.md.
+STRENGTH = -0.125
+
+
+def disliked_matrix(
+    frame: pl.DataFrame,
+    pairs: pl.DataFrame,
+    rule: Positive | None,
+    *,
+    user: str,
+    item: str,
+    users: pl.Series,
+    items: pl.Series,
+    strength: Strength | None = None,
+) -> tuple[sp.csr_array | None, str | None]:
+    """Return what users disliked and did not choose (users x items), as strengths below 0.
+
+    The second value is a note on dislikes of users or items that have no place in the matrix.
+
+    Parameters
+    ----------
+    frame
+        The interactions as they were read.
+    pairs
+        user and item of the interactions that count; a pair that is among them is not disliked.
+    rule
+        Which rows are disliked; None without dislikes.
+    user, item
+        The columns of the ids in `frame`.
+    users, items
+        The ids of the rows and columns; rows of others are left out.
+    strength
+        The rule for the strength of interactions. A dislike is an eighth of their mean strength,
+        and decays as they do.
+    """
+    if rule is None:
+        return None, None
+    is_disliked, _ = rule.split(frame, what="disliked")
+    ids = pl.DataFrame({"user": as_ids(frame[user]), "item": as_ids(frame[item])})
+    rows = ids.with_columns(_strengths(frame, pairs, strength)).filter(is_disliked).drop_nulls()
+    # Of two dislikes of one item, the one that counts more is the later one.
+    merged = rows.group_by("user", "item", maintain_order=True).agg(pl.col("strength").min())
+    merged = merged.filter(pl.col("strength") < 0)
+    merged = merged.with_columns(pl.col("item").cast(items.dtype))
+    only = merged.join(pairs.select("user", "item"), on=["user", "item"], how="anti")
+    found = interaction_matrix(only, users, items)
+    missed = only.height - found.nnz
+    if not missed:
+        return found, None
+    new = only["user"].n_unique() - int((np.diff(found.indptr) > 0).sum())
+    return found, (
+        f"{counted(missed, 'disliked item')} left out, of {counted(new, 'user')} who chose "
+        "nothing, or of items that nobody chose and no table describes"
+    )
+
+
+def _strengths(frame: pl.DataFrame, pairs: pl.DataFrame, rule: Strength | None) -> pl.Series:
+    """Return the strength that each row has as a dislike, below 0; null without a time."""
+    if rule is None or rule.is_one:
+        return pl.Series("strength", np.full(frame.height, STRENGTH, np.float32))
+    level, decay = pairs["strength"].to_numpy().astype(np.float64), np.ones(frame.height)
+    total = float(len(level))
+    if rule.half_life is not None and rule.time is not None:
+        times = pairs["time"].to_numpy()
+        newest = times.max(initial=-np.inf)
+        total = float(_decay(newest - times, rule.half_life).sum())
+        seconds = as_seconds(frame[rule.time]).to_numpy()
+        # A dislike that is newer than every choice counts as the newest of them.
+        decay = _decay(np.maximum(0.0, newest - seconds), rule.half_life)
+    # The mean strength of an interaction before it decays; 1 where there is none.
+    mean = level.sum() / total if len(level) else 1.0
+    found = STRENGTH * mean * decay
+    return pl.Series("strength", found.astype(np.float32)).fill_nan(None)
+
+
+def _decay(age: Any, half_life: float) -> Any:
+    """Return 2^(-age / half_life) for ages in seconds."""
+    with np.errstate(over="ignore"):
+        return np.exp2(-age / DAY / half_life)
+
+
+def fixed_disliked(matrix: Any, X: sp.csr_array) -> sp.csr_array:
+    """Return disliked items as a read-only matrix that fits the interactions X."""
+    rows = sp.csr_array(matrix, dtype=np.float32)
+    rows.sort_indices()
+    if rows.shape != X.shape:
+        raise DataError(
+            f"The disliked items are {rows.shape[0]:,} x {rows.shape[1]:,}, and the interactions "
+            f"{X.shape[0]:,} x {X.shape[1]:,}. Select the same users of both."
+        )
+    if not (np.isfinite(rows.data) & (rows.data < 0)).all():
+        raise DataError("The strengths of disliked items must be finite numbers below 0.")
+    return fixed(rows)
+
+
+def with_disliked(X: sp.csr_array, disliked: sp.csr_array | None) -> sp.csr_array:
+    """Return histories (users x items): choices X, and disliked items where there are any."""
+    return X if disliked is None else sp.csr_array(X + disliked)
+
+
+def disliked_line(disliked: sp.csr_array) -> str:
+    """Return the number of disliked items and what they are for, as a sentence."""
+    n_users = int((np.diff(disliked.indptr) > 0).sum())
+    said = f"{counted(disliked.nnz, 'disliked item')} of {counted(n_users, 'user')}"
+    if not disliked.nnz:
+        return said
+    low, high = float(disliked.data.min()), float(disliked.data.max())
+    range_ = f"{low:.3g}" if low == high else f"from {low:.3g} to {high:.3g}"
+    return f"{said}: each has a strength of {range_} in a history, and none in the fit"
+
+
+def fixed_times(times: NDArray[Any], n_interactions: int) -> NDArray[np.float64]:
+    """Return a read-only copy of the times, one for each interaction."""
+    copy = np.array(times, np.float64)
+    if copy.shape != (n_interactions,):
+        raise DataError(
+            f"There are {n_interactions:,} interactions and {copy.size:,} times. Give one for "
+            "each entry of X, or times=None."
+        )
+    copy.flags.writeable = False
+    return copy
+
+
+def entries_of(X: sp.csr_array, rows: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the positions in `X.data` of the entries of some rows, in the order of the rows."""
+    lengths = np.diff(X.indptr)[rows]
+    begins = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(lengths) else lengths
+    entries: NDArray[np.int64] = np.arange(lengths.sum()) + np.repeat(
+        X.indptr[rows] - begins, lengths
+    )
+    return entries
+
+
+def time_span(times: NDArray[np.float64]) -> str:
+    """Return a sentence on the first and the last day of the times, and on missing ones."""
+    known = times[~np.isnan(times)]
+    missing = len(times) - len(known)
+    if not len(known):
+        return "no interaction has a time"
+    said = f"times from {as_date(float(known.min()))} to {as_date(float(known.max()))}"
+    if not missing:
+        return said
+    verb = "has" if missing == 1 else "have"
+    return (
+        f"{said}; {counted(missing, 'interaction')} {verb} no time, and splits by time leave "
+        f"{'it' if missing == 1 else 'them'} out"
+    )

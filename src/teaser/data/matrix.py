@@ -1,0 +1,193 @@
+"""Ids in order, and sparse matrices: build, freeze, save."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.closeness import closest_names
+from teaser.errors import ArtifactError, UnknownItemError
+
+ItemId = int | str
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
+
+
+def saved_ids(column: pl.Series, what: str) -> "Ids":
+    """Return the ids of a saved table.
+
+    Parameters
+    ----------
+    what
+        What they are ids of, such as "items", for the message of an `ArtifactError`.
+    """
+    if column.dtype != pl.String and not column.dtype.is_integer():
+        raise ArtifactError(
+            f"The ids of its {what} must be texts or whole numbers, found {column.dtype}."
+        )
+    if column.null_count():
+        raise ArtifactError(f"{column.null_count():,} of the ids of its {what} are missing.")
+    if column.n_unique() < len(column):
+        twice = column.filter(column.is_duplicated())[0]
+        raise ArtifactError(f"The id {twice!r} of its {what} is there more than once.")
+    return Ids(column.to_list())
+
+
+class Ids(Sequence[ItemId]):
+    """The owner's ids in order, with the position of each; `"17"` and 17.0 find 17 as well."""
+
+    def __init__(self, names: Iterable[ItemId]) -> None:
+        self._names = tuple(names)
+        self._position = {name: i for i, name in enumerate(self._names)}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._names[key]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ids | list | tuple):
+            return NotImplemented
+        # `tuple` of the ids themselves would take them one by one.
+        return (other._names if isinstance(other, Ids) else tuple(other)) == self._names
+
+    def __repr__(self) -> str:
+        few = ", ".join(repr(n) for n in self._names[:3])
+        return f"Ids({len(self)}: {few}{', ...' if len(self) > 3 else ''})"
+
+    def __contains__(self, name: object) -> bool:
+        return self.find(name) is not None
+
+    def find(self, name: object) -> int | None:
+        """Return the position of a name, or None."""
+        # Data frames turn whole numbers into 17.0 where some are missing.
+        if isinstance(name, float) and name.is_integer():
+            name = int(name)
+        if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
+            return None
+        if not isinstance(name, str):
+            position = self._position.get(int(name))
+            return self._position.get(str(name)) if position is None else position
+        position = self._position.get(name)
+        if position is None and _INTEGER.fullmatch(name.strip()):
+            return self._position.get(int(name.strip()))
+        return position
+
+    def index_of(self, name: object) -> int:
+        """Return the position of an item id, or raise `UnknownItemError`."""
+        place = self.find(name)
+        if place is None:
+            near = closest_names(str(name), map(str, self._names))
+            first = self._names[0] if self._names else None
+            same = isinstance(name, str) == isinstance(first, str) and not isinstance(name, float)
+            # On the command line a whole number is a text too.
+            same = same or (isinstance(name, str) and _INTEGER.fullmatch(name.strip()) is not None)
+            raise UnknownItemError(name, near, len(self), None if same else first)
+        return place
+
+    def extended(self, names: Iterable[ItemId]) -> "Ids":
+        """Return these ids followed by further ones."""
+        return Ids((*self._names, *names))
+
+
+Array = NDArray[Any]
+
+
+def binary_matrix(
+    rows: pl.Series | Array, columns: pl.Series | Array, shape: tuple[int, int]
+) -> sp.csr_array:
+    """Return the float32 matrix with ones at these distinct positions, indices sorted."""
+    return value_matrix(rows, columns, np.ones(len(rows), np.float32), shape)
+
+
+def value_matrix(
+    rows: pl.Series | Array,
+    columns: pl.Series | Array,
+    values: pl.Series | Array,
+    shape: tuple[int, int],
+) -> sp.csr_array:
+    """Return the float32 matrix with values at these distinct positions, indices sorted."""
+    positions = (np.asarray(rows), np.asarray(columns))
+    matrix = sp.csr_array((np.asarray(values, np.float32), positions), shape=shape)
+    matrix.sort_indices()
+    return matrix
+
+
+def fixed(matrix: Any) -> sp.csr_array:
+    """Return a matrix of the same arrays, which are made read-only."""
+    out = ReadOnlyMatrix(matrix)
+    for part in (out.data, out.indices, out.indptr):
+        part.flags.writeable = False
+    return out
+
+
+def pack(name: str, matrix: sp.csr_array) -> dict[str, Array]:
+    """Return the parts of a sparse matrix as named arrays; values that are all 1 are left out."""
+    parts = {f"{name}.indices": matrix.indices, f"{name}.indptr": matrix.indptr}
+    if not (matrix.data == 1).all():
+        parts[f"{name}.data"] = matrix.data
+    return parts
+
+
+def unpack(name: str, arrays: Mapping[str, Array], shape: tuple[int, int]) -> sp.csr_array:
+    """Return the sparse matrix that `pack` took apart."""
+    values, indices, indptr = saved_parts(name, arrays, shape)
+    return sp.csr_array((np.array(values), np.array(indices), np.array(indptr)), shape=shape)
+
+
+def saved_parts(
+    name: str, arrays: Mapping[str, Array], shape: tuple[int, int]
+) -> tuple[Array, Array, Array]:
+    """Return values, indices and row pointers of a saved matrix, after checking that they fit.
+
+    scipy does not look at all of it, and reads beyond the arrays where they do not fit.
+    """
+    try:
+        indices, indptr = arrays[f"{name}.indices"], arrays[f"{name}.indptr"]
+    except KeyError as error:
+        raise ArtifactError(
+            f"The saved matrix {name} is not whole: {error} is missing. Make it again."
+        ) from error
+    values = arrays.get(f"{name}.data")
+    if values is None:
+        values = np.ones(indices.size, np.float32)
+    wrong = _find_wrong(values, indices, indptr, shape)
+    if wrong:
+        raise ArtifactError(f"The saved matrix {name} is not whole: {wrong}. Make it again.")
+    return values, indices, indptr
+
+
+def _find_wrong(values: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> str:
+    """Return what does not fit in the parts of a matrix; nothing if all does."""
+    n_rows, n_columns = shape
+    if {values.ndim, indices.ndim, indptr.ndim} != {1}:
+        return "its parts must have one dimension"
+    if {indices.dtype.kind, indptr.dtype.kind} != {"i"} or values.dtype.kind not in "fib":
+        return f"its parts are of the types {values.dtype}, {indices.dtype} and {indptr.dtype}"
+    if len(values) != len(indices) or len(indptr) != n_rows + 1:
+        return f"its parts have {len(values):,}, {len(indices):,} and {len(indptr):,} entries"
+    if indptr[0] != 0 or indptr[-1] > len(indices) or (np.diff(indptr) < 0).any():
+        return "its rows begin in places where there is no entry"
+    if len(indices) and not 0 <= indices.min() <= indices.max() < n_columns:
+        return f"its columns must be from 0 to {n_columns - 1:,}"
+    return ""
+
+
+class ReadOnlyMatrix(sp.csr_array):  # type: ignore[misc]  # scipy has no types
+    """A matrix that refuses new entries while its arrays are read-only; its copies accept them."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._check_writeable()
+        super().__setitem__(key, value)
+
+    def setdiag(self, values: Any, k: int = 0) -> None:
+        self._check_writeable()
+        super().setdiag(values, k)
+
+    def _check_writeable(self) -> None:
+        if not self.data.flags.writeable:
+            raise ValueError("The matrices of a data set are read-only. Change a copy.")

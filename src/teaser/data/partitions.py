@@ -1,0 +1,767 @@
+"""Interactions in partitions by user: write them, list them, survey them, read one at a time."""
+
+import importlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
+from uuid import uuid4
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.artifact import check_parquet
+from teaser.data import reading
+from teaser.data.columns import find_id_columns
+from teaser.data.condition import Positive
+from teaser.data.interactions import (
+    ReadReport,
+    Strength,
+    check_id_columns,
+    interaction_matrix,
+    take_pairs,
+    take_rows,
+)
+from teaser.data.reading import (
+    EXAMPLES,
+    Refusal,
+    Table,
+    few,
+    first_line,
+    guess_delimiter,
+    is_packed,
+    named_errors,
+    need_columns,
+    sample_lines,
+)
+from teaser.errors import DataError, MissingPackageError, ParameterError, TableError, counted
+from teaser.files import MOST_SETTINGS, FileRefusedError, check_regular, read_bytes
+
+T = TypeVar("T")
+
+
+_RANGES = 64
+
+
+@dataclass(frozen=True)
+class Part:
+    """One partition: its name in messages, and the path, URL or delayed table to read."""
+
+    name: str
+    source: Any = field(repr=False)
+
+
+class Run(Protocol):
+    """Calls a function with the name and source of each part; results keep the order of parts."""
+
+    def __call__(self, function: Callable[[str, Any], T], parts: Sequence[Part]) -> Iterator[T]: ...
+
+
+@dataclass(frozen=True)
+class PartSize:
+    """The size of one part in the survey; a later read checks that it is unchanged."""
+
+    rows: int
+    users: int
+    interactions: int
+    bytes: int
+
+    @classmethod
+    def of(cls, report: ReadReport, source: Any) -> Self:
+        """Return the sizes of a part that was just read."""
+        return cls(report.rows, report.users, report.interactions, file_size(source))
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Counts of all parts together."""
+
+    report: ReadReport
+    sizes: tuple[PartSize, ...]
+    chosen: pl.DataFrame
+    squares: float
+
+
+@dataclass(frozen=True, eq=False)
+class PartSurvey:
+    """Counts of one part, small enough to be sent over a network."""
+
+    name: str
+    report: ReadReport
+    size: PartSize
+    types: tuple[str, str]
+    chosen: pl.DataFrame
+    user_hashes: NDArray[np.uint64]
+    squares: float
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Which columns of a part are read, and which rows count."""
+
+    user: str
+    item: str
+    positive: Positive | None
+    strength: Strength | None = None
+
+    def pairs(self, name: str, source: Any) -> tuple[pl.DataFrame, ReadReport]:
+        """Return the distinct positive pairs of a part, and a report of its rows."""
+        with _named(name):
+            return take_pairs(self._frame(source), **self._how())
+
+    def newest(self, name: str, source: Any) -> float:
+        """Return the newest time of the rows of a part that count, in unix seconds."""
+        with _named(name):
+            rows, _ = take_rows(self._frame(source), **self._how())
+            return float(rows["time"].to_numpy().max(initial=-np.inf))
+
+    def _how(self) -> dict[str, Any]:
+        rule, strength = self.positive, self.strength
+        return {"user": self.user, "item": self.item, "rule": rule, "strength": strength}
+
+    def _frame(self, source: Any) -> pl.DataFrame:
+        """Return the columns of a part that are needed."""
+        columns = [self.user, self.item]
+        columns += [term[0] for term in self.positive.terms] if self.positive else []
+        columns += self.strength.columns if self.strength else []
+        frame = read_columns(source, list(dict.fromkeys(columns)))
+        need_columns(frame, columns, "the interactions")
+        return frame
+
+    def survey(self, name: str, source: Any) -> PartSurvey:
+        """Return the counts of a part."""
+        pairs, report = self.pairs(name, source)
+        lengths = pairs.group_by("user").len()
+        return PartSurvey(
+            name=name,
+            report=report,
+            size=PartSize.of(report, source),
+            types=(str(pairs["user"].dtype), str(pairs["item"].dtype)),
+            chosen=pairs.group_by("item", maintain_order=True).len("count"),
+            user_hashes=np.sort(lengths["user"].hash(0).to_numpy()),
+            squares=float((lengths["len"].cast(pl.Float64) ** 2).sum()),
+        )
+
+    def user_of(self, user_hash: int, name: str, source: Any) -> int | str:
+        """Return the user of a part whose id has this hash."""
+        users = self.pairs(name, source)[0]["user"]
+        found: int | str = users.filter(users.hash(0) == user_hash)[0]
+        return found
+
+    def matrix(self, ids: pl.Series, size: PartSize, name: str, source: Any) -> sp.csr_array:
+        """Return a part as users x items, or raise if it changed since the survey."""
+        return self.users_and_matrix(ids, size, name, source)[1]
+
+    def users_and_matrix(
+        self, ids: pl.Series, size: PartSize, name: str, source: Any
+    ) -> tuple[pl.Series, sp.csr_array]:
+        """Return the users of a part, and it as users x items; raise if it changed since."""
+        pairs, report = self.pairs(name, source)
+        found = PartSize.of(report, source)
+        if found != size:
+            raise DataError(
+                f"{name} has changed since the data set was prepared: now {_counts(found)}, "
+                f"before {_counts(size)}. Prepare the data set again."
+            )
+        pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
+        users = pairs["user"].unique(maintain_order=True)
+        X = interaction_matrix(pairs, users, ids)
+        if X.nnz != pairs.height:
+            unknown = pairs.filter(~pl.col("item").is_in(ids.implode()))["item"]
+            raise DataError(
+                f"{name} has {unknown.n_unique():,} items that are not in the data set, such as "
+                f"{few(unknown)}. Prepare the data set again."
+            )
+        return users, X
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """The parts of the interactions, and how they are read.
+
+    Every part has all rows of its users; `teaser partition` writes such a folder.
+
+    Attributes
+    ----------
+    parts
+        In the order in which their products are summed.
+    reader
+        The columns of the ids and the rule for positive rows.
+    """
+
+    parts: tuple[Part, ...]
+    reader: Reader
+
+    @classmethod
+    def open(
+        cls,
+        source: Any,
+        *,
+        user: str = "user_id",
+        item: str = "item_id",
+        positive: str | Positive | None = None,
+        strength: Strength | None = None,
+    ) -> Self:
+        """List the parts of a folder, a URL such as `s3://bucket/folder`, or a collection.
+
+        Parameters
+        ----------
+        source
+            A folder of parquet files, also as a URL (read through fsspec); a list of such
+            files; or a Dask collection (any object with `to_delayed()`).
+        user, item
+            The columns of the ids.
+        positive
+            Which interactions count, such as `"rating >= 4"`.
+        strength
+            How strong an interaction is; 1 if not given.
+        """
+        check_id_columns(user, item)
+        reader = Reader(user, item, Positive.of(positive), strength)
+        if hasattr(source, "to_delayed"):
+            delayed = enumerate(np.ravel(source.to_delayed()))
+            named = (Part(f"Partition {k} of the Dask collection", d) for k, d in delayed)
+            return cls(tuple(named), reader)
+        paths = list_parts(source) if isinstance(source, str | Path) else source
+        parts = tuple(Part(path, path) for path in map(_absolute, paths))
+        if not parts or len({part.name for part in parts}) < len(parts):
+            raise ParameterError("Give at least one partition, and each of them once.")
+        return cls(parts, reader)
+
+    def dated(self, run: Run | None = None) -> "Partitions":
+        """Return the parts with the newest time of all, which decay needs; this reads them once.
+
+        Without a half-life nothing is read.
+        """
+        strength = self.reader.strength
+        if strength is None or strength.half_life is None:
+            return self
+        newest = max((run or run_here)(self.reader.newest, self.parts))
+        # No row counts if there is none: the survey says so.
+        known = strength.at(newest) if newest > -np.inf else strength
+        return replace(self, reader=replace(self.reader, strength=known))
+
+    def survey(self, run: Run | None = None) -> Survey:
+        """Read every part once, check that they agree, and return their counts.
+
+        Parameters
+        ----------
+        run
+            How the parts are read; one after the other on this machine when not given.
+        """
+        visit = run_here if run is None else run
+        found: list[PartSurvey] = []
+        chosen = pl.DataFrame()
+        for part in _checked_types(visit(self.reader.survey, self.parts)):
+            chosen = _added(chosen, part.chosen)
+            found.append(replace(part, chosen=part.chosen.clear()))
+        if not chosen.height:
+            raise DataError(
+                f"No positive interaction is left in {len(self.parts)} partitions, such as "
+                f"{self.parts[0].name}. " + "; ".join(_together(found, 0).lines()) + "."
+            )
+        for one, other, user_hash in _shared_hashes(found):
+            pair = [self.parts[one], self.parts[other]]
+            users = list(visit(partial(self.reader.user_of, user_hash), pair))
+            if users[0] == users[1]:
+                raise DataError(
+                    f"User {users[0]!r} is in two partitions, {pair[0].name} and {pair[1].name}. "
+                    "All rows of a user must be in one. Rewrite them with teaser partition, or "
+                    "shuffle the collection by user."
+                )
+        return Survey(
+            report=_together(found, chosen.height),
+            sizes=tuple(part.size for part in found),
+            chosen=chosen,
+            squares=sum(part.squares for part in found),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """X in partitions, with items in the order of a data set; takes the place of a matrix.
+
+    Attributes
+    ----------
+    partitions
+        The parts and their reader.
+    sizes
+        The counts of each part.
+    ids
+        The item ids, in the order of the columns.
+    item_counts
+        How many users chose each item.
+    squares
+        The sum of squared history lengths: the number of co-occurrences.
+    """
+
+    partitions: Partitions
+    sizes: tuple[PartSize, ...]
+    ids: pl.Series = field(repr=False)
+    item_counts: NDArray[np.int64] = field(repr=False)
+    squares: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Users and items."""
+        return sum(size.users for size in self.sizes), len(self.ids)
+
+    @property
+    def nnz(self) -> int:
+        """The number of interactions."""
+        return sum(size.interactions for size in self.sizes)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every interaction has strength 1."""
+        return self.partitions.reader.strength is None
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts, in order."""
+        return self.partitions.parts
+
+    def matrix(self, k: int) -> sp.csr_array:
+        """Return part k as a users x items matrix."""
+        part = self.parts[k]
+        return self.partitions.reader.matrix(self.ids, self.sizes[k], part.name, part.source)
+
+    def users_and_matrix(self, k: int) -> tuple[pl.Series, sp.csr_array]:
+        """Return the user ids of part k, and it as a users x items matrix."""
+        part = self.parts[k]
+        return self.partitions.reader.users_and_matrix(
+            self.ids, self.sizes[k], part.name, part.source
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything but ids and counts as plain values."""
+        if any(not isinstance(part.source, str) for part in self.parts):
+            raise DataError(
+                "A data set of a Dask collection cannot be saved. Write the collection as parquet "
+                "files, and prepare the data set from these."
+            )
+        rule, strength = self.partitions.reader.positive, self.partitions.reader.strength
+        return {
+            "parts": [part.source for part in self.parts],
+            "sizes": [list(astuple(size)) for size in self.sizes],
+            "user": self.partitions.reader.user,
+            "item": self.partitions.reader.item,
+            "positive": None if rule is None else [list(term) for term in rule.terms],
+            "strength": None if strength is None else strength.settings(),
+            "squares": self.squares,
+        }
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], ids: pl.Series, counts: NDArray[Any]) -> Self:
+        """Return the interactions that `settings` described."""
+        terms = settings["positive"]
+        rule = None if terms is None else Positive(tuple((c, s, v) for c, s, v in terms))
+        how = settings.get("strength")  # earlier versions had none
+        strength = None if how is None else Strength(**how)
+        reader = Reader(settings["user"], settings["item"], rule, strength)
+        parts = tuple(Part(source, source) for source in settings["parts"])
+        sizes = tuple(PartSize(*size) for size in settings["sizes"])
+        if len(parts) != len(sizes) or len(counts) != len(ids):
+            raise ValueError("its partitions and counts do not match")
+        return cls(Partitions(parts, reader), sizes, ids, np.array(counts), settings["squares"])
+
+    @property
+    def indptr(self) -> NDArray[Any]:
+        """Raise `DataError`: there is no whole matrix."""
+        raise _no_matrix()
+
+    indices = data = indptr
+
+    def __getitem__(self, key: Any) -> Any:
+        raise _no_matrix()
+
+
+def run_here(function: Callable[[str, Any], T], parts: Sequence[Part]) -> Iterator[T]:
+    """Read the parts one after the other in this process."""
+    for part in parts:
+        if not isinstance(part.source, str):
+            raise ParameterError(f"{part.name} can only be read by a cluster. Pass its cluster.")
+        yield function(part.name, part.source)
+
+
+def _checked_types(surveys: Iterable[PartSurvey]) -> Iterator[PartSurvey]:
+    """Yield the surveys; raise `DataError` for ids of another type than in the first."""
+    first: PartSurvey | None = None
+    for part in surveys:
+        first = part if first is None and part.size.interactions else first
+        if first is not None and part.size.interactions and part.types != first.types:
+            raise DataError(
+                f"{part.name} has users and items as {' and '.join(part.types)}, {first.name} as "
+                f"{' and '.join(first.types)}. Ids must have one type in all partitions."
+            )
+        yield part
+
+
+def _added(chosen: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+    """Return the sum of two tables of item counts, in order of appearance."""
+    if not more.height or not chosen.height:
+        return more if more.height else chosen
+    both = pl.concat([chosen, more])
+    return both.group_by("item", maintain_order=True).agg(pl.col("count").sum())
+
+
+def _shared_hashes(found: Sequence[PartSurvey]) -> Iterator[tuple[int, int, int]]:
+    """Find user hashes that are in two parts, one range at a time to bound the memory."""
+    edges = np.array([2**64 // _RANGES * k for k in range(1, _RANGES)], np.uint64)
+    cuts = [[0, *np.searchsorted(p.user_hashes, edges), len(p.user_hashes)] for p in found]
+    for k in range(_RANGES):
+        pieces = [p.user_hashes[cut[k] : cut[k + 1]] for p, cut in zip(found, cuts, strict=True)]
+        hashes = np.concatenate(pieces)
+        owner = np.repeat(np.arange(len(found)), [len(piece) for piece in pieces])
+        order = np.argsort(hashes, kind="stable")
+        for position in np.flatnonzero(np.diff(hashes[order]) == 0):
+            one, other = order[position], order[position + 1]
+            if owner[one] != owner[other]:
+                yield int(owner[one]), int(owner[other]), int(hashes[one])
+
+
+def _together(found: Sequence[PartSurvey], n_items: int) -> ReadReport:
+    """Return the sum of the reports; examples of refused rows name their part."""
+    reports = [part.report for part in found]
+    refused: dict[str, Refusal] = {}
+    for part in found:
+        for refusal in part.report.refused:
+            before = refused.get(refusal.reason, Refusal(refusal.reason, 0, ()))
+            examples = tuple(f"{part.name} {example}" for example in refusal.examples)
+            refused[refusal.reason] = Refusal(
+                refusal.reason,
+                before.count + refusal.count,
+                (before.examples + examples)[:EXAMPLES],
+            )
+    return ReadReport(
+        rows=sum(r.rows for r in reports),
+        interactions=sum(r.interactions for r in reports),
+        users=sum(r.users for r in reports),
+        items=n_items,
+        duplicates=sum(r.duplicates for r in reports),
+        not_positive=sum(r.not_positive for r in reports),
+        zero_strength=sum(r.zero_strength for r in reports),
+        strength=reports[0].strength,
+        refused=tuple(refused.values()),
+    )
+
+
+def _absolute(path: Any) -> str:
+    if not isinstance(path, str | Path):
+        raise ParameterError(
+            "Partitions must be a folder, a list of files or a Dask collection, found a "
+            f"{type(path).__name__}."
+        )
+    return str(path) if is_url(path) else os.path.abspath(path)
+
+
+def _no_matrix() -> DataError:
+    return DataError(
+        "This needs the interactions as one matrix, but they are in partitions. Use "
+        "Dataset.from_tables."
+    )
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Put the name of a part before the text of its errors."""
+    try:
+        with named_errors(name):
+            yield
+    except DataError:
+        raise
+    except FileNotFoundError as error:
+        raise TableError(
+            f"{name} is missing. Restore it, or prepare the data set again."
+        ) from error
+    except MemoryError as error:
+        raise MemoryError(f"{name} does not fit into memory. Write smaller partitions.") from error
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise TableError(
+            f"{name} could not be read: {first_line(error)}. Write this partition again."
+        ) from error
+
+
+def _counts(size: PartSize) -> str:
+    return (
+        f"{size.rows:,} rows, {size.interactions:,} interactions of {size.users:,} users, "
+        f"{size.bytes:,} bytes"
+    )
+
+
+MANIFEST = "partitions.json"
+
+
+def is_url(source: Any) -> bool:
+    """Whether this is a URL that fsspec reads, such as `s3://bucket/folder`."""
+    return isinstance(source, str) and "://" in source
+
+
+def list_parts(folder: str | Path) -> list[str]:
+    """Return the parquet files of a folder by name, after checking them against its list."""
+    if is_url(folder):
+        system, root = _file_system(str(folder))
+        names = sorted(system.glob(f"{root.rstrip('/')}/*.parquet"))
+        found = [system.unstrip_protocol(name) for name in names]
+    else:
+        if not Path(folder).is_dir():
+            raise TableError(f"There is no folder {folder} to read partitions from.")
+        found = sorted(str(path) for path in Path(folder).glob("*.parquet"))
+    listed = _listed(str(folder).rstrip("/"))
+    present = {path.rpartition("/")[2] for path in found}
+    if listed is not None and (gone := sorted(set(listed) - present)):
+        raise TableError(
+            f"{folder}/{gone[0]} is missing: {MANIFEST} lists {len(listed)} partitions, and "
+            f"{len(gone)} of them are missing. Restore them, or partition again."
+        )
+    if listed is not None and (more := sorted(present - set(listed))):
+        raise TableError(
+            f"{folder}/{more[0]} is not in {MANIFEST}, which lists {len(listed)} partitions. "
+            "Remove it, or partition again."
+        )
+    if not found:
+        raise TableError(f"There is no parquet file in {folder}.")
+    return found
+
+
+def read_columns(source: Any, columns: list[str]) -> pl.DataFrame:
+    """Return the columns that a file or a table has of those named."""
+    if not isinstance(source, str):
+        source = source.compute() if hasattr(source, "compute") else source  # a part of Dask's
+        frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
+        return frame.select([c for c in frame.columns if c in columns] or pl.all())
+    try:
+        if not is_url(source):
+            check_parquet(source)
+            return _read(source, columns)
+        system, path = _file_system(source)
+        with system.open(path, "rb") as handle:
+            check_parquet(handle, pages=False)
+            return _read(handle, columns)
+    except FileRefusedError as error:
+        raise TableError(f"{source} could not be read: {error}.") from error
+
+
+def file_size(source: Any) -> int:
+    """Return the size of a file in bytes; zero for a table in memory."""
+    if not isinstance(source, str):
+        return 0
+    if is_url(source):
+        system, path = _file_system(source)
+        return int(system.size(path) or 0)
+    return Path(source).stat().st_size
+
+
+def _read(source: Any, columns: list[str]) -> pl.DataFrame:
+    there = list(pl.read_parquet_schema(source))
+    if not isinstance(source, str):
+        source.seek(0)
+    wanted = [column for column in columns if column in there]
+    # If one is missing, read all, so that the error can list what there is.
+    return pl.read_parquet(source, columns=wanted if len(wanted) == len(columns) else None)
+
+
+def _listed(folder: str) -> list[str] | None:
+    """Return the names in the folder's list of partitions, if it has one."""
+    path = f"{folder}/{MANIFEST}"
+    try:
+        if is_url(path):
+            system, name = _file_system(path)
+            text = system.cat_file(name)
+        else:
+            text = read_bytes(path, most=MOST_SETTINGS)
+    except FileNotFoundError:
+        return None
+    except FileRefusedError as error:
+        raise TableError(f"{path} could not be read: {error}.") from error
+    try:
+        return [str(name) for name in json.loads(text)["parts"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise TableError(f"{path} is damaged: {error!r}. Partition again.") from error
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    try:
+        fsspec = importlib.import_module("fsspec")
+    except ModuleNotFoundError as error:
+        raise MissingPackageError(f"Reading {url}", "fsspec", extra="dask") from error
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise ParameterError(f"{url} cannot be opened: {error}") from error
+    return system, str(path)
+
+
+ROWS_PER_PART = 1_000_000
+
+
+_MOST_PARTS = 10_000
+
+
+_BATCH_ROWS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Written:
+    """A folder of partitions: how many, and the rows of all and of the largest."""
+
+    folder: Path
+    parts: int
+    rows: int
+    largest: int
+
+    def lines(self) -> list[str]:
+        """Return the counts as a sentence."""
+        return [
+            f"{counted(self.rows, 'row')} in {counted(self.parts, 'partition')} by user, "
+            f"{self.largest:,} in the largest: {self.folder}"
+        ]
+
+
+def write_partitions(
+    interactions: Any,
+    folder: str | Path,
+    *,
+    user: str = "user_id",
+    item: str = "item_id",
+    parts: int | None = None,
+) -> Written:
+    """Write interactions as parquet files, all rows of a user in one file.
+
+    Rows are read in batches and assigned by a hash of the user. At most one batch or one partition
+    is in memory. All columns are kept, so that a rule for positive rows can be applied later. The
+    folder is renamed into place when it is complete.
+
+    Parameters
+    ----------
+    interactions
+        A csv, tsv, parquet or jsonl file, a folder of parquet files in any order, or a frame.
+    folder
+        A folder that does not exist, or is empty.
+    user, item
+        The columns of the ids.
+    parts
+        The number of partitions; by default about a million rows each.
+    """
+    target = Path(folder).absolute()
+    check_id_columns(user, item)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise DataError(f"{target} has other files; nothing was written. Name a new folder.")
+    frame = _scan(interactions)
+    try:
+        schema = pl.DataFrame(schema=frame.collect_schema().names())
+        find_id_columns(Table(schema, _shown(interactions)), user=user, item=item)
+        rows = int(frame.select(pl.len()).collect(engine="streaming").item())
+        if rows == 0:
+            raise TableError(f"There are no rows of interactions in {_shown(interactions)}.")
+        count = -(-rows // ROWS_PER_PART) if parts is None else _checked_count(parts)
+        staging = target.parent / f".partitioning-{uuid4().hex}"
+        staging.mkdir(parents=True)
+        try:
+            _spread(frame, user, item, count, staging)
+            written = _merge(staging, target, user, item)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise TableError(
+            f"{_shown(interactions)} could not be partitioned: {first_line(error)}."
+        ) from error
+    return written
+
+
+def _scan(source: Any) -> pl.LazyFrame:
+    """Return a lazy table; formats that cannot be scanned are read at once."""
+    if isinstance(source, pl.LazyFrame):
+        return source
+    if not isinstance(source, str | Path):
+        return reading.read_table(source, what="interactions").lazy()
+    path = Path(source)
+    if path.is_dir():
+        if not any(path.glob("*.parquet")):
+            raise TableError(f"There is no parquet file in {path}.")
+        for part in path.glob("*.parquet"):
+            _check(part)
+        return pl.scan_parquet(path / "*.parquet")
+    if not path.exists():
+        raise TableError(f"There is no file {path} to read the interactions from.")
+    _check(path)
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return pl.scan_parquet(path)
+    if is_packed(path):
+        return reading.read_table(path, what="interactions").lazy()
+    if suffix in reading.JSON_SUFFIXES:
+        return pl.scan_ndjson(path, infer_schema_length=None)
+    if suffix in reading.TEXT_SUFFIXES:
+        return _scan_text(path)
+    return reading.read_table(path, what="interactions").lazy()
+
+
+def _check(path: Path) -> None:
+    try:
+        check_regular(path)
+    except FileRefusedError as error:
+        raise TableError(f"{path} could not be read: {error}.") from error
+
+
+def _scan_text(path: Path) -> pl.LazyFrame:
+    """Scan separated text; a column is an integer column only if every cell is an integer."""
+    delimiter = guess_delimiter(sample_lines(path))
+    if len(delimiter) > 1:
+        return reading.read_table(path, what="interactions").lazy()
+    frame = pl.scan_csv(path, separator=delimiter, infer_schema=False)
+    cells = pl.all()
+    whole = cells.cast(pl.Int64, strict=False).cast(pl.String)
+    same = (whole == cells).fill_null(False) | cells.is_null()
+    found = frame.select(same.all()).collect(engine="streaming").row(0, named=True)
+    return frame.with_columns(
+        pl.col([c for c, is_whole in found.items() if is_whole] or []).cast(pl.Int64)
+    )
+
+
+def _spread(frame: pl.LazyFrame, user: str, item: str, count: int, staging: Path) -> None:
+    """Split each batch into one file for each part."""
+    for number, batch in enumerate(frame.collect_batches(chunk_size=_BATCH_ROWS)):
+        part_of = (batch[user].hash(0) % count).alias("part")
+        split = batch.with_columns(part_of).partition_by("part", as_dict=True, include_key=False)
+        for (part,), rows in split.items():
+            room = staging / f"{part:05d}"
+            room.mkdir(exist_ok=True)
+            rows.write_parquet(room / f"{number:09d}.parquet")
+
+
+def _merge(staging: Path, target: Path, user: str, item: str) -> Written:
+    """Merge the pieces of each part, write the list of parts, and rename the folder."""
+    whole = staging / "whole"
+    whole.mkdir()
+    sizes = {}
+    for room in sorted(p for p in staging.iterdir() if p != whole):
+        name = f"part-{room.name}.parquet"
+        pieces = pl.scan_parquet(sorted(room.iterdir()))
+        pieces.sink_parquet(whole / name)
+        shutil.rmtree(room)
+        sizes[name] = int(pl.scan_parquet(whole / name).select(pl.len()).collect().item())
+    listed = {"parts": list(sizes), "rows": list(sizes.values()), "user": user, "item": item}
+    (whole / MANIFEST).write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
+    whole.replace(target)
+    return Written(target, len(sizes), sum(sizes.values()), max(sizes.values()))
+
+
+def _checked_count(parts: Any) -> int:
+    is_count = isinstance(parts, int) and not isinstance(parts, bool)
+    if not is_count or not 1 <= parts <= _MOST_PARTS:
+        raise ParameterError(
+            f"parts must be a whole number from 1 to {_MOST_PARTS:,}, found {parts!r}."
+        )
+    return int(parts)
+
+
+def _shown(source: Any) -> str:
+    return str(source) if isinstance(source, str | Path) else f"the {type(source).__name__}"

@@ -1,0 +1,1281 @@
+"""Read a table from a file or a frame: delimiters, headers, encodings, ragged rows, long form."""
+
+import codecs
+import html
+import html.entities
+import json
+import logging
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import polars as pl
+
+from teaser.artifact import read_parquet
+from teaser.errors import DataError, ParameterError, TableError, closest, counted
+from teaser.files import GZIP, open_regular, read_unpacked
+
+EXAMPLES = 3
+
+
+_LONGEST_EXAMPLE = 60
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Rows that were refused for one reason, with the first of them as examples."""
+
+    reason: str
+    count: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{counted(self.count, 'row')} refused, {self.reason}: {', '.join(self.examples)}"
+
+    @classmethod
+    def from_dicts(cls, raw: Iterable[Mapping[str, Any]]) -> tuple[Self, ...]:
+        """Return the refusals that `dataclasses.asdict` made plain values of."""
+        return tuple(cls(r["reason"], r["count"], tuple(r["examples"])) for r in raw)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as it was read.
+
+    Attributes
+    ----------
+    frame
+        The rows that could be read.
+    name
+        The file, or what the table is about, for messages.
+    notes
+        What was noticed while it was read, as sentences.
+    refused
+        Rows that could not be read.
+    headless
+        What to do if the first row, which gave the names, is a row of data; empty if it looks
+        like names.
+    """
+
+    frame: pl.DataFrame
+    name: str = "the table"
+    notes: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    headless: str = ""
+
+
+@contextmanager
+def named_errors(name: str) -> Iterator[None]:
+    """Put the name of a file before the text of errors about its rows; a frame has none."""
+    try:
+        yield
+    except DataError as error:
+        if name.startswith("the "):
+            raise
+        raise type(error)(f"{name}: {error}") from error
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise `TableError` for a name of a column that polars would read as a pattern."""
+    for name in names:
+        if name.startswith("^") and name.endswith("$"):
+            raise TableError(f"A column cannot be called {name!r}. Rename it.")
+
+
+def need_columns(frame: pl.DataFrame, columns: Iterable[str], what: str) -> None:
+    """Raise `TableError` unless the frame has the columns."""
+    for column in columns:
+        if column not in frame.columns:
+            found = ", ".join(frame.columns)
+            near = closest(str(column), frame.columns)
+            raise TableError(
+                f"Column {column!r}, needed for {what}, is missing. Found: {found}.{near}"
+            )
+
+
+def shown(cell: object) -> str:
+    """Return the value of a cell, for an error message."""
+    text = repr(cell)
+    return text if len(text) <= _LONGEST_EXAMPLE else f"{text[:_LONGEST_EXAMPLE]}…"
+
+
+def few(ids: pl.Series) -> str:
+    """Return the first distinct ids, for an error message."""
+    return ", ".join(map(repr, ids.unique(maintain_order=True).head(EXAMPLES).to_list()))
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error, without its full stop."""
+    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+
+
+Read = TypeVar("Read", bound=Table | None)
+
+LOG = logging.getLogger("teaser")
+
+
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
+
+
+JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+
+
+def read_table(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    long: str | Sequence[str] | None = None,
+    what: str = "data",
+) -> pl.DataFrame:
+    """Read a file or frame into a polars frame; what was noticed is logged.
+
+    Parameters
+    ----------
+    source
+        A path to delimited text with any extension (also gzipped), parquet or jsonl; or a polars,
+        pandas or pyarrow frame, or anything else that exports the Arrow C stream.
+    columns
+        The names of the columns of a text file without a header.
+    delimiter
+        What stands between the fields of a text file, such as `";"`, `"::"` or `"tab"`; found in
+        its first lines if not given.
+    encoding
+        The encoding of a text file.
+    long
+        The columns of id, property and value of a table in long form, or of id and value. It
+        becomes one row an item, with lists where an item has several values of a property.
+    what
+        What is in the table, for error messages.
+    """
+    table = read(
+        source, columns=columns, delimiter=delimiter, encoding=encoding, long=long, what=what
+    )
+    for note in (*table.notes, *table.refused):
+        LOG.warning("%s", note)
+    return table.frame
+
+
+def read(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    long: str | Sequence[str] | None = None,
+    what: str = "data",
+) -> Table:
+    """Read a file or frame as `read_table` does, with what was noticed and refused."""
+    if isinstance(source, Table):
+        return source
+    names = _check_columns(columns)
+    if isinstance(source, str | Path):
+        table = _read_file(Path(source), what, encoding, names, delimiter)
+    else:
+        if names is not None or delimiter is not None:
+            raise ParameterError(
+                "columns and delimiter say how a text file is read, and have no meaning for a "
+                f"{type(source).__name__}. Leave them out."
+            )
+        frame = _collect(source, what) if isinstance(source, pl.LazyFrame) else None
+        table = Table(_from_frame(source, what) if frame is None else frame, f"the {what}")
+    if table.frame.height == 0:
+        where = f" in {source}" if isinstance(source, str | Path) else ""
+        found = ", ".join(table.frame.columns) or "none"
+        raise TableError(f"There are no rows of {what}{where}. Found columns: {found}.")
+    check_names(table.frame.columns)
+    return table if long is None else widen(table, long)
+
+
+def read_each(*readers: Callable[[], Read]) -> list[Read]:
+    """Read tables; one error says what is wrong with all that cannot be read.
+
+    Parameters
+    ----------
+    *readers
+        Functions that read a table each, or return None for one that is not given.
+    """
+    found: list[Read] = []
+    errors: list[TableError] = []
+    for reader in readers:
+        try:
+            found.append(reader())
+        except TableError as error:
+            errors.append(error)
+    if not errors:
+        return found
+    headless = [table.headless for table in found if table is not None and table.headless]
+    if len(errors) == 1 and not headless:
+        raise errors[0]
+    raise TableError(" ".join([*map(str, errors), *headless])) from errors[0]
+
+
+def tidy(table: Table, key: str, name: str, *, long: bool = True) -> Table:
+    """Return a table with HTML entities decoded, blank texts missing and, of items, one row each.
+
+    A table in long form whose columns are called property and value, or similarly, is made wide;
+    another one is refused with the option to give.
+    """
+    columns = find_long(table, key) if long else None
+    if columns is not None:
+        table = widen(table, columns)
+    elif long:
+        check_wide(table, key)
+    frame, notes = decode_entities(table.frame, name=name, but=key)
+    frame = frame.with_columns(
+        column.set((column.str.strip_chars() == "").fill_null(False), None)
+        for column in frame
+        if column.dtype == pl.String and column.name != key
+    )
+    return replace(table, frame=frame, notes=(*table.notes, *notes))
+
+
+def _check_columns(columns: Sequence[str] | None) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    names = tuple(columns)
+    is_named = bool(names) and all(isinstance(name, str) and name.strip() for name in names)
+    if isinstance(columns, str) or not is_named or len(set(names)) < len(names):
+        raise ParameterError(
+            "columns must be a list of different names, such as ['user_id', 'item_id'] "
+            f"(--columns user_id,item_id); found {columns!r}."
+        )
+    return tuple(name.strip() for name in names)
+
+
+def _collect(source: pl.LazyFrame, what: str) -> pl.DataFrame:
+    try:
+        return source.collect()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise TableError(f"The {what} could not be read: {first_line(error)}.") from error
+
+
+def _from_frame(source: Any, what: str) -> pl.DataFrame:
+    source = _with_index(source)
+    try:
+        frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
+    except Exception as error:
+        advice = "Pass a path, or a polars, pandas or pyarrow frame, its columns of one type each."
+        if type(source).__module__.startswith("pandas") and find_spec("pyarrow") is None:
+            advice = "Reading such pandas frames needs pyarrow: pip install pyarrow."
+        reason = "; ".join(str(part) for part in error.args) or repr(error)
+        raise TableError(
+            f"A {type(source).__name__} cannot be read as {what}: {reason}. {advice}"
+        ) from error
+    for column in frame:
+        if column.dtype == pl.Object:
+            raise TableError(
+                f"Column {column.name!r} of the {what} contains Python objects, such as "
+                f"{shown(column[0])}. Convert them to strings or numbers."
+            )
+    return frame
+
+
+def _with_index(source: Any) -> Any:
+    """Return a pandas frame with its index as columns, where that has names."""
+    if not type(source).__module__.startswith("pandas") or not hasattr(source, "columns"):
+        return source
+    names = list(source.index.names)
+    if None in names or set(names) & set(source.columns):
+        return source
+    return source.reset_index()
+
+
+def _read_file(
+    path: Path,
+    what: str,
+    encoding: str,
+    columns: Sequence[str] | None,
+    delimiter: str | None,
+) -> Table:
+    """Read one file by its suffix; raise `TableError` for whatever goes wrong."""
+    suffix = next((s for s in reversed(path.suffixes) if s.lower() != ".gz"), "").lower()
+    text = b""
+    try:
+        if path.is_dir():
+            raise TableError(f"{path} is a folder. Name the file with the {what}.")
+        if not path.exists():
+            raise TableError(f"There is no file {path} to read the {what} from.")
+        is_delimited = suffix != ".parquet" and suffix not in JSON_SUFFIXES
+        if not is_delimited and (columns is not None or delimiter is not None):
+            raise ParameterError(
+                f"columns and delimiter have no meaning for {path}, which has names. Leave them "
+                "out."
+            )
+        if suffix == ".parquet":
+            return Table(read_parquet(path), str(path))
+        text, notes = read_text(path, encoding)
+        if not is_delimited:
+            return Table(read_json_lines(text, path), str(path), notes)
+        table = read_delimited(text, path, what=what, columns=columns, delimiter=delimiter)
+        return replace(table, notes=(*notes, *table.notes))
+    except (UnicodeDecodeError, pl.exceptions.ComputeError) as error:
+        if isinstance(error, UnicodeDecodeError) or "utf-8" in str(error).lower():
+            raise wrong_encoding(text, path, encoding) from error
+        raise TableError(f"{path} could not be read: {first_line(error)}.") from error
+    except (OSError, EOFError, LookupError, zlib.error, pl.exceptions.PolarsError) as error:
+        raise TableError(f"{path} could not be read: {first_line(error)}.") from error
+
+
+_DELIMITERS = ("\t", "::", ";", ",", "|")
+
+
+_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
+
+
+_SAMPLE_BYTES = 2**16
+
+
+_SAMPLE_LINES = 100
+
+
+# Separators of polars have one byte; a longer delimiter is replaced by one of these.
+_UNUSED = "\x1f\x1e\x1d\x1c\x01\x02\x03\x04"
+
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+
+_OPTIONS = {"items": "--items-columns", "users": "--users-columns"}
+
+
+def read_delimited(
+    text: bytes,
+    path: Path,
+    *,
+    what: str = "data",
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+) -> Table:
+    """Read delimited text; a column stays text unless all its cells are numbers.
+
+    Parameters
+    ----------
+    text
+        The file in UTF-8, without trailing blank lines.
+    path, what
+        The file and what it holds, for messages.
+    columns
+        The names of the columns, for a file without a header. A first line that looks like names
+        is passed over.
+    delimiter
+        What stands between fields; found in the first lines if not given.
+    """
+    whole, text = text, text.lstrip(b"\r\n")
+    if not text.strip():
+        raise TableError(f"{path} is empty.")
+    text, named, notes = _without_preamble(text, path)
+    first_line = whole[: len(whole) - len(text)].count(b"\n") + 1
+    lines = _sample(text)
+    found = as_delimiter(delimiter) or named or guess_delimiter(lines)
+    separator = found if len(found.encode()) == 1 else _unused(text, path)
+    text = text if separator == found else text.replace(found.encode(), separator.encode())
+    fields = [split_fields(line.replace(found, separator), separator) for line in lines]
+    names = tuple(_named(fields[0]) if columns is None else columns)
+    layout = Layout(path, separator, found, names, columns is None, first_line)
+    headless = ""
+    if columns is None:
+        headless = _headless(fields, path, what)
+    else:
+        layout, more = _with_columns(layout, fields)
+        notes += more
+    _check_header(layout, headless)
+    read = _read(text, layout)
+    frame = read.frame.select(typed(column) for column in read.frame)
+    # Excel writes delimiters for columns that were emptied.
+    while frame.width > 1 and re.fullmatch(r"(column_\d+)?", frame.columns[-1]):
+        if columns is not None or frame[:, -1].null_count() < frame.height:
+            break
+        frame = frame[:, :-1]
+    return Table(frame, str(path), (*notes, *read.notes), read.refused, headless)
+
+
+def _without_preamble(text: bytes, path: Path) -> tuple[bytes, str | None, list[str]]:
+    """Return the text from its first row on, the delimiter that Excel names above it, and a note.
+
+    Lines before it begin with `#`, and have no delimiter as often as the rows; or say `sep=;`.
+    """
+    first, _, rest = text.partition(b"\n")
+    if named := re.fullmatch(rb"sep=(.)\r?", first):
+        return rest, named[1].decode("utf-8", "replace"), []
+    lines = _sample(text)
+    comments = next((i for i, line in enumerate(lines) if not line.startswith("#")), 0)
+    rows = lines[comments:]
+    delimiter = guess_delimiter(rows)
+    if not comments or len(rows) < 2 or any(delimiter in line for line in lines[:comments]):
+        return text, None, []
+    for _ in range(comments):
+        text = text.partition(b"\n")[2].lstrip(b"\r\n")
+    return text, None, [f"{counted(comments, 'line')} of {path} that begin with # passed over"]
+
+
+def as_delimiter(given: str | None) -> str | None:
+    r"""Return a delimiter that is given as such or by its name: tab, `\t`, comma, pipe, ..."""
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given or set(given) & set('"\r\n\0'):
+        raise ParameterError(
+            f"delimiter must be what stands between fields, such as ';', '::' or 'tab', "
+            f"found {given!r}."
+        )
+    return _WORDS.get(given.lower(), given)
+
+
+def guess_delimiter(lines: Sequence[str]) -> str:
+    """Return the delimiter of the first lines: in the first line, and in all as often as can be.
+
+    Of several, the one is taken that gives most rows one width, then that of most fields.
+    """
+    found = [d for d in _DELIMITERS if lines and d in lines[0]]
+    if not found:
+        return " " if _is_spaced(lines) else ","
+
+    def score(delimiter: str) -> tuple[float, int]:
+        widths = Counter(len(split_fields(line, delimiter)) for line in lines[1:] or lines)
+        width, count = widths.most_common(1)[0]
+        return (round(count / widths.total(), 1) if width > 1 else 0.0), width
+
+    return max(found, key=score)
+
+
+def _is_spaced(lines: Sequence[str]) -> bool:
+    """Whether rows are numbers with one space between."""
+    rows = [line.split(" ") for line in lines[1:] or lines]
+    return all(len(row) == len(rows[0]) > 1 and all(map(_is_number, row)) for row in rows)
+
+
+def sample_lines(path: Path) -> list[str]:
+    """Return the first lines of a text file that are not blank."""
+    with path.open("rb") as handle:
+        return _sample(handle.read(_SAMPLE_BYTES).lstrip(b"\r\n"))
+
+
+def _sample(text: bytes) -> list[str]:
+    head = text[:_SAMPLE_BYTES]
+    lines = head.decode("utf-8", "replace").splitlines()
+    # The last line may be cut off.
+    whole = lines if len(head) == len(text) or len(lines) == 1 else lines[:-1]
+    return [line for line in whole[:_SAMPLE_LINES] if line]
+
+
+def _unused(text: bytes, path: Path) -> str:
+    for mark in _UNUSED:
+        if mark.encode() not in text:
+            return mark
+    raise TableError(f"{path} has control characters, and is no delimited text.")
+
+
+def _named(fields: Sequence[str]) -> list[str]:
+    """Return names of columns without spaces around; if several are empty, they get numbers."""
+    names = [field.strip() for field in fields]
+    if names.count("") == 1:
+        return names
+    return [name or f"column_{i}" for i, name in enumerate(names, 1)]
+
+
+def _is_number(cell: str) -> bool:
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def _headless(fields: Sequence[Sequence[str]], path: Path, what: str) -> str:
+    """Return what to do if the first line is data: one of its cells is a number, as those below."""
+    first, rows = fields[0], [row for row in fields[1:] if len(row) >= len(fields[0])]
+    alike = [
+        i
+        for i, cell in enumerate(first)
+        if _is_number(cell) and all(_is_number(r[i]) for r in rows)
+    ]
+    if not alike:
+        return ""
+    names = _guess_names(first, what)
+    return (
+        f"The first line of {path} looks like data, not names: {shown(', '.join(first))}. Name its "
+        f"columns: {_OPTIONS.get(what, '--columns')} {','.join(names)} (in Python, "
+        f"read_table(path, columns={names}))."
+    )
+
+
+def _guess_names(first: Sequence[str], what: str) -> list[str]:
+    """Return names that a file without a header may have, for a message."""
+    named = {"items": ["item_id"], "users": ["user_id"]}.get(what, ["user_id", "item_id"])
+    for place, cell in enumerate(first[len(named) :], len(named) + 1):
+        name = f"column_{place}"
+        if what == "items" and "title" not in named and not _is_number(cell):
+            name = "title"
+        elif what not in _OPTIONS and _is_number(cell):
+            name = "timestamp" if float(cell) > EARLIEST else "rating"
+        named.append(f"column_{place}" if name in named else name)
+    return named[: len(first)]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text is cut into rows and fields.
+
+    Attributes
+    ----------
+    path
+        The file, for messages.
+    separator
+        The one character between fields.
+    delimiter
+        The same as it stands in the file, which may be longer.
+    names
+        The names of the columns.
+    has_header
+        Whether the first line is no row.
+    first_line
+        The number of the first line in the file, from 1.
+    """
+
+    path: Path
+    separator: str
+    delimiter: str
+    names: tuple[str, ...]
+    has_header: bool = True
+    first_line: int = 1
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.names)
+
+    @property
+    def expected(self) -> str:
+        """What decides how many fields a row should have, for messages."""
+        who = "the header, which has" if self.has_header else "columns, which names"
+        return f"{who} {self.width}"
+
+
+def _with_columns(layout: Layout, fields: Sequence[Sequence[str]]) -> tuple[Layout, list[str]]:
+    """Check given names against the rows; pass over a first line that has names already."""
+    path, names, first = layout.path, layout.names, fields[0]
+    usual = Counter(len(row) for row in fields).most_common(1)[0][0]
+    trailing = usual > 1 and all(not row[-1] for row in fields if len(row) == usual)
+    if len(names) not in (usual, usual - trailing):
+        raise TableError(
+            f"columns names {len(names)}, {', '.join(names)}, but the rows of {path} have {usual} "
+            f"fields, such as {shown(', '.join(first))}. Name each of them."
+        )
+    rows = fields[1:]
+    is_named = bool(rows) and any(
+        not _is_number(cell) and all(len(row) > i and _is_number(row[i]) for row in rows)
+        for i, cell in enumerate(first)
+    )
+    if not is_named and not set(map(str.strip, first)) & set(names):
+        return layout, []
+    note = f"the first line of {path} has names, {shown(', '.join(first))}; columns replaces them"
+    header = Layout(path, layout.separator, layout.delimiter, names, True, layout.first_line)
+    return header, [note]
+
+
+def _check_header(layout: Layout, headless: str) -> None:
+    check_names(layout.names)
+    if twice := [name for name, n in Counter(layout.names).items() if n > 1]:
+        raise TableError(
+            f"{layout.path} has more than one column {twice[0]!r}. "
+            f"{headless or 'Rename all but one.'}"
+        )
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """Rows as columns of texts, with what was done to them and what could not be read."""
+
+    frame: pl.DataFrame
+    notes: tuple[str, ...]
+    refused: tuple[Refusal, ...]
+
+
+def _read(text: bytes, layout: Layout) -> Repaired:
+    frame = _read_alike(text, layout)
+    if frame is None:
+        text, ended = _without_last_delimiter(text, layout)
+        frame = _read_alike(text, layout) if ended else None
+    return read_ragged(text, layout) if frame is None else Repaired(frame, (), ())
+
+
+def _without_last_delimiter(text: bytes, layout: Layout) -> tuple[bytes, bool]:
+    """Return the text without the delimiter that ends every row, and whether there was one."""
+    mark = layout.separator.encode()
+    rows = text.count(b"\n") + 1 - layout.has_header
+    ends = text.count(mark + b"\n") + text.count(mark + b"\r\n") + text.endswith(mark)
+    header = text.partition(b"\n")[0].rstrip(b"\r")
+    if ends - (layout.has_header and header.endswith(mark)) != rows:
+        return text, False
+    text = text.removesuffix(mark).replace(mark + b"\r\n", b"\r\n").replace(mark + b"\n", b"\n")
+    return text, True
+
+
+def _read_alike(text: bytes, layout: Layout) -> pl.DataFrame | None:
+    """Return the rows if all have as many fields as there are columns, and quotes are in order."""
+    mark = layout.separator.encode()
+    is_quoted = b'"' in text
+    bare = quoted_field(layout.separator).sub(b"", text) if is_quoted else text
+    if b'"' in bare:
+        return None
+    if is_quoted and swallows_rows(text, layout):
+        return None
+    try:
+        frame = pl.read_csv(
+            text,
+            separator=layout.separator,
+            quote_char='"' if is_quoted else None,
+            has_header=layout.has_header,
+            schema=dict.fromkeys(layout.names, pl.String),
+        )
+    except pl.exceptions.PolarsError as error:
+        if "utf-8" in str(error).lower():
+            raise
+        return None
+    has_blank = b"\n\n" in bare or b"\n\r\n" in bare
+    blank = len(re.findall(rb"\n\r?(?=\n)", bare)) if has_blank else 0
+    rows = frame.height + layout.has_header - blank
+    return frame if bare.count(mark) == rows * (layout.width - 1) else None
+
+
+def typed(column: pl.Series) -> pl.Series:
+    """Return numbers where every cell is one and no information is lost (007 stays text)."""
+    whole = column.cast(pl.Int64, strict=False)
+    if whole.null_count() == column.null_count():
+        return whole if (whole.cast(pl.String) == column).all() else column
+    numbers = column.cast(pl.Float64, strict=False)
+    if numbers.null_count() > column.null_count() or numbers.n_unique() < column.n_unique():
+        return column
+    return column if column.str.contains(r"^[+-]?(0\d|\d{16})").any() else numbers
+
+
+EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
+
+
+# Unreadable rows are refused one by one up to this share, or this number in a short table.
+MAX_BAD_SHARE = 0.01
+
+
+_MAX_BAD_ROWS = 3
+
+
+_MAX_BAD_SHARE_OF_FEW = 0.1
+
+
+_CUT_ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30})$")
+
+
+# Stands for a line break inside a quoted field: no text has a zero byte.
+_BREAK = "\0"
+
+
+def quoted_field(separator: str) -> re.Pattern[bytes]:
+    """Return the pattern of a field that is enclosed in quotes, quotes inside it doubled."""
+    mark = re.escape(separator.encode())
+    # Possessive: an unclosed quote must not be searched for again from every position.
+    return re.compile(
+        rb'(?<![^%b\n])"(?:[^"]++|"")*+"(?=%b|\r?\n|\r?\Z)' % (mark, mark),
+    )
+
+
+def swallows_rows(text: bytes, layout: Layout) -> bool:
+    """Whether two stray quotes would enclose the rows between them as if they were one field.
+
+    So it is if every line has as many fields as there are columns, and a field encloses a whole
+    line, with no other quote in its first and last.
+    """
+    for field in quoted_field(layout.separator).finditer(text):
+        if field[0].count(b"\n") < 2:
+            continue
+        begin, end = text.rfind(b"\n", 0, field.start()) + 1, text.find(b"\n", field.end())
+        if text[begin : end if end >= 0 else None].count(b'"') == 2:
+            counts = _split_lines(text.decode()).str.count_matches(layout.separator, literal=True)
+            return bool((counts == layout.width - 1).all())
+    return False
+
+
+def split_fields(line: str, separator: str) -> list[str]:
+    """Return the fields of a line; a quote that encloses no field is a character."""
+    if '"' not in line:
+        return line.split(separator)
+    enclosed = _enclosed(separator)
+    fields: list[str] = []
+    place = 0
+    while True:
+        found = next((m for p in enclosed if (m := p.match(line, place))), None)
+        if found is None:
+            end = line.find(separator, place)
+            end = len(line) if end < 0 else end
+            fields.append(line[place:end])
+        else:
+            end = found.end()
+            fields.append(re.sub(r'\\"|""', '"', found[1]))
+        if end == len(line):
+            return fields
+        place = end + len(separator)
+
+
+@cache
+def _enclosed(separator: str) -> tuple[re.Pattern[str], ...]:
+    """Return patterns of enclosed fields: quotes inside doubled, after backslashes, or plain."""
+    end = rf'"(?={re.escape(separator)}|$)'
+    inside = (r'(?:[^"]|"")*+', r'(?:[^"\\]|\\.|"")*+', r".*?")
+    return tuple(re.compile(rf'"({body}){end}') for body in inside)
+
+
+def read_ragged(text: bytes, layout: Layout) -> Repaired:
+    """Read rows one by one where they differ from the others.
+
+    A quote that encloses no field is a character. Empty fields beyond the last column are passed
+    over, and fields that were cut at the semicolon of an HTML entity (`&amp`, ` Co`) are joined.
+    Cells that a short row lacks are missing. A row that is still too long is refused; `TableError`
+    is raised if there are many of those.
+    """
+    rows = _lines(text, layout)
+    notes: list[str] = []
+    rows, stray = _with_fields(rows, layout)
+    if stray:
+        notes.append(
+            f"{counted(len(stray), 'row')} of {layout.path} with quotes that enclose no field, "
+            f"read as characters: {_few_lines(stray)}"
+        )
+    rows, joined, bad = _shorten(rows, layout)
+    for how, numbers in joined.items():
+        notes.append(
+            f"{counted(len(numbers), 'row')} of {layout.path} with too many fields, joined where "
+            f"{how}: {_few_lines(numbers)}"
+        )
+    refused = _refuse(bad, rows.height + len(bad), layout)
+    lengths = rows["fields"].list.len()
+    short = rows.filter((lengths < layout.width) & (rows["line"] != ""))
+    if short.height:
+        examples = short.head(EXAMPLES).select("number", pl.col("fields").list.len()).rows()
+        notes.append(
+            f"{counted(short.height, 'row')} of {layout.path} with fewer fields than "
+            f"{layout.expected}; the missing cells are empty: "
+            + ", ".join(f"line {number} has {n}" for number, n in examples)
+        )
+    cells = [
+        pl.col("fields").list.get(i, null_on_oob=True).replace("", None).alias(name)
+        for i, name in enumerate(layout.names)
+    ]
+    frame = rows.select(cells).with_columns(pl.all().str.replace_all(_BREAK, "\n", literal=True))
+    return Repaired(frame, tuple(notes), refused)
+
+
+def split_rows(text: str, separator: str) -> pl.DataFrame:
+    """Return the number, text and fields of each line that is not blank; no field is quoted."""
+    lines = _split_lines(text).to_frame("line").with_row_index("number", offset=1)
+    return lines.filter(pl.col("line") != "").with_columns(
+        fields=pl.col("line").str.split(separator)
+    )
+
+
+def _split_lines(text: str) -> pl.Series:
+    return pl.Series("line", [text]).str.split("\n").explode().str.strip_chars_end("\r")
+
+
+def _lines(text: bytes, layout: Layout) -> pl.DataFrame:
+    """Return number and text of each line after the header; enclosed line breaks are protected."""
+    if b'"' in text and not swallows_rows(text, layout):
+        text = quoted_field(layout.separator).sub(
+            lambda field: field[0].replace(b"\r\n", b"\n").replace(b"\n", _BREAK.encode()), text
+        )
+    lines = _split_lines(text.decode()).to_frame("line")
+    breaks = pl.col("line").str.count_matches(_BREAK, literal=True).cast(pl.Int64)
+    number = pl.int_range(pl.len()) + breaks.cum_sum() - breaks + layout.first_line
+    return lines.with_columns(number=number).slice(int(layout.has_header))
+
+
+def _with_fields(rows: pl.DataFrame, layout: Layout) -> tuple[pl.DataFrame, list[int]]:
+    """Add the fields of each line, and return the numbers of lines with stray quotes."""
+    separator = layout.separator
+    rows = rows.with_columns(fields=pl.col("line").str.split(separator))
+    has_quote = rows["line"].str.contains('"', literal=True)
+    places = has_quote.arg_true()
+    if len(places) == 0:
+        return rows, []
+    stray, cut = [], []
+    quoted = rows.filter(has_quote)
+    for number, line in zip(quoted["number"].to_list(), quoted["line"].to_list(), strict=True):
+        fields = split_fields(line, separator)
+        plain = line.split(separator)
+        if len(fields) != layout.width and len(plain) == layout.width:
+            fields = plain
+        if any('"' in field for field in fields):
+            without = quoted_field(separator).sub(b"", line.encode())
+            stray += [number] if b'"' in without else []
+        cut.append(fields)
+    split = pl.DataFrame({"number": quoted["number"], "cut": cut})
+    joined = rows.join(split, on="number", how="left", maintain_order="left")
+    return joined.with_columns(pl.coalesce("cut", "fields").alias("fields")).drop("cut"), stray
+
+
+def _shorten(
+    rows: pl.DataFrame, layout: Layout
+) -> tuple[pl.DataFrame, dict[str, list[int]], list[tuple[int, int, str]]]:
+    """Return rows that are not too long, lines that were joined, and (line, fields, text) left."""
+    fields = pl.col("fields")
+    has_end = (fields.list.len() == layout.width + 1) & (fields.list.last() == "")
+    rows = rows.with_columns(
+        pl.when(has_end).then(fields.list.head(layout.width)).otherwise(fields)
+    )
+    long = rows["fields"].list.len() > layout.width
+    joined: dict[str, list[int]] = {}
+    if not long.any():
+        return rows, joined, []
+    starts = rows.filter(~long)["fields"].list.eval(pl.element().str.starts_with(" ")).list.any()
+    # A tab hardly stands inside a field: it has replaced something.
+    mark = {"\t": ";"}.get(layout.delimiter, layout.delimiter)
+    numbers, fitted, bad = [], [], []
+    for number, line, cut in rows.filter(long).select("number", "line", "fields").iter_rows():
+        found, how = _fit(cut, layout.width, "" if starts.any() else mark)
+        if len(found) > layout.width:
+            bad.append((number, len(cut), line))
+            continue
+        numbers.append(number)
+        fitted.append(found)
+        if how:
+            joined.setdefault(how, []).append(number)
+    repaired = pl.DataFrame(
+        {"number": numbers, "new": fitted},
+        schema={"number": rows.schema["number"], "new": pl.List(pl.String)},
+    )
+    left = pl.Series("number", [number for number, _, _ in bad], rows.schema["number"])
+    rows = rows.filter(~pl.col("number").is_in(left.implode()))
+    rows = rows.join(repaired, on="number", how="left", maintain_order="left")
+    return rows.with_columns(pl.coalesce("new", "fields").alias("fields")), joined, bad
+
+
+def _fit(fields: list[str], width: int, mark: str) -> tuple[list[str], str]:
+    """Return the fields of a long row, joined to `width` ones if that can be, and where they were.
+
+    Parameters
+    ----------
+    mark
+        What stood before a field that begins with a space; empty if such fields are usual.
+    """
+    while len(fields) > width and not fields[-1].strip():
+        fields = fields[:-1]
+    surplus, how = len(fields) - width, ""
+    found = fields[:1]
+    for field in fields[1:]:
+        if surplus and _ends_in_entity(found[-1]):
+            found[-1] += f";{field}"
+            surplus -= 1
+            how = "the semicolon of an HTML entity (&amp;) had cut them"
+        else:
+            found.append(field)
+    if mark and surplus and sum(field.startswith(" ") for field in found[1:]) == surplus:
+        fields, found = found, found[:1]
+        for field in fields[1:]:
+            if field.startswith(" "):
+                found[-1] += mark + field
+            else:
+                found.append(field)
+        how = "a field begins with a space, as no other does"
+    return found, how
+
+
+def _ends_in_entity(field: str) -> bool:
+    end = _CUT_ENTITY.search(field)
+    return end is not None and (end[1].startswith("#") or f"{end[1]};" in html.entities.html5)
+
+
+def _refuse(bad: Sequence[tuple[int, int, str]], total: int, layout: Layout) -> tuple[Refusal, ...]:
+    """Return the refusal of rows that are too long, or raise `TableError` if they are many."""
+    if not bad:
+        return ()
+    most = max(MAX_BAD_SHARE * total, min(_MAX_BAD_ROWS, _MAX_BAD_SHARE_OF_FEW * total))
+    lines = ", ".join(f"line {number} has {n}" for number, n, _ in bad[:EXAMPLES])
+    if len(bad) > most:
+        (usual, often), *_ = Counter(n for _, n, _ in bad).most_common(1)
+        advice = f"Quote the fields that contain {layout.delimiter!r}."
+        if often == total:
+            advice = f"Every row has {usual}: name as many columns, columns=[...] (--columns)."
+        raise TableError(
+            f"{len(bad):,} of {counted(total, 'row')} of {layout.path} have more fields than "
+            f"{layout.expected}: {lines}. {advice}"
+        )
+    reason = f"more fields than {layout.expected}"
+    examples = (f"line {number} has {n} ({shown(line)})" for number, n, line in bad[:EXAMPLES])
+    return (Refusal(reason, len(bad), tuple(examples)),)
+
+
+def _few_lines(numbers: Sequence[int]) -> str:
+    more = ", ..." if len(numbers) > EXAMPLES else ""
+    return ", ".join(f"line {number}" for number in numbers[:EXAMPLES]) + more
+
+
+_UNZIP = "Unpack it first; text may also be gzipped."
+
+
+_KINDS = {
+    b"PK\x03\x04": (
+        "a zip archive or an Excel workbook",
+        "Unpack it, or save the sheet as csv.",
+    ),
+    b"BZh": ("packed with bzip2", _UNZIP),
+    b"\xfd7zXZ": ("packed with xz", _UNZIP),
+    b"\x28\xb5\x2f\xfd": ("packed with zstd", _UNZIP),
+    # polars would unpack these, however far they expand.
+    **dict.fromkeys((b"x\x01", b"x\x9c", b"x\xda"), ("packed with zlib", _UNZIP)),
+    b"7z\xbc\xaf": ("packed with 7z", _UNZIP),
+    b"SQLite format 3": ("an SQLite database", "Export the table as csv."),
+    b"\xd0\xcf\x11\xe0": ("an Excel workbook of an old kind", "Save the sheet as csv."),
+}
+
+
+_LONGEST_MARK = max(map(len, _KINDS))
+
+
+_UTF8 = codecs.BOM_UTF8
+
+
+# UTF-32's mark begins with that of UTF-16, so that it comes first.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+_ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
+
+
+_AROUND = 20
+
+
+def read_text(path: Path, encoding: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return a text file as UTF-8 without trailing blank lines, and notes on its encoding."""
+    text = read_unpacked(path)
+    for start, (kind, advice) in _KINDS.items():
+        if text.startswith(start):
+            raise TableError(f"{path} is {kind}, which cannot be read as a table. {advice}")
+    notes: tuple[str, ...] = ()
+    codec = _codec(encoding, path)
+    marked = next((name for mark, name in _MARKS.items() if text.startswith(mark)), None)
+    if codec in ("utf-8", "utf-8-sig"):
+        if marked is not None:
+            text = text.decode(marked).encode()
+    elif codec.startswith(("utf-16", "utf-32")) and b"\0" not in text:
+        # A line break has a zero byte there.
+        raise wrong_encoding(text, path, encoding)
+    elif not codec.startswith("utf") and not text.isascii() and _is_utf8(text):
+        # Text of another encoding with such bytes is next to never valid UTF-8.
+        notes = (f"{path} is encoded in utf-8, and was read so, not as {encoding}",)
+    else:
+        try:
+            text = text.decode(codec).encode()
+        except UnicodeError as error:
+            raise wrong_encoding(text, path, encoding) from error
+    if b"\0" in text:
+        raise wrong_encoding(text, path, encoding)
+    text = text.removeprefix(_UTF8).rstrip(b"\r\n")
+    return (text if b"\n" in text else text.replace(b"\r", b"\n")), notes
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file begins as packed ones do, which polars would unpack by itself."""
+    with open_regular(path) as file:
+        return file.read(_LONGEST_MARK).startswith((GZIP, *_KINDS))
+
+
+def _codec(encoding: str, path: Path) -> str:
+    try:
+        return codecs.lookup(encoding).name
+    except (LookupError, TypeError) as error:
+        known = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1251", "shift_jis", "gb18030", "big5")
+        raise ParameterError(
+            f"There is no encoding {encoding!r} to read {path} in.{closest(str(encoding), known)} "
+            f"Usual ones: {', '.join(known)}. Without --encoding (encoding=) text is read as "
+            "utf-8, and an error names the encoding that a file seems to have."
+        ) from error
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def wrong_encoding(text: bytes, path: Path, encoding: str) -> TableError:
+    """Return the error for a file in another encoding; it names one that works, and how to say so.
+
+    Parameters
+    ----------
+    text
+        The bytes of the file, unzipped.
+    path, encoding
+        The file, and the encoding that it was read in.
+    """
+    guess = _guess_encoding(text)
+    if guess is None:
+        return TableError(
+            f"{path} is not text: it has zero bytes. Name a text file, parquet or jsonl."
+        )
+    option = f"encoding={guess!r} (--encoding {guess})"
+    if guess.startswith("utf"):
+        return TableError(
+            f"{path} is not encoded in {encoding}. It looks like {guess}: give {option}."
+        )
+    start = _first_bad(text)
+    line = text.count(b"\n", 0, start) + 1
+    begin = max(text.rfind(b"\n", 0, start) + 1, start - _AROUND)
+    around = text[begin : start + _AROUND].splitlines()[0].decode(guess, "replace")
+    return TableError(
+        f"{path} is not encoded in {encoding}: line {line} has the byte 0x{text[start]:02x}. "
+        f"Read as {guess}, the line has {shown(around)}. If that is right, give {option}; "
+        "otherwise the encoding that it was written in."
+    )
+
+
+def _first_bad(text: bytes) -> int:
+    """Return the position of the first byte that is not UTF-8."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return 0
+
+
+def _guess_encoding(text: bytes) -> str | None:
+    """Return an encoding that reads these bytes, or None if they are no text."""
+    if b"\0" in text:
+        # Latin letters have a zero as their second byte in utf-16-le, as their first in utf-16-be.
+        zeros = text[1::2].count(0), text[::2].count(0)
+        if max(zeros) < len(text) / 8:
+            return None
+        guess = "utf-16-le" if zeros[0] > zeros[1] else "utf-16-be"
+        try:
+            text[: len(text) // 2 * 2].decode(guess)
+        except UnicodeDecodeError:
+            return None
+        return guess
+    if _is_utf8(text):
+        return "utf-8"
+    # Bytes from 0x80 to 0x9f are control characters in latin-1, and quotes or dashes in cp1252.
+    if any(byte in text for byte in range(0x80, 0xA0)):
+        try:
+            text.decode("cp1252")
+        except UnicodeDecodeError:
+            return "latin-1"
+        return "cp1252"
+    return "latin-1"
+
+
+def decode_entities(
+    frame: pl.DataFrame, *, name: str, but: str
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return a table with `&amp;` as & and the like, and a note that counts the cells.
+
+    Parameters
+    ----------
+    frame
+        The table; lists of texts are left as they are.
+    name
+        What the table is called in the note.
+    but
+        The column of the ids, which stays as it is.
+    """
+    decoded = {}
+    for column in frame:
+        if column.dtype != pl.String or column.name == but:
+            continue
+        rows = column.str.contains(_ENTITY).fill_null(False)
+        if rows.any():
+            # Twice: some exports escape what is escaped already, as &amp;amp;
+            plain = [html.unescape(html.unescape(c)) for c in column.filter(rows).to_list()]
+            decoded[column.name] = column.scatter(rows.arg_true(), plain)
+    if not decoded:
+        return frame, ()
+    cells = sum(int((frame[c] != new).sum()) for c, new in decoded.items())
+    note = f"{counted(cells, 'cell')} of {name} had HTML entities such as &amp;, now decoded: "
+    return frame.with_columns(decoded.values()), (note + ", ".join(decoded),)
+
+
+def read_json_lines(text: bytes, path: Path) -> pl.DataFrame:
+    """Read one JSON object a line; the error names the first line that is none."""
+    if not text.strip():
+        raise TableError(f"{path} is empty.")
+    try:
+        if text.lstrip().startswith(b"["):
+            return pl.read_json(BytesIO(text), infer_schema_length=None)
+        return pl.read_ndjson(text, infer_schema_length=None)
+    except pl.exceptions.PolarsError as error:
+        for number, line in enumerate(text.decode().split("\n"), 1):
+            if line.strip() and not _is_object(line):
+                raise TableError(
+                    f"Line {number} of {path} is not a JSON object: {shown(line)}. "
+                    "Write one object a line."
+                ) from error
+        raise
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line, parse_constant=int), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+_MOST_PROPERTIES = 200
+
+
+# A table with this many rows an item is in long form, or has rows that say the same.
+_ROWS_PER_ITEM = 1.5
+
+
+_PROPERTIES = (
+    "property", "attribute", "feature", "key", "field", "predicate", "relation", "facet",
+    "property_name", "attribute_name", "feature_name", "variable", "prop", "attr",
+)  # fmt: skip
+
+
+_VALUES = (
+    "value", "val", "object", "property_value", "attribute_value", "feature_value", "content",
+)  # fmt: skip
+
+
+def as_long(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of id, property and value, or of id and value, from names or a text."""
+    parts = given.split(",") if isinstance(given, str) else given
+    names = tuple(part.strip() if isinstance(part, str) else part for part in parts)
+    is_named = all(isinstance(name, str) and name for name in names)
+    if not is_named or len(names) not in (2, 3) or len(set(names)) < len(names):
+        raise ParameterError(
+            "long must name the columns of id, property and value, or of id and value, such as "
+            "long=('item_id', 'property', 'value') (--long item_id,property,value); found "
+            f"{given!r}."
+        )
+    return names
+
+
+def widen(table: Table, long: str | Sequence[str]) -> Table:
+    """Return one row an item, with a column for each property.
+
+    A property of which items have several values becomes a column of lists, each value once, in
+    order of appearance. Others become plain columns.
+
+    Parameters
+    ----------
+    table
+        A row for each value.
+    long
+        The columns of id, property and value; or of id and value, where the value's column is the
+        one property.
+    """
+    names = as_long(long)
+    with named_errors(table.name):
+        need_columns(table.frame, names, "the long form")
+    rows = table.frame.select(
+        pl.col(names[0]).alias("id"),
+        (
+            pl.col(names[1]).cast(pl.String).str.strip_chars()
+            if len(names) == 3
+            else pl.lit(names[1])
+        ).alias("property"),
+        pl.col(names[-1]).alias("value"),
+    )
+    filled = rows.filter(pl.col("property") != "").drop_nulls()
+    properties = filled["property"].unique(maintain_order=True)
+    _check(table, names, properties)
+    lists = filled.unique(maintain_order=True).group_by("id", "property", maintain_order=True)
+    wide = lists.agg("value").pivot(on="property", index="id", values="value")
+    wide = wide.select(pl.col("id").alias(names[0]), *(_plain(wide[p]) for p in properties))
+    notes = [
+        f"long form of {table.name}: {counted(rows.height, 'row')} of "
+        f"{counted(wide.height, 'item')} became the columns {', '.join(properties.to_list()[:9])}"
+        + (f" and {len(properties) - 9} more" if len(properties) > 9 else "")
+    ]
+    if rows.height > filled.height:
+        notes.append(
+            f"{counted(rows.height - filled.height, 'row')} of {table.name} without id, property "
+            "or value left out"
+        )
+    return Table(wide, table.name, (*table.notes, *notes), table.refused)
+
+
+def _check(table: Table, names: tuple[str, ...], properties: pl.Series) -> None:
+    if len(properties) == 0:
+        raise TableError(f"No row of {table.name} has an id, a property and a value.")
+    if len(properties) > _MOST_PROPERTIES:
+        raise TableError(
+            f"Column {names[1]!r} of {table.name} has {len(properties):,} properties, such as "
+            f"{shown(properties[0])}; at most {_MOST_PROPERTIES} become columns. Does long name "
+            "id, property and value in this order? For a table of id and value alone give "
+            f"long=({names[0]!r}, {names[-1]!r}) (--long {names[0]},{names[-1]})."
+        )
+    if names[0] in properties:
+        raise TableError(
+            f"A property of {table.name} is called {names[0]!r}, as the column of the ids. Rename "
+            "one of them."
+        )
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Return cells in place of lists where no list has two values."""
+    if (column.list.len() > 1).any():
+        return column
+    cells = column.list.first()
+    return typed(cells) if cells.dtype == pl.String else cells
+
+
+def find_long(table: Table, item: str) -> tuple[str, ...] | None:
+    """Return id, property and value if a table of items has columns of these names, else None."""
+    frame = table.frame
+    if not _repeats(frame, item):
+        return None
+    lower = {snake_case(column): column for column in reversed(frame.columns) if column != item}
+    prop = next((lower[name] for name in _PROPERTIES if name in lower), None)
+    value = next((lower[name] for name in _VALUES if name in lower), None)
+    return None if prop is None or value is None else (item, prop, value)
+
+
+def check_wide(table: Table, item: str) -> None:
+    """Raise `TableError` if a table has several rows an item that differ, and propose `long`."""
+    frame = table.frame
+    if not _repeats(frame, item) or frame.unique().height < _ROWS_PER_ITEM * _ids(frame, item):
+        return
+    per_item = pl.all().exclude(item).n_unique()
+    varied = frame.drop_nulls(item).group_by(item).agg(per_item).drop(item)
+    several = [c for c in varied.columns if (varied[c] > 1).any()]
+    texts = [c for c in several if frame[c].dtype == pl.String]
+    few = [c for c in texts if frame[c].n_unique() <= min(50, frame.height / 10)]
+    if len(few) == 1 and len(frame.columns) == 3:
+        value = next(c for c in frame.columns if c not in (item, few[0]))
+        long: tuple[str, ...] = (item, few[0], value)
+    else:
+        long = (item, (texts or several)[0])
+    raise TableError(
+        f"The {frame.height:,} rows of {table.name} describe {_ids(frame, item):,} items, and rows "
+        f"of one item differ in {', '.join(several)}. Items need one row each. If this is "
+        f"long form, a row for each value, name its columns: long={long!r} "
+        f"(--long {','.join(long)})."
+    )
+
+
+def _repeats(frame: pl.DataFrame, item: str) -> bool:
+    return item in frame.columns and frame.height >= _ROWS_PER_ITEM * max(1, _ids(frame, item))
+
+
+def _ids(frame: pl.DataFrame, item: str) -> int:
+    return frame[item].drop_nulls().n_unique()
+
+
+# Between the words of bookTitle, ImageURL and ratings5.
+_BETWEEN = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
+
+
+def snake_case(name: str) -> str:
+    """Return the words of a name in lower case: `Book-Title` and `bookTitle` are book_title."""
+    words = re.split(r"[\W_]+", _BETWEEN.sub("_", name))
+    return "_".join(word.lower() for word in words if word)

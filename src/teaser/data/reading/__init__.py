@@ -1,1 +1,0 @@
-"""Files and frames become checked tables of interactions and items."""

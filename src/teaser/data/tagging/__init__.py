@@ -1,1 +1,0 @@
-"""Metadata columns become tags, by rules that are inferred or declared."""

@@ -1,0 +1,474 @@
+"""Tags: one value of one feature; the one-hot matrix of items and tags; warnings of poor tags."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from teaser.closeness import closest_names
+from teaser.data.matrix import binary_matrix
+from teaser.data.reading import EXAMPLES
+from teaser.data.rules import Rule, Rules, Text, unreadable
+from teaser.errors import (
+    ArtifactError,
+    MalformedTagError,
+    ParameterError,
+    RuleError,
+    TableError,
+    UnknownTagError,
+    closest,
+    counted,
+)
+
+# The feature of tags that a fit finds itself: groups of items that the same users choose.
+DISCOVERED = "discovered"
+# Values that say nothing without their feature: answers, and the labels of bins without a unit.
+_ANSWERS = frozenset({"yes", "no", "true", "false", "any", "none", "other", "unknown"})
+_NUMBER = r"-?[\d.,]+(?:e[+-]?\d+)?"
+_BIN = re.compile(rf"under {_NUMBER}|{_NUMBER} to {_NUMBER}|{_NUMBER} and over|\d+s")
+# Where a word of a column's name ends: bookAuthor, ISBNCode.
+_HUMPS = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PREFIXED = re.compile(r"\w{1,2}-\w+")
+_ABBREVIATION = 4
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Tag:
+    """One value of one feature, the unit of profiles, reasons and presses.
+
+    Examples
+    --------
+    >>> str(Tag(feature="director", value="Agnès Varda"))
+    'director=Agnès Varda'
+    """
+
+    feature: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.feature}={self.value}"
+
+    @property
+    def discovered(self) -> bool:
+        """Whether a fit found this tag; all others are declared by metadata."""
+        return self.feature == DISCOVERED
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the value says nothing without its feature: a number, a range, yes, a letter."""
+        value = self.value.casefold()
+        if self.discovered or value == self.feature.casefold():
+            return False
+        is_code = len(value) == 1 and "A" <= self.value <= "Z"
+        if is_code or not any(letter.isalpha() for letter in value):
+            return True
+        return value in _ANSWERS or _BIN.fullmatch(value) is not None
+
+    @property
+    def label(self) -> str:
+        """The value for a reader, after its feature where it says nothing alone.
+
+        Examples
+        --------
+        >>> Tag("director", "Agnès Varda").label, Tag("min_players", "2").label
+        ('Agnès Varda', 'Min players: 2')
+        """
+        return f"{feature_label(self.feature)}: {self.value}" if self.is_bare else self.value
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse `feature=value`; the value may contain further equal signs."""
+        feature, _, value = (part.strip() for part in text.partition("="))
+        if not feature or not value:
+            raise MalformedTagError(text)
+        return cls(feature, value)
+
+
+def most_frequent(tags: Sequence[Tag], counts: Sequence[int], n: int = 3) -> dict[str, list[str]]:
+    """Return the n most frequent values of each feature, given the items of each tag."""
+    found: dict[str, list[str]] = {}
+    for j in sorted(range(len(tags)), key=lambda j: -counts[j]):
+        values = found.setdefault(tags[j].feature, [])
+        if len(values) < n:
+            values.append(tags[j].value)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def feature_label(name: str) -> str:
+    """Return the name of a feature for a reader.
+
+    Names of columns become words; names that are words already stay as they are, but for a
+    capital at the start.
+
+    Examples
+    --------
+    >>> feature_label("Year-Of-Publication"), feature_label("startYear"), feature_label("sub_genre")
+    ('Year of publication', 'Start year', 'Sub genre')
+    """
+    words = feature_words(name)
+    return words[:1].upper() + words[1:]
+
+
+def feature_words(name: str) -> str:
+    """Return the name of a feature as words that stand before a value.
+
+    They are those of `feature_label`, but for the first letter, which stays as it is.
+
+    Examples
+    --------
+    >>> feature_words("YearPublished"), feature_words("max_players")
+    ('Year published', 'max players')
+    """
+    name = name.strip()
+    words = name if " " in name or _PREFIXED.fullmatch(name) else _column_words(name)
+    return name[:1] + words[1:] if words[:1].lower() == name[:1].lower() else words or name
+
+
+def _column_words(name: str) -> str:
+    """Return the words of a column's name; all but abbreviations in lower case."""
+    if name.isupper() and len(name) > _ABBREVIATION:
+        name = name.lower()
+    words = _HUMPS.sub(" ", re.sub(r"[_.-]+", " ", name)).split()
+    return " ".join(word.lower() if word[1:].islower() else word for word in words)
+
+
+def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:
+    """Return the position of a `Tag`, `feature=value` or bare name, or raise `UnknownTagError`.
+
+    A bare name is that of a feature with one tag, or the value of one tag; see `find_bare`.
+    """
+    if isinstance(tag, str) and "=" not in tag:
+        # A column may have earlier names too; the last is that of today.
+        found = find_bare(tag, {place: known for known, place in index.items()}.values())
+        if found is not None:
+            return index[found]
+        values = [known.value for known in index]
+        near = closest_names(tag.strip(), values)
+        written = [str(known) for known in index if known.value in near]
+        raise MalformedTagError(tag, written[:3])
+    wanted = Tag.parse(tag) if isinstance(tag, str) else tag
+    try:
+        return index[wanted]
+    except (KeyError, TypeError):
+        near = closest_names(str(wanted), map(str, index))
+        raise UnknownTagError(wanted, near) from None
+
+
+def find_bare(name: str, tags: Iterable[Tag]) -> Tag | None:
+    """Return the tag that a name without `=` means, None if there is no such tag.
+
+    It is the one tag of a feature of that name, such as general appeal, or the one tag with that
+    value.
+
+    Raises
+    ------
+    ParameterError
+        If several tags have the value.
+    """
+    name, known = name.strip(), list(tags)
+    of_feature = [tag for tag in known if tag.feature == name]
+    if len(of_feature) == 1:
+        return of_feature[0]
+    found = [tag for tag in known if tag.value == name]
+    if len(found) > 1:
+        raise ParameterError(
+            f"{name!r} is the value of several tags: {', '.join(map(str, found))}. "
+            "Write one of them."
+        )
+    return found[0] if found else None
+
+
+def tag_frame(tags: Sequence[Tag]) -> pl.DataFrame:
+    """Return tags as a table of feature and value."""
+    return pl.DataFrame(
+        {"feature": [t.feature for t in tags], "value": [t.value for t in tags]},
+        schema={"feature": pl.String, "value": pl.String},
+    )
+
+
+def tags_from(frame: pl.DataFrame) -> tuple[Tag, ...]:
+    """Return the tags of a table that `tag_frame` made; raise `ArtifactError` for another table."""
+    named = frame.select("feature", "value")
+    if any(column.dtype != pl.String or column.null_count() for column in named):
+        raise ArtifactError(f"Its tags must have a feature and a value, found {named.schema}.")
+    if named.is_duplicated().any():
+        twice = named.filter(named.is_duplicated()).row(0)
+        raise ArtifactError(f"The tag {Tag(*twice)} is there more than once.")
+    return tuple(Tag(*row) for row in named.rows())
+
+
+@dataclass(frozen=True)
+class TagReport:
+    """Counts of tags that were kept and left out.
+
+    Attributes
+    ----------
+    tags
+        Tags kept, by feature.
+    too_rare, too_common
+        Tags left out because fewer, or more, items have them than the rule allows.
+    without_items
+        Tags left out because no item has them, such as empty bins.
+    unreadable
+        By column: how many cells are no number or year, and the first of them.
+    items_without_tags
+        Items without any tag: only popularity can recommend them.
+    warnings
+        Sentences about tags that say little, such as near-equal tags.
+    """
+
+    tags: Mapping[str, int] = field(default_factory=dict)
+    too_rare: Mapping[str, int] = field(default_factory=dict)
+    too_common: Mapping[str, int] = field(default_factory=dict)
+    without_items: Mapping[str, int] = field(default_factory=dict)
+    unreadable: Mapping[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+    items_without_tags: int = 0
+    warnings: tuple[str, ...] = ()
+
+    def lines(self, *, tags: str = "tags", items: str = "items") -> list[str]:
+        """Return the report as sentences; `tags` and `items` are the words for both."""
+        out = [f"{sum(self.tags.values()):,} {tags}: {_listed(self.tags) or 'none'}"]
+        left_out = (
+            (self.too_rare, "too few"), (self.too_common, "too many"), (self.without_items, "no"),
+        )  # fmt: skip
+        for counts, why in left_out:
+            if counts:
+                total = sum(counts.values())
+                out.append(f"{total:,} {tags} left out, with {why} {items}: {_listed(counts)}")
+        for column, (n, examples) in self.unreadable.items():
+            out.append(
+                f"{n:,} cells of the {items}' {column} could not be read, such as "
+                f"{', '.join(examples)}"
+            )
+        bare = self.items_without_tags
+        out.append(
+            f"1 {items.removesuffix('s')} has no tag"
+            if bare == 1
+            else f"{bare:,} {items} have no tag"
+        )
+        return [*out, *(f"warning: {warning}" for warning in self.warnings)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain values, in the form of earlier versions where it can be."""
+        raw = asdict(self)
+        return raw if self.warnings else {k: v for k, v in raw.items() if k != "warnings"}
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> Self:
+        """Return the report that `as_dict` made plain values of."""
+        cells = {column: (n, tuple(few)) for column, (n, few) in raw["unreadable"].items()}
+        warnings = tuple(raw.get("warnings", ()))  # earlier versions had none
+        return cls(**{**raw, "unreadable": cells, "warnings": warnings})
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n:,} {feature}" for feature, n in counts.items())
+
+
+@dataclass(frozen=True)
+class OneHotTags:
+    """The one-hot matrix of the items' tags, with its columns, rules and report."""
+
+    S: sp.csr_array
+    tags: tuple[Tag, ...]
+    rules: tuple[Rule, ...]
+    report: TagReport
+
+
+def build_tags(
+    items: pl.DataFrame, rules: Sequence[Rule], *, allow_none: bool = False
+) -> OneHotTags:
+    """Turn the columns of `items` into tags by `rules`; no tag is an error unless allowed.
+
+    The rules in the result are resolved: they contain what was learned from this table, such as
+    the edges of quantile bins, so that `encode_tags` reads new items in the same way.
+    """
+    _check_columns(items, rules)
+    resolved = tuple(rule.resolve(items) for rule in rules)
+    pairs: list[pl.DataFrame] = []
+    rare: Counter[str] = Counter()
+    common: Counter[str] = Counter()
+    absent: Counter[str] = Counter()
+    for rule in resolved:
+        found = _pairs(items, rule)
+        low, high = rule.bounds(items.height)
+        counts = found.group_by("feature", "value").len()
+        rare[rule.name] += counts.filter(pl.col("len") < low).height
+        common[rule.name] += counts.filter(pl.col("len") > high).height
+        absent[rule.name] += len(set(rule.declared()) - set(counts["value"]))
+        kept = counts.filter(pl.col("len").is_between(low, high))
+        pairs.append(found.join(kept, on=["feature", "value"], how="semi"))
+    every = _union(pairs)
+    tags = _vocabulary(every, [rule.name for rule in resolved])
+    S = _one_hot(every, tags, items.height)
+    report = TagReport(
+        tags=dict(Counter(tag.feature for tag in tags)),
+        too_rare=dict(+rare),
+        too_common=dict(+common),
+        without_items=dict(+absent),
+        unreadable=_unreadable(items, resolved),
+        items_without_tags=int((np.diff(S.indptr) == 0).sum()),
+    )
+    if not tags and not allow_none:
+        raise RuleError(
+            f"No tag is left: {'; '.join(report.lines())}. "
+            "Lower min_items, widen the shares of text rules, or add rules for other columns."
+        )
+    return OneHotTags(S, tags, resolved, report)
+
+
+def encode_tags(
+    items: pl.DataFrame, rules: Sequence[Rule], tags: Sequence[Tag]
+) -> tuple[sp.csr_array, list[Tag]]:
+    """Return the one-hot matrix of further items over given tags, and their other tags."""
+    _check_columns(items, rules)
+    every = _union([_pairs(items, rule) for rule in rules])
+    known = set(tags)
+    found = _vocabulary(every, [rule.name for rule in rules])
+    # Text rules choose words by their share, so that unknown words are expected.
+    texts = {rule.name for rule in rules if isinstance(rule, Text)}
+    unknown = [tag for tag in found if tag not in known and tag.feature not in texts]
+    return _one_hot(every, tags, items.height), unknown
+
+
+def _pairs(items: pl.DataFrame, rule: Rule) -> pl.DataFrame:
+    """Return the distinct (row, feature, value) of one rule."""
+    long = pl.DataFrame(
+        {
+            "row": np.arange(items.height, dtype=np.int64),
+            "value": rule.values(items).cast(pl.List(pl.String)),
+        }
+    ).explode("value", empty_as_null=False, keep_nulls=False)
+    # Normalise letters and whitespace: tags that look the same must be the same.
+    one_line = pl.col("value").str.normalize("NFC").str.replace_all(r"[\s\p{Cc}]+", " ")
+    long = long.with_columns(one_line.str.strip_chars())
+    long = long.filter(pl.col("value").is_not_null() & (pl.col("value") != ""))
+    return long.select("row", pl.lit(rule.name).alias("feature"), "value").unique(
+        maintain_order=True
+    )
+
+
+def _union(pairs: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    empty = pl.DataFrame(schema={"row": pl.Int64, "feature": pl.String, "value": pl.String})
+    return pl.concat([empty, *pairs]).unique(maintain_order=True)
+
+
+def _vocabulary(pairs: pl.DataFrame, features: Sequence[str]) -> tuple[Tag, ...]:
+    """Return the tags in the order of the rules, sorted by value within a feature."""
+    order = {feature: i for i, feature in reversed(list(enumerate(features)))}
+    found = pairs.select("feature", "value").unique().rows()
+    return tuple(Tag(*row) for row in sorted(found, key=lambda row: (order[row[0]], row[1])))
+
+
+def _one_hot(pairs: pl.DataFrame, tags: Sequence[Tag], n_items: int) -> sp.csr_array:
+    """Return the binary items x tags matrix; tags that are not in `tags` are left out."""
+    vocabulary = tag_frame(tags).with_row_index("column")
+    found = pairs.join(vocabulary, on=["feature", "value"], how="inner")
+    return binary_matrix(found["row"], found["column"], (n_items, len(tags)))
+
+
+def _check_columns(items: pl.DataFrame, rules: Sequence[Rule]) -> None:
+    for rule in rules:
+        for column in rule.columns:
+            if column not in items.columns:
+                raise TableError(
+                    f"The {rule.kind} rule needs column {column!r}, which the table does not have. "
+                    f"Found: {', '.join(items.columns)}.{closest(column, items.columns)}"
+                )
+
+
+def _unreadable(
+    items: pl.DataFrame, rules: Sequence[Rule]
+) -> dict[str, tuple[int, tuple[str, ...]]]:
+    out = {}
+    for rule in rules:
+        cells = unreadable(rule, items)
+        if len(cells):
+            examples = cells.unique(maintain_order=True).head(EXAMPLES).to_list()
+            out[rule.columns[0]] = (len(cells), tuple(examples))
+    return out
+
+
+# Tags are near-equal if their carriers overlap by more than this (Jaccard).
+NEAR_EQUAL = 0.8
+NEARLY_ALL = 0.95
+_SHOWN = 5
+_BLOCK = 512
+
+
+def tag_warnings(S: sp.csr_array, tags: Sequence[Tag]) -> tuple[str, ...]:
+    """Return warnings of tags that tell items badly apart, each with at most five examples.
+
+    Parameters
+    ----------
+    S
+        Which item has which tag (items x tags), binary.
+    tags
+        The tags, in the order of the columns.
+    """
+    counts = np.bincount(S.indices, minlength=S.shape[1])
+    warnings = []
+    # The most frequent tags first: their overlap is the least likely to be chance.
+    pairs = sorted(near_equal_tags(S), key=lambda pair: (-counts[pair[0]], pair))
+    if pairs:
+        named = [f"{tags[i]} and {tags[j]} ({100 * overlap:.0f} %)" for i, j, overlap in pairs]
+        warnings.append(
+            f"{counted(len(pairs), 'pair')} of tags on nearly the same items: {_few(named)}. "
+            "If both mean the same, leave one out"
+        )
+    alone = [str(tags[j]) for j in np.flatnonzero(counts == 1).tolist()]
+    if alone:
+        warnings.append(
+            f"{counted(len(alone), 'tag')} on one item alone, where nothing can be learned from "
+            f"other items: {_few(alone)}. Raise min_items"
+        )
+    share = counts / max(1, S.shape[0])
+    most = np.flatnonzero(share > NEARLY_ALL).tolist()
+    common = [f"{tags[j]} ({100 * share[j]:.0f} %)" for j in most]
+    if common:
+        warnings.append(
+            f"{counted(len(common), 'tag')} on nearly all items, which tells hardly any apart: "
+            f"{_few(common)}. Leave such values or columns out"
+        )
+    return tuple(warnings)
+
+
+def no_tags(rules: Rules) -> str:
+    """Return the warning of a data set without any tag."""
+    why = "; ".join(f"{column!r}: {reason}" for column, reason in rules.skipped.items())
+    return (
+        f"no column became a tag{f' ({why})' if why else ''}, so that reasons can only be general "
+        "appeal and what a person viewed. Add columns about the content of the items, or let the "
+        "fit find groups of items as tags: --discovered, in Python discovered=DiscoveredTags()"
+    )
+
+
+def near_equal_tags(
+    S: sp.csr_array, overlap: float = NEAR_EQUAL
+) -> Iterator[tuple[int, int, float]]:
+    """Yield pairs of tags i < j, on two items or more, whose items overlap by more than this.
+
+    The overlap is Jaccard's: the items that have both, over the items that have one or both.
+    """
+    counts = np.bincount(S.indices, minlength=S.shape[1])
+    binary = sp.csr_array((np.ones(S.nnz, np.int32), S.indices, S.indptr), shape=S.shape)
+    of_tag = binary.T.tocsr()
+    # A block of rows of S'S at a time, to bound the memory.
+    for first in range(0, S.shape[1], _BLOCK):
+        both = sp.coo_array(of_tag[first : first + _BLOCK] @ binary)
+        i, j = both.row + first, both.col
+        shares = both.data / (counts[i] + counts[j] - both.data)
+        near = np.flatnonzero((i < j) & (shares > overlap) & (both.data > 1))
+        yield from zip(i[near].tolist(), j[near].tolist(), shares[near].tolist(), strict=True)
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
