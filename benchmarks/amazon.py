@@ -20,10 +20,9 @@ from report import report
 from teaser import Dataset, Teaser
 from teaser.model.gram.blocks import dot
 from teaser.model.gram.operator import SparseGram
-from teaser.model.item_table import popularity
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.system import System
-from teaser.model.tag_table import decoder
+from teaser.model.tables import decoder, popularity
 
 L1, L2 = 200.0, 500.0
 

@@ -40,12 +40,12 @@ from teaser.evaluate.metrics import hits, ndcg, paired_bootstrap
 from teaser.extensions import DiscoveredTags, Remainder, Weights
 from teaser.model.extensions.composition import fixed_decoder
 from teaser.model.gram.operator import DenseGram
-from teaser.model.item_table import popularity
 from teaser.model.lists.ranking import top_k_rows
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.inverse import invert
 from teaser.model.solver.solution import Limits
 from teaser.model.solver.solve import dispatch, prepare
+from teaser.model.tables import popularity
 
 Array = NDArray[Any]
 # Of the likes and the dislikes of users, the latter times their strength.

@@ -18,17 +18,16 @@ from report import report
 from teaser import Dataset, Teaser
 from teaser.errors import ResourceError
 from teaser.extensions import DiscoveredTags, Remainder
-from teaser.model.extensions.neighbours import NEAR_POWER, Neighbours
+from teaser.model.extensions.remainder import NEAR_POWER, Neighbours
 from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import FitSize
 from teaser.model.gram.gpu import build_device_gram, cupy, to_host
 from teaser.model.gram.pairs import nearest
-from teaser.model.item_table import popularity
 from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Limits
 from teaser.model.solver.solve import prepare
-from teaser.model.tag_table import decoder
+from teaser.model.tables import decoder, popularity
 
 _NEIGHBOURS = 100
 

@@ -14,11 +14,10 @@ from generated import generated
 from report import RESULTS, report
 
 from teaser.model.gram.operator import SparseGram
-from teaser.model.item_table import popularity
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.preconditioner import Preconditioner
 from teaser.model.solver.system import System
-from teaser.model.tag_table import decoder
+from teaser.model.tables import decoder, popularity
 
 INTERACTIONS = (1_000_000, 2_000_000, 4_000_000, 8_000_000)
 

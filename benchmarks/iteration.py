@@ -16,12 +16,11 @@ from report import report
 from teaser.model.gram.blocks import dot, norm
 from teaser.model.gram.cost import choose_gram
 from teaser.model.gram.operator import DenseGram, Gram, SparseGram
-from teaser.model.item_table import popularity
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.preconditioner import Preconditioner
 from teaser.model.solver.steps import descend, turn
 from teaser.model.solver.system import System
-from teaser.model.tag_table import decoder
+from teaser.model.tables import decoder, popularity
 
 
 def best(work: Callable[[], object], repeat: int) -> dict[str, float]:

@@ -16,7 +16,7 @@ from report import report
 
 from teaser import Dataset, Teaser
 from teaser.extensions import DiscoveredTags, Remainder
-from teaser.model.extensions.discovered_tags import discover
+from teaser.model.extensions.discovered import discover
 
 
 def data(chosen: argparse.Namespace) -> Dataset:

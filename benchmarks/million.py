@@ -21,9 +21,8 @@ from teaser import ListOf, Rules, Tag, Teaser, load
 from teaser.data.matrix import Ids
 from teaser.evaluate.study.meter import peak_memory
 from teaser.extensions import Remainder, SparseEncoder
-from teaser.model.extensions.sparse_encoder import unpack_mapped
-from teaser.model.item_table import ItemTable
-from teaser.model.tag_table import TagTable, decoder
+from teaser.model.extensions.sparse import unpack_mapped
+from teaser.model.tables import ItemTable, TagTable, decoder
 from teaser.profile import POPULARITY
 
 

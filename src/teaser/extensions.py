@@ -1,10 +1,10 @@
 """Extensions of the model: their options objects, and the groups behind discovered tags."""
 
-from teaser.model.extensions.discovered_tags import DiscoveredTags, discover
+from teaser.model.extensions.decoder import LearnedDecoder
+from teaser.model.extensions.discovered import DiscoveredTags, discover
 from teaser.model.extensions.groups import Group, Groups
-from teaser.model.extensions.learned_decoder import LearnedDecoder
 from teaser.model.extensions.remainder import Remainder
-from teaser.model.extensions.sparse_encoder import SparseEncoder
+from teaser.model.extensions.sparse import SparseEncoder
 from teaser.model.extensions.weights import Weights
 
 __all__ = [

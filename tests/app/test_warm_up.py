@@ -13,7 +13,7 @@ from teaser.app.serving.catalogue import Catalogue
 from teaser.app.settings import Settings
 from teaser.app.warm_up import visit
 from teaser.errors import ArtifactError
-from teaser.model.tag_table import TagTable
+from teaser.model.tables import TagTable
 
 HEADERS = {"origin": "http://testserver", "x-teaser-fragment": "1"}
 

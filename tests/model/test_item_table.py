@@ -12,7 +12,7 @@ from teaser import Dataset, Teaser, artifact
 from teaser.data.matrix import Ids
 from teaser.errors import ArtifactError, ParameterError
 from teaser.model import load
-from teaser.model.item_table import ItemTable, liked_part, popularity
+from teaser.model.tables import ItemTable, liked_part, popularity
 from teaser.profile import GENERAL, POPULARITY
 
 

@@ -11,8 +11,7 @@ from teaser import Dataset, Rules, Tag
 from teaser.data.matrix import Ids
 from teaser.data.tags import DISCOVERED
 from teaser.errors import DataError, ParameterError, UnknownTagError
-from teaser.model.item_table import ItemTable
-from teaser.model.new_items import new_ids, read_new_items, tag_rows
+from teaser.model.tables import ItemTable, new_ids, read_new_items, tag_rows
 from teaser.profile import POPULARITY
 
 TAGS = (Tag("town", "Ghent"), Tag("type", "film"), POPULARITY)

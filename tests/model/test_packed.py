@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from teaser.model.packed import Packed
+from teaser.model.tables import Packed
 
 
 def test_two_packed_parts_are_joined_by_name() -> None:

@@ -15,7 +15,7 @@ from teaser.data.tags import DISCOVERED
 from teaser.errors import ParameterError, UnknownTagError
 from teaser.explain import PARTS
 from teaser.extensions import DiscoveredTags, Group, Groups, Remainder, SparseEncoder
-from teaser.model.tag_scores import TagScores
+from teaser.model.tagged import TaggedModel
 from teaser.profile import POPULARITY
 from teaser.reason import ViewedReason
 
@@ -42,7 +42,7 @@ def both(dataset: Dataset, found_groups: Dataset) -> Teaser:
 
 
 def test_every_model_with_tags_has_such_scores(model: Teaser) -> None:
-    assert isinstance(model, TagScores)
+    assert isinstance(model, TaggedModel)
 
 
 def test_parts_are_sums_of_contributions_by_kind(both: Teaser, found_groups: Dataset) -> None:

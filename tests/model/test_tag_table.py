@@ -16,8 +16,7 @@ from teaser.data.rules import Rules
 from teaser.errors import ArtifactError, ParameterError, RuleError
 from teaser.explain import PARTS
 from teaser.model import load
-from teaser.model.item_table import popularity
-from teaser.model.tag_table import TagTable, check_tagged, decoder, nested_pairs
+from teaser.model.tables import TagTable, check_tagged, decoder, nested_pairs, popularity
 from teaser.profile import POPULARITY
 
 

@@ -35,8 +35,8 @@ from teaser.data.dataset import Dataset
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.model import load
-from teaser.model.item_table import History as ItemHistory
 from teaser.model.recipe import Recipe
+from teaser.model.tables import History as ItemHistory
 from teaser.model.teaser import Teaser
 from teaser.profile import Steering
 from teaser.words.interpreter import interpret

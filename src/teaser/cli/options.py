@@ -16,8 +16,8 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model.base import Model
 from teaser.model.extensions.options import OPTIONS, build_options
-from teaser.model.item_table import History as ItemHistory
 from teaser.model.lists.selection import parse_boosts
+from teaser.model.tables import History as ItemHistory
 from teaser.model.teaser import Teaser
 
 Folder = Annotated[Path, typer.Argument(help="A folder that prepare or fit wrote.")]

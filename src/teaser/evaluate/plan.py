@@ -20,7 +20,7 @@ from teaser.evaluate.recipe import (
     default_parameters,
 )
 from teaser.model.recipe import Recipe
-from teaser.model.tag_table import check_tagged
+from teaser.model.tables import check_tagged
 from teaser.model.teaser import Teaser
 
 # Held-out users: a tenth of those with enough interactions, within these limits.

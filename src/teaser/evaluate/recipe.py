@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from teaser.errors import ParameterError, closest
-from teaser.model.extensions.discovered_tags import DiscoveredTags
+from teaser.model.extensions.discovered import DiscoveredTags
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.weights import Weights
 from teaser.model.recipe import Recipe, Trial, best_trial, percent

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from teaser.data.partitions import Interactions
 from teaser.data.tags import Tag
 from teaser.explain import number_features
-from teaser.model.packed import Packed
 from teaser.percentile import percentile_99
 from teaser.profile import GENERAL, NOT_STATED
 
@@ -115,11 +114,11 @@ class Basis:
         features = [first[int(g)].feature for g in self.group[self.n_learned :]]
         return (*(_unused_tag(feature, tags) for feature in features), GENERAL)
 
-    def pack(self) -> Packed:
-        """Return the arrays to be saved."""
+    def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return settings and arrays to be saved."""
         names = ("group", "share", "q")
         arrays = {f"basis.{name}": np.asarray(getattr(self, name)) for name in names}
-        return Packed({"omega": self.omega}, arrays)
+        return {"omega": self.omega}, arrays
 
     @classmethod
     def unpack(cls, settings: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self | None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from teaser.data.dataset import Dataset
 from teaser.data.partitions import Interactions
 from teaser.model.extensions.groups import Groups
-from teaser.model.extensions.sparse_encoder import Encoder, sum_rows
+from teaser.model.extensions.sparse import Encoder, sum_rows
 from teaser.model.gram.blocks import blocks
 from teaser.model.gram.gpu import DeviceScorer, cupy
 from teaser.model.lists.all_lists import ListOptions, rank_block

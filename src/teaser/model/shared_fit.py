@@ -7,9 +7,9 @@ import numpy as np
 
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
-from teaser.model.base import Model
+from teaser.model.base import KINDS, Model
 from teaser.model.baselines.ease import EASE
-from teaser.model.extensions.discovered_tags import Discovered, discover, expected_groups
+from teaser.model.extensions.discovered import Discovered, discover, expected_groups
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import Inverse
 from teaser.model.extensions.weights import Weights
@@ -17,7 +17,6 @@ from teaser.model.gram.build import dense_gram
 from teaser.model.gram.cost import choose_gram
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import DenseGram, Gram
-from teaser.model.registry import KINDS
 from teaser.model.solver.system import System
 from teaser.model.teaser import Teaser
 

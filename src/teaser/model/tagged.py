@@ -1,9 +1,11 @@
-"""The contract of a model with tags: profile, presses, reasons and origins."""
+"""The contract of a model with tags: scores, profile, presses, reasons and origins."""
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, Unpack
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 import polars as pl
@@ -12,37 +14,454 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser import profile as who
+from teaser._version import __version__
+from teaser.artifact import Content
+from teaser.data.dataset import Dataset
+from teaser.data.interactions import with_disliked
 from teaser.data.matrix import ItemId
+from teaser.data.rules import Rules
 from teaser.data.tags import Tag, resolve_tag
 from teaser.difference import Difference, find_parts
 from teaser.errors import SameItemError
 from teaser.explain import Contributions, Explanation
+from teaser.model.base import Model
+from teaser.model.basis import sample_users
 from teaser.model.checks import check_k
-from teaser.model.extensions.user_features import About, ManyAbout, place_about
-from teaser.model.item_table import History
+from teaser.model.extensions.remainder import RemainderMatrix, viewed_sum
+from teaser.model.extensions.user_features import (
+    About,
+    ManyAbout,
+    UserRows,
+    place_about,
+    place_many_about,
+)
+from teaser.model.gram.operator import kernels_for
 from teaser.model.lists.all_lists import ListOptions, list_columns, rank_block
 from teaser.model.lists.best_items import Best
+from teaser.model.lists.impact import measure_impacts, measured_users
+from teaser.model.lists.ranking import nth_largest_for
 from teaser.model.lists.reason_table import ReasonTable
-from teaser.model.lists.selection import NOTHING_ASKED, Filters, Placed, Unknown, known_history
-from teaser.model.new_items import read_new_items
-from teaser.model.tag_scores import TagScores
-from teaser.model.tag_table import decoder
-from teaser.model.user_state import Scored, UserState, UserStates, item_contributions
+from teaser.model.lists.selection import (
+    NOTHING_ASKED,
+    Filters,
+    Placed,
+    Selection,
+    Unknown,
+    known_history,
+)
+from teaser.model.tables import History, Packed, TagTable, decoder, liked_part, read_new_items
+from teaser.model.user_state import (
+    Scored,
+    ScoreParts,
+    UserState,
+    UserStates,
+    check_steered,
+    item_contributions,
+    split_scores,
+)
 from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
 from teaser.reason import MIN_SHARE, main_reasons
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
+from teaser.transparency import DataSources, Transparency
 
 Array = NDArray[Any]
 
 
-class TaggedModel(TagScores, abstract=True):
+# Users whose lists are split into parts at a time.
+_BATCH = 512
+
+
+# From so many users on, what they viewed is summed by one product.
+_MANY_USERS = 32
+
+
+class TaggedModel(Model, abstract=True):
     """A model whose scores are affinities with tags, summed over the tags of an item.
 
-    A subclass defines `fit`, which calls `keep_items` and, once it can encode, `keep_basis`; and
-    `encode` with `encode_parts`.
+    The remainder adds its sum over the viewed items where the model has one. A subclass defines
+    `encode`, `encode_parts` and `fit`, which calls `keep_items` and then `keep_basis`.
+
+    Attributes
+    ----------
+    transparency_
+        What decides in lists, measured at the fit; None for models of earlier versions, and
+        where no history was at hand.
     """
 
+    # Whether what centring takes from all scores of a user is added again: scores then keep their
+    # sign.
+    keeps_offset: ClassVar[bool] = False
+    lists_in_threads = True
     lacks_options = ()
+
+    transparency_: Transparency | None = None
+
+    _tag_table: TagTable | None = None
+    _user_rows: UserRows | None = None
+    _remainder: RemainderMatrix = None
+
+    @abstractmethod
+    def encode(self, rows: sp.csr_array) -> Array:
+        """Return the raw tag scores p of histories (users x learned tags), in double precision."""
+
+    @abstractmethod
+    def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
+        """Return what each item of a history adds to p.c (items).
+
+        Parameters
+        ----------
+        positions, strengths
+            The items of the history and the strength of each.
+        direction
+            c (learned tags); the value of a tag is p.c for the tag's own c.
+        """
+
+    @property
+    def tag_table_(self) -> TagTable:
+        """The tags of the items."""
+        if self._tag_table is None:
+            raise self._not_fitted()
+        return self._tag_table
+
+    @property
+    def tags_(self) -> tuple[Tag, ...]:
+        """The tags, in the order of the decoder's columns; general appeal is the last.
+
+        Those that the encoder has too come first: declared ones, discovered ones, popularity.
+        """
+        return self.tag_table_.tags
+
+    @property
+    def decoder_(self) -> sp.csr_array:
+        """D, items x tags: the tags of each item, its popularity, and its general appeal."""
+        return self.tag_table_.decoder
+
+    @property
+    def rules_(self) -> Rules:
+        """The rules that made the tags, for further items."""
+        return self.tag_table_.rules
+
+    @property
+    def user_rows_(self) -> UserRows | None:
+        """What was learned of the user tags, or None."""
+        return self._user_rows
+
+    @property
+    def remainder_(self) -> RemainderMatrix:
+        """R, items x items: what viewing one item adds to the score of another, or None."""
+        return self._remainder
+
+    @property
+    def user_tags_(self) -> tuple[Tag, ...]:
+        """The user tags that the model has learned from; none unless the data have them."""
+        return () if self.user_rows_ is None else self.user_rows_.tags
+
+    @property
+    def user_encoder_(self) -> Array | None:
+        """What each user tag adds to a history (user tags x tags), or None."""
+        return None if self.user_rows_ is None else self.user_rows_.encoder
+
+    @property
+    def has_remainder(self) -> bool:
+        """Whether viewed items are reasons of their own, beside the tags."""
+        return self.remainder_ is not None
+
+    def keep_items(
+        self,
+        dataset: Dataset,
+        decoder: sp.csr_array | None = None,
+        aliases: Mapping[Tag, Tag] | None = None,
+    ) -> None:
+        """Keep the items and tags of the data set that the model was fitted to.
+
+        Parameters
+        ----------
+        decoder
+            The decoder (items x tags) where its weights were learned.
+        aliases
+            Earlier names of tags, and the tag that now stands for each.
+        """
+        super().keep_items(dataset)
+        self._tag_table = TagTable.from_dataset(dataset, decoder, aliases)
+
+    def keep_basis(self, dataset: Dataset) -> None:
+        """Centre the tags and tell general appeal apart; see `teaser.model.basis`.
+
+        What then decides in lists is measured on the same users; see `Transparency`.
+
+        Parameters
+        ----------
+        dataset
+            The one that the model was fitted to: general appeal is that of its average user.
+        """
+        places, rows = sample_users(dataset.X)
+        learned = None if self.user_rows_ is None else dataset.Q
+        sample = self._encode_users(rows, None if learned is None else learned[places])
+        self._tag_table = self.tag_table_.with_basis(self.mean_raw(dataset, sample), sample)
+        self.transparency_ = self._measure(dataset, places, rows)
+
+    def mean_raw(self, dataset: Dataset, sample: Array) -> Array:
+        """Return the mean raw tag scores of the training users (learned tags).
+
+        Parameters
+        ----------
+        sample
+            The raw tag scores of some of them, of which it is the mean unless a model can do
+            better.
+        """
+        return np.asarray(sample.mean(axis=0) if len(sample) else np.zeros(sample.shape[1]))
+
+    def affinity_batch(
+        self,
+        X: Any,
+        presses: Sequence[PressesLike | None] | None = None,
+        *,
+        about: ManyAbout | None = None,
+        steering: Steering = DEFAULT_STEERING,
+    ) -> Array:
+        """Return the affinities of users given as rows of histories (users x tags)."""
+        return self.user_states(
+            self.check_histories(X), presses, steering=steering, about=about
+        ).values
+
+    def score_batch(
+        self,
+        X: Any,
+        presses: Sequence[PressesLike | None] | None = None,
+        *,
+        about: ManyAbout | None = None,
+        steering: Steering = DEFAULT_STEERING,
+    ) -> Array:
+        """Return the score of every item for users given as rows of histories (users x items)."""
+        states = self.user_states(self.check_histories(X), presses, steering=steering, about=about)
+        return self.score_states(states)
+
+    def score_states(self, states: UserStates) -> Array:
+        """Return the score of every item for several users (users x items)."""
+        scores = self.decode(states.values)
+        if self.has_remainder:
+            viewed = self.decode_viewed(states.rows)
+            viewed *= states.viewed_weight[:, None]
+            scores = np.ascontiguousarray(scores) * states.tags_weight[:, None]
+            scores += viewed
+        return np.asarray(scores + states.offset[:, None] if self.keeps_offset else scores)
+
+    def score_parts(
+        self,
+        X: Any,
+        places: Array | None = None,
+        presses: Sequence[PressesLike | None] | None = None,
+        *,
+        about: ManyAbout | None = None,
+        steering: Steering = DEFAULT_STEERING,
+    ) -> ScoreParts:
+        """Return scores split into parts that sum to them: general appeal, tags, viewed items.
+
+        Parameters
+        ----------
+        X
+            Histories (users x items), as for `score_batch`.
+        places
+            Positions of the items wanted for each user (users x k), -1 after the end of a list;
+            all items by default.
+        """
+        rows = self.check_histories(X)
+        states = self.user_states(rows, presses, steering=steering, about=about)
+        if places is None:
+            places = np.tile(np.arange(len(self.items_)), (rows.shape[0], 1))
+        return split_scores(self.tag_table_, self.remainder_, states, places)
+
+    def list_shares(
+        self,
+        X: Any,
+        lists: Array,
+        *,
+        shown: int = 20,
+        about: sp.csr_array | None = None,
+        steering: Steering = DEFAULT_STEERING,
+    ) -> dict[str, float]:
+        """Return the mean share of each part in the scores of recommended items, by name.
+
+        The mean is over the first items of all lists; it is of |part| / the sum of all |parts|.
+
+        Parameters
+        ----------
+        X
+            Histories (users x items).
+        lists
+            Positions of the recommended items (users x k), -1 after the end of a list.
+        shown
+            How many items of each list count.
+        about
+            The user features (users x user tags), or None.
+        """
+        rows = self.check_histories(X)
+        total, count = np.zeros(len(why.PARTS)), 0
+        for first in range(0, rows.shape[0], _BATCH):
+            some = slice(first, first + _BATCH)
+            known = None if about is None else about[some]
+            found = self.score_parts(
+                rows[some], lists[some, :shown], about=known, steering=steering
+            )
+            shares, n = found.sum_shares()
+            total, count = total + shares, count + n
+        return dict(zip(why.PARTS, (total / max(1, count)).tolist(), strict=True))
+
+    def decode(self, affinities: Array) -> Array:
+        """Return the score of every item for affinities with tags (users x items)."""
+        D = self.decoder_
+        fast = kernels_for(len(affinities) * D.nnz)
+        if fast is None:
+            return np.asarray((D @ affinities.T).T)  # a D', D being the sparse factor
+        scores = np.empty((len(affinities), D.shape[0]))
+        fast.dot_rows(D.indptr, D.indices, D.data, affinities, scores)
+        return scores
+
+    def decode_viewed(self, rows: sp.csr_array) -> Array:
+        """Return what histories add to every item by the remainder (users x items), unweighted."""
+        out = np.zeros(rows.shape)
+        R = self.remainder_
+        if sp.issparse(R) and rows.shape[0] >= _MANY_USERS:
+            n_learned = R.shape[0]
+            known = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
+            fast = kernels_for(known.nnz * R.nnz // max(1, n_learned))
+            if fast is not None:
+                of_X, of_R = ((M.indptr, M.indices, M.data) for M in (known, R))
+                fast.add_sparse_rows(*of_X, *of_R, out)
+                return out
+            out[:, :n_learned] = (known @ sp.csr_array(R, dtype=np.float64)).toarray()
+            return out
+        for user in range(rows.shape[0]):
+            span = slice(rows.indptr[user], rows.indptr[user + 1])
+            if self.remainder_ is not None:
+                seen, strengths = rows.indices[span], rows.data[span]
+                out[user] = viewed_sum(self.remainder_, seen, rows.shape[1], strengths)
+        return out
+
+    def user_states(
+        self,
+        rows: sp.csr_array,
+        presses: Sequence[PressesLike | None] | None = None,
+        *,
+        steering: Steering = DEFAULT_STEERING,
+        about: ManyAbout | None = None,
+    ) -> UserStates:
+        """Return users as they are scored, given their histories (users x items)."""
+        check_steered(presses, steering, rows.shape[0])
+        known = place_many_about(about, self.user_rows_, rows.shape[0])
+        liked = liked_part(rows)
+        raw = self._encode_users(rows, known)  # p of each user
+        lengths, n_liked = np.diff(rows.indptr), np.diff(liked.indptr)
+        if self.user_rows_ is not None and known is not None:
+            more = np.diff(known.indptr) > 0  # one more item, for c but not for w
+            lengths, n_liked = lengths + more, n_liked + more
+        table = self.tag_table_
+        shown = self._values(raw, rows, liked, known)
+        values, factors = who.scaled(
+            raw,
+            shown,
+            lengths,
+            n_liked=n_liked,
+            n_personal=table.n_personal,
+            cold=len(table.tags) - 1,
+            steering=steering,
+            nth_largest=nth_largest_for(rows.nnz * table.n_learned),
+            out=None if shown is raw else shown,
+        )
+        for row, given in enumerate(presses or ()):
+            placed = who.place_presses(given, table.index)
+            if placed:
+                values[row] = who.press(values[row], placed, steering.step)  # a' = a + step n
+        # A user of whose history the remainder knows nothing is scored by the tags alone.
+        n_viewed = 0 if self.remainder_ is None else self.remainder_.shape[0]
+        has_viewed = np.diff(rows[:, :n_viewed].indptr) > 0
+        weight = np.where(has_viewed, steering.tags_weight, 1.0)
+        offset = np.zeros(len(values))
+        if self.keeps_offset and table.basis is not None:
+            offset = weight * factors * table.basis.offset(raw)
+        return UserStates(
+            rows,
+            values,
+            weight,
+            np.where(has_viewed, steering.viewed_weight * factors, 0.0),  # factors: c / s
+            offset,
+        )
+
+    def score_state(self, state: UserState) -> Array:
+        """Return the score of every item for one user, in double precision."""
+        scores = np.asarray(self.decoder_ @ state.values)  # sum_j a_j D_ij for every item i
+        if self.remainder_ is not None:
+            # In place: with many items, an array that is made anew costs more than what is added.
+            scores *= state.tags_weight
+            scores += state.viewed_weight * self._viewed(state)
+        scores += state.offset
+        return scores
+
+    def pack(self) -> Packed:
+        """Return what was learned beside the items, to be saved."""
+        packed = super().pack() | self.tag_table_.pack()
+        if self.transparency_ is None:
+            return packed
+        return packed | Packed({"transparency": self.transparency_.as_dict()})
+
+    def unpack(self, content: Content) -> None:
+        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        super().unpack(content)
+        self._tag_table = TagTable.unpack(content)
+        # Models of earlier versions were not measured.
+        measured = content.settings.get("transparency")
+        self.transparency_ = None if measured is None else Transparency.from_dict(measured)
+
+    def place_filters(self, filters: Filters) -> Placed:
+        """Return which items filters allow and what they add, by the positions of items."""
+        return Selection.read(filters, self.recommend).place(self.item_table_, self.tag_table_)
+
+    def _measure(self, dataset: Dataset, places: Array, rows: sp.csr_array) -> Transparency | None:
+        """Return what decides in lists of users, given their positions and choices."""
+        chosen = measured_users(np.diff(rows.indptr) > 0)
+        users, rows = places[chosen], sp.csr_array(rows[chosen])
+        if dataset.disliked is not None:
+            rows = with_disliked(rows, dataset.disliked[users])
+        about = None if self.user_rows_ is None or dataset.Q is None else dataset.Q[users]
+        states = self.user_states(rows, about=about)
+        impacts = measure_impacts(self, states, step=DEFAULT_STEERING.step)
+        if impacts is None:
+            return None
+        sources = DataSources.of(dataset, uses_user_features=self.user_rows_ is not None)
+        return Transparency(impacts, sources, __version__, datetime.now(UTC).date())
+
+    def _rows(self, histories: Sequence[History]) -> sp.csr_array:
+        items = self.item_table_
+        return items.rows([items.strengths(history) for history in histories])
+
+    def _encode_users(self, rows: sp.csr_array, known: sp.csr_array | None) -> Array:
+        """Return p of users by their histories and user features (users x learned tags)."""
+        raw = self.encode(rows)
+        if self.user_rows_ is None or known is None:
+            return raw
+        # w N_f + (1 - w) E_f
+        return np.asarray(raw + self.user_rows_.encode(known, np.diff(rows.indptr)))
+
+    def _values(
+        self, raw: Array, rows: sp.csr_array, liked: sp.csr_array, known: sp.csr_array | None
+    ) -> Array:
+        """Return p in the basis that is shown (users x tags).
+
+        General appeal is that of liked items alone: who dislikes a popular item does not
+        dislike what is popular.
+        """
+        table = self.tag_table_
+        values, column = table.apply_basis(raw), table.general
+        users = np.flatnonzero(np.diff(rows.indptr) > np.diff(liked.indptr))
+        if column is not None and len(users):
+            own = self._encode_users(liked[users], None if known is None else known[users])
+            values[users, column] = table.apply_basis(own)[:, column]
+        return values
+
+    def _viewed(self, state: UserState) -> Array:
+        if self.remainder_ is None:
+            return np.zeros(len(self.items_))
+        return viewed_sum(self.remainder_, state.seen, len(self.items_), state.strengths)
 
     def add_items(self, items: Any) -> Self:
         """Make further items recommendable without fitting again.

@@ -21,7 +21,13 @@ from teaser.model.extensions.composition import (
     fit_parts,
     prepare_system,
 )
-from teaser.model.extensions.discovered_tags import (
+from teaser.model.extensions.decoder import (
+    LearnedDecoder,
+    check_carriers,
+    more_rounds,
+    tag_means,
+)
+from teaser.model.extensions.discovered import (
     Discovered,
     DiscoveredTags,
     estimate_groups,
@@ -29,13 +35,6 @@ from teaser.model.extensions.discovered_tags import (
     find_groups,
 )
 from teaser.model.extensions.groups import Groups
-from teaser.model.extensions.learned_decoder import (
-    LearnedDecoder,
-    check_carriers,
-    more_rounds,
-    tag_means,
-)
-from teaser.model.extensions.neighbours import estimate_neighbours
 from teaser.model.extensions.options import (
     OPTIONS,
     check_options,
@@ -45,11 +44,12 @@ from teaser.model.extensions.options import (
 from teaser.model.extensions.remainder import (
     Remainder,
     describe_remainder,
+    estimate_neighbours,
     estimate_remainder,
     pack_remainder,
     unpack_remainder,
 )
-from teaser.model.extensions.sparse_encoder import SparseEncoder, pack_encoder, unpack_encoder
+from teaser.model.extensions.sparse import SparseEncoder, pack_encoder, unpack_encoder
 from teaser.model.extensions.user_features import (
     learn_user_rows,
     learned_features,
@@ -68,12 +68,11 @@ from teaser.model.gram.cost import (
 )
 from teaser.model.gram.gpu import check_device
 from teaser.model.gram.partitioned import estimate_partitions
-from teaser.model.packed import Packed
 from teaser.model.recipe import Recipe
 from teaser.model.solver.solution import Callback, Limits, Tolerance, solver_bar
 from teaser.model.solver.solve import check_settings
 from teaser.model.solver.system import System
-from teaser.model.tag_table import check_tagged
+from teaser.model.tables import Packed, check_tagged
 
 Array = NDArray[Any]
 

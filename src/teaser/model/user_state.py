@@ -13,8 +13,7 @@ from teaser import explain as why
 from teaser.errors import ParameterError
 from teaser.explain import PARTS, Contributions
 from teaser.model.extensions.remainder import RemainderMatrix, viewed_parts, viewed_sum
-from teaser.model.item_table import ItemTable
-from teaser.model.tag_table import TagTable
+from teaser.model.tables import ItemTable, TagTable
 from teaser.profile import Steering
 from teaser.reason import BoostName
 

@@ -17,7 +17,7 @@ from teaser.errors import SearchTimeoutError
 from teaser.frame import Framed, make_frame
 from teaser.model.checks import check_count
 from teaser.model.extensions.user_features import About
-from teaser.model.item_table import History
+from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.profile import (
     DEFAULT_STEERING,

@@ -12,8 +12,8 @@ from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import NoTagsError, ParameterError
 from teaser.model.checks import check_count, check_k
 from teaser.model.extensions.user_features import About
-from teaser.model.item_table import History
 from teaser.model.lists.selection import Filters
+from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.profile import (
     DEFAULT_STEERING,

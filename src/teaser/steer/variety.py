@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from teaser.errors import ParameterError
 from teaser.model.checks import check_k
 from teaser.model.extensions.user_features import About
-from teaser.model.item_table import History
 from teaser.model.lists.selection import Filters, known_history
+from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 from teaser.recommendation import Recommendations

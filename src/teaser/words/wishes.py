@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ContradictionError, ParameterError, PeriodError, WishError
-from teaser.model.item_table import History
+from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.profile import MAX_PRESSES
 from teaser.recommendation import Recommendations

@@ -16,7 +16,7 @@ from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
 from teaser.evaluate.study.results import DialResults, DialSetting, read_results
 from teaser.evaluate.study.run import SHOWN, list_shares
 from teaser.extensions import DiscoveredTags, Remainder, Weights
-from teaser.model.registry import KINDS
+from teaser.model.base import KINDS
 from teaser.model.shared_fit import SharedFits
 
 GRID = DialPlan(

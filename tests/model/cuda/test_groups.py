@@ -7,15 +7,15 @@ from on_gpu import needs_gpu
 
 from teaser.model.cuda import groups
 from teaser.model.cuda.launch import xp
-from teaser.model.extensions import grouping
+from teaser.model.extensions import discovered
 
 
 @needs_gpu
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 def test_steps_of_k_means_are_those_of_numpy(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    Y = grouping.unit_rows(rng.standard_normal((700, 40))).astype(kind)
-    centroids = grouping.unit_rows(rng.standard_normal((30, 40))).astype(kind)
+    Y = discovered.unit_rows(rng.standard_normal((700, 40))).astype(kind)
+    centroids = discovered.unit_rows(rng.standard_normal((30, 40))).astype(kind)
     there, middle = xp().asarray(Y), xp().asarray(centroids)
     for block in (2**30, 30 * 8 * 100):  # all items at once, and some at a time
         monkeypatch.setattr(groups, "_BLOCK_BYTES", block)
@@ -35,12 +35,12 @@ def test_steps_of_k_means_are_those_of_numpy(kind: str, monkeypatch: pytest.Monk
 @needs_gpu
 def test_k_means_there_ends_where_that_of_the_processor_does() -> None:
     rng = np.random.default_rng(1)
-    Y = grouping.unit_rows(rng.standard_normal((900, 24)) + 3 * rng.integers(0, 2, (900, 24)))
+    Y = discovered.unit_rows(rng.standard_normal((900, 24)) + 3 * rng.integers(0, 2, (900, 24)))
     found = []
     for items in (Y, xp().asarray(Y)):
         known = np.zeros((0, 24))
-        start = grouping.draw_centroids(items, 40, np.random.default_rng(0), known)
-        centroids = grouping.cluster(items, start, rounds=30)
+        start = discovered.draw_centroids(items, 40, np.random.default_rng(0), known)
+        centroids = discovered.cluster(items, start, rounds=30)
         assert isinstance(centroids, type(items))
-        found.append(grouping.cosines(items, centroids, 3).toarray())
+        found.append(discovered.cosines(items, centroids, 3).toarray())
     assert_allclose(found[1], found[0], atol=1e-9)

@@ -16,8 +16,8 @@ from teaser import Category, Dataset, Rules, Tag, Teaser, load
 from teaser.data.matrix import Ids
 from teaser.data.tags import DISCOVERED
 from teaser.errors import ParameterError, RuleError
-from teaser.model.extensions import discovered_tags
-from teaser.model.extensions.discovered_tags import (
+from teaser.model.extensions import discovered as discovered_module
+from teaser.model.extensions.discovered import (
     DiscoveredTags,
     declared_columns,
     discover,
@@ -428,13 +428,13 @@ def test_what_was_discovered_can_be_shared(crowd: Dataset, monkeypatch: pytest.M
     with pytest.raises(ParameterError, match="of another data set"):
         model.fit(crowd.at(np.arange(600)), discovered=given)
     calls = []
-    embed = vars(discovered_tags)["embed_items"]
+    embed = vars(discovered_module)["embed_items"]
 
     def counted(*arguments: Any) -> Any:
         calls.append(arguments)
         return embed(*arguments)
 
-    monkeypatch.setattr(discovered_tags, "embed_items", counted)
+    monkeypatch.setattr(discovered_module, "embed_items", counted)
     fits = SharedFits(crowd)
     for l2 in (5.0, 50.0):
         fits.fit(Teaser(discovered=FEW, l2_encoder=l2, tol=1e-2))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from teaser.errors import RuleError
-from teaser.model.extensions.group_edits import Edits, shown_names
+from teaser.model.extensions.groups import Edits, shown_names
 
 FOUND = ["A, B", "C, D", "E, F", "G, H"]
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from teaser import Dataset, Tag
 from teaser.data.matrix import Ids
-from teaser.model.extensions.group_names import (
+from teaser.model.extensions.groups import (
     central_items,
     label_groups,
     name_group,

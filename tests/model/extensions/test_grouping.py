@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser.model.extensions.grouping import (
+from teaser.model.extensions.discovered import (
     NormalGram,
     cluster,
     cosines,

@@ -16,9 +16,9 @@ from teaser import Tag, artifact
 from teaser.data.matrix import Ids
 from teaser.data.tags import DISCOVERED
 from teaser.errors import RuleError
-from teaser.model.extensions.group_edits import Edits
 from teaser.model.extensions.groups import (
     LEAST_OVERLAP,
+    Edits,
     Group,
     Groups,
     earlier_weights,

@@ -18,8 +18,8 @@ from teaser.data.split import Split
 from teaser.errors import ParameterError
 from teaser.evaluate import evaluate
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
-from teaser.model.extensions import learned_decoder as decoder
-from teaser.model.extensions.learned_decoder import (
+from teaser.model.extensions import decoder as decoder
+from teaser.model.extensions.decoder import (
     learn_decoder,
     tag_means,
     update_decoder,

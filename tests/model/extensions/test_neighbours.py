@@ -12,8 +12,8 @@ from oracles import Array, random_problem, slow_nearest, without_diagonal
 from teaser import Dataset, Teaser
 from teaser.errors import ResourceError, SolverError
 from teaser.extensions import DiscoveredTags, Remainder
-from teaser.model.extensions import neighbours as module
-from teaser.model.extensions.neighbours import (
+from teaser.model.extensions import remainder as module
+from teaser.model.extensions.remainder import (
     Neighbours,
     check_neighbours,
     estimate_neighbours,

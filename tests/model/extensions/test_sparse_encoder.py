@@ -20,7 +20,7 @@ from teaser.data.split import Split
 from teaser.errors import ArtifactError, ConvergenceWarning, ParameterError
 from teaser.evaluate import evaluate
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
-from teaser.model.extensions.sparse_encoder import (
+from teaser.model.extensions.sparse import (
     SupportEquation,
     as_dense,
     pack_encoder,

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from teaser import Tag
-from teaser.model.extensions.warm_start import match_encoder
+from teaser.model.extensions.user_features import match_encoder
 
 A, B, C = (Tag("f", name) for name in "abc")
 E = np.arange(6.0).reshape(3, 2)

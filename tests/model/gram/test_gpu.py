@@ -18,8 +18,8 @@ from teaser import Dataset, Teaser
 from teaser.errors import ParameterError, ResourceError
 from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.model.extensions import remainder
-from teaser.model.extensions.neighbours import Neighbours, fit_neighbours
-from teaser.model.extensions.sparse_encoder import as_dense
+from teaser.model.extensions.remainder import Neighbours, fit_neighbours
+from teaser.model.extensions.sparse import as_dense
 from teaser.model.gram import gpu as device
 from teaser.model.gram.blocks import sparse_like
 from teaser.model.gram.operator import DenseGram

@@ -15,9 +15,9 @@ from teaser import Category, Dataset, Teaser
 from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError, UnknownItemError, UnknownUserError
 from teaser.extensions import Remainder
-from teaser.model import tag_scores
+from teaser.model import tagged
 from teaser.model.baselines.popularity import Popularity
-from teaser.model.extensions import sparse_encoder
+from teaser.model.extensions import sparse
 from teaser.model.gram import gpu, operator
 from teaser.model.lists import all_lists, reason_table
 from teaser.model.lists.all_lists import ListOptions
@@ -222,7 +222,7 @@ def test_threads_and_compiled_loops_change_nothing(
         used.append("loops")
         return operator.kernels()
 
-    for module in (sparse_encoder, tag_scores, reason_table):
+    for module in (sparse, tagged, reason_table):
         monkeypatch.setattr(module, "kernels_for", loud)
     monkeypatch.setattr(all_lists, "n_cores", lambda: 3)
     found = model.recommend_all(data, k=6, reasons=True, batch_size=40)

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from teaser.data.matrix import Ids
-from teaser.model.item_table import ItemTable
 from teaser.model.lists import best_items, ranking
 from teaser.model.lists.best_items import TagRanker
 from teaser.model.lists.ranking import top_k
 from teaser.model.lists.selection import Boosts, Placed
+from teaser.model.tables import ItemTable
 from teaser.model.user_state import UserStates
 
 pytest.importorskip("numba")

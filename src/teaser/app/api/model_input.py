@@ -24,8 +24,8 @@ from teaser.errors import (
     UnknownNameError,
     closest,
 )
-from teaser.model.item_table import History
 from teaser.model.lists.selection import Filters, Unknown
+from teaser.model.tables import History
 from teaser.profile import PressesLike, Profile, Steering
 from teaser.recommendation import Recommendations
 from teaser.steer.tag_examples import TagExamples, tag_examples

@@ -5,7 +5,7 @@ from typing import Any
 
 from teaser.data.matrix import ItemId
 from teaser.errors import SearchTimeoutError
-from teaser.model.item_table import History
+from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.profile import PressesLike
 from teaser.steer import Lift, smallest_presses

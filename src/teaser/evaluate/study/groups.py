@@ -12,7 +12,7 @@ from teaser.artifact import read_parquet
 from teaser.data.matrix import ItemId
 from teaser.errors import DataError
 from teaser.model.base import Model
-from teaser.model.item_table import ItemTable
+from teaser.model.tables import ItemTable
 
 GROUPS_SUFFIX = ".groups.parquet"
 DRAWN = 10

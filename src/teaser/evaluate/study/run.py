@@ -32,8 +32,7 @@ from teaser.evaluate.study.results import (
     circumstances,
 )
 from teaser.evaluate.study.splitting import make_split
-from teaser.model.base import Model
-from teaser.model.registry import KINDS
+from teaser.model.base import KINDS, Model
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.tagged import TaggedModel
 from teaser.model.teaser import Teaser

@@ -19,9 +19,9 @@ from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.build import check_dense_settings, dense_gram
 from teaser.model.gram.cost import check_room
 from teaser.model.gram.weighting import column_weights, item_ridge
-from teaser.model.packed import Packed
 from teaser.model.solver.inverse import invert, item_weights
 from teaser.model.solver.solution import Callback, Limits, check_tolerance
+from teaser.model.tables import Packed
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.matrix import pack, unpack
 from teaser.model.base import Model
 from teaser.model.checks import check_count, check_dataset
-from teaser.model.packed import Packed
+from teaser.model.tables import Packed
 
 Array = NDArray[Any]
 

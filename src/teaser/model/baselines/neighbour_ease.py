@@ -13,15 +13,15 @@ from teaser.data.matrix import pack, unpack
 from teaser.errors import ParameterError
 from teaser.model.base import Model
 from teaser.model.checks import check_choice, check_count, check_dataset, check_number
-from teaser.model.extensions.neighbours import NEAR_POWER, Neighbours, check_neighbours
 from teaser.model.extensions.options import check_options, read_parameters
+from teaser.model.extensions.remainder import NEAR_POWER, Neighbours, check_neighbours
 from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.build import DTYPES, GRAMS, build_gram
 from teaser.model.gram.cost import FitSize, explained_memory_error
 from teaser.model.gram.operator import Gram
 from teaser.model.gram.pairs import how_to_find, nearest
 from teaser.model.gram.weighting import item_ridge
-from teaser.model.packed import Packed
+from teaser.model.tables import Packed
 
 Array = NDArray[Any]
 

@@ -14,14 +14,12 @@ from teaser.data.matrix import ItemId
 from teaser.difference import Difference
 from teaser.errors import NotFittedError, ParameterError
 from teaser.explain import Explanation
-from teaser.model.base import Model
+from teaser.model.base import Model, find_kind, restore
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import About, ManyAbout, UserRows
-from teaser.model.item_table import History, ItemTable
 from teaser.model.lists.selection import Placed, Unknown
-from teaser.model.registry import find_kind, restore
-from teaser.model.tag_table import TagTable
+from teaser.model.tables import History, ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
 from teaser.model.user_state import Scored, UserState, UserStates
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering

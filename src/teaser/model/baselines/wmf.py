@@ -13,10 +13,8 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError, SolverError, install_command
 from teaser.model.base import Model
 from teaser.model.checks import check_count, check_dataset, check_number, check_rng
-from teaser.model.item_table import liked_part, popularity
-from teaser.model.packed import Packed
 from teaser.model.solver.inverse import invert
-from teaser.model.tag_table import check_tagged, decoder
+from teaser.model.tables import Packed, check_tagged, decoder, liked_part, popularity
 from teaser.model.tagged import TaggedModel
 
 Array = NDArray[Any]

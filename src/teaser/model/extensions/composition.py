@@ -16,23 +16,21 @@ from teaser.data.dataset import Dataset
 from teaser.data.metadata import UserFeatures
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
-from teaser.model.extensions.discovered_tags import declared_columns
-from teaser.model.extensions.learned_decoder import LearnedDecoder, learn_decoder
-from teaser.model.extensions.neighbours import (
-    NEAR_POWER,
-    Neighbours,
-    check_neighbours,
-    learn_neighbours,
-)
+from teaser.model.extensions.decoder import LearnedDecoder, learn_decoder
+from teaser.model.extensions.discovered import declared_columns
 from teaser.model.extensions.remainder import (
+    NEAR_POWER,
     Inverse,
+    Neighbours,
     Remainder,
     RemainderMatrix,
+    check_neighbours,
     fit_remainder,
+    learn_neighbours,
     prepare_inverse,
     ridge_of,
 )
-from teaser.model.extensions.sparse_encoder import SparseEncoder, refit_support, sparsify
+from teaser.model.extensions.sparse import SparseEncoder, refit_support, sparsify
 from teaser.model.extensions.user_features import pad_rows, stack_interactions
 from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.build import build_gram
@@ -41,12 +39,11 @@ from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import Gram
 from teaser.model.gram.pairs import how_to_find, nearest
 from teaser.model.gram.weighting import row_weights
-from teaser.model.item_table import popularity
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Limits, Solution, Tolerance, may_round
 from teaser.model.solver.solve import dispatch, prepare
 from teaser.model.solver.system import System
-from teaser.model.tag_table import decoder
+from teaser.model.tables import decoder, popularity
 
 Array = NDArray[Any]
 

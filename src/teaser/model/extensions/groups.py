@@ -1,6 +1,7 @@
-"""Groups of items that a fit discovered: their tags, members and names over refits."""
+"""Groups of items that a fit discovered: members, names over refits, and the owner's edits."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,18 +14,306 @@ import tomlkit
 from numpy.typing import NDArray
 
 from teaser.artifact import Content
+from teaser.data.dataset import Dataset
 from teaser.data.matrix import Ids, ItemId, pack, unpack
 from teaser.data.tags import DISCOVERED, Tag
-from teaser.errors import RuleError
-from teaser.model.extensions.group_edits import Edits, shown_names
-from teaser.model.packed import Packed
+from teaser.errors import RuleError, closest
+from teaser.files import read_settings
+from teaser.model.tables import Packed
 from teaser.notebook.model_view import draw_groups
+
+_TABLES = ("rename", "merge", "drop")
+
+
+@dataclass(frozen=True)
+class Edits:
+    """What the owner changes about groups; a group is meant by any name that it has or had.
+
+    Attributes
+    ----------
+    rename
+        New names by the names that they replace.
+    merge
+        The groups that become one, by the name of that one.
+    drop
+        Groups that are not to be tags.
+    origin
+        The file, for messages.
+    """
+
+    rename: Mapping[str, str] = field(default_factory=dict)
+    merge: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    drop: tuple[str, ...] = ()
+    origin: str = field(default="the file of groups", compare=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a TOML file with the tables `rename` and `merge` and the list `drop`."""
+        try:
+            raw = tomlkit.parse(read_settings(path, encoding="utf-8-sig")).unwrap()
+        except FileNotFoundError:
+            raise RuleError(f"There is no file of groups {path}.") from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise RuleError(f"The file of groups {path} could not be read: {error}.") from error
+        return cls.from_dict(raw, origin=str(path))
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any], *, origin: str = "the file of groups") -> Self:
+        """Return edits made of plain values, as read from TOML or JSON."""
+        for key in raw:
+            if key not in _TABLES:
+                raise RuleError(
+                    f"Unknown entry {key!r} in {origin}. Known: {', '.join(_TABLES)}."
+                    f"{closest(key, _TABLES)} An entry after [rename] or [merge] belongs to it."
+                )
+        rename, merge, drop = (raw.get(key, {}) for key in _TABLES)
+        if not isinstance(rename, Mapping) or not all(_is_name(v) for v in rename.values()):
+            raise RuleError(f'[rename] in {origin} must hold lines such as "Old" = "New".')
+        if not isinstance(merge, Mapping) or not all(_is_list(v) for v in merge.values()):
+            raise RuleError(f'[merge] in {origin} must hold lines such as "New" = ["A", "B"].')
+        if not all(_is_name(new) for new in merge):
+            raise RuleError(f"[merge] in {origin} has an entry without a name.")
+        if drop and not _is_list(drop):
+            raise RuleError(f"drop in {origin} must be a list of names, found {drop!r}.")
+        return cls(
+            {old: new.strip() for old, new in rename.items()},
+            {new.strip(): tuple(old) for new, old in merge.items()},
+            tuple(drop),
+            origin,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The groups that are edited, as the file calls them."""
+        merged = (old for olds in self.merge.values() for old in olds)
+        return (*self.rename, *merged, *self.drop)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values that `from_dict` reads back."""
+        merge = {new: list(old) for new, old in self.merge.items()}
+        return {"rename": dict(self.rename), "merge": merge, "drop": list(self.drop)}
+
+
+def shown_names(
+    edits: Edits,
+    found: Sequence[str],
+    former: Mapping[str, str],
+    retired: Container[str] = (),
+) -> list[str | None]:
+    """Return the name that each group is shown by, None where it is dropped.
+
+    Parameters
+    ----------
+    found
+        The names that the groups were given when they were found, each once.
+    former
+        Earlier names of the groups, with the name that each was found by.
+    retired
+        Names of groups that there are no more: to edit them is no error, and does nothing.
+    """
+    place = {name: i for i, name in enumerate(found)}
+    place = {old: place[name] for old, name in former.items() if name in place} | place
+    out: list[str | None] = list(found)
+    edited: dict[int, str] = {}
+
+    def edit(name: str, new: str | None, how: str) -> None:
+        if name not in place and name in retired:
+            return
+        if name not in place:
+            raise RuleError(
+                f"{edits.origin} {how}s {name!r}, and there is no such group.{closest(name, place)}"
+            )
+        i = place[name]
+        if i in edited:
+            raise RuleError(
+                f"{edits.origin} {how}s {name!r}, and {edited[i]}s it too. Keep one of the two."
+            )
+        out[i], edited[i] = new, how
+
+    # The groups of a merge share a name; no others may.
+    owner: dict[str, str] = {}
+    for new, olds in edits.merge.items():
+        for old in olds:
+            edit(old, new, "merge")
+        owner[new] = "merge"
+    for old, new in edits.rename.items():
+        edit(old, new, "rename")
+    for old in edits.drop:
+        edit(old, None, "drop")
+    for i, name in enumerate(out):
+        if name is not None and edited.get(i) != "merge":
+            if name in owner:
+                raise RuleError(
+                    f"{edits.origin} would give two groups the name {name!r}. Choose another "
+                    "name, or put them into one entry of [merge]."
+                )
+            owner[name] = "group"
+    return out
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(map(_is_name, value))
+
 
 Array = NDArray[Any]
 
+
+# Characters of one title, and of a whole name.
+_TITLE = 36
+
+
+_NAME = 80
+
+
+_ITEMS = 3
+
+
+# A declared tag labels a group if this share of the members carry it, this many times as often
+# as items do on the whole.
+_LEAST_SHARE = 0.3
+
+
+_LEAST_LIFT = 2.0
+
+
+_LEAST_CARRIERS = 3
+
+
+def central_items(cosines: sp.csr_array, counts: Array, most: int) -> list[list[int]]:
+    """Return the positions of the best-known central items of each group, the best first.
+
+    Parameters
+    ----------
+    cosines
+        Of items with the centroids of their groups (items x groups).
+    counts
+        How often each item was chosen.
+    """
+    known = np.log1p(counts)
+    columns = sp.csc_array(cosines)
+    # Nearest first: an item that is nearer to another group does not stand for this one.
+    highest = cosines.max(axis=1).toarray().ravel()
+    out = []
+    for j in range(columns.shape[1]):
+        part = slice(columns.indptr[j], columns.indptr[j + 1])
+        rows, cosine = columns.indices[part], columns.data[part]
+        own = cosine >= highest[rows]
+        score = cosine * known[rows]
+        order = np.lexsort((rows, -score, ~own))[:most]
+        out.append(rows[order].tolist())
+    return out
+
+
+def title_of(dataset: Dataset) -> Callable[[int], str | None]:
+    """Return a function of an item's position: its short title, or None where it has none."""
+    column = dataset.rules.roles.get("title")
+
+    def title(place: int) -> str | None:
+        text = None if column is None else dataset.table[column][place]
+        return short_title("" if text is None else str(text)) or None
+
+    return title
+
+
+def speaking_titles(
+    items: Sequence[int], title: Callable[[int], str | None], ids: Ids, label: Tag | None
+) -> list[str]:
+    """Return what a group can be called by: titles of items, the best first.
+
+    Parameters
+    ----------
+    items
+        Positions of the central items, the best first.
+    label
+        The declared tag of the group. Where fewer than two items have a title, ids follow it.
+    """
+    titles = [title(i) for i in items]
+    known = [text for text in titles if text is not None]
+    if len(known) >= 2:
+        return known
+    named = [text or str(ids[i]) for i, text in zip(items, titles, strict=True)]
+    return named if label is None else [f"{label.value}: {named[0]}", *named[1:]]
+
+
+def short_title(text: str) -> str:
+    """Return a title on one line, without brackets at its end, cut between words."""
+    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    bare = re.sub(r"(\s*[(\[][^()\[\]]*[)\]])+$", "", plain) or plain
+    if len(bare) <= _TITLE:
+        return bare
+    cut = bare[: _TITLE - 1]
+    head = cut.rpartition(" ")[0]
+    # A word that begins in the first half is cut itself.
+    return f"{(head if len(head) > _TITLE // 2 else cut).rstrip(' ,;:-')}…"
+
+
+def name_group(titles: Sequence[str], taken: Container[str]) -> str:
+    """Return a name of two or three items, "A, B, C"; of more where groups are called so already.
+
+    Parameters
+    ----------
+    titles
+        Of the central items, the best first.
+    taken
+        Names of other groups, in lower case.
+    """
+    different: dict[str, str] = {}
+    for each in titles:
+        different.setdefault(each.casefold(), each)
+    name = ""
+    for n, each in enumerate(different.values()):
+        longer = f"{name}, {each}" if name else each
+        is_long = n >= _ITEMS or (n >= 2 and len(longer) > _NAME)
+        if is_long and name.casefold() not in taken:
+            break
+        name = longer
+    free, n = name, 2
+    while free.casefold() in taken:
+        free, n = f"{name} ({n})", n + 1
+    return free
+
+
+def label_groups(members: sp.csr_array, S: sp.csr_array) -> list[tuple[int, float] | None]:
+    """Return for each group the declared tag that is most over-represented, with its share.
+
+    Parameters
+    ----------
+    members
+        How much items belong to groups (items x groups).
+    S
+        The declared tags of the items (items x tags).
+    """
+    W, tags = members.astype(np.float64), (S > 0).astype(np.float64)
+    carried = sp.csr_array(W.T @ tags)  # groups x tags
+    carriers = sp.csr_array((W > 0).astype(np.float64).T @ tags)
+    carried.sort_indices()
+    carriers.sort_indices()
+    mass = W.sum(axis=0)
+    overall = tags.mean(axis=0)
+    out: list[tuple[int, float] | None] = []
+    for j in range(carried.shape[0]):
+        part = slice(carried.indptr[j], carried.indptr[j + 1])
+        columns, share = carried.indices[part], carried.data[part] / mass[j]
+        lift = share / overall[columns]
+        clear = (share >= _LEAST_SHARE) & (lift >= _LEAST_LIFT)
+        clear &= carriers.data[part] >= _LEAST_CARRIERS
+        value = np.where(clear, share * np.log(lift), 0.0)
+        best = int(value.argmax()) if clear.any() else None
+        out.append(None if best is None else (int(columns[best]), float(share[best])))
+    return out
+
+
 # Two groups with a smaller overlap (members of both / members of either) are not the same.
 LEAST_OVERLAP = 0.25
+
+
 EXEMPLARS = 10
+
+
 _TEMPLATE = """\
 # Groups of items that the same people choose, as the system found them. Name this file in
 # DiscoveredTags(names=...) or --discovered-names, and fit again with the present model as the
@@ -32,10 +321,14 @@ _TEMPLATE = """\
 
 # Groups that shall not be tags, such as drop = ["First group", "Second group"].
 """
+
+
 _MERGE = """
 [merge]
 # Groups that become one, such as "New name" = ["First group", "Second group"].
 """
+
+
 _RENAME = """
 [rename]
 # Write a better name on the right, and remove the # at the beginning of the line.

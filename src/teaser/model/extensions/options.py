@@ -10,10 +10,10 @@ from typing import Any, get_args, get_type_hints
 
 from teaser.errors import ParameterError, closest
 from teaser.model.checks import is_number
-from teaser.model.extensions.discovered_tags import DiscoveredTags
-from teaser.model.extensions.learned_decoder import LearnedDecoder
+from teaser.model.extensions.decoder import LearnedDecoder
+from teaser.model.extensions.discovered import DiscoveredTags
 from teaser.model.extensions.remainder import Remainder
-from teaser.model.extensions.sparse_encoder import SparseEncoder
+from teaser.model.extensions.sparse import SparseEncoder
 from teaser.model.extensions.weights import Weights
 
 OPTIONS: dict[str, type[Any]] = {

@@ -20,13 +20,13 @@ from teaser.errors import ParameterError, ResourceError, counted
 from teaser.files import available_memory, say_bytes
 from teaser.model.checks import check_count, check_k
 from teaser.model.gram.blocks import n_cores
-from teaser.model.item_table import History, ItemTable
 from teaser.model.lists.best_items import Best
 from teaser.model.lists.history_table import TablePeople, scan_histories
 from teaser.model.lists.parquet_file import check_file, write_frames
 from teaser.model.lists.people import Batch, DatasetPeople, PairPeople, People
 from teaser.model.lists.ranking import top_k_rows
 from teaser.model.lists.selection import Filters, Placed, check_names
+from teaser.model.tables import History, ItemTable
 from teaser.notebook.progress import progress_bar
 from teaser.profile import DEFAULT_STEERING, Steering
 from teaser.recommendation import reason_type

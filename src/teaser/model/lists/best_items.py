@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.gram import operator
 from teaser.model.gram.bands import unwritable
-from teaser.model.item_table import ItemTable
 from teaser.model.lists.ranking import kernels_for, tie_rank
 from teaser.model.lists.selection import Placed
+from teaser.model.tables import ItemTable
 from teaser.model.user_state import UserStates
 
 Array = NDArray[Any]

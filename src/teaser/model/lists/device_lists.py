@@ -15,11 +15,10 @@ from teaser.model.basis import Basis
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.gram.blocks import is_sparse, sparse_like
 from teaser.model.gram.gpu import free_memory, shortage_of, to_host
-from teaser.model.item_table import ItemTable
 from teaser.model.lists.best_items import Best
 from teaser.model.lists.ranking import tie_rank
 from teaser.model.lists.selection import Placed
-from teaser.model.tag_table import TagTable
+from teaser.model.tables import ItemTable, TagTable
 from teaser.model.user_state import UserStates
 from teaser.profile import Steering, scaled
 

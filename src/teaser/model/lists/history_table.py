@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from teaser.artifact import check_parquet
 from teaser.errors import ParameterError
-from teaser.model.item_table import ItemTable
 from teaser.model.lists.people import Batch, People
 from teaser.model.lists.selection import Placed
+from teaser.model.tables import ItemTable
 
 Array = NDArray[Any]
 # Rows of a table of histories that are read at a time: items, or lists of items.

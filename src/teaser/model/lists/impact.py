@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from teaser.data.tags import DISCOVERED
 from teaser.model.extensions.remainder import RemainderMatrix
-from teaser.model.item_table import ItemTable
 from teaser.model.lists.ranking import top_k_rows
 from teaser.model.lists.reason_table import ReasonTable
-from teaser.model.tag_table import TagTable
+from teaser.model.tables import ItemTable, TagTable
 from teaser.model.user_state import UserStates
 from teaser.profile import GENERAL, POPULARITY
 from teaser.transparency import Impacts
@@ -27,7 +26,7 @@ _NUMBERS = 2**20
 
 
 class Scorer(Protocol):
-    """The part of a model with tags that scores people; see `TagScores`."""
+    """The part of a model with tags that scores people; see `TaggedModel`."""
 
     @property
     def item_table_(self) -> ItemTable: ...

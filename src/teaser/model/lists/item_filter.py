@@ -17,9 +17,8 @@ from teaser.errors import (
     UnknownTagError,
     closest,
 )
-from teaser.model.item_table import ItemTable
 from teaser.model.lists.condition import Condition, on_one_clock
-from teaser.model.tag_table import TagTable
+from teaser.model.tables import ItemTable, TagTable
 from teaser.reason import BoostName
 
 Array = NDArray[Any]

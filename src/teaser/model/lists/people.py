@@ -20,8 +20,8 @@ from teaser.data.interactions import with_disliked
 from teaser.data.matrix import Ids
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError, UnknownUserError
-from teaser.model.item_table import ItemTable
 from teaser.model.lists.selection import Placed, known_history
+from teaser.model.tables import ItemTable
 
 Array = NDArray[Any]
 

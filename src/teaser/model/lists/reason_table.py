@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.gram.operator import kernels_for
-from teaser.model.item_table import ItemTable
 from teaser.model.lists.selection import Boosts
-from teaser.model.tag_table import TagTable
+from teaser.model.tables import ItemTable, TagTable
 from teaser.model.user_state import UserStates
 from teaser.reason import MIN_SHARE, N_REASONS, BoostReason
 from teaser.recommendation import reason_type

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError, UnknownNameError, closest
-from teaser.model.item_table import ItemTable
 from teaser.model.lists.item_filter import find_items, pass_where
-from teaser.model.tag_table import TagTable
+from teaser.model.tables import ItemTable, TagTable
 from teaser.reason import BoostName
 
 Array = NDArray[Any]

@@ -28,14 +28,23 @@ from teaser.model.solver.system import System
 from teaser.parameters import Options
 
 Array = NDArray[Any]
+
+
 # From so many users on, histories are summed by one product, for so many tags at a time.
 _MANY_USERS, _TAGS = 32, 256
+
+
 Encoder: TypeAlias = Any  # items x tags, a dense array or a csr one
+
 
 # Entries are left out in at most _STAGES stages, of which the first keeps less than _FIRST. All
 # but the last are solved to a tolerance that is _LOOSER times as large.
 _STAGES = 4
+
+
 _FIRST = 0.8
+
+
 _LOOSER = 3.0
 
 

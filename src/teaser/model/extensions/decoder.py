@@ -29,8 +29,12 @@ from teaser.parameters import Options
 
 log = logging.getLogger("teaser")
 
+
 Array = NDArray[Any]
+
+
 Solve = Callable[[System, Array | None], Solution]
+
 
 _CHUNK_BYTES = 2**26
 

@@ -1,0 +1,563 @@
+"""The items and tags of a fitted model, and items that are added after the fit."""
+
+import logging
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from functools import cached_property
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from teaser import explain as why
+from teaser.artifact import Content
+from teaser.data.dataset import Dataset
+from teaser.data.infer import check_roles
+from teaser.data.interactions import check_items
+from teaser.data.matrix import Ids, ItemId, pack, saved_ids, unpack
+from teaser.data.reading import read, tidy
+from teaser.data.rules import Rules
+from teaser.data.tags import (
+    DISCOVERED,
+    NEAR_EQUAL,
+    Tag,
+    encode_tags,
+    resolve_tag,
+    tag_frame,
+    tags_from,
+)
+from teaser.errors import DataError, ParameterError, RuleError
+from teaser.model.basis import Basis, find_basis
+from teaser.model.checks import check_dataset
+from teaser.profile import GENERAL, POPULARITY
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Settings that JSON can hold, arrays and tables, each by its name; `|` joins two of them."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    def __or__(self, other: "Packed") -> "Packed":
+        return Packed(
+            {**self.settings, **other.settings},
+            {**self.arrays, **other.arrays},
+            {**self.tables, **other.tables},
+        )
+
+
+Array = NDArray[Any]
+
+
+# The items of a history; a mapping gives the strength of each, below 0 for a disliked one.
+History = Iterable[ItemId] | Mapping[Any, float]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemTable:
+    """The items that a model can recommend.
+
+    Attributes
+    ----------
+    ids
+        The owner's item ids, in the order of the scores.
+    metadata
+        The metadata of the items, one row each; the first column holds the ids.
+    popularity
+        Item count / highest count.
+    title_column
+        The column of the metadata that holds titles, or None.
+    """
+
+    ids: Ids
+    metadata: pl.DataFrame
+    popularity: Array
+    title_column: str | None = None
+
+    @classmethod
+    def from_dataset(cls, dataset: Dataset) -> Self:
+        """Return the items of a data set."""
+        title_column = dataset.rules.roles.get("title")
+        return cls(dataset.items, dataset.table, popularity(dataset), title_column)
+
+    @classmethod
+    def unpack(cls, content: Content) -> Self:
+        """Return what `pack` gave; raise `ValueError` where its parts do not fit together."""
+        metadata, counted = content.tables["items"], np.array(content.arrays["popularity"])
+        if counted.shape != (len(metadata),) or counted.dtype.kind != "f":
+            raise ValueError("its items and their popularity are of different sizes")
+        title_column = _title_column(content.settings)
+        if title_column is not None:
+            check_roles({"title": title_column}, metadata.columns)
+        return cls(saved_ids(metadata.to_series(0), "items"), metadata, counted, title_column)
+
+    def pack(self) -> Packed:
+        """Return settings, arrays and tables to be saved."""
+        return Packed(
+            {"title": self.title_column},
+            {"popularity": self.popularity},
+            {"items": self.metadata},
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def title(self, item_index: int) -> str | None:
+        """Return the title of the item at a position, where the metadata have one."""
+        found = self.metadata[self.title_column][item_index] if self.title_column else None
+        return None if found is None or not str(found).strip() else str(found)
+
+    def name(self, item_index: int) -> tuple[ItemId, str | None]:
+        """Return the id and the title of the item at a position."""
+        return self.ids[item_index], self.title(item_index)
+
+    def positions(self, history: History) -> list[int]:
+        """Return the positions of a history's items, each once, in the order of the history."""
+        return list(self.strengths(history))
+
+    def strengths(self, history: History) -> dict[int, float]:
+        """Return the strength of each item of a history, by position, in its order.
+
+        It is 1 unless the history is a mapping. A disliked item has a strength below 0; an item
+        of strength 0 is not in the history.
+        """
+        if isinstance(history, str | bytes) or not isinstance(history, Iterable):
+            raise ParameterError(f"A history is a list of item ids, found {history!r}.")
+        if not isinstance(history, Mapping):
+            return dict.fromkeys((self.ids.index_of(item_id) for item_id in history), 1.0)
+        for item_id, strength in history.items():
+            is_number = isinstance(strength, Real) and not isinstance(strength, bool)
+            if not is_number or not math.isfinite(strength):
+                raise ParameterError(
+                    f"The strength of an item must be a finite number, found {strength!r} for "
+                    f"{item_id!r}. A disliked item has one below 0."
+                )
+        found = {self.ids.index_of(item_id): float(x) for item_id, x in history.items()}
+        return {place: x for place, x in found.items() if x != 0}
+
+    def rows(self, histories: Sequence[Sequence[int] | Mapping[int, float]]) -> sp.csr_array:
+        """Return histories as a matrix (users x items), in double precision.
+
+        Parameters
+        ----------
+        histories
+            Positions, each once, or mappings from positions to strengths.
+        """
+        weighted = [h if isinstance(h, Mapping) else dict.fromkeys(h, 1.0) for h in histories]
+        positions = [sorted(history) for history in weighted]
+        indptr = np.cumsum([0, *(len(row) for row in positions)])
+        indices = np.array([i for row in positions for i in row], dtype=np.int64)
+        pairs = zip(weighted, positions, strict=True)
+        data = np.array([history[i] for history, row in pairs for i in row], dtype=np.float64)
+        return sp.csr_array((data, indices, indptr), shape=(len(positions), len(self)))
+
+    def barred(self, allowed: Array | None) -> Array:
+        """Return the positions of the items that a mask of allowed items leaves out."""
+        if allowed is None:
+            return np.zeros(0, dtype=np.int64)
+        mask = np.asarray(allowed)
+        if mask.dtype != bool or mask.shape != (len(self),):
+            raise ParameterError(
+                f"allowed must hold true or false for each of {len(self):,} items, "
+                f"found {mask.dtype} of shape {mask.shape}."
+            )
+        return np.flatnonzero(~mask)
+
+    def extended(self, ids: Sequence[ItemId], metadata: pl.DataFrame) -> "ItemTable":
+        """Return a table with further items, which have no popularity yet.
+
+        Parameters
+        ----------
+        metadata
+            That of all items, the new ones last.
+        """
+        counted = np.concatenate([self.popularity, np.zeros(len(ids))])
+        return ItemTable(self.ids.extended(ids), metadata, counted, self.title_column)
+
+
+def liked_part(rows: sp.csr_array) -> sp.csr_array:
+    """Return histories without disliked items, those of a strength below 0 (users x items)."""
+    if not (rows.data < 0).any():
+        return rows
+    liked = sp.csr_array(
+        (np.maximum(rows.data, 0.0), rows.indices.copy(), rows.indptr.copy()), shape=rows.shape
+    )
+    liked.eliminate_zeros()
+    return liked
+
+
+def popularity(dataset: Dataset) -> Array:
+    """Return item count / highest count."""
+    counts = dataset.item_counts
+    return np.asarray(counts / max(1, counts.max()))
+
+
+def _title_column(settings: Mapping[str, Any]) -> str | None:
+    """Return the column of titles; earlier models with tags named it in their rules alone."""
+    roles = settings["rules"]["roles"] if "title" not in settings else settings
+    found: str | None = roles.get("title")
+    return found
+
+
+log = logging.getLogger("teaser")
+
+
+@dataclass(frozen=True, eq=False)
+class NewItems:
+    """New items: their ids, their tags without popularity (items x tags), and their metadata."""
+
+    ids: list[ItemId]
+    S: sp.csr_array
+    table: pl.DataFrame
+
+
+def read_new_items(items: Any, known: ItemTable, tags: tuple[Tag, ...], rules: Rules) -> NewItems:
+    """Return new items, none of which is known; missing and unknown tags are logged.
+
+    Parameters
+    ----------
+    items
+        A table (file or frame), or a mapping from item id to tags.
+    known
+        The items that they are added to.
+    tags, rules
+        The model's tags: declared ones, discovered ones, popularity; and the rules that made
+        the first. New items have no discovered tags until the model is fitted again.
+    """
+    id_column, kind = known.metadata.columns[0], known.metadata.dtypes[0]
+    unknown = list[Tag]()
+    if isinstance(items, Mapping):
+        ids = new_ids(items, known.ids, kind)
+        S = tag_rows(items, tags)
+        rows = pl.DataFrame({id_column: ids}, schema={id_column: kind})
+    else:
+        table = tidy(read(items, what="items"), id_column, "the items")
+        rows, refused = check_items(table.frame, item=id_column)
+        refused = (*table.refused, *refused)
+        if refused:
+            raise DataError(f"Nothing was added: {'; '.join(map(str, refused))}.")
+        ids = new_ids(rows[id_column].to_list(), known.ids, kind)
+        rows = rows.with_columns(pl.Series(id_column, ids, dtype=kind))
+        declared = tuple(tag for tag in tags[: tags.index(POPULARITY)] if not tag.discovered)
+        S, unknown = encode_tags(rows, rules.tags, declared)
+        # Columns of discovered tags follow, empty.
+        S = sp.csr_array((S.data, S.indices, S.indptr), shape=(S.shape[0], tags.index(POPULARITY)))
+    if unknown:
+        few = ", ".join(map(str, unknown[:3]))
+        log.warning("%d tags of the new items are new to the model: %s", len(unknown), few)
+    blank = int((np.diff(S.indptr) == 0).sum())
+    if blank:
+        log.warning("%d of %d new items carry no tag that the model knows", blank, len(ids))
+    return NewItems(ids, S, _joined(known.metadata, rows))
+
+
+def new_ids(given: Iterable[Any], known: Ids, kind: Any) -> list[ItemId]:
+    """Return ids of the same type as the known ones, none of them known or given twice."""
+    whole = kind.is_integer()
+    ids: list[ItemId] = []
+    for name in given:
+        plain = int(name) if isinstance(name, np.integer) else name
+        if isinstance(plain, str) and whole and plain.strip().lstrip("-").isdecimal():
+            plain = int(plain)
+        if isinstance(plain, int) and not isinstance(plain, bool) and not whole:
+            plain = str(plain)
+        if not isinstance(plain, int if whole else str) or isinstance(plain, bool):
+            what = "whole numbers" if whole else "texts"
+            raise DataError(f"Item ids here are {what}, found {name!r}. Nothing was added.")
+        ids.append(plain)
+    there = [name for name in ids if name in known]
+    if there or len(set(ids)) < len(ids):
+        said = f"are known already: {there[:3]}" if there else "are named twice"
+        raise DataError(
+            f"{len(there) or len(ids) - len(set(ids))} items {said}. Nothing was added."
+        )
+    return ids
+
+
+def tag_rows(items: Mapping[ItemId, Iterable[Tag | str]], tags: tuple[Tag, ...]) -> sp.csr_array:
+    """Return the named tags of items as a matrix (items x tags before popularity)."""
+    n_tags = tags.index(POPULARITY)
+    index = {tag: place for place, tag in enumerate(tags[: n_tags + 1])}
+    for name, named in items.items():
+        if isinstance(named, str | Tag) or not isinstance(named, Iterable):
+            raise ParameterError(f"Item {name!r} needs a list of tags, found {named!r}.")
+    places = [sorted({resolve_tag(t, index) for t in named}) for named in items.values()]
+    if any(n_tags in row for row in places):
+        raise ParameterError("Popularity is counted, not given: leave it out of a new item's tags.")
+    if any(tags[j].discovered for row in places for j in row):
+        raise ParameterError(
+            "Discovered tags are found by a fit, not given: leave them out of a new item's tags."
+        )
+    indptr = np.cumsum([0, *(len(row) for row in places)])
+    indices = np.array([j for row in places for j in row], dtype=np.int64)
+    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(places), n_tags))
+
+
+def _joined(table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the metadata with further rows."""
+    try:
+        return pl.concat([table, rows], how="diagonal_relaxed").select(table.columns)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"The new items do not fit the columns of the known ones: {error}."
+        ) from error
+
+
+# One of so many items tells that two tags are not nested, where they are many.
+_EVERY = 4
+
+
+@dataclass(frozen=True, eq=False)
+class TagTable:
+    """The tags of items.
+
+    Attributes
+    ----------
+    tags
+        The tags, in the order of the decoder's columns: declared ones, discovered ones,
+        popularity; with a basis also tags named "not stated", and general appeal last.
+    decoder
+        D, items x tags: the tags of each item, its popularity, and its general appeal.
+    rules
+        The rules that made the tags, for further items.
+    basis
+        How raw tag scores become values of these tags; None where both are the same.
+    aliases
+        Earlier names of tags, and the tag that now stands for each.
+    """
+
+    tags: tuple[Tag, ...]
+    decoder: sp.csr_array
+    rules: Rules
+    basis: Basis | None = None
+    aliases: Mapping[Tag, Tag] = field(default_factory=dict)
+
+    @classmethod
+    def from_dataset(
+        cls,
+        dataset: Dataset,
+        weights: sp.csr_array | None = None,
+        aliases: Mapping[Tag, Tag] | None = None,
+    ) -> Self:
+        """Return the tags of a data set, without a basis.
+
+        Parameters
+        ----------
+        weights
+            The decoder (items x tags) where its weights were learned.
+        """
+        D = decoder(dataset.S, popularity(dataset)) if weights is None else weights
+        return cls((*dataset.tags, POPULARITY), D, dataset.rules, aliases=dict(aliases or {}))
+
+    @classmethod
+    def unpack(cls, content: Content) -> Self:
+        """Return what `pack` gave; raise `ValueError` where its parts do not fit together."""
+        n_items, n_tags = content.settings["shape"]
+        tags = tags_from(content.tables["tags"])
+        D = unpack("decoder", content.arrays, (n_items, n_tags)).astype(np.float64)
+        if (n_items, n_tags) != (len(content.tables["items"]), len(tags)):
+            raise ValueError("its decoder, items and tags are of different sizes")
+        basis = Basis.unpack(content.settings, content.arrays)
+        if basis is not None and len(basis.q) + 1 != n_tags:
+            raise ValueError("its basis does not fit its tags")
+        named = content.settings.get("aliases", [])
+        aliases = {Tag(*old): Tag(*new) for old, new in named}
+        rules = Rules.from_dict(content.settings["rules"])
+        check_roles(rules.roles, content.tables["items"].columns)
+        return cls(tags, D, rules, basis, aliases)
+
+    def pack(self) -> Packed:
+        """Return settings, arrays and tables to be saved."""
+        own = Packed(
+            {"rules": self.rules.as_dict(), "shape": list(self.decoder.shape)},
+            pack("decoder", self.decoder),
+            {"tags": tag_frame(self.tags)},
+        )
+        if self.aliases:
+            named = [[astuple(old), astuple(new)] for old, new in self.aliases.items()]
+            own |= Packed({"aliases": named})
+        return own if self.basis is None else own | Packed(*self.basis.pack())
+
+    @property
+    def n_learned(self) -> int:
+        """The number of columns of the encoder: declared and discovered tags, and popularity."""
+        return len(self.tags) if self.basis is None else self.basis.n_learned
+
+    @property
+    def n_personal(self) -> int:
+        """The number of declared and discovered tags, which are the first columns."""
+        return self.n_learned - 1
+
+    @property
+    def popularity(self) -> int:
+        """The column of popularity."""
+        return self.n_learned - 1
+
+    @property
+    def general(self) -> int | None:
+        """The column of general appeal, the last, or None without a basis."""
+        return None if self.basis is None else len(self.tags) - 1
+
+    @property
+    def learned_tags(self) -> tuple[Tag, ...]:
+        """The tags of the encoder's columns; popularity is the last."""
+        return self.tags[: self.n_learned]
+
+    @cached_property
+    def learned_decoder(self) -> sp.csr_array:
+        """The columns of the decoder that the encoder has too (items x learned tags)."""
+        if self.basis is None:
+            return self.decoder
+        return sp.csr_array(self.decoder[:, : self.n_learned])
+
+    @cached_property
+    def index(self) -> dict[Tag, int]:
+        """The column of each tag, also by its earlier names."""
+        own = {tag: i for i, tag in enumerate(self.tags)}
+        older = {old: own[new] for old, new in self.aliases.items() if new in own}
+        return {**older, **own}
+
+    @cached_property
+    def mass(self) -> Array:
+        """The sum of the absolute weights of each tag over all items (tags); general appeal 0."""
+        sums = np.asarray(abs(self.decoder).sum(axis=0)).ravel()
+        if self.general is not None:
+            sums[self.general] = 0.0
+        return sums
+
+    @cached_property
+    def features(self) -> tuple[list[str], Array]:
+        """The names of the features, and for each tag the number of its feature."""
+        return why.number_features(self.tags)
+
+    @cached_property
+    def kinds(self) -> Array:
+        """The part of a score that each column belongs to, by its place in `PARTS` (tags)."""
+        names = ["discovered" if tag.discovered else "declared" for tag in self.tags]
+        names[self.popularity] = "popularity"
+        if self.general is not None:
+            names[self.general] = "general"
+        return np.array([why.PARTS.index(name) for name in names])
+
+    @cached_property
+    def together(self) -> Array:
+        """The number of each tag's group of near-equal tags (tags).
+
+        Two tags are near-equal if the items that carry both are more than 0.8 of those that carry
+        either. It is -1 for popularity, general appeal and tags named "not stated".
+        """
+        n, both, carriers = self.n_personal, *self._shared_items
+        i, j = both.coords
+        near = both.data > NEAR_EQUAL * (carriers[i] + carriers[j] - both.data)
+        links = sp.coo_array((np.ones(int(near.sum())), (i[near], j[near])), shape=(n, n))
+        out = np.full(len(self.tags), -1, dtype=np.int64)
+        if n:
+            out[:n] = connected_components(links, directed=False)[1]
+        return out
+
+    @cached_property
+    def nested(self) -> sp.csr_array:
+        """Which two tags lie one inside the other (declared and discovered tags, both ways).
+
+        More than 0.8 of the items of the rarer one carry the other too.
+        """
+        both, _ = self._shared_items
+        return sp.csr_array((np.ones(both.nnz, dtype=bool), both.coords), shape=both.shape)
+
+    @cached_property
+    def _shared_items(self) -> tuple[sp.coo_array, Array]:
+        """How many items two declared or discovered tags share, and how many each has.
+
+        Only of pairs that are nested: others share too few items to be of interest.
+        """
+        own = sp.csr_array(self.decoder[:, : self.n_personal])
+        ones = (own.data != 0).astype(np.int32)
+        return nested_pairs(sp.csr_array((ones, own.indices, own.indptr), shape=own.shape))
+
+    def apply_basis(self, raw: Array) -> Array:
+        """Return raw scores of tags (users x learned tags) as values of all tags."""
+        return raw if self.basis is None else self.basis.apply(raw)
+
+    def direction(self, column: int) -> Array:
+        """Return the c (learned tags) for which the value of a column is p.c."""
+        if self.basis is not None:
+            return self.basis.direction(column)
+        return np.asarray(np.arange(self.n_learned) == column, dtype=np.float64)
+
+    def with_basis(self, mean: Array, sample: Array) -> "TagTable":
+        """Return a table whose values are centred, with general appeal told apart.
+
+        Parameters
+        ----------
+        mean, sample
+            The mean raw scores of the training users, and those of some of them.
+        """
+        tags, D = self.learned_tags, self.learned_decoder
+        basis = find_basis(tags, D, mean, sample)
+        named = (*tags, *basis.further_tags(tags))
+        return replace(self, tags=named, decoder=basis.widen(D), basis=basis)
+
+    def extended(self, rows: sp.csr_array) -> "TagTable":
+        """Return a table with rows of the decoder (items x learned tags) for further items."""
+        wide = rows if self.basis is None else self.basis.widen(rows)
+        return replace(self, decoder=sp.csr_array(sp.vstack([self.decoder, wide], format="csr")))
+
+
+def nested_pairs(carried: sp.csr_array) -> tuple[sp.coo_array, Array]:
+    """Return how many items two tags share, of nested ones both ways, and how many each has.
+
+    Two tags are nested if more than 0.8 of the items of the rarer one carry the other too. A part
+    of the items tells for most pairs that they are not; for the rest all items are counted.
+
+    Parameters
+    ----------
+    carried
+        Items x tags, 1 where an item carries a tag, 0 where it does not.
+    """
+    n = int(carried.shape[1])
+    carriers = np.bincount(carried.indices, carried.data, minlength=n)
+    some = sp.csr_array(carried[::_EVERY])
+    left = carriers - np.bincount(some.indices, some.data, minlength=n)
+    seen = sp.coo_array(some.T @ some)
+    i, j = seen.coords
+    # At most, they share what they share of the part, and all that the rarer has beyond it.
+    most = seen.data + np.minimum(left[i], left[j])
+    own = (i != j) & (carriers[i] <= carriers[j]) & (most > NEAR_EQUAL * carriers[i])
+    # Tags that hardly occur in the part may lie inside one that they do not meet there.
+    open_ = np.union1d(i[own], np.flatnonzero(left > NEAR_EQUAL * carriers))
+    counted = sp.coo_array(sp.csr_array(carried[:, open_]).T @ carried)
+    i, j = open_[counted.coords[0]], counted.coords[1]
+    inside = (i != j) & (counted.data > NEAR_EQUAL * np.minimum(carriers[i], carriers[j]))
+    i, j, shared = i[inside], j[inside], counted.data[inside]
+    used = np.flatnonzero(carriers)
+    rows, columns = (np.concatenate([one, other, used]) for one, other in ((i, j), (j, i)))
+    both = np.concatenate([shared, shared, carriers[used]])
+    # A pair is found from both sides where both were counted.
+    _, first = np.unique(rows * n + columns, return_index=True)
+    pairs = (both[first].astype(np.float64), (rows[first], columns[first]))
+    return sp.coo_array(pairs, shape=(n, n)), carriers
+
+
+def decoder(S: sp.csr_array, popularity: Array) -> sp.csr_array:
+    """Return D = [S | popularity] in double precision (items x tags + 1)."""
+    column = sp.csr_array(np.asarray(popularity, dtype=np.float64).reshape(-1, 1))
+    return sp.csr_array(sp.hstack([S.astype(np.float64), column], format="csr"))
+
+
+def check_tagged(dataset: Any) -> None:
+    """Raise unless a model with tags can learn from this data set."""
+    check_dataset(dataset, partitions=True)
+    features = {tag.feature for tag in dataset.tags}
+    for own in (POPULARITY.feature, GENERAL.feature, DISCOVERED):
+        if own in features:
+            raise RuleError(
+                f"A feature is named {own!r}, which the model adds itself. "
+                "Give that rule another feature name."
+            )
