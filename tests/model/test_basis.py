@@ -161,7 +161,7 @@ def test_it_is_packed_and_read_back() -> None:
     D, mean, sample = problem()
     basis = find_basis(TAGS, D, mean, sample)
     packed = basis.pack()
-    again = Basis.unpack(packed.settings, packed.arrays)
+    again = Basis.unpack(*packed)
     assert again is not None
     assert_array_equal(again.apply(sample), basis.apply(sample))
     assert Basis.unpack({}, {}) is None
@@ -173,7 +173,7 @@ def test_it_is_packed_and_read_back() -> None:
     ]
     for settings, arrays in wrong:
         with pytest.raises(ValueError, match="not whole"):
-            Basis.unpack({**packed.settings, **settings}, {**packed.arrays, **arrays})
+            Basis.unpack({**packed[0], **settings}, {**packed[1], **arrays})
 
 
 def test_some_users_are_evenly_spaced(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import teaser
 from teaser import Dataset, Teaser, artifact
 from teaser.baselines import EASE, Product
 from teaser.errors import ArtifactError, ParameterError
-from teaser.model import KINDS, load, registry
+from teaser.model import KINDS, base, load
 from teaser.model.base import Model
 from teaser.model.checks import check_dataset
 from teaser.model.tagged import TaggedModel
@@ -70,7 +70,7 @@ def test_an_unknown_kind_is_refused_with_the_module_to_import(
 ) -> None:
     Trending().fit(dataset).save(tmp_path / "own")
     Product(Teaser(), Trending()).fit(dataset).save(tmp_path / "product")
-    monkeypatch.delitem(registry._kinds, "Trending")
+    monkeypatch.delitem(base._kinds, "Trending")
     for folder in ("own", "product"):
         with pytest.raises(ArtifactError, match=f"Trending.*import the module {__name__}"):
             load(tmp_path / folder)
@@ -88,8 +88,8 @@ def test_two_classes_of_one_name_are_refused() -> None:
 def test_a_class_that_is_defined_again_in_its_place_replaces_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(registry._kinds, "Cell", Trending)
-    monkeypatch.delitem(registry._kinds, "Cell")
+    monkeypatch.setitem(base._kinds, "Cell", Trending)
+    monkeypatch.delitem(base._kinds, "Cell")
     first, second = (type("Cell", (Trending,), {}) for _ in range(2))
     assert first is not second
     assert KINDS["Cell"] is second

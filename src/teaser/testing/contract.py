@@ -157,7 +157,8 @@ class ModelContract(ListContract):
 
     def test_its_text_can_be_pasted_and_its_parameters_set(self) -> None:
         model = self.make()
-        names = {**vars(sys.modules["teaser"]), **vars(sys.modules["teaser.model"])}
+        modules = ("teaser", "teaser.extensions", "teaser.baselines")
+        names = {name: value for m in modules for name, value in vars(sys.modules[m]).items()}
         again = eval(repr(model), {**names, type(model).__name__: type(model)})  # noqa: S307
         assert type(again) is type(model)
         deep, same = model.get_params(), again.get_params()

@@ -16,7 +16,7 @@ from teaser import Category, Dataset, Teaser
 from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder, Weights
-from teaser.model.extensions import composition, neighbours
+from teaser.model.extensions import composition, remainder
 from teaser.model.gram.operator import DenseGram
 from teaser.model.shared_fit import SharedFits
 from teaser.reason import ViewedReason
@@ -301,7 +301,7 @@ def test_the_estimate_counts_neighbours_and_rounds(strong: Dataset) -> None:
 def test_neighbours_that_do_not_fit_are_refused_before_the_encoder_is_found(
     strong: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(neighbours, "memory_of_machine", lambda: 100)
+    monkeypatch.setattr(remainder, "memory_of_machine", lambda: 100)
     monkeypatch.setattr(composition, "dispatch", lambda *_, **__: pytest.fail("it was found"))
     with pytest.raises(ResourceError, match="4 neighbours for 14 items"):
         Teaser(remainder=NEAR).fit(strong)

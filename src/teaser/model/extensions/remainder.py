@@ -7,8 +7,9 @@ With W = P(E D') + R, R an items x items matrix with a zero diagonal,
 is minimised by an equation in E alone and a closed form for R: the joint remainder. With weights,
 G + L takes the place of G + l1 I, D~ = C D that of D, B0 C that of B0, and R C that of R.
 
-The remainder of nearest neighbours is found after E. With W = P(E D'), H = G + L, L the diagonal matrix of l1 times the row penalties, and T the nearest
-neighbours of item j, column j of the R that is zero outside of T and minimises
+The remainder of nearest neighbours is found after E. With W = P(E D'), H = G + L, L the diagonal
+matrix of l1 times the row penalties, and T the nearest neighbours of item j, column j of the R
+that is zero outside of T and minimises
 
     |X - X (W + R)|^2 + |L^(1/2) (W + R)|^2 + kappa |R|^2
 
