@@ -81,12 +81,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(TeaserError)
     def expected(request: Request, error: TeaserError) -> Response:
-        status, code = status_of(error)
-        if isinstance(error, StoreError):
-            response = _response(request, status, code, sentence_of(error))
-            response.headers["retry-after"] = "1"
-            return response
-        return _response(request, status, code, str(error), error)
+        return _expected(request, error)
 
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> Response:
@@ -154,14 +149,25 @@ class _Failures:
 def refusal_of(app: FastAPI) -> Refusal:
     """Return a function that makes the response to a request that the middleware refuses."""
 
-    def refuse(scope: Scope, reason: Refused) -> Response:
+    def refuse(scope: Scope, reason: Refused | TeaserError) -> Response:
         request = Request({**scope, "app": app})
+        if isinstance(reason, TeaserError):
+            return _expected(request, reason)
         response = _response(request, reason.status, reason.code, reason.message)
-        if reason.retry_after:
-            response.headers["retry-after"] = str(reason.retry_after)
+        response.headers.update(reason.headers)
         return response
 
     return refuse
+
+
+def _expected(request: Request, error: TeaserError) -> Response:
+    """Return the response to an error of this package."""
+    status, code = status_of(error)
+    if not isinstance(error, StoreError):
+        return _response(request, status, code, str(error), error)
+    response = _response(request, status, code, sentence_of(error))
+    response.headers["retry-after"] = "1"
+    return response
 
 
 def allowed_methods(request: Request) -> list[str]:

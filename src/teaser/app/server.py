@@ -115,7 +115,7 @@ def create_app(
     app.mount("/static", StaticFiles(directory=static), name="static")
     add_error_handlers(app)
     app.add_middleware(FirstCookie, store=store, threads=threads, settings=settings)
-    app.add_middleware(Guard, settings=settings, limits=limits, refusal=refusal_of(app))
+    app.add_middleware(Guard, services=services, refusal=refusal_of(app))
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)
     _observe(app, services, shared, is_stale or (lambda: holder.load_error is not None))
     return app

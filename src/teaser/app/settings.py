@@ -235,7 +235,7 @@ class Settings(BaseModel):
 
     def largest_body(self, path: str) -> int:
         """Return the bytes of the largest request to a path."""
-        is_import = path.endswith("/import")
+        is_import = re.fullmatch(r"/import|/api/v1/people/[^/]+/import", path)
         return max(self.max_body, self.max_import) if is_import else self.max_body
 
     @property

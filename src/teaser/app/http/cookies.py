@@ -4,8 +4,11 @@ Where cookies are secure, names begin with `__Host-`. Browsers accept such a coo
 only, for the whole site and from no other host, so nobody else can plant one.
 """
 
+import hashlib
+import secrets
 from collections.abc import Mapping
 
+from itsdangerous import Signer
 from starlette.responses import Response
 
 from teaser.app.settings import Settings
@@ -64,3 +67,17 @@ def carry_over(response: Response, settings: Settings, given: Mapping[str, str])
             response.delete_cookie(name, secure=True, httponly=True, samesite="lax")
             if name in _HARMLESS and cookie_name(name, settings) not in given:
                 remember(response, settings, name, given[name])
+
+
+def new_token(key: bytes) -> str:
+    """Return a new random token, signed with the key of the store."""
+    return _signer(key).sign(secrets.token_urlsafe(32)).decode()
+
+
+def is_signed(token: str, key: bytes) -> bool:
+    """Return whether a token was signed with the key of the store."""
+    return _signer(key).validate(token)
+
+
+def _signer(key: bytes) -> Signer:
+    return Signer(key, salt="teaser.visitor", digest_method=hashlib.sha256)

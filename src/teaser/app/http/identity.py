@@ -1,18 +1,22 @@
 """The cookie that identifies a visitor: a signed random token, whose hash the store keeps."""
 
-import hashlib
-import secrets
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from itsdangerous import Signer
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 
 from teaser.app.database.threads import StoreThreads
-from teaser.app.http.cookies import TOKEN, carry_over, read_cookies, remember
+from teaser.app.http.cookies import (
+    TOKEN,
+    carry_over,
+    is_signed,
+    new_token,
+    read_cookies,
+    remember,
+)
 from teaser.app.http.middleware import MONITORING, Message, Receive, Scope, Send
 from teaser.app.people.store import Store
 from teaser.app.settings import Settings
@@ -20,11 +24,6 @@ from teaser.errors import StoreError
 
 T = TypeVar("T")
 _PATIENCE = 0.25  # seconds; a page that needs no store does not wait for a cookie
-
-
-def new_token(key: bytes) -> str:
-    """Return a new random token, signed with the key of the store."""
-    return _signer(key).sign(secrets.token_urlsafe(32)).decode()
 
 
 def holder_of(
@@ -39,7 +38,7 @@ def holder_of(
     """
     token = cookies.get(TOKEN)
     person_id = store.find_person(token, is_kept=is_kept) if token else None
-    if not token or (person_id is None and not _signer(store.signing_key).validate(token)):
+    if not token or (person_id is None and not is_signed(token, store.signing_key)):
         return None, None
     return token, person_id
 
@@ -94,8 +93,8 @@ class FirstCookie:
     async def _is_valid(self, token: str | None) -> bool:
         if not token:
             return False
-        is_signed = _signer(await self._signing_key()).validate(token)
-        return is_signed or await self._ask(partial(self.store.find_person, token)) is not None
+        signed = is_signed(token, await self._signing_key())
+        return signed or await self._ask(partial(self.store.find_person, token)) is not None
 
     async def _signing_key(self) -> bytes:
         if self._key is None:
@@ -116,7 +115,3 @@ def _may_be_page(scope: Scope) -> bool:
     path = scope["path"]
     is_exempt = path.startswith(("/s/", "/api/", "/static/"))
     return not is_exempt and path not in (*MONITORING, "/deleted")
-
-
-def _signer(key: bytes) -> Signer:
-    return Signer(key, salt="teaser.visitor", digest_method=hashlib.sha256)

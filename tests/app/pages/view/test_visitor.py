@@ -5,8 +5,7 @@ from app.conftest import TestClient, services_of
 from fastapi import Request
 
 from teaser.app.dependencies import Services
-from teaser.app.http.cookies import TOKEN
-from teaser.app.http.identity import new_token
+from teaser.app.http.cookies import TOKEN, new_token
 from teaser.app.pages.view.visitor import Visitor, ensure_person, visitor_of
 
 

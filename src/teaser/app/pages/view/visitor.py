@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from teaser.app.dependencies import Services, services_of
-from teaser.app.http.cookies import LANGUAGE, LASTS, SKIPPED, THEME, read_cookies
-from teaser.app.http.identity import holder_of, new_token
+from teaser.app.http.cookies import LANGUAGE, LASTS, SKIPPED, THEME, new_token, read_cookies
+from teaser.app.http.identity import holder_of
 from teaser.app.i18n.texts import Texts, choose_language, texts_in
 
 THEMES = ("auto", "light", "dark")

@@ -1,0 +1,180 @@
+"""A request is refused by its head before its body is read; bodies are bounded in size and time."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app.conftest import API, TestClient, error_of, new_key, new_person
+from served import Running, get
+
+from teaser.app.http import middleware
+
+OWN = {"origin": "http://testserver"}
+JSON = {"content-type": "application/json"}
+PERSON = "a" * 43
+
+
+class BodyReadError(Exception):
+    """The application asked for the body of a request."""
+
+
+def answer_to_head(app: Any, method: str, path: str, headers: dict[str, str]) -> int:
+    """Return the status that is answered to the head of a request, whose body never comes."""
+    statuses: list[int] = []
+
+    async def receive() -> dict[str, Any]:
+        raise BodyReadError
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    sent = {"host": "testserver", "content-length": "1000", **JSON, **headers}
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
+        "scheme": "http", "path": path, "raw_path": path.encode(), "root_path": "",
+        "query_string": b"", "client": ("127.0.0.1", 0), "server": ("testserver", 80),
+        "headers": [(k.encode(), v.encode()) for k, v in sent.items()], "state": {},
+    }  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    return statuses[0]
+
+
+class TestHeadFirst:
+    @pytest.mark.parametrize("path", ["/recommend", "/people", f"/people/{PERSON}/import", "/none"])
+    def test_a_missing_or_wrong_key_is_refused_without_the_body(
+        self, serve: Callable[..., TestClient], path: str
+    ) -> None:
+        app = serve(keys="on").app
+        for headers in ({}, {"authorization": "Bearer tk_wrong"}):
+            assert answer_to_head(app, "POST", API + path, headers) == 401
+
+    @pytest.mark.parametrize("path", ["/act", "/import", "/say", f"{API}/recommend", "/mcp"])
+    def test_a_page_of_another_site_is_refused_without_the_body(
+        self, client: TestClient, path: str
+    ) -> None:
+        headers = {"origin": "https://evil.example"}
+        assert answer_to_head(client.app, "POST", path, headers) == 403
+
+    def test_another_host_is_refused_without_the_body(self, client: TestClient) -> None:
+        assert answer_to_head(client.app, "POST", "/act", {**OWN, "host": "evil.example"}) == 421
+
+    def test_what_is_no_id_of_a_person_is_refused_without_the_body(
+        self, client: TestClient
+    ) -> None:
+        for path in ("/people/short/import", f"/people/{PERSON}!/views"):
+            assert answer_to_head(client.app, "POST", API + path, {}) == 422
+
+    def test_a_large_body_is_refused_without_reading_it(self, client: TestClient) -> None:
+        large = {**OWN, "content-length": "65537"}
+        assert answer_to_head(client.app, "POST", "/act", large) == 413
+
+    def test_a_good_request_is_read(self, client: TestClient) -> None:
+        with pytest.raises(BodyReadError):
+            answer_to_head(client.app, "POST", "/act", OWN)
+
+
+class TestSize:
+    def chunks(self, size: int) -> Iterator[bytes]:
+        yield b'{"history": ["'
+        for _ in range(size // 100):
+            yield b"x" * 100
+        yield b'"]}'
+
+    def test_a_body_of_unknown_length_is_counted(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(max_body=1000)
+        answer = client.post(f"{API}/recommend", content=self.chunks(5000), headers=JSON)
+        assert error_of(answer, 413)["code"] == "too_large"
+        whole = client.post(f"{API}/recommend", content=self.chunks(0), headers=JSON)
+        assert whole.status_code != 413
+
+    def test_only_the_two_imports_take_more(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(max_body=1000, max_import=5000)
+        body = b"x" * 2000
+        paths = {f"{new_person(client)}/import": 422, f"{API}/import": 413, "/item/import": 413}
+        for path, status in paths.items():
+            answer = client.post(path, content=body, headers={**JSON, **OWN})
+            assert (answer.status_code == 413) == (status == 413), path
+
+    def test_a_visitor_imports_much_only_with_a_cookie_of_this_site(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(max_body=1000, max_import=5000)
+        files = {"file": ("export.json", b"x" * 2000)}
+        assert client.post("/import", files=files, headers=OWN).status_code == 413
+        client.get("/import")
+        assert client.post("/import", files=files, headers=OWN).status_code == 422
+
+
+class TestTime:
+    def test_a_body_that_does_not_come_ends_with_408(
+        self, client: TestClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(middleware, "BODY_SECONDS", 0.05)
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.sleep(60)
+            return {}
+
+        scope = {
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST",
+            "scheme": "http", "path": "/act", "raw_path": b"/act", "root_path": "",
+            "query_string": b"", "client": ("127.0.0.1", 0), "server": ("testserver", 80),
+            "headers": [(b"host", b"testserver"), (b"origin", b"http://testserver")], "state": {},
+        }  # fmt: skip
+        asyncio.run(client.app(scope, receive, send))
+        assert sent[0]["status"] == 408
+
+    def test_too_many_large_bodies_at_once_are_refused(
+        self, client: TestClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(middleware, "MAX_BUFFERED", 100)
+        answer = client.post(f"{API}/recommend", content=b"x" * 200, headers=JSON)
+        assert error_of(answer, 503)["code"] == "unavailable"
+        assert client.post(f"{API}/recommend", json={"history": []}).status_code == 200
+
+
+def resident(pid: int) -> int:
+    """Return the resident bytes of a process."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
+
+
+def test_hundreds_of_unfinished_posts_do_not_grow_a_worker(
+    run: Callable[..., Running], serve: Callable[..., TestClient]
+) -> None:
+    server = run(TEASER_KEYS="on")
+    (worker, *_) = server.workers()
+    before = resident(worker)
+    port = int(server.url.rpartition(":")[2])
+    head = (
+        f"POST {API}/people/{PERSON}/import HTTP/1.1\r\nhost: localhost\r\n"
+        "content-type: application/json\r\ncontent-length: 524288\r\n\r\n"
+    ).encode()
+    opened = []
+    for _ in range(300):
+        connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+        connection.sendall(head)
+        opened.append(connection)
+    for connection in opened:
+        assert connection.recv(100).startswith(b"HTTP/1.1 401")
+        try:
+            connection.sendall(b"x" * 262_144)
+        except OSError:
+            continue  # the server has closed it
+    get(f"{server.url}/healthz")
+    assert resident(worker) - before < 60 << 20
+    for connection in opened:
+        connection.close()
+
+
+def test_a_key_lets_the_body_in(serve: Callable[..., TestClient]) -> None:
+    client = serve(keys="on")
+    headers = {"authorization": f"Bearer {new_key(client)}"}
+    assert client.post(f"{API}/recommend", json={"history": []}, headers=headers).status_code == 200
