@@ -167,11 +167,11 @@ def test_nginx_takes_its_file(tmp_path: Path) -> None:
 
 
 def test_proxies_let_the_largest_import_pass() -> None:
-    # "m" of nginx and "MiB" of Caddy are 2**20 bytes; "MB" of Caddy is a million.
-    (nginx,) = re.findall(r"client_max_body_size (\d+)m;", (DEPLOY / "nginx.conf").read_text())
-    (caddy,) = re.findall(r"max_size (\d+)MiB\b", (DEPLOY / "Caddyfile").read_text())
+    # "k" of nginx and "KiB" of Caddy are 1,024 bytes; "kB" of Caddy is a thousand.
+    (nginx,) = re.findall(r"client_max_body_size (\d+)k;", (DEPLOY / "nginx.conf").read_text())
+    (caddy,) = re.findall(r"max_size (\d+)KiB\b", (DEPLOY / "Caddyfile").read_text())
     largest = Settings.model_fields["max_import"].default
-    assert {int(nginx) * 2**20, int(caddy) * 2**20} == {largest}
+    assert {int(nginx) * 1024, int(caddy) * 1024} == {largest}
 
 
 def other_user() -> int | None:

@@ -32,7 +32,7 @@ class TestId:
         client = serve(max_body=10)
         answers = [client.get(path) for path in ("/", "/", "/nowhere", "/static/teaser.css")]
         answers.append(client.get("/", headers={"host": "evil.example"}))
-        answers.append(client.post("/act", content=b"x" * 20))
+        answers.append(client.post("/act", content=b"x" * 20, headers=OWN))
         assert [a.status_code for a in answers] == [200, 200, 404, 200, 421, 413]
         ids = [answer.headers[ID] for answer in answers]
         assert len(set(ids)) == 6
@@ -107,7 +107,9 @@ class TestLines:
     ) -> None:
         scope: dict[str, Any] = {"type": "http", "method": "POST", "path": path}
         scope |= {"raw_path": b"", "query_string": b"", "client": ("127.0.0.1", 1)}
-        scope |= {"headers": [(b"host", b"testserver"), (b"content-type", kind), ACCEPT]}
+        origin = (b"origin", b"http://testserver")
+        scope |= {"scheme": "http"}
+        scope |= {"headers": [(b"host", b"testserver"), origin, (b"content-type", kind), ACCEPT]}
         messages = iter([{"type": "http.request", "body": b"--x", "more_body": True}])
 
         async def receive() -> dict[str, object]:

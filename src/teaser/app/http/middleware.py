@@ -142,7 +142,7 @@ class Guard:
         """Check the key, or the origin where no key is needed, and the form of a person's id."""
         path, writes = request.scope["path"], request.method not in ("GET", "OPTIONS")
         if not (path == MCP or path.startswith(_API)):
-            if writes:
+            if request.method == "POST":
                 need_own_origin(request)
             return None
         is_admin = path.startswith(_ADMIN) and not is_loopback(self.settings.host)
