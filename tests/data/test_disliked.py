@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser
-from teaser.data.condition import Positive
+from teaser.data.condition import Conditions
 from teaser.data.interactions import STRENGTH, Strength, disliked_matrix
 from teaser.errors import DataError, ParameterError, TableError
 
@@ -175,7 +175,7 @@ def test_histories_without_a_choice_have_dislikes_too() -> None:
                                  "time": pl.Float64})  # fmt: skip
     ids = pl.Series([0, 1])
     found, note = disliked_matrix(
-        rows, pairs, Positive.parse("rating <= 2"), user="u", item="i", users=ids, items=ids,
+        rows, pairs, Conditions.parse("rating <= 2"), user="u", item="i", users=ids, items=ids,
         strength=Strength(time="day", half_life=30.0),
     )  # fmt: skip
     assert found is not None

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from teaser.data.columns import IdColumns, unused_notes
-from teaser.data.condition import Positive
+from teaser.data.condition import Conditions
 from teaser.data.interactions import Strength
 from teaser.data.reading import Table
 
@@ -39,7 +39,7 @@ class TestRatings:
     def test_the_upper_third_is_proposed(self, cells: Any, rule: str) -> None:
         (said,) = notes({"rating": cells})
         assert said.endswith(f'give --positive "{rule}" (positive={rule!r})')
-        assert Positive.of(rule) is not None
+        assert Conditions.of(rule) is not None
 
     def test_the_share_of_rows_is_told(self) -> None:
         (said,) = notes({"Book-Rating": [1, 2, 10, 10]})
@@ -62,7 +62,7 @@ class TestRatings:
         assert notes({"stars": [1, 2, 3]}, IdColumns("user", "stars", "stars", "user")) == []
 
     def test_a_rule_or_a_strength_answers_it(self) -> None:
-        rule = Positive.parse("action = 'like'")
+        rule = Conditions.parse("action = 'like'")
         columns = {"rating": [1, 2, 3], "action": ["like"] * 3}
         assert notes(columns, positive=rule) == notes(columns, negative=rule) == []
         assert notes(columns, strength=Strength("rating")) == []
@@ -136,7 +136,7 @@ class TestAmounts:
     def test_what_is_used_is_not_told(self) -> None:
         columns = {"plays": [1, 2, 3], "hours": [1, 2, 3]}
         assert notes(columns, strength=Strength("plays")) == []
-        (said,) = notes(columns, positive=Positive.parse("plays > 1"))
+        (said,) = notes(columns, positive=Conditions.parse("plays > 1"))
         assert "--strength hours" in said
 
     def test_all_that_stands_unused_is_told(self) -> None:

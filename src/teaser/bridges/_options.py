@@ -9,7 +9,7 @@ import polars as pl
 import scipy.sparse as sp
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_serializer
 
-from teaser.data.condition import Positive
+from teaser.data.condition import Conditions
 from teaser.data.dataset import Dataset
 from teaser.data.interactions import (
     Strength,
@@ -52,9 +52,9 @@ class GivenOptions(BaseModel):
     def columns(self) -> list[str]:
         """Return the columns that the interactions are read from, beside user and item."""
         options: Any = self
-        rules = [Positive.of(rule) for rule in (options.positive, options.negative)]
-        terms = [term for rule in rules if rule is not None for term in rule.terms]
-        named = [*(term[0] for term in terms), options.strength, options.time]
+        rules = [Conditions.of(rule) for rule in (options.positive, options.negative)]
+        compared = [name for rule in rules if rule is not None for name in rule.columns]
+        named = [*compared, options.strength, options.time]
         return [name for name in dict.fromkeys(named) if name is not None]
 
     def histories(self, rows: pl.DataFrame, shape: tuple[int, int]) -> sp.csr_array:
@@ -125,10 +125,10 @@ def as_column(values: Any) -> pl.Series:
     return pl.Series(values.astype("datetime64[us]") if values.dtype.kind == "M" else values)
 
 
-def _rule(given: str | None, rows: pl.DataFrame) -> Positive | None:
+def _rule(given: str | None, rows: pl.DataFrame) -> Conditions | None:
     """Return a rule, or None if a table has not all of its columns."""
-    rule = Positive.of(given)
-    if rule is None or not {term[0] for term in rule.terms} <= set(rows.columns):
+    rule = Conditions.of(given)
+    if rule is None or not set(rule.columns) <= set(rows.columns):
         return None
     return rule
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from teaser.data.condition import Positive
+from teaser.data.condition import Conditions
 from teaser.data.interactions import Strength, as_date, as_ids, as_seconds
 from teaser.data.reading import EARLIEST, Table, snake_case
 from teaser.errors import TableError, closest
@@ -344,8 +344,8 @@ def unused_notes(
     table: Table,
     ids: IdColumns,
     *,
-    positive: Positive | None,
-    negative: Positive | None,
+    positive: Conditions | None,
+    negative: Conditions | None,
     strength: Strength | None,
 ) -> list[str]:
     """Return a note for each kind of column that is not used, with the option that uses it.
@@ -362,7 +362,7 @@ def unused_notes(
         The rule for strengths and times.
     """
     rules = [rule for rule in (positive, negative) if rule is not None]
-    used = {ids.user, ids.item, *(term[0] for rule in rules for term in rule.terms)}
+    used = {ids.user, ids.item, *(name for rule in rules for name in rule.columns)}
     used |= set() if strength is None else set(strength.columns)
     columns = [column for column in table.frame if column.name not in used]
     weighs = strength is not None and strength.column is not None

@@ -14,7 +14,7 @@ from teaser import artifact
 from teaser.artifact import find_not_finite
 from teaser.closeness import closest_names
 from teaser.data.columns import IdColumns, find_id_columns, find_key, unused_notes
-from teaser.data.condition import Positive
+from teaser.data.condition import Conditions
 from teaser.data.infer import check_roles
 from teaser.data.interactions import (
     Counts,
@@ -130,8 +130,8 @@ class Dataset:
         item: str | None = None,
         items_id: str | None = None,
         rules: RulesLike = None,
-        positive: str | Positive | None = None,
-        negative: str | Positive | None = None,
+        positive: str | Conditions | None = None,
+        negative: str | Conditions | None = None,
         strength: str | None = None,
         counts: Counts = "once",
         time: str | None = None,
@@ -203,7 +203,7 @@ class Dataset:
         item: str = "item_id",
         items_id: str | None = None,
         rules: RulesLike = None,
-        positive: str | Positive | None = None,
+        positive: str | Conditions | None = None,
         strength: str | None = None,
         counts: Counts = "once",
         time: str | None = None,
@@ -466,7 +466,7 @@ def describe(
 def assemble(
     tables: Tables,
     strength: Strength | None,
-    which: tuple[str | Positive | None, str | Positive | None],
+    which: tuple[str | Conditions | None, str | Conditions | None],
     rules: RulesLike,
     user_rules: RulesLike,
 ) -> dict[str, Any]:
@@ -485,7 +485,7 @@ def assemble(
     """
     found, rows = tables.ids, tables.interactions
     columns: dict[str, str] = {"user": found.user, "item": found.item}
-    positive, negative = map(Positive.of, which)
+    positive, negative = map(Conditions.of, which)
     with named_errors(rows.name):
         pairs, report = check_interactions(
             rows.frame, **columns, positive=positive, strength=strength, negative=negative

@@ -11,7 +11,7 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.condition import Positive
+from teaser.data.condition import Conditions
 from teaser.data.matrix import ItemId, fixed, value_matrix
 from teaser.data.reading import EARLIEST, EXAMPLES, Refusal, few, need_columns, shown
 from teaser.errors import DataError, ParameterError, TableError, counted
@@ -243,9 +243,9 @@ def check_interactions(
     *,
     user: str,
     item: str,
-    positive: str | Positive | None = None,
+    positive: str | Conditions | None = None,
     strength: Strength | None = None,
-    negative: Positive | None = None,
+    negative: Conditions | None = None,
 ) -> tuple[pl.DataFrame, ReadReport]:
     """Return the distinct positive pairs, in order of appearance, and a report.
 
@@ -254,7 +254,7 @@ def check_interactions(
     """
     need_columns(frame, (user, item), "the interactions")
     check_id_columns(user, item)
-    rule = Positive.of(positive)
+    rule = Conditions.of(positive)
     unique, report = take_pairs(
         frame, user=user, item=item, rule=rule, strength=strength, negative=negative
     )
@@ -281,9 +281,9 @@ def take_pairs(
     *,
     user: str,
     item: str,
-    rule: Positive | None,
+    rule: Conditions | None,
     strength: Strength | None = None,
-    negative: Positive | None = None,
+    negative: Conditions | None = None,
 ) -> tuple[pl.DataFrame, ReadReport]:
     """Return the distinct positive pairs, possibly none, and a report."""
     rows, counts = take_rows(
@@ -312,9 +312,9 @@ def take_rows(
     *,
     user: str,
     item: str,
-    rule: Positive | None,
+    rule: Conditions | None,
     strength: Strength | None = None,
-    negative: Positive | None = None,
+    negative: Conditions | None = None,
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the positive rows (user, item, strength and time), and what was left out."""
     is_positive, unclear = _apply_rules(frame, rule, negative)
@@ -338,7 +338,7 @@ def take_rows(
 
 
 def _apply_rules(
-    frame: pl.DataFrame, rule: Positive | None, negative: Positive | None
+    frame: pl.DataFrame, rule: Conditions | None, negative: Conditions | None
 ) -> tuple[pl.Series | None, Problems]:
     """Return which rows are positive, None for all, and the undecidable ones."""
     is_positive, unclear = (None, []) if rule is None else rule.split(frame)
@@ -348,7 +348,7 @@ def _apply_rules(
     both = None if is_positive is None else is_positive & is_negative
     if both is not None and both.any():
         first = int(both.arg_true()[0])
-        column = negative.terms[0][0]
+        column = negative.columns[0]
         n = int(both.sum())
         raise ParameterError(
             f"{counted(n, 'row')} {'is' if n == 1 else 'are'} positive by {rule} and disliked by "
@@ -709,7 +709,7 @@ STRENGTH = -0.125
 def disliked_matrix(
     frame: pl.DataFrame,
     pairs: pl.DataFrame,
-    rule: Positive | None,
+    rule: Conditions | None,
     *,
     user: str,
     item: str,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from teaser.artifact import check_parquet
 from teaser.data import reading
 from teaser.data.columns import find_id_columns
-from teaser.data.condition import Positive
+from teaser.data.condition import Conditions
 from teaser.data.interactions import (
     ReadReport,
     Strength,
@@ -108,7 +108,7 @@ class Reader:
 
     user: str
     item: str
-    positive: Positive | None
+    positive: Conditions | None
     strength: Strength | None = None
 
     def pairs(self, name: str, source: Any) -> tuple[pl.DataFrame, ReadReport]:
@@ -129,7 +129,7 @@ class Reader:
     def _frame(self, source: Any) -> pl.DataFrame:
         """Return the columns of a part that are needed."""
         columns = [self.user, self.item]
-        columns += [term[0] for term in self.positive.terms] if self.positive else []
+        columns += self.positive.columns if self.positive else []
         columns += self.strength.columns if self.strength else []
         frame = read_columns(source, list(dict.fromkeys(columns)))
         need_columns(frame, columns, "the interactions")
@@ -206,7 +206,7 @@ class Partitions:
         *,
         user: str = "user_id",
         item: str = "item_id",
-        positive: str | Positive | None = None,
+        positive: str | Conditions | None = None,
         strength: Strength | None = None,
     ) -> Self:
         """List the parts of a folder, a URL such as `s3://bucket/folder`, or a collection.
@@ -224,7 +224,7 @@ class Partitions:
             How strong an interaction is; 1 if not given.
         """
         check_id_columns(user, item)
-        reader = Reader(user, item, Positive.of(positive), strength)
+        reader = Reader(user, item, Conditions.of(positive), strength)
         if hasattr(source, "to_delayed"):
             delayed = enumerate(np.ravel(source.to_delayed()))
             named = (Part(f"Partition {k} of the Dask collection", d) for k, d in delayed)
@@ -353,7 +353,7 @@ class Interactions:
             "sizes": [list(astuple(size)) for size in self.sizes],
             "user": self.partitions.reader.user,
             "item": self.partitions.reader.item,
-            "positive": None if rule is None else [list(term) for term in rule.terms],
+            "positive": None if rule is None else str(rule),
             "strength": None if strength is None else strength.settings(),
             "squares": self.squares,
         }
@@ -361,9 +361,7 @@ class Interactions:
     @classmethod
     def of(cls, settings: Mapping[str, Any], ids: pl.Series, counts: NDArray[Any]) -> Self:
         """Return the interactions that `settings` described."""
-        terms = settings["positive"]
-        rule = None if terms is None else Positive(tuple((c, s, v) for c, s, v in terms))
-        how = settings.get("strength")  # earlier versions had none
+        rule, how = Conditions.of(settings["positive"]), settings["strength"]
         strength = None if how is None else Strength(**how)
         reader = Reader(settings["user"], settings["item"], rule, strength)
         parts = tuple(Part(source, source) for source in settings["parts"])

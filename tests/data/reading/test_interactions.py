@@ -156,7 +156,7 @@ class TestInteractions:
 
     def test_a_rule_of_another_type_is_refused(self) -> None:
         wrong: Any = 4
-        with pytest.raises(ParameterError, match="positive must be a rule such as"):
+        with pytest.raises(ParameterError, match="must be a text such as"):
             check_interactions(FRAME, user="user_id", item="item_id", positive=wrong)
 
     def test_users_and_items_are_two_columns(self) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from teaser.data.condition import Positive
+from teaser.data.condition import Conditions
 from teaser.data.interactions import Strength, interaction_matrix
 from teaser.data.partitions import Part, PartSize, Reader
 from teaser.errors import DataError, TableError
@@ -51,16 +51,16 @@ def test_the_matrix_has_ones_or_strengths(path: str) -> None:
         [1, 1, 0],
         [1, 0, 0],
     ]
-    reader = Reader("u", "i", Positive.parse("stars > 1"), Strength("stars"))
+    reader = Reader("u", "i", Conditions.parse("stars > 1"), Strength("stars"))
     found = reader.matrix(IDS, size(reader, path), "p", path)
     assert found.toarray().tolist() == [[0, 5, 0], [4, 0, 0]]
 
 
 def test_the_newest_time_is_that_of_rows_that_count(path: str) -> None:
     strength = Strength(time="day", half_life=1.0)
-    reader = Reader("u", "i", Positive.parse("stars > 1"), strength)
+    reader = Reader("u", "i", Conditions.parse("stars > 1"), strength)
     assert reader.newest("p", path) == date(2024, 1, 3).toordinal() * 86_400 - 719_163 * 86_400
-    nobody = Reader("u", "i", Positive.parse("stars > 9"), strength)
+    nobody = Reader("u", "i", Conditions.parse("stars > 9"), strength)
     assert nobody.newest("p", path) == -float("inf")
 
 

@@ -1,7 +1,6 @@
 """Items found by what their table or their tags say: conditions, and names of boosts."""
 
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from teaser.closeness import closest_names
+from teaser.data.condition import Condition, Conditions, equal
 from teaser.data.tags import Tag, find_bare
 from teaser.errors import (
     ParameterError,
@@ -17,7 +17,6 @@ from teaser.errors import (
     UnknownTagError,
     closest,
 )
-from teaser.model.lists.condition import Condition, on_one_clock
 from teaser.model.tables import ItemTable, TagTable
 from teaser.reason import BoostName
 
@@ -48,18 +47,20 @@ def pass_where(
             for name, wanted in each.items():
                 alternatives.setdefault(name, []).extend(_values(wanted))
             continue
-        condition = Condition.parse(each) if isinstance(each, str) else each
-        if isinstance(condition, pl.Expr):
-            mask &= _pass_expression(condition, table.metadata)
-        elif not isinstance(condition, Condition):
+        if isinstance(each, pl.Expr):
+            mask &= _pass_expression(each, table.metadata)
+            continue
+        if not isinstance(each, str):
             raise ParameterError(
                 'where must be a polars expression such as pl.col("year") >= 1990, a mapping such '
                 f'as {{"players": 2}}, or a text such as "players=2"; found {each!r}.'
             )
-        elif condition.sign == "=":
-            alternatives.setdefault(condition.name, []).extend(condition.values)
-        else:
-            mask &= _pass_condition(condition, table, tags, unmatched)
+        terms = Conditions.parse(each).terms
+        for term in terms:
+            if term.sign == "=" and len(terms) == 1:
+                alternatives.setdefault(term.name, []).extend(term.values)
+            else:
+                mask &= _pass_condition(term, table, tags, unmatched)
     for name, wanted in alternatives.items():
         mask &= _pass_values(name, wanted, table, tags, unmatched)
     return mask
@@ -118,8 +119,15 @@ def _pass_condition(
         own = [] if tags is None else [t for t in tags.tags if t.feature == condition.name]
         if tags is not None and own and condition.name not in table.metadata.columns:
             return _pass_tags(condition, own, tags)
-        return np.asarray(condition.compare(table.metadata).to_numpy())
-    return ~_pass_values(condition.name, list(condition.values), table, tags, unmatched)
+        columns = table.metadata.columns
+        if condition.name not in columns:
+            raise ParameterError(
+                f"where names the column {condition.name!r}, which the items' table does not have."
+                f"{closest(condition.name, columns)} Its columns: {', '.join(columns)}."
+            )
+        return np.asarray(condition.compare(table.metadata[condition.name]).to_numpy())
+    found = _pass_values(condition.name, list(condition.values), table, tags, unmatched)
+    return ~found if condition.sign == "!=" else found
 
 
 def _pass_tags(condition: Condition, own: list[Tag], tags: TagTable) -> Array:
@@ -132,7 +140,7 @@ def _pass_tags(condition: Condition, own: list[Tag], tags: TagTable) -> Array:
             f"no numbers, such as {some}. Write {condition.name}=VALUE, or "
             f"{condition.name} in VALUE,VALUE."
         )
-    passes = condition.compare(pl.DataFrame({condition.name: values})).to_numpy()
+    passes = condition.compare(values.alias(condition.name)).to_numpy()
     columns = [tags.index[tag] for tag, passed in zip(own, passes, strict=True) if passed]
     return np.asarray(np.diff(tags.decoder[:, columns].indptr) > 0)
 
@@ -215,48 +223,10 @@ def _values(wanted: Any) -> list[Any]:
 
 def _equal_cells(cells: pl.Series, value: Any) -> Array:
     """Return which cells equal a value, or have it among theirs (items)."""
-    if value is None:
-        return cells.is_null().to_numpy()
-    if isinstance(cells.dtype, pl.Array):
-        return _equal_cells(cells.arr.to_list(), value)
-    if isinstance(cells.dtype, pl.List):
-        flat = cells.explode(empty_as_null=True)
-        lengths = cells.list.len().fill_null(0).to_numpy()
-        owner = np.repeat(np.arange(len(cells)), np.maximum(lengths, 1))
-        return np.bincount(owner[_equal_cells(flat, value)], minlength=len(cells)) > 0
     try:
-        found = _equals(cells, value)
+        return np.asarray(equal(cells, value).to_numpy())
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
         return np.zeros(len(cells), dtype=bool)
-    return np.asarray(found.fill_null(False).to_numpy())
-
-
-def _equals(cells: pl.Series, value: Any) -> pl.Series:
-    # A text stands for the value of any type that it writes: "2" for 2, "yes" for true.
-    if cells.dtype == pl.Boolean:
-        text = str(value).strip().lower()
-        if text not in (*_TRUE, *_FALSE):
-            raise ValueError(value)
-        return cells == (text in _TRUE)
-    if cells.dtype.is_numeric():
-        number: pl.Series = cells == (float(value) if isinstance(value, str) else value)
-        return number
-    if isinstance(cells.dtype, pl.Datetime):
-        return _equal_times(cells, value)
-    if cells.dtype == pl.String or isinstance(value, str):
-        return cells.cast(pl.String) == str(value)
-    same: pl.Series = cells == value
-    return same
-
-
-def _equal_times(cells: pl.Series, value: Any) -> pl.Series:
-    """Return which times are a moment, or lie within a day."""
-    text = value.isoformat() if isinstance(value, date) else str(value).strip()
-    times, moment = on_one_clock(cells, datetime.fromisoformat(text))
-    if len(text) <= len("2024-12-31"):
-        return times.dt.date() == moment.date()
-    same: pl.Series = times == moment
-    return same
 
 
 def _find_tag(name: Any, tags: TagTable | None) -> Tag | None:
