@@ -90,7 +90,6 @@ def test_a_boost_is_listed_as_one(shop: Path) -> None:
         (("--out", "nodir/list.csv"), "There is no folder nodir"),
         (("--items", "i3:0.5"), "--items takes ids alone"),
         (("--exclude", "i3:0.5,i4"), "Strengths belong to --history"),
-        (("--where", "town=Ghent and type=film"), "repeat --where"),
     ],
 )
 def test_what_cannot_be_asked_is_said(shop: Path, words: tuple[str, ...], told: str) -> None:
