@@ -38,7 +38,6 @@ from teaser.data.split import Fold, split
 from teaser.errors import ConvergenceWarning
 from teaser.evaluate.metrics import hits, ndcg, paired_bootstrap
 from teaser.extensions import DiscoveredTags, Remainder, Weights
-from teaser.model.extensions.composition import fixed_decoder
 from teaser.model.gram.operator import DenseGram
 from teaser.model.lists.ranking import top_k_rows
 from teaser.model.solver.equation import EncoderEquation
@@ -46,6 +45,7 @@ from teaser.model.solver.inverse import invert
 from teaser.model.solver.solution import Limits
 from teaser.model.solver.solve import dispatch, prepare
 from teaser.model.tables import popularity
+from teaser.model.teaser import fixed_decoder
 
 Array = NDArray[Any]
 # Of the likes and the dislikes of users, the latter times their strength.

@@ -1,4 +1,7 @@
+""""""
+
 import copy
+import json
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -16,11 +19,22 @@ from teaser import Category, Dataset, Teaser
 from teaser.baselines import EASE, Popularity, Product
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
 from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Weights
+from teaser.model.base import plain_parameters
+from teaser.model.tables import check_dataset
+from teaser.parameters import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_k,
+    check_number,
+    check_rng,
+    check_share,
+)
 from teaser.testing import RULES, example_dataset, example_tables
 
 
 def pasted(thing: Any) -> Any:
-    return eval(repr(thing), {**vars(teaser), **vars(teaser.model)})  # noqa: S307
+    return eval(repr(thing), {**vars(teaser), **vars(teaser.extensions), **vars(teaser.baselines)})  # noqa: S307
 
 
 @pytest.mark.parametrize(
@@ -250,3 +264,116 @@ def test_a_copied_data_set_cannot_be_changed_either(copied: Callable[[Dataset], 
     assert_array_equal(other.item_counts, data.item_counts)
     for array in (other.X.data, other.S.data, other.item_counts):
         assert not array.flags.writeable
+
+
+def test_tables_dotted_names_and_objects_mean_the_same() -> None:
+    wanted = {"remainder": Remainder(l2=5.0, share=0.9), "tol": 1e-3}
+    for given in (
+        {"remainder": {"l2": 5.0, "share": 0.9}, "tol": 1e-3},
+        {"remainder.l2": 5.0, "tol": 1e-3, "remainder.share": 0.9},
+        {"remainder": {"l2": 5.0}, "remainder.share": 0.9, "tol": 1e-3},
+        wanted,
+    ):
+        assert Teaser.read_parameters(given) == wanted
+    assert Teaser.read_parameters({"decoder": {}, "sparse": None}) == {
+        "decoder": LearnedDecoder(),
+        "sparse": None,
+    }
+
+
+def test_a_model_is_made_again_of_its_plain_parameters() -> None:
+    model = Teaser(
+        l2_weights=7.0, decoder=LearnedDecoder(l2=3.0), sparse=SparseEncoder(), weights=Weights()
+    )
+    plain = plain_parameters(model.parameters())
+    assert plain["decoder"] == {"l2": 3.0, "rounds": 3}
+    assert plain["remainder"] is None
+    assert Teaser.from_parameters(plain).parameters() == model.parameters()
+
+
+def test_lists_of_json_and_toml_are_tuples() -> None:
+    wanted = DiscoveredTags(grains=(50, 7.5))
+    for given in ({"discovered": {"grains": [50, 7.5]}}, {"discovered.grains": [50, 7.5]}):
+        assert Teaser.read_parameters(given) == {"discovered": wanted}
+    plain = json.loads(json.dumps(plain_parameters(Teaser(discovered=wanted).parameters())))
+    assert plain["discovered"]["grains"] == [50, 7.5]
+    assert Teaser.from_parameters(plain).discovered == wanted
+
+
+def test_unknown_names_are_refused_with_the_known_ones() -> None:
+    for given, said in (
+        ({"remainder.l3": 5.0}, r"remainder has no option 'l3'.*l2, neighbours, rounds, share"),
+        ({"decoder": {"round": 5}}, r"'round'.*Closest: rounds"),
+        ({"l2_wieghts": 5.0}, r"Teaser has no parameter 'l2_wieghts'.*l2_weights"),
+        ({"remainder": Remainder(), "remainder.l2": 5.0}, r"remainder\.l2"),
+        ({"remainder": 5.0, "remainder.l2": 5.0}, r"remainder\.l2"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            Teaser.from_parameters(given)
+
+
+def test_zero_stands_for_none_where_none_cannot_be_written() -> None:
+    joint = {"remainder": Remainder(neighbours=None, l2=5.0)}
+    for given in (
+        {"remainder": {"l2": 5.0, "neighbours": 0}},
+        {"remainder.l2": 5.0, "remainder.neighbours": 0},
+    ):
+        assert Teaser.read_parameters(given) == joint
+    # Only where None is a value: a penalty of zero stays one, and is refused.
+    with pytest.raises(ParameterError, match=r"remainder\.l2"):
+        Teaser.read_parameters({"remainder": {"l2": 0}})["remainder"].check()
+
+
+def refused(check: Callable[..., Any], said: str, *values: Any) -> None:
+    for value in values:
+        with pytest.raises(ParameterError, match=said):
+            check(value)
+
+
+def test_a_number_is_finite_and_above_its_least() -> None:
+    check_number("x", np.float32(0.5))
+    refused(
+        lambda value: check_number("x", value), "x must be a finite number above 0, found",
+        *(0, -1, np.nan, np.inf, 1e301, "3", None, True, 1 + 0j),
+    )  # fmt: skip
+
+
+def test_a_number_may_have_an_upper_end() -> None:
+    check_number("p", 0.99, most=1.0)
+    refused(lambda p: check_number("p", p, most=1.0), "above 0 and below 1, found 1", 1.0, 1)
+
+
+def test_a_share_is_above_0_and_at_most_1() -> None:
+    check_share("share", 1)
+    check_share("share", np.float32(0.05))
+    refused(lambda p: check_share("share", p), "share must be", 0, 1.01, -0.5, True, "1", np.nan)
+
+
+def test_a_count_is_whole() -> None:
+    assert check_count("n", np.int64(3)) == check_k(np.int8(3)) == 3
+    refused(lambda n: check_count("n", n), "n must be a whole number", 0, 1.0, True, "3", None)
+    refused(check_k, "k must be a whole number", 0, -1)
+
+
+def test_a_choice_is_one_of_its_words() -> None:
+    check_choice("dtype", "float32", ("float32", "float64"))
+    refused(
+        lambda value: check_choice("dtype", value, ("float32", "float64")),
+        "dtype must be 'float32' or 'float64', found", "int8", None, ["float32"],
+    )  # fmt: skip
+
+
+def test_a_flag_is_true_or_false() -> None:
+    check_flag("on", False)
+    refused(lambda value: check_flag("on", value), "on must be True or False", 1, None, "yes")
+
+
+def test_a_seed_is_whole_or_a_generator() -> None:
+    for good in (None, 0, np.int32(4), np.random.default_rng(0)):
+        check_rng(good)
+    refused(check_rng, "rng must be a seed", -1, 0.5, "seed", True)
+
+
+def test_a_model_learns_from_a_data_set(dataset: Dataset) -> None:
+    check_dataset(dataset)
+    refused(check_dataset, "fitted to a Dataset, found a", None, 5, np.eye(3))

@@ -1,7 +1,8 @@
-"""Hyper-parameters by name: read, set, copied and shown as people know it from scikit-learn.
+"""Hyper-parameters: checked, read from plain tables, set, copied and shown as in scikit-learn.
 
 A parameter of an options object or of a model inside a model has a name with two underscores:
-`remainder__l2` is the `l2` of the remainder.
+`remainder__l2` is the `l2` of the remainder. In JSON and TOML an options object is a table,
+`remainder = { l2 = 1000 }`; a grid names one of its entries with a dot, `remainder.l2`.
 """
 
 import copy
@@ -9,7 +10,8 @@ import inspect
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Self
+from functools import cache
+from typing import Any, Self, get_args, get_type_hints
 
 import numpy as np
 
@@ -22,7 +24,10 @@ _VERSION = "_teaser_version"
 
 
 class Options:
-    """Base of options objects; they are shown as they can be written, without defaults."""
+    """Base of options objects, which are dataclasses; a repr leaves defaults out."""
+
+    def check(self) -> None:
+        """Raise `ParameterError` for options that make no sense."""
 
     def __repr__(self) -> str:
         return _written(type(self), _options(self))
@@ -38,6 +43,51 @@ class Parametrised:
     def parameters(self) -> dict[str, Any]:
         """Return the hyper-parameters as they were given."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    @classmethod
+    def read_parameters(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters with options objects in place of tables and dotted names.
+
+        Parameters
+        ----------
+        given
+            Parameters as JSON or TOML hold them, such as `{"remainder": {"l2": 5.0}}` or
+            `{"remainder.l2": 5.0}`.
+        """
+        known, options = inspect.signature(cls).parameters, options_of(cls)
+        out: dict[str, Any] = {}
+        for name, value in given.items():
+            head, _, entry = name.partition(".")
+            if head not in known:
+                raise ParameterError(
+                    f"{cls.__name__} has no parameter {head!r}. "
+                    f"Known: {', '.join(known) or 'none'}.{closest(head, known)}"
+                )
+            if head in options and (entry or isinstance(value, Mapping)):
+                table = out.setdefault(head, {})
+                if not isinstance(table, dict):
+                    raise ParameterError(f"{head} is given as {table!r} and as {name}. Give one.")
+                table |= {entry: value} if entry else value
+            else:
+                out[name] = value
+        return {
+            name: build_options(name, options[name], value)
+            if name in options and isinstance(value, dict)
+            else value
+            for name, value in out.items()
+        }
+
+    def check_options(self) -> None:
+        """Raise `ParameterError` unless each options object is one, with sensible values."""
+        for name, kind in options_of(type(self)).items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                raise ParameterError(
+                    f"{name} must be a {kind.__name__} object or None, found {value!r}. "
+                    f"Use {name}={kind.__name__}()."
+                )
+            if value is not None:
+                value.check()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the hyper-parameters by name.
@@ -120,6 +170,104 @@ class Parametrised:
                 f"{type(self).__name__} has no parameter {name!r}. "
                 f"Known: {', '.join(known) or 'none'}.{closest(name, known)}"
             )
+
+
+@cache
+def options_of(kind: type[Any]) -> dict[str, type[Options]]:
+    """Return the class of each parameter that takes an options object, by the annotations."""
+    try:
+        hints = get_type_hints(kind.__init__)
+    except NameError:  # annotations of a class from elsewhere
+        return {}
+    return {
+        name: part
+        for name, hint in hints.items()
+        for part in get_args(hint)
+        if isinstance(part, type) and issubclass(part, Options)
+    }
+
+
+def build_options(name: str, kind: type[Any], table: Mapping[str, Any]) -> Any:
+    """Return an options object of its entries.
+
+    0 stands for None where a number may be None, which TOML and command lines cannot write; a
+    list stands for a tuple.
+    """
+    hints = get_type_hints(kind)
+    known = [field.name for field in fields(kind)]
+    given: dict[str, Any] = {}
+    for entry, value in table.items():
+        if entry not in known:
+            raise ParameterError(
+                f"{name} has no option {entry!r}. Known: {', '.join(known)}.{closest(entry, known)}"
+            )
+        is_none = is_number(value) and value == 0 and type(None) in get_args(hints[entry])
+        given[entry] = None if is_none else tuple(value) if isinstance(value, list) else value
+    return kind(**given)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is an integer or a float, of Python or numpy; bool is neither."""
+    is_real = isinstance(value, int | float | np.integer | np.floating)
+    return is_real and not isinstance(value, bool)
+
+
+def _as_python(value: Any) -> Any:
+    """Return a number of numpy as one of Python: float32 cannot be compared with 1e300."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def check_number(name: str, value: Any, *, least: float = 0.0, most: float = 1e300) -> None:
+    """Raise `ParameterError` unless the value is a number above `least` and below `most`."""
+    if not is_number(value) or not least < _as_python(value) < most:
+        below = f" and below {most:g}" if most < 1e300 else ""
+        raise ParameterError(
+            f"{name} must be a finite number above {least:g}{below}, found {value!r}."
+        )
+
+
+def check_power(name: str, value: Any) -> None:
+    """Raise `ParameterError` unless the value is a number from 0 to 2."""
+    if not is_number(value) or not 0 <= value <= 2:
+        raise ParameterError(f"{name} must be a number from 0 to 2, found {value!r}.")
+
+
+def check_share(name: str, value: Any) -> None:
+    """Raise `ParameterError` unless the value is a number above 0 and at most 1."""
+    if not is_number(value) or not 0 < value <= 1:
+        raise ParameterError(f"{name} must be a number above 0 and at most 1, found {value!r}.")
+
+
+def check_count(name: str, value: Any) -> int:
+    """Return a whole number of at least 1, or raise `ParameterError`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ParameterError(f"{name} must be a whole number of at least 1, found {value!r}.")
+    return int(value)
+
+
+def check_k(k: Any) -> int:
+    """Return the length of a list, or raise `ParameterError`."""
+    return check_count("k", k)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raise `ParameterError` unless the value is one of some words."""
+    if not isinstance(value, str) or value not in choices:
+        known = " or ".join(map(repr, choices))
+        raise ParameterError(f"{name} must be {known}, found {value!r}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise `ParameterError` unless the value is True or False."""
+    if not isinstance(value, bool):
+        raise ParameterError(f"{name} must be True or False, found {value!r}.")
+
+
+def check_rng(rng: Any) -> None:
+    """Raise `ParameterError` unless this is a seed, a generator or None."""
+    is_seed = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
+    if not (rng is None or is_seed or isinstance(rng, np.random.Generator)):
+        raise ParameterError(f"rng must be a seed of 0 or more, or a Generator, found {rng!r}.")
 
 
 def _options(value: Any) -> dict[str, Any]:

@@ -16,9 +16,8 @@ import teaser
 from teaser import Dataset, Teaser, artifact
 from teaser.baselines import EASE, ItemKNN
 from teaser.errors import ArtifactError, TeaserError
-from teaser.extensions import DiscoveredTags, Remainder
+from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder
 from teaser.model.baselines.wmf import WMFS
-from teaser.model.extensions.options import OPTIONS
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +29,7 @@ def saved(tables: tuple[pl.DataFrame, pl.DataFrame], tmp_path_factory: Any) -> d
     data = Dataset.from_tables(rows, items, user="user_id", rules=RULES, users=users)
     found = DiscoveredTags(grains=(10,), factors=8)
     options: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
-    sparse = {name: OPTIONS[name]() for name in ("sparse", "decoder")}
+    sparse = {"sparse": SparseEncoder(), "decoder": LearnedDecoder()}
     made: dict[str, Any] = {
         "data": data,
         "full": Teaser(

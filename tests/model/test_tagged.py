@@ -1,18 +1,28 @@
 """Batches, presses and ties of a model with affinities and a decoder."""
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Dataset, Steering, Tag, Teaser
-from teaser.errors import ParameterError
-from teaser.model import load
+from teaser.baselines import EASE, WMFS, Product
+from teaser.data.tags import DISCOVERED
+from teaser.errors import ParameterError, UnknownTagError
+from teaser.explain import PARTS
+from teaser.extensions import DiscoveredTags, Group, Groups, Remainder, SparseEncoder
+from teaser.model.tagged import TaggedModel
+from teaser.model.user_state import Scored, ScoreParts, UserStates, check_steered
 from teaser.profile import POPULARITY
+from teaser.reason import ViewedReason
 
 PRESSES = [{"town=Ghent": 3}, None, {"type=film": -2, Tag("labels", "free"): 1}]
+
+
 HISTORIES = [["i1", "i5"], [], ["i2"]]
 
 
@@ -107,23 +117,6 @@ def test_a_cold_person_sees_what_appeals_to_all(model: Teaser, dataset: Dataset)
         assert r.general == r.score == pytest.approx(0.6 * appeal[int(str(r.item_id)[1:])])
 
 
-def test_a_model_that_was_saved_before_has_no_general_appeal() -> None:
-    model = load(Path(__file__).parents[1] / "saved" / "teaser", Teaser)
-    assert model.tag_table_.basis is None
-    assert model.tags_[-1] == POPULARITY
-    history = ["i1", "i5", "i6"]
-    assert model.profile(history).general == 0.0
-    assert model.profile([]).affinities[POPULARITY] == 0.6
-    for r in model.recommend(history, k=3):
-        said = model.explain(r.item_id, history)
-        assert (r.general, said.general, said.general_share) == (0.0, 0.0, 0.0)
-        assert said.contributions == said.tags
-        assert sum(said.tags.values()) == pytest.approx(r.score)
-    parts = model.score_parts(model._rows([history]))
-    assert not parts["general"].any()
-    assert parts["popularity"].any()
-
-
 def test_where_all_scores_are_equal_popularity_decides(dataset: Dataset) -> None:
     model = Teaser().fit(dataset)
     model.add_items({"new": ["type=film"]})
@@ -158,3 +151,318 @@ def test_a_rank_leaves_out_what_was_seen_and_what_is_not_allowed(model: Teaser) 
     assert model.rank_items(scores, k=3, seen=[37, 35], allowed=allowed).tolist() == [36, 34, 33]
     with pytest.raises(ParameterError, match="k must be"):
         model.rank_items(scores, k=0)
+
+
+HOW: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
+
+
+@pytest.fixture(scope="module")
+def found_groups(dataset: Dataset) -> Dataset:
+    """The example with two groups of items more, as if they had been discovered."""
+    rng = np.random.default_rng(0)
+    more = rng.random((40, 2)) * (rng.random((40, 2)) < 0.4)
+    tags = (*dataset.tags, Tag(DISCOVERED, "a"), Tag(DISCOVERED, "b"))
+    S = sp.csr_array(sp.hstack([dataset.S, sp.csr_array(more)], format="csr"))
+    return replace(dataset, S=S, tags=tags)
+
+
+@pytest.fixture(scope="module")
+def both(dataset: Dataset, found_groups: Dataset) -> Teaser:
+    weights = found_groups.S[:, dataset.n_tags :]
+    found = tuple(Group(tag, 20, 16, ()) for tag in found_groups.tags[dataset.n_tags :])
+    given = (found_groups, Groups(dataset.items, found, weights))
+    model = Teaser(remainder=Remainder(l2=20.0), discovered=DiscoveredTags(), **HOW)
+    return model.fit(dataset, discovered=given)
+
+
+def test_every_model_with_tags_has_such_scores(model: Teaser) -> None:
+    assert isinstance(model, TaggedModel)
+
+
+def test_parts_are_sums_of_contributions_by_kind(both: Teaser, found_groups: Dataset) -> None:
+    X = found_groups.X[:6]
+    presses: list[Any] = [{"discovered=a": 3}, None, {"general appeal=general appeal": -2}] * 2
+    parts = both.score_parts(X, presses=presses, steering=Steering(balance=0.7))
+    assert_allclose(parts.scores, both.score_batch(X, presses, steering=Steering(balance=0.7)))
+    for user in range(6):
+        history = [both.items_[i] for i in X[[user]].indices]
+        for item in (0, 7, 30):
+            said = both.explain(
+                both.items_[item], history, presses[user], steering=Steering(balance=0.7)
+            )
+            wanted = {
+                "general": said.general,
+                "declared": sum(
+                    part for tag, part in said.tags.items()
+                    if not tag.discovered and tag != POPULARITY
+                ),
+                "discovered": sum(p for tag, p in said.tags.items() if tag.discovered),
+                "popularity": said.tags.get(POPULARITY, 0.0),
+                "viewed": sum(said.viewed.values()),
+            }  # fmt: skip
+            assert {name: parts[name][user, item] for name in PARTS} == pytest.approx(wanted)
+    assert np.abs(parts["discovered"]).max() > 0
+
+
+def test_shares_of_lists_are_means_over_their_items(both: Teaser, found_groups: Dataset) -> None:
+    X = found_groups.X
+    lists = np.argsort(-both.score_batch(X), axis=1)[:, :7]
+    lists[::5, 4:] = -1
+    shares = []
+    for user in range(X.shape[0]):
+        parts = both.score_parts(X[[user]], lists[[user], :5]).parts[:, 0]
+        size = np.abs(parts[:, lists[user, :5] >= 0])
+        shares.append(size / size.sum(axis=0))
+    wanted = np.concatenate(shares, axis=1).mean(axis=1)
+    found = both.list_shares(X, lists, shown=5)
+    assert list(found) == list(PARTS)
+    assert_allclose(list(found.values()), wanted, rtol=1e-9)
+    assert sum(found.values()) == pytest.approx(1.0)
+    assert found["viewed"] > 0.01
+    nothing = both.list_shares(X[:3], np.full((3, 4), -1))
+    assert set(nothing.values()) == {0.0}
+
+
+def test_a_model_without_remainder_has_no_part_of_views(model: Teaser, dataset: Dataset) -> None:
+    lists = np.tile(np.arange(10), (300, 1))
+    shares = model.list_shares(dataset.X, lists)
+    assert (shares["viewed"], shares["discovered"]) == (0.0, 0.0)
+    assert shares["declared"] > shares["popularity"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Teaser(**HOW),
+        lambda: Teaser(remainder=Remainder(l2=20.0), **HOW),
+        lambda: Teaser(remainder=Remainder(l2=20.0, neighbours=None, share=0.5), **HOW),
+        lambda: Teaser(sparse=SparseEncoder(density=0.3), **HOW),
+        lambda: WMFS(l2=2.0, alpha=5.0),
+        lambda: Product(Teaser(remainder=Remainder(l2=20.0), **HOW), EASE(l2_weights=5.0)),
+    ],
+)
+def test_strengths_reach_scores_explanations_and_origins(make: Any, dataset: Dataset) -> None:
+    model = make().fit(dataset)
+    history = {"i1": 0.5, "i5": 2.0, "i8": 1.0}
+    row = np.zeros((1, 40))
+    row[0, [1, 5, 8]] = 0.5, 2.0, 1.0
+    scores = model.score_batch(row)[0]
+    profile = model.profile(history)
+    for item in ("i3", "i9", "i20"):
+        said = model.explain(item, history)
+        assert said.score == pytest.approx(scores[int(item[1:])], rel=1e-6)
+        covered = said.cover.explained if hasattr(said, "cover") else said.score
+        total = said.general + sum(said.tags.values()) + sum(said.viewed.values())
+        assert total == pytest.approx(covered, rel=1e-9)
+    values = model.tag_table_.apply_basis(model.encode(sp.csr_array(row)))[0]
+    for tag in ("town=Ghent", "general appeal=general appeal"):
+        column = model.tag_table_.index[Tag.parse(tag)]
+        assert sum(model.origins(tag, history).values()) == pytest.approx(values[column])
+    if not isinstance(model, Product):
+        assert_allclose(model.scores(profile), scores, rtol=1e-6, atol=1e-9)
+
+
+def test_a_raw_profile_is_the_weighted_sum_of_rows(both: Teaser) -> None:
+    row = np.zeros((1, 40))
+    row[0, [1, 5]] = 0.25, 3.0
+    E, R = both.encoder_.astype(np.float64), both.remainder_.toarray().astype(np.float64)
+    assert_allclose(both.encode(sp.csr_array(row))[0], 0.25 * E[1] + 3 * E[5], rtol=1e-9)
+    viewed = both.decode_viewed(sp.csr_array(row))[0]
+    assert_allclose(viewed, 0.25 * R[1] + 3 * R[5], rtol=1e-9, atol=1e-12)
+    said = both.explain("i9", {"i1": 0.25, "i5": 3.0})
+    weight = both.profile({"i1": 0.25, "i5": 3.0}).viewed_weight
+    assert said.viewed == pytest.approx({"i1": weight * 0.25 * R[1, 9], "i5": weight * 3 * R[5, 9]})
+
+
+def test_impossible_strengths_are_refused(model: Teaser) -> None:
+    for bad in (np.nan, np.inf, -np.inf):
+        row = np.zeros((1, 40))
+        row[0, 3] = bad
+        for ask in (model.score_batch, model.affinity_batch, model.score_parts):
+            with pytest.raises(ParameterError, match="finite numbers"):
+                ask(row)
+
+
+class TestDislikes:
+    """Items of a strength below 0."""
+
+    @pytest.fixture
+    def row(self) -> Any:
+        """Two liked items and a disliked one."""
+        row = np.zeros((1, 40))
+        row[0, [1, 4, 9]] = 1.0, 1.0, -0.25
+        return row
+
+    def test_raw_scores_are_signed_sums(self, both: Teaser, row: Any) -> None:
+        E = np.asarray(both.encoder_, dtype=np.float64)
+        assert_allclose(both.encode(sp.csr_array(row))[0], E[1] + E[4] - 0.25 * E[9], rtol=1e-6)
+
+    def test_they_say_nothing_of_general_appeal(self, both: Teaser, row: Any) -> None:
+        table, liked = both.tag_table_, np.maximum(row, 0.0)
+        raw = both.encode(sp.csr_array(row))
+        signed, plain = table.apply_basis(raw)[0], table.apply_basis(both.encode(liked_rows(liked)))
+        signed[table.general] = plain[0, table.general]
+        found = both.affinity_batch(row)[0]
+        # One factor takes the values to the affinities.
+        assert_allclose(found * signed[0], signed * found[0], rtol=1e-9, atol=1e-12)
+        assert found[table.general] > 0
+
+    def test_parts_sum_to_the_score_and_the_remainder_is_signed(
+        self, both: Teaser, row: Any
+    ) -> None:
+        parts = both.score_parts(row)
+        assert_allclose(parts.scores, both.score_batch(row), rtol=1e-9, atol=1e-12)
+        R = both.remainder_.toarray().astype(np.float64)
+        viewed = (row @ R)[0]
+        assert_allclose(parts["viewed"][0] * viewed[0], viewed * parts["viewed"][0, 0], atol=1e-12)
+
+    def test_dislikes_alone_leave_general_appeal_to_decide(self, model: Teaser) -> None:
+        row = np.zeros((1, 40))
+        row[0, 9] = -0.25
+        found, liked = model.affinity_batch(row)[0], model.affinity_batch(-row)[0]
+        cold = model.affinity_batch(np.zeros((1, 40)))[0]
+        general = model.tag_table_.general
+        assert found[general] == cold[general] == pytest.approx(0.6)
+        assert_allclose(found[:general], -liked[:general], rtol=1e-9)
+        # The strength alone changes nothing: affinities are scaled.
+        assert_allclose(model.affinity_batch(4 * row)[0], found, rtol=1e-9)
+
+    def test_lists_of_all_users_know_them(self, both: Teaser, dataset: Dataset) -> None:
+        users = [dataset.users[n] for n in range(8)]
+        free = [int(np.flatnonzero(row == 0)[3]) for row in dataset.X[:8].toarray()]
+        disliked = sp.csr_array(([-0.25] * 8, (range(8), free)), shape=dataset.X.shape)
+        rated = replace(dataset, disliked=disliked)
+        found = both.recommend_all(rated, k=40, users=users, reasons=True)
+        assert isinstance(found, pl.DataFrame)
+        kinds: set[str] = set()
+        for user in users:
+            one = both.recommend(rated.history(user), k=40).to_frame()
+            lists = found.filter(pl.col("user_id") == user)
+            assert lists["item_id"].to_list() == one["item_id"].to_list()
+            assert_allclose(lists["score"].to_numpy(), one["score"].to_numpy(), rtol=1e-5)
+            for many, single in zip(lists["reasons"], one["reasons"], strict=True):
+                names = [[(r["kind"], r["value"]) for r in given] for given in (many, single)]
+                assert set(names[0]) == set(names[1])
+                kinds |= {kind for kind, _ in names[0]}
+        assert {"tag", "viewed", "disliked"} <= kinds
+
+    def test_a_reason_says_that_an_item_was_disliked(self, both: Teaser) -> None:
+        history = {"i1": 1, "i4": 1, "i9": -0.25}
+        found = [r for i in both.items_ for r in both.explain(i, history).reasons]
+        viewed = [r for r in found if isinstance(r, ViewedReason)]
+        assert {r.item_id for r in viewed if r.disliked} == {"i9"}
+        assert {r.item_id for r in viewed if not r.disliked} == {"i1", "i4"}
+        one = next(r for r in viewed if r.disliked)
+        assert one.sentence().endswith("because you disliked Event 9")
+
+    def test_a_batch_with_one_is_each_user_alone(self, both: Teaser, row: Any) -> None:
+        rows = np.vstack([np.maximum(row, 0.0), row, -np.maximum(row, 0.0)])
+        alone = np.vstack([both.score_batch(each[None]) for each in rows])
+        assert_array_equal(both.score_batch(rows), alone)
+
+
+def liked_rows(dense: Any) -> sp.csr_array:
+    return sp.csr_array(dense)
+
+
+def test_earlier_names_of_tags_are_known(dataset: Dataset) -> None:
+    model = Teaser(**HOW).fit(dataset)
+    old, gone = Tag("town", "Gand"), Tag("town", "Gent")
+    model.keep_items(dataset, aliases={old: Tag("town", "Ghent"), gone: Tag("town", "Atlantis")})
+    model.keep_basis(dataset)
+    assert model.tag_table_.index[old] == model.tags_.index(Tag("town", "Ghent"))
+    ours = model.profile(["i1"], {old: 2})
+    assert ours.presses == {Tag("town", "Ghent"): 2}
+    assert_array_equal(ours.values, model.profile(["i1"], {"town=Ghent": 2}).values)
+    with pytest.raises(UnknownTagError, match="town=Gent"):
+        model.profile(["i1"], {gone: 1})
+
+
+def test_raw_scores_are_rows_summed_in_double_precision(model: Teaser, dataset: Dataset) -> None:
+    rows = dataset.X[:6]
+    found = model.encode(rows)
+    assert found.dtype == np.float64
+    assert_allclose(found, rows.toarray() @ model.encoder_.astype(np.float64), rtol=1e-12)
+
+
+@pytest.mark.parametrize("sparse", [None, SparseEncoder(density=0.4)])
+def test_the_mean_profile_is_that_of_all_training_users(dataset: Dataset, sparse: Any) -> None:
+    model = Teaser(sparse=sparse).fit(dataset)
+    wanted = model.encode(dataset.X).mean(axis=0)
+    assert_allclose(model.mean_raw(dataset, np.zeros((1, 8))), wanted, rtol=1e-9, atol=1e-15)
+
+
+def test_scores_are_affinities_of_the_tags_summed(model: Teaser) -> None:
+    a = np.random.default_rng(0).standard_normal((3, len(model.tags_)))
+    assert_allclose(model.decode(a), a @ model.decoder_.toarray().T, rtol=1e-12)
+
+
+def test_without_a_remainder_views_add_nothing(model: Teaser, dataset: Dataset) -> None:
+    assert_array_equal(model.decode_viewed(dataset.X[:4]), np.zeros((4, 40)))
+
+
+def test_with_one_they_add_its_rows(dataset: Dataset) -> None:
+    both = Teaser(remainder=Remainder(neighbours=None, l2=20.0)).fit(dataset)
+    found = both.decode_viewed(dataset.X[:4])
+    wanted = dataset.X[:4].toarray() @ np.asarray(both.remainder_, dtype=np.float64)
+    assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_origins_of_an_item_that_came_later_are_zero(dataset: Dataset) -> None:
+    model = Teaser().fit(dataset)
+    model.add_items({"new": ["town=Ghent"]})
+    origins = model.origins("town=Ghent", ["i1", "new"])
+    assert origins["new"] == 0.0
+    place = [str(t) for t in model.tags_].index("town=Ghent")
+    rows = sp.csr_array(np.eye(41)[[1]])
+    values = model.tag_table_.apply_basis(model.encode(rows))
+    assert origins["i1"] == pytest.approx(values[0, place])
+
+
+def test_a_user_is_a_row_of_the_batch() -> None:
+    rows = sp.csr_array(np.array([[0, 1, 0], [1, 0, 0.25]]))
+    weights = np.array([1.0, 0.5]), np.array([3.0, 4.0]), np.array([0.0, 7.0])
+    states = UserStates(rows, np.array([[0.1], [0.2]]), *weights)
+    user = states[1]
+    assert user.values.tolist() == [0.2]
+    assert user.seen.tolist() == [0, 2]
+    assert user.strengths.tolist() == [1, 0.25]
+    assert (user.tags_weight, user.viewed_weight, user.offset) == (0.5, 4.0, 7.0)
+    assert [state.seen.tolist() for state in states] == [[1], [0, 2]]
+    last = states.at(slice(1, 2))
+    assert last.rows.toarray().tolist() == [[1, 0, 0.25]]
+    assert last[0].values.tolist() == [0.2]
+    assert (last[0].tags_weight, last[0].viewed_weight, last[0].offset) == (0.5, 4.0, 7.0)
+
+
+def test_a_match_is_relative_to_the_highest_score() -> None:
+    scored = Scored(np.array([1.0, 4.0, -2.0]))
+    assert [scored.match(i) for i in range(3)] == [0.25, 1.0, 0.0]
+    assert Scored(np.array([-1.0, 0.0])).match(1) == 0.0
+
+
+def test_presses_are_a_list_as_long_as_the_batch() -> None:
+    check_steered(None, Steering(), 3)
+    check_steered([None, {}], Steering(), 2)
+    wrong: list[tuple[Any, Any, str]] = [
+        ([None], Steering(), "2 histories and 1"),
+        ({"town=Ghent": 1}, Steering(), "one mapping for each"),
+        (None, "paper", "found 'paper'"),
+    ]
+    for presses, steering, said in wrong:
+        with pytest.raises(ParameterError, match=said):
+            check_steered(presses, steering, 2)
+
+
+def test_shares_are_of_the_absolute_parts() -> None:
+    parts = np.zeros((5, 1, 3))
+    parts[:, 0, 0] = 1.0, -2.0, 0.0, 0.5, 0.5
+    parts[:, 0, 1] = 0.0, 3.0, 1.0, 0.0, 0.0
+    found = ScoreParts(parts, np.array([[True, True, True]]))
+    assert found.scores.tolist() == [[0.0, 4.0, 0.0]]
+    assert found["declared"].tolist() == [[-2.0, 3.0, 0.0]]
+    assert found.shares()[:, 0, 0] == pytest.approx([0.25, 0.5, 0.0, 0.125, 0.125])
+    # An item without any part counts nowhere.
+    sums, n = found.sum_shares()
+    assert n == 2
+    assert sums == pytest.approx([0.25, 1.25, 0.25, 0.125, 0.125])

@@ -20,8 +20,8 @@ from teaser.data.interactions import (
 )
 from teaser.data.rules import Rules, as_rules
 from teaser.evaluate.choose import fit
-from teaser.model.extensions.options import OPTIONS, read_parameters
 from teaser.model.teaser import Teaser
+from teaser.parameters import options_of
 
 # How a table of interactions is read.
 READING = ("positive", "negative", "strength", "counts", "time", "half_life")
@@ -136,14 +136,14 @@ def _rule(given: str | None, rows: pl.DataFrame) -> Conditions | None:
 def _field(name: str, parameter: inspect.Parameter) -> tuple[Any, Any]:
     """Return type and default of a parameter of the library."""
     kind = _PLAIN_TYPES.get(name, parameter.annotation)
-    if name in OPTIONS:
+    if name in options_of(Teaser):
         # A plain table becomes the options object, with the library's errors.
         kind = Annotated[kind, BeforeValidator(partial(_as_options, name))]
     return kind, parameter.default
 
 
 def _as_options(name: str, value: Any) -> Any:
-    return read_parameters({name: value})[name] if isinstance(value, Mapping) else value
+    return Teaser.read_parameters({name: value})[name] if isinstance(value, Mapping) else value
 
 
 def _as_rules(value: Any) -> Rules | None:

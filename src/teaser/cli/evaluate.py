@@ -17,9 +17,9 @@ from rich.table import Table
 from teaser.cli.options import FLAGS
 from teaser.cli.output import err, out, print_lines
 from teaser.errors import ParameterError
-from teaser.model.extensions.options import OPTIONS
 from teaser.model.shared_fit import make_model
 from teaser.model.teaser import Teaser
+from teaser.parameters import options_of
 
 if TYPE_CHECKING:
     from teaser.evaluate.study.plan import Study
@@ -74,7 +74,7 @@ def _options(parameters: Mapping[str, Any]) -> Iterator[str]:
     """Yield the options of `teaser fit` for the parameters that are not defaults."""
     given, default = make_model("Teaser", parameters).parameters(), Teaser().parameters()
     for name, value in given.items():
-        if name in OPTIONS:
+        if name in options_of(Teaser):
             yield from () if value is None else _extension(name, value)
         elif name in _ALWAYS or value != default[name]:
             flag = FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0]

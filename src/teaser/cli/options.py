@@ -15,10 +15,10 @@ from typer.models import OptionInfo
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model.base import Model
-from teaser.model.extensions.options import OPTIONS, build_options
 from teaser.model.lists.selection import parse_boosts
 from teaser.model.tables import History as ItemHistory
 from teaser.model.teaser import Teaser
+from teaser.parameters import build_options, options_of
 
 Folder = Annotated[Path, typer.Argument(help="A folder that prepare or fit wrote.")]
 ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit wrote.")]
@@ -167,7 +167,9 @@ def build(kind: type[Any], given: Mapping[str, Any]) -> Any:
             for entry, its in _parameters(extension).items()
             if given[f"{name}_{entry}"] is not None
         }
-        arguments[name] = build_options(extension, entries) if entries or given[name] else None
+        arguments[name] = (
+            build_options(name, extension, entries) if entries or given[name] else None
+        )
     return kind(**arguments)
 
 
@@ -298,10 +300,11 @@ def given_parameters(context: typer.Context, model: Teaser) -> dict[str, Any]:
         for name in context.params
         if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"
     ]
+    options = options_of(type(model))
     return {
         name: value
         for name, value in model.parameters().items()
-        if name in given or (name in OPTIONS and any(g.startswith(f"{name}_") for g in given))
+        if name in given or (name in options and any(g.startswith(f"{name}_") for g in given))
     }
 
 

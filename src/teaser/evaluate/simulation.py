@@ -15,8 +15,8 @@ from teaser.errors import ParameterError
 from teaser.evaluate.metrics import Summary, as_rows
 from teaser.evaluate.protocol import BATCH_MEMORY, Callback, Evaluation, evaluate, recommend_lists
 from teaser.explain import PARTS
-from teaser.model.checks import check_k
 from teaser.model.tagged import TaggedModel
+from teaser.parameters import check_k
 from teaser.profile import DEFAULT_STEERING, Steering, check_press
 
 Array = NDArray[Any]

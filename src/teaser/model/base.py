@@ -4,7 +4,6 @@ A subclass of `Model` registers itself under its class name when it is defined, 
 finds models from other packages once their module is imported.
 """
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +22,6 @@ from teaser.artifact import Content, find_not_finite
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import Ids
 from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleError
-from teaser.model.checks import check_k
 from teaser.model.lists.all_lists import (
     AllLists,
     AllOptions,
@@ -43,7 +41,7 @@ from teaser.model.lists.selection import (
 from teaser.model.tables import History, ItemTable, Packed
 from teaser.model.user_state import Scored
 from teaser.notebook.model_view import draw_model
-from teaser.parameters import Parametrised
+from teaser.parameters import Parametrised, check_k
 from teaser.reason import BoostReason
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
 
@@ -150,15 +148,6 @@ def _place_of(model: type[Any]) -> str:
 Array = NDArray[Any]
 
 
-# Hyper-parameters of saved models that had another name in earlier versions, by kind.
-RENAMED: Mapping[str, Mapping[str, str]] = {
-    "EASE": {"l2": "l2_weights"},
-    "EDLAE": {"l2": "l2_weights"},
-    "ItemKNN": {"k": "neighbours"},
-    "WMF": {"iterations": "max_iter"},
-}
-
-
 class Model(Parametrised, ABC):
     """A model that is fitted to a data set and recommends items.
 
@@ -249,18 +238,11 @@ class Model(Parametrised, ABC):
         Parameters
         ----------
         parameters
-            By name, also by the names of earlier versions; see `upgrade`.
+            By name; see `read_parameters`.
         parts
             The models that this one is made of, for a product.
         """
-        given, known = cls.upgrade(parameters), inspect.signature(cls).parameters
-        for name in given:
-            if name not in known:
-                raise ParameterError(
-                    f"{cls.__name__} has no parameter {name!r}. "
-                    f"Known: {', '.join(known) or 'none'}."
-                )
-        return cast(Self, cast(Any, cls)(*parts, **given))
+        return cast(Self, cast(Any, cls)(*parts, **cls.read_parameters(parameters)))
 
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
@@ -477,21 +459,10 @@ class Model(Parametrised, ABC):
     @classmethod
     def from_content(cls, content: Content) -> Self:
         """Return the model that was saved; its arrays stay on disk until they are used."""
-        model = cls.from_parameters(cls.complete(content.settings["parameters"]))
+        model = cls.from_parameters(content.settings["parameters"])
         model._item_table = ItemTable.unpack(content)
         model.unpack(content)
         return model
-
-    @classmethod
-    def complete(cls, saved: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return saved hyper-parameters with those that were added since, as they were then."""
-        return saved
-
-    @classmethod
-    def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return plain or saved hyper-parameters as the constructor takes them today."""
-        names = RENAMED.get(cls.__name__, {})
-        return {names.get(name, name): value for name, value in parameters.items()}
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""

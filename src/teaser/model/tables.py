@@ -33,7 +33,6 @@ from teaser.data.tags import (
 )
 from teaser.errors import DataError, ParameterError, RuleError
 from teaser.model.basis import Basis, find_basis
-from teaser.model.checks import check_dataset
 from teaser.profile import GENERAL, POPULARITY
 
 
@@ -561,3 +560,23 @@ def check_tagged(dataset: Any) -> None:
                 f"A feature is named {own!r}, which the model adds itself. "
                 "Give that rule another feature name."
             )
+
+
+def check_dataset(dataset: Any, *, partitions: bool = False) -> None:
+    """Raise `ParameterError` unless this is a data set that the model can learn from.
+
+    Parameters
+    ----------
+    partitions
+        Whether the model can read interactions that are stored in partitions.
+    """
+    if not isinstance(dataset, Dataset):
+        raise ParameterError(
+            f"A model is fitted to a Dataset, found a {type(dataset).__name__}. "
+            "Make one with Dataset.from_tables."
+        )
+    if not partitions and not sp.issparse(dataset.X):
+        raise ParameterError(
+            "The interactions of this data set are in partitions, and only Teaser, "
+            "NeighbourEASE and WMFS can learn from those. Make a data set with Dataset.from_tables."
+        )

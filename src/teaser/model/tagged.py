@@ -26,7 +26,6 @@ from teaser.errors import SameItemError
 from teaser.explain import Contributions, Explanation
 from teaser.model.base import Model
 from teaser.model.basis import sample_users
-from teaser.model.checks import check_k
 from teaser.model.extensions.remainder import RemainderMatrix, viewed_sum
 from teaser.model.extensions.user_features import (
     About,
@@ -59,6 +58,7 @@ from teaser.model.user_state import (
     item_contributions,
     split_scores,
 )
+from teaser.parameters import check_k
 from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
 from teaser.reason import MIN_SHARE, main_reasons
 from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations

@@ -1,6 +1,7 @@
 """TEASER: a linear model whose user embedding is a profile of item tags."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,53 +13,58 @@ from teaser.data.dataset import Dataset
 from teaser.data.metadata import UserFeatures
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
-from teaser.model.checks import check_flag
 from teaser.model.encoder import EncoderModel
-from teaser.model.extensions.composition import (
-    check_companions,
-    check_near,
-    check_system,
-    fit_parts,
-    prepare_system,
-)
 from teaser.model.extensions.decoder import (
     LearnedDecoder,
     check_carriers,
+    learn_decoder,
     more_rounds,
     tag_means,
 )
 from teaser.model.extensions.discovered import (
     Discovered,
     DiscoveredTags,
+    declared_columns,
     estimate_groups,
     expected_groups,
     find_groups,
 )
 from teaser.model.extensions.groups import Groups
-from teaser.model.extensions.options import (
-    OPTIONS,
-    check_options,
-    complete_saved,
-    read_parameters,
-)
 from teaser.model.extensions.remainder import (
+    NEAR_POWER,
+    Inverse,
+    Neighbours,
     Remainder,
+    RemainderMatrix,
+    check_neighbours,
     describe_remainder,
     estimate_neighbours,
     estimate_remainder,
+    fit_remainder,
+    learn_neighbours,
     pack_remainder,
+    prepare_inverse,
+    ridge_of,
     unpack_remainder,
 )
-from teaser.model.extensions.sparse import SparseEncoder, pack_encoder, unpack_encoder
+from teaser.model.extensions.sparse import (
+    SparseEncoder,
+    pack_encoder,
+    refit_support,
+    sparsify,
+    unpack_encoder,
+)
 from teaser.model.extensions.user_features import (
     learn_user_rows,
     learned_features,
     match_rows,
     pack_user_rows,
+    pad_rows,
     stack_interactions,
     unpack_user_rows,
 )
 from teaser.model.extensions.weights import PLAIN, Weights
+from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import (
     Estimate,
     FitSize,
@@ -66,13 +72,25 @@ from teaser.model.gram.cost import (
     explained_memory_error,
     pair_count,
 )
-from teaser.model.gram.gpu import check_device
+from teaser.model.gram.gpu import check_device, to_host
+from teaser.model.gram.operator import Gram
+from teaser.model.gram.pairs import how_to_find, nearest
 from teaser.model.gram.partitioned import estimate_partitions
+from teaser.model.gram.weighting import row_weights
 from teaser.model.recipe import Recipe
-from teaser.model.solver.solution import Callback, Limits, Tolerance, solver_bar
-from teaser.model.solver.solve import check_settings
+from teaser.model.solver.equation import EncoderEquation
+from teaser.model.solver.solution import (
+    Callback,
+    Limits,
+    Solution,
+    Tolerance,
+    may_round,
+    solver_bar,
+)
+from teaser.model.solver.solve import check_settings, dispatch, prepare
 from teaser.model.solver.system import System
-from teaser.model.tables import Packed, check_tagged
+from teaser.model.tables import Packed, check_tagged, decoder, popularity
+from teaser.parameters import check_flag, options_of
 
 Array = NDArray[Any]
 
@@ -253,7 +271,7 @@ class Teaser(EncoderModel):
     ) -> Self:  # fmt: skip
         with bar as callback:
             self._check_with(dataset)
-            check_near(self, dataset)
+            _check_near(self, dataset)
             user_features = learned_features(self, dataset)
             if previous is None:
                 previous = getattr(start, "groups_", None)
@@ -263,11 +281,11 @@ class Teaser(EncoderModel):
             begin = None if start is None else _matched(start, dataset, user_features)
             own = system is None
             if system is None:
-                system = prepare_system(self, dataset, user_features, keep=False)
+                system = _prepare_system(self, dataset, user_features, keep=False)
             n_rows = dataset.n_items + (0 if user_features is None else len(user_features.tags))
             l1, shape = float(self.l2_weights), (n_rows, dataset.n_tags + 1)
-            check_system(system, shape, l1, self.joint_remainder)
-            found = fit_parts(
+            _check_system(system, shape, l1, self.joint_remainder)
+            found = _fit_parts(
                 self,
                 system,
                 dataset,
@@ -337,7 +355,7 @@ class Teaser(EncoderModel):
         self._check_with(dataset)
         dataset, _ = find_groups(self, dataset, None, discovered)
         with explained_memory_error("Preparing a fit"):
-            return prepare_system(self, dataset, learned_features(self, dataset), keep=True)
+            return _prepare_system(self, dataset, learned_features(self, dataset), keep=True)
 
     def estimate(self, dataset: Dataset) -> Estimate:
         """Return what fitting this data set will take, before anything large is allocated."""
@@ -404,16 +422,6 @@ class Teaser(EncoderModel):
         if not np.isfinite(self.residual_):
             raise ValueError("its residual is not finite")
 
-    @classmethod
-    def complete(cls, saved: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return saved parameters with the options of today; see `complete_saved`."""
-        return complete_saved(saved)
-
-    @classmethod
-    def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters with options objects in place of tables; see `read_parameters`."""
-        return read_parameters(parameters)
-
     def _solver_report(self) -> dict[str, Any]:
         """Return how the solver ended."""
         return {
@@ -431,14 +439,269 @@ class Teaser(EncoderModel):
 
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
+        self.check_options()
         settings = self.parameters()
-        for name in OPTIONS:
-            check_options(name, settings.pop(name))
+        for name in options_of(type(self)):
+            settings.pop(name)
         check_flag("user_features", settings.pop("user_features"))
         check_settings(**settings)
         if self.joint_remainder is not None:
             others = [name for name in ("decoder", "sparse") if getattr(self, name) is not None]
-            check_companions(solver=self.solver, gram=self.gram, others=others)
+            _check_companions(solver=self.solver, gram=self.gram, others=others)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedSystem(System):
+    """A system that is shared over penalties, with the neighbours of items once they are known.
+
+    `near` has the neighbours by their number, and `kept` what the last remainder was found with.
+    """
+
+    near: dict[int, sp.csr_array] = field(default_factory=dict)
+    kept: dict[int, Neighbours] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What the steps of a fit found, in main memory.
+
+    Attributes
+    ----------
+    solution
+        The encoder, with the rows of user features below those of the items.
+    system
+        The system of the decoder in use.
+    decoder
+        D, items x tags, in double precision.
+    remainder
+        R, items x items, or None.
+    """
+
+    solution: Solution
+    system: System
+    decoder: sp.csr_array
+    remainder: RemainderMatrix | None = None
+
+
+def fixed_decoder(dataset: Dataset, weights: Weights | None) -> sp.csr_array:
+    """Return D = [S | s popularity] in double precision (items x tags)."""
+    scale = PLAIN.popularity_scale if weights is None else weights.popularity_scale
+    return decoder(dataset.S, scale * popularity(dataset))
+
+
+def _prepare_system(
+    model: Teaser, dataset: Dataset, user_features: UserFeatures | None, *, keep: bool
+) -> System:
+    """Return what the steps share and no penalty changes; with a joint remainder, its inverse.
+
+    Parameters
+    ----------
+    keep
+        Whether further fits will reuse it.
+    """
+    kind, weights = np.dtype(model.dtype), PLAIN if model.weights is None else model.weights
+    D = pad_rows(fixed_decoder(dataset, model.weights).astype(kind), user_features)
+    how: dict[str, Any] = {
+        "content": pad_rows(declared_columns(dataset), user_features),
+        "content_weight": model.content_weight,
+        "device": model.device,
+    }
+    if model.joint_remainder is not None:
+        how |= {"options": model.joint_remainder, "l1": float(model.l2_weights), "keep": keep}
+        how |= {"weights": weights, "item_counts": dataset.item_counts}
+        return prepare_inverse(dataset.X, model.gram, D, **how)
+    n_near = 0 if model.remainder is None else model.remainder.neighbours or 0
+    # Before the Gram of the fit, so that there are never two of them.
+    near = {n_near: _find_near(model, dataset, n_near)} if n_near else {}
+    X, n_items = stack_interactions(dataset, user_features), dataset.n_items
+    how |= {"user_power": weights.user_power, "n_items": n_items}
+    size = FitSize(D.shape[1], kind, model.solver, has_content=model.content_weight > 0)
+    gram = build_gram(X, model.gram, size, **how)
+    system = prepare(
+        gram,
+        D,
+        solver=model.solver,
+        rng=model.rng,
+        # Further fits may want a smaller residual.
+        is_coarse=not keep and model.solver == "cg" and may_round(model.tol),
+        row_penalty=row_weights(gram, weights.ridge_power, n_items=n_items),
+        column_weight=weights.of_columns(dataset.item_counts),
+    )
+    own = {part.name: getattr(system, part.name) for part in fields(system)}
+    return SharedSystem(**own, near=near)
+
+
+def _find_near(model: Teaser, dataset: Dataset, m: int) -> sp.csr_array:
+    """Return the nearest neighbours of each item (items x items)."""
+    given = model.gram
+    gram: Gram
+    if not isinstance(dataset.X, Interactions) or isinstance(given, str):
+        size = FitSize(1, np.dtype(model.dtype))
+        how = how_to_find(given if isinstance(given, str) else "auto", model.device)
+        gram = build_gram(dataset.X, how, size, device=model.device, user_power=NEAR_POWER)
+    elif hasattr(given, "with_user_power"):
+        gram = given.with_user_power(NEAR_POWER)
+    else:  # counted elsewhere, as by a cluster: its own cosines are all there are
+        gram = build_gram(dataset.X, given, FitSize(1, np.dtype(model.dtype)))
+    return nearest(gram, m)
+
+
+def _fit_parts(
+    model: Teaser,
+    system: System,
+    dataset: Dataset,
+    *,
+    limits: Limits,
+    start: Array | None = None,
+    overwrite: bool = False,
+) -> _Parts:
+    """Return what all steps of a fit find.
+
+    Parameters
+    ----------
+    system
+        What `_prepare_system` returned for this data set.
+    start
+        An encoder to begin from, with the rows of user features.
+    overwrite
+        Whether the memory of an inverse may be used for the remainder.
+    """
+    D = fixed_decoder(dataset, model.weights)
+    if isinstance(system, Inverse) and model.joint_remainder is not None:
+        solution, R = fit_remainder(
+            system,
+            options=model.joint_remainder,
+            l2=float(model.l2_encoder),
+            limits=limits,
+            start=start,
+            overwrite=overwrite,
+        )
+        return _Parts(solution, system, D, R)
+    found = _fit_tags(model, system, D, limits, start)
+    return found if model.remainder is None else _fit_near(model, system, dataset, found, limits)
+
+
+def _check_near(model: Teaser, dataset: Dataset) -> None:
+    """Raise `ResourceError` where the neighbours of a fit do not fit, before its work."""
+    if model.remainder is not None and model.remainder.neighbours is not None:
+        check_neighbours(model.dtype, model.remainder.neighbours, n_items=dataset.n_items)
+
+
+def _fit_tags(
+    model: Teaser, system: System, D: sp.csr_array, limits: Limits, start: Array | None
+) -> _Parts:
+    """Return encoder and decoder: all that tags explain."""
+    l1, l2 = float(model.l2_weights), float(model.l2_encoder)
+
+    def solve(system: System, start: Array | None) -> Solution:
+        return dispatch(EncoderEquation(system, l1, l2), limits, solver=model.solver, start=start)
+
+    if model.decoder is not None:
+        solution, system, D = learn_decoder(
+            system, D, l1=l1, options=model.decoder, solve=solve, start=start
+        )
+    else:
+        solution = solve(system, start)
+    if model.sparse is not None:
+        equation = EncoderEquation(system, l1, l2)
+        solution = sparsify(equation, solution, density=model.sparse.density, limits=limits)
+    return _Parts(solution, system, D)
+
+
+def _fit_near(
+    model: Teaser, system: System, dataset: Dataset, tags: _Parts, limits: Limits
+) -> _Parts:
+    """Return what tags explain, with the remainder of neighbours for what they do not.
+
+    Parameters
+    ----------
+    system
+        The one that was prepared; that of `tags` may have another decoder.
+    """
+    options = model.remainder
+    if options is None:
+        return tags
+
+    def solve(equation: EncoderEquation, start: Any) -> Solution:
+        if sp.issparse(start):
+            return refit_support(equation, start, limits)
+        return dispatch(equation, limits, solver=model.solver, start=start)
+
+    equation = EncoderEquation(tags.system, float(model.l2_weights), float(model.l2_encoder))
+    D = sp.csr_array(tags.decoder, copy=True)
+    D.resize((tags.system.gram.n_items, D.shape[1]))  # rows of user features are empty
+    neighbours = _neighbours(model, system, dataset, int(options.neighbours or 0))
+    solution, R = learn_neighbours(
+        equation, tags.solution, neighbours, D, options=options, solve=solve
+    )
+    return replace(tags, solution=solution, remainder=R)
+
+
+def _neighbours(model: Teaser, system: System, dataset: Dataset, m: int) -> Neighbours:
+    """Return the neighbours and G on them, from the system where it has them."""
+    near, kept = (system.near, system.kept) if isinstance(system, SharedSystem) else ({}, {})
+    penalty = float(model.l2_weights) * to_host(system.row_penalty).astype(np.float64)
+    if m not in kept:
+        if m not in near:
+            near[m] = _find_near(model, dataset, m)
+        kept.clear()  # G on the neighbours may be large
+        kept[m] = Neighbours.build(
+            system.gram, m, penalty=penalty, n_items=dataset.n_items, near=near[m]
+        )
+    return replace(kept[m], penalty=penalty)
+
+
+def _check_companions(*, solver: str, gram: Any, others: Sequence[str]) -> None:
+    """Raise `ParameterError` for other parameters that a remainder cannot be learned with.
+
+    Parameters
+    ----------
+    others
+        The names of the other extensions in use that exclude a remainder.
+    """
+    if solver != "cg":
+        raise ParameterError(
+            f"A remainder needs solver='cg', conjugate gradients, found solver={solver!r}."
+        )
+    if isinstance(gram, str) and gram == "sparse":
+        raise ParameterError(
+            "A remainder needs X'X as an array, found gram='sparse'. Use gram='auto'."
+        )
+    if others:
+        raise ParameterError(
+            f"A full remainder cannot be learned together with {' or '.join(others)}: its closed "
+            "form is that of a fixed decoder and all entries. Use neighbours, as in "
+            "Remainder(neighbours=100), or one of them."
+        )
+
+
+def _check_system(
+    system: System, shape: tuple[int, int], l1: float, options: Remainder | None
+) -> None:
+    """Raise `ParameterError` unless a prepared system has this shape and ridge.
+
+    Parameters
+    ----------
+    options
+        Of a remainder that needs the inverse; None for a system without one.
+    """
+    if system.D.shape != shape:
+        raise ParameterError(
+            f"The system was prepared for {system.D.shape[0]:,} items and "
+            f"{system.D.shape[1] - 1:,} tags, and the data set has {shape[0]:,} and "
+            f"{shape[1] - 1:,}. Prepare it from this data set."
+        )
+    found = system.ridge if isinstance(system, Inverse) else None
+    wanted = None if options is None else ridge_of(l1, system.row_penalty, options)
+    is_same = found is wanted if found is None or wanted is None else np.allclose(found, wanted)
+    if not is_same:
+        said = ("no inverse" if r is None else f"a ridge of {r.mean():g}" for r in (found, wanted))
+        raise ParameterError(
+            "The system was prepared for {} and the model has {}. With a full remainder it can be "
+            "shared where l2_weights + remainder.l2 is the same, with ridge_power both.".format(
+                *said
+            )
+        )
 
 
 def _matched(start: Teaser, dataset: Dataset, user_features: UserFeatures | None) -> Array:

@@ -15,10 +15,10 @@ from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import SearchTimeoutError
 from teaser.frame import Framed, make_frame
-from teaser.model.checks import check_count
 from teaser.model.extensions.user_features import About
 from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
+from teaser.parameters import check_count
 from teaser.profile import (
     DEFAULT_STEERING,
     MAX_PRESSES,

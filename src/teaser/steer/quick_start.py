@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.matrix import ItemId
-from teaser.model.checks import check_k
 from teaser.model.tagged import TaggedModel
+from teaser.parameters import check_k
 
 # The most popular tenth of the items counts as well known, within these bounds.
 _KNOWN = (30, 150)

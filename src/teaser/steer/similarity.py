@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.frame import FrameList, make_frame
-from teaser.model.checks import check_k
 from teaser.model.lists.ranking import top_k
 from teaser.model.tagged import TaggedModel
+from teaser.parameters import check_k
 
 Array = NDArray[Any]
 

@@ -416,18 +416,3 @@ class TestKept:
         page = visitor.post("/act", data=sent, headers=OWN | FRAGMENT)
         assert page.status_code == 200
         assert len(kept) == 0
-
-
-def test_a_model_without_general_appeal_is_served(serve: Callable[..., TestClient]) -> None:
-    visitor = serve(model=Path(__file__).parents[2] / "saved" / "teaser")
-    page = visitor.get("/")
-    assert page.status_code == 200
-    assert 'id="general"' not in page.text
-    item = listed(page.text)[0]
-    assert visitor.post("/act", data={"view": item}, headers=OWN).status_code == 200
-    shared = visitor.post("/share", headers=OWN)
-    link = re.search(r"/s/[\w.-]+", shared.text)
-    assert link is not None
-    read = visitor.get(link[0])
-    assert read.status_code == 200
-    assert 'id="general"' not in read.text

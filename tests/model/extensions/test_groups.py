@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import tomlkit
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Tag, artifact
+from teaser import Dataset, Tag, artifact
 from teaser.data.matrix import Ids
 from teaser.data.tags import DISCOVERED
 from teaser.errors import RuleError
@@ -21,8 +21,15 @@ from teaser.model.extensions.groups import (
     Edits,
     Group,
     Groups,
+    central_items,
     earlier_weights,
+    label_groups,
     match_groups,
+    name_group,
+    short_title,
+    shown_names,
+    speaking_titles,
+    title_of,
 )
 
 WEIGHTS = np.array(
@@ -191,3 +198,171 @@ def test_groups_of_the_same_items_are_matched_by_weight() -> None:
     swapped = sp.csr_array(weights[:, ::-1])
     assert match_groups(sp.csr_array(weights), swapped) == {0: 1, 1: 0}
     assert match_groups(swapped, swapped) == {0: 0, 1: 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("A Film (1999)", "A Film"),
+        ("A Book (A Series, #1) [Reprint]", "A Book"),
+        ("(500) Days", "(500) Days"),
+        ("(untitled)", "(untitled)"),
+        (" two\n lines\t", "two lines"),
+        ("one\x00two", "one two"),
+        ("A title of many words that goes on and on", "A title of many words that goes on…"),
+        ("A word " + "x" * 60, "A word " + "x" * 28 + "…"),
+        ("", ""),
+    ],
+)
+def test_a_title_is_cut_to_what_names_it(text: str, short: str) -> None:
+    assert short_title(text) == short
+    assert len(short_title(text)) <= 36
+
+
+def test_central_items_are_near_and_well_known() -> None:
+    cosines = sp.csr_array(np.array([[0.9, 0.0], [0.5, 0.6], [0.8, 0.0], [0.0, 0.7], [0.1, 0.0]]))
+    counts = np.array([2, 1000, 50, 50, 50])
+    # 0.8 log 51 > 0.9 log 3 > 0.1 log 51; item 1 is nearer to the second group: last in the first.
+    assert central_items(cosines, counts, 10) == [[2, 0, 4, 1], [1, 3]]
+    assert central_items(cosines, counts, 2) == [[2, 0], [1, 3]]
+
+
+def test_a_name_has_two_or_three_items_and_more_only_to_be_its_own() -> None:
+    titles = ["Anna", "Bert", "anna", "Carl", "Dora", "Emil"]
+    taken: set[str] = set()
+    names = []
+    for _ in range(5):
+        names.append(name_group(titles, taken))
+        taken.add(names[-1].casefold())
+    assert names == [
+        "Anna, Bert, Carl",
+        "Anna, Bert, Carl, Dora",
+        "Anna, Bert, Carl, Dora, Emil",
+        "Anna, Bert, Carl, Dora, Emil (2)",
+        "Anna, Bert, Carl, Dora, Emil (3)",
+    ]
+    long = ["x" * 36, "y" * 36, "z" * 36]
+    assert name_group(long, set()) == f"{long[0]}, {long[1]}"
+    assert name_group(["One"], set()) == "One"
+
+
+def test_ids_follow_the_label_where_items_have_no_titles() -> None:
+    ids = Ids(["a", "b", "c"])
+    label = Tag("category", "Wii")
+    assert speaking_titles([2, 0], lambda i: f"T{i}", ids, label) == ["T2", "T0"]
+    known = {0: "A", 1: "B"}
+    assert speaking_titles([2, 1, 0], known.get, ids, label) == ["B", "A"]
+    assert speaking_titles([2, 0], known.get, ids, label) == ["Wii: c", "A"]
+    assert speaking_titles([2, 0], lambda i: None, ids, None) == ["c", "a"]
+
+
+def test_titles_are_those_of_the_metadata(dataset: Dataset) -> None:
+    column = dataset.rules.roles.get("title")
+    assert title_of(dataset)(3) == (None if column is None else "Event 3")
+    shown = replace(dataset, rules=replace(dataset.rules, roles={"title": "title"}))
+    assert title_of(shown)(3) == "Event 3"
+    bare = replace(dataset, rules=replace(dataset.rules, roles={}))
+    assert title_of(bare)(3) is None
+
+
+def test_a_label_is_clearly_over_represented() -> None:
+    # Ten items: tag 0 on all, tag 1 on the four of the first group, tag 2 on two of them.
+    S = np.zeros((10, 3))
+    S[:, 0] = 1
+    S[:4, 1] = 1
+    S[:2, 2] = 1
+    members = np.zeros((10, 3))
+    members[:4, 0] = [1, 1, 1, 0.5]
+    members[4:, 1] = 1
+    members[:2, 2] = 1
+    found = label_groups(sp.csr_array(members), sp.csr_array(S))
+    # Tag 0 has no lift; tag 2 has two carriers only, as has everything in the last group.
+    assert found == [(1, 1.0), None, None]
+    assert label_groups(sp.csr_array(members), sp.csr_array((10, 0))) == [None] * 3
+
+
+def test_of_several_tags_share_times_log_lift_decides() -> None:
+    S = np.zeros((100, 2))
+    S[:45, 0] = 1  # carried by all ten members: share 1, lift 2.2, 0.80
+    S[:7, 1] = 1  # carried by seven: share 0.7, lift 10, 1.61
+    members = np.zeros((100, 1))
+    members[:10] = 1
+    found = label_groups(sp.csr_array(members), sp.csr_array(S))[0]
+    assert found is not None
+    assert found[0] == 1
+    assert found[1] == pytest.approx(0.7)
+
+
+FOUND = ["A, B", "C, D", "E, F", "G, H"]
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "groups.toml"
+    path.write_text(
+        'drop = ["G, H"]\n[rename]\n"A, B" = " First "\n[merge]\n"Rest" = ["C, D", "E, F"]\n'
+    )
+    edits = Edits.read(path)
+    assert edits == Edits({"A, B": "First"}, {"Rest": ("C, D", "E, F")}, ("G, H",))
+    assert edits.origin == str(path)
+    assert Edits.from_dict(edits.as_dict()) == edits
+    assert shown_names(edits, FOUND, {}) == ["First", "Rest", "Rest", None]
+    assert Edits.from_dict({"drop": []}) == Edits()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("renames = {}", "Unknown entry 'renames'.*Closest: rename"),
+        ("rename = 1", "rename"),
+        ('[rename]\n"A" = " "', "rename"),
+        ('[merge]\n"A" = "B"', "merge"),
+        ('[merge]\n"A" = []', "merge"),
+        ('[merge]\n"" = ["A"]', "without a name"),
+        ('drop = "A"', "drop"),
+        ("drop = [1]", "drop"),
+        ("drop = [", "could not be read"),
+    ],
+)
+def test_a_file_that_cannot_be_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "groups.toml"
+    path.write_text(text)
+    with pytest.raises(RuleError, match=f"(?s){said}") as caught:
+        Edits.read(path)
+    assert str(path) in str(caught.value)
+    with pytest.raises(RuleError, match="There is no file of groups"):
+        Edits.read(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("edits", "said"),
+    [
+        ({"rename": {"A, C": "X"}}, "renames 'A, C', and there is no such group.*Closest: A, B"),
+        ({"drop": ["A"]}, "drops 'A'"),
+        ({"drop": ["A, B"], "rename": {"A, B": "X"}}, "drops 'A, B', and renames it too"),
+        ({"merge": {"X": ["A, B"], "Y": ["A, B"]}}, "merges 'A, B', and merges it too"),
+        ({"drop": ["Old", "A, B"]}, "drops 'A, B', and drops it too"),
+        ({"rename": {"A, B": "X", "C, D": "X"}}, "two groups the name 'X'"),
+        ({"rename": {"A, B": "C, D"}}, "two groups the name 'C, D'"),
+        ({"rename": {"A, B": "X"}, "merge": {"X": ["C, D"]}}, "two groups the name 'X'"),
+        ({"merge": {"G, H": ["A, B", "C, D"]}}, "two groups the name 'G, H'"),
+    ],
+)
+def test_edits_that_contradict_are_refused(edits: dict[str, Any], said: str) -> None:
+    with pytest.raises(RuleError, match=said):
+        shown_names(Edits.from_dict(edits), FOUND, {"Old": "A, B"})
+
+
+def test_names_can_change_places_and_a_merge_can_take_a_name_of_its_own() -> None:
+    swap = Edits(rename={"A, B": "C, D", "C, D": "A, B"})
+    assert shown_names(swap, FOUND, {}) == ["C, D", "A, B", "E, F", "G, H"]
+    merge = Edits(merge={"A, B": ("A, B", "E, F")})
+    assert shown_names(merge, FOUND, {}) == ["A, B", "C, D", "A, B", "G, H"]
+
+
+def test_groups_are_found_by_former_names_and_retired_ones_are_passed_over() -> None:
+    edits = Edits(rename={"Old": "New"}, drop=("Gone",))
+    shown = shown_names(edits, FOUND, {"Old": "A, B", "Lost": "Z"}, ["Gone"])
+    assert shown == ["New", "C, D", "E, F", "G, H"]
+    assert edits.names == ("Old", "Gone")
+    with pytest.raises(RuleError, match="'Lost'"):
+        shown_names(Edits(drop=("Lost",)), FOUND, {"Lost": "Z"})

@@ -1,6 +1,5 @@
 """EASE: the best linear prediction of each item from all others, in closed form."""
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -10,13 +9,13 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model.base import Model
-from teaser.model.checks import check_dataset, check_number
-from teaser.model.extensions.options import check_options, read_parameters
 from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.build import check_dense_settings, dense_gram
 from teaser.model.gram.cost import check_room
 from teaser.model.gram.weighting import item_ridge
 from teaser.model.solver.inverse import invert, item_weights
+from teaser.model.tables import check_dataset
+from teaser.parameters import check_number
 
 Array = NDArray[Any]
 
@@ -109,15 +108,10 @@ class EASE(Model):
         rows = self.check_histories(X)
         return np.asarray(rows.astype(self.weights_.dtype) @ self.weights_)
 
-    @classmethod
-    def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters with options objects in place of tables; see `read_parameters`."""
-        return read_parameters(super().upgrade(parameters))
-
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         check_number("l2_weights", self.l2_weights)
-        check_options("weights", self.weights)
+        self.check_options()
         check_dense_settings(self.gram, self.dtype)
 
     def unpack(self, content: Content) -> None:

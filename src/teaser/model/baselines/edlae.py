@@ -1,7 +1,6 @@
 """EDLAE: an autoencoder of low rank, or of full rank in closed form, with a zero diagonal."""
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,15 +12,14 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.errors import ConvergenceWarning, ParameterError, SolverError
 from teaser.model.base import Model
-from teaser.model.checks import check_count, check_dataset, check_number, check_rng
-from teaser.model.extensions.options import check_options, read_parameters
 from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.build import check_dense_settings, dense_gram
 from teaser.model.gram.cost import check_room
 from teaser.model.gram.weighting import column_weights, item_ridge
 from teaser.model.solver.inverse import invert, item_weights
 from teaser.model.solver.solution import Callback, Limits, check_tolerance
-from teaser.model.tables import Packed
+from teaser.model.tables import Packed, check_dataset
+from teaser.parameters import check_count, check_number, check_rng
 
 Array = NDArray[Any]
 
@@ -189,13 +187,8 @@ class EDLAE(Model):
         check_count("max_iter", self.max_iter)
         check_rng(self.rng)
         check_dense_settings(self.gram, self.dtype)
-        check_options("weights", self.weights)
+        self.check_options()
         check_tolerance(self.tol, str(np.dtype(self.dtype)))
-
-    @classmethod
-    def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters with options objects in place of tables; see `read_parameters`."""
-        return read_parameters(super().upgrade(parameters))
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""

@@ -10,8 +10,8 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import pack, unpack
 from teaser.model.base import Model
-from teaser.model.checks import check_count, check_dataset
-from teaser.model.tables import Packed
+from teaser.model.tables import Packed, check_dataset
+from teaser.parameters import check_count
 
 Array = NDArray[Any]
 

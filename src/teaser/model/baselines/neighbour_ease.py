@@ -1,6 +1,5 @@
 """EASE on neighbours: the best linear prediction of each item from those nearest to it."""
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -12,8 +11,6 @@ from teaser.data.dataset import Dataset
 from teaser.data.matrix import pack, unpack
 from teaser.errors import ParameterError
 from teaser.model.base import Model
-from teaser.model.checks import check_choice, check_count, check_dataset, check_number
-from teaser.model.extensions.options import check_options, read_parameters
 from teaser.model.extensions.remainder import NEAR_POWER, Neighbours, check_neighbours
 from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.build import DTYPES, GRAMS, build_gram
@@ -21,7 +18,8 @@ from teaser.model.gram.cost import FitSize, explained_memory_error
 from teaser.model.gram.operator import Gram
 from teaser.model.gram.pairs import how_to_find, nearest
 from teaser.model.gram.weighting import item_ridge
-from teaser.model.tables import Packed
+from teaser.model.tables import Packed, check_dataset
+from teaser.parameters import check_choice, check_count, check_number
 
 Array = NDArray[Any]
 
@@ -94,11 +92,6 @@ class NeighbourEASE(Model):
         rows = self.check_histories(X)
         return np.asarray((rows.astype(np.float64) @ self.weights_).toarray())
 
-    @classmethod
-    def upgrade(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters with options objects in place of tables; see `read_parameters`."""
-        return read_parameters(parameters)
-
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
         return Packed(arrays=pack("weights", self.weights_))
@@ -118,7 +111,7 @@ class NeighbourEASE(Model):
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         check_number("l2_weights", self.l2_weights)
         check_count("neighbours", self.neighbours)
-        check_options("weights", self.weights)
+        self.check_options()
         check_choice("dtype", self.dtype, DTYPES)
         if self.gram is None or (isinstance(self.gram, str) and self.gram not in GRAMS):
             raise ParameterError(

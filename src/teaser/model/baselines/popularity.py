@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.model.base import Model
-from teaser.model.checks import check_dataset
+from teaser.model.tables import check_dataset
 
 
 class Popularity(Model):

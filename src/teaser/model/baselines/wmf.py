@@ -12,10 +12,10 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError, SolverError, install_command
 from teaser.model.base import Model
-from teaser.model.checks import check_count, check_dataset, check_number, check_rng
 from teaser.model.solver.inverse import invert
-from teaser.model.tables import Packed, check_tagged, decoder, liked_part, popularity
+from teaser.model.tables import Packed, check_dataset, check_tagged, decoder, liked_part, popularity
 from teaser.model.tagged import TaggedModel
+from teaser.parameters import check_count, check_number, check_rng
 
 Array = NDArray[Any]
 

@@ -19,13 +19,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
-from teaser.model.checks import check_count, check_number
 from teaser.model.gram.blocks import chunks
 from teaser.model.gram.cost import Estimate
 from teaser.model.gram.gpu import to_host
 from teaser.model.solver.solution import Solution
 from teaser.model.solver.system import System
-from teaser.parameters import Options
+from teaser.parameters import Options, check_count, check_number
 
 log = logging.getLogger("teaser")
 

@@ -19,7 +19,6 @@ from teaser.data.dataset import Dataset
 from teaser.data.partitions import Interactions
 from teaser.data.tags import DISCOVERED, Tag
 from teaser.errors import ParameterError
-from teaser.model.checks import check_count, check_number
 from teaser.model.cuda import groups as there
 from teaser.model.extensions.groups import (
     EXEMPLARS,
@@ -39,7 +38,7 @@ from teaser.model.gram.build import build_gram
 from teaser.model.gram.cost import Estimate, FitSize, dense_rate
 from teaser.model.gram.gpu import placed, to_host
 from teaser.model.gram.operator import Gram, leading_eigenpairs
-from teaser.parameters import Options
+from teaser.parameters import Options, check_count, check_number
 
 Array = NDArray[Any]
 

@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 from teaser.data.matrix import pack
 from teaser.errors import ParameterError, ResourceError, SolverError
 from teaser.files import memory_of_machine, say_bytes
-from teaser.model.checks import check_count, check_number, check_share
 from teaser.model.extensions.sparse import unpack_mapped
 from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gram.blocks import Matrix, blocks, chunks, is_sparse, rowdot, sparse_like
@@ -58,7 +57,7 @@ from teaser.model.solver.inverse import invert_gram
 from teaser.model.solver.preconditioner import Preconditioner
 from teaser.model.solver.solution import Limits, Solution, not_positive_definite
 from teaser.model.solver.system import System
-from teaser.parameters import Options
+from teaser.parameters import Options, check_count, check_number, check_share
 
 Array = NDArray[Any]
 

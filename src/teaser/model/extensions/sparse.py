@@ -17,7 +17,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.matrix import pack, saved_parts
-from teaser.model.checks import check_share
 from teaser.model.gram.blocks import Matrix, blocks, sparse_like
 from teaser.model.gram.gpu import to_host
 from teaser.model.gram.operator import kernels_for
@@ -25,7 +24,7 @@ from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.solution import Limits, Solution
 from teaser.model.solver.system import System
-from teaser.parameters import Options
+from teaser.parameters import Options, check_share
 
 Array = NDArray[Any]
 

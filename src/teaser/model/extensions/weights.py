@@ -13,9 +13,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from teaser.model.checks import check_number, check_power
 from teaser.model.gram.weighting import column_weights
-from teaser.parameters import Options
+from teaser.parameters import Options, check_number, check_power
 
 Array = NDArray[Any]
 

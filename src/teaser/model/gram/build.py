@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
-from teaser.model.checks import check_choice
 from teaser.model.gram.blocks import is_sparse
 from teaser.model.gram.cost import FitSize, check_memory, choose_gram
 from teaser.model.gram.gpu import build_device_gram
 from teaser.model.gram.operator import ContentGram, DenseGram, Gram, SparseGram, gram_rows
 from teaser.model.gram.partitioned import hold_partitions
 from teaser.model.gram.weighting import weigh_users
+from teaser.parameters import check_choice
 
 Array = NDArray[Any]
 

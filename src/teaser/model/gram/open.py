@@ -10,12 +10,12 @@ import numpy as np
 from teaser.data.dataset import Dataset
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
-from teaser.model.checks import check_choice
 from teaser.model.gram.build import DTYPES, GRAMS
 from teaser.model.gram.cost import FitSize
 from teaser.model.gram.dask_cluster import Cluster
 from teaser.model.gram.dask_gram import DaskGram
 from teaser.model.gram.partitioned import as_bytes, check_held, choose_held, hold_partitions
+from teaser.parameters import check_choice
 
 _ADDRESS = re.compile(r"((tcp|tls|ucx|wss?)://)?[^/]+:\d+/?|inproc://.+")
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError, ResourceError, counted
 from teaser.files import available_memory, say_bytes
-from teaser.model.checks import check_count, check_k
 from teaser.model.gram.blocks import n_cores
 from teaser.model.lists.best_items import Best
 from teaser.model.lists.history_table import TablePeople, scan_histories
@@ -28,6 +27,7 @@ from teaser.model.lists.ranking import top_k_rows
 from teaser.model.lists.selection import Filters, Placed, check_names
 from teaser.model.tables import History, ItemTable
 from teaser.notebook.progress import progress_bar
+from teaser.parameters import check_count, check_k
 from teaser.profile import DEFAULT_STEERING, Steering
 from teaser.recommendation import reason_type
 

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
-from teaser.model.checks import check_choice, check_count, check_number, check_power, check_rng
 from teaser.model.gram.build import DEVICES, DTYPES, GRAMS, build_gram
 from teaser.model.gram.cost import FitSize, explained_memory_error
 from teaser.model.gram.gpu import bring
@@ -26,6 +25,7 @@ from teaser.model.solver.solution import (
     may_round,
 )
 from teaser.model.solver.system import System
+from teaser.parameters import check_choice, check_count, check_number, check_power, check_rng
 
 SOLVERS = ("cg", "admm")
 _POWERS = ("user_power", "ridge_power", "item_power")

@@ -1,0 +1,340 @@
+"""The items of a model: positions, titles, further items, saved and read back."""
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from conftest import RULES, small_tables
+from numpy.testing import assert_allclose, assert_array_equal
+
+from teaser import Category, Dataset, Rules, Tag, Teaser, artifact
+from teaser.data.matrix import Ids
+from teaser.data.tags import DISCOVERED
+from teaser.errors import ArtifactError, DataError, ParameterError, RuleError, UnknownTagError
+from teaser.explain import PARTS
+from teaser.model import load
+from teaser.model.tables import (
+    ItemTable,
+    TagTable,
+    check_tagged,
+    decoder,
+    liked_part,
+    nested_pairs,
+    new_ids,
+    popularity,
+    read_new_items,
+    tag_rows,
+)
+from teaser.profile import GENERAL, POPULARITY
+
+
+def test_popularity_is_a_share_of_the_highest_count(dataset: Dataset) -> None:
+    counts = dataset.X.toarray().sum(axis=0, dtype=np.float64)
+    assert_array_equal(popularity(dataset), counts / counts.max())
+
+
+def test_a_history_is_positions_each_once(dataset: Dataset) -> None:
+    table = ItemTable.from_dataset(dataset)
+    assert table.positions(["i7", "i2", "i7"]) == [7, 2]
+    rows = table.rows([[7, 2], []]).toarray()
+    assert rows.shape == (2, 40)
+    assert np.flatnonzero(rows[0]).tolist() == [2, 7]
+    assert not rows[1].any()
+    wrong: Any = 5
+    with pytest.raises(ParameterError, match="found 5"):
+        table.positions(wrong)
+
+
+def test_strengths_belong_to_items(dataset: Dataset) -> None:
+    table = ItemTable.from_dataset(dataset)
+    found = table.strengths({"i7": 0.5, "i2": 3, "i4": 0})
+    assert found == {7: 0.5, 2: 3.0}
+    assert list(found) == table.positions({"i7": 0.5, "i2": 3, "i4": 0}) == [7, 2]
+    assert table.strengths(["i7", "i2", "i7"]) == {7: 1.0, 2: 1.0}
+    rows = table.rows([found, [3, 1]])
+    assert rows.toarray()[0, [2, 7]].tolist() == [3.0, 0.5]
+    assert rows.toarray()[1].nonzero()[0].tolist() == [1, 3]
+    assert rows.nnz == 4
+    assert table.strengths({"i7": -0.25, "i2": 1}) == {7: -0.25, 2: 1.0}
+    wrong: list[Any] = [float("nan"), float("inf"), float("-inf"), "1", None, True]
+    for bad in wrong:
+        with pytest.raises(ParameterError, match="'i2'"):
+            table.strengths({"i7": 1, "i2": bad})
+
+
+def test_items_that_are_not_allowed_are_barred(dataset: Dataset) -> None:
+    table = ItemTable.from_dataset(dataset)
+    assert table.barred(np.arange(40) != 3).tolist() == [3]
+    assert not len(table.barred(None))
+    with pytest.raises(ParameterError, match="each of 40 items"):
+        table.barred(np.ones(39, dtype=bool))
+
+
+def test_titles_and_new_items_follow_the_metadata(dataset: Dataset) -> None:
+    model = Teaser().fit(dataset)
+    assert model.title(7) == "Event 7"
+    new = pl.DataFrame({"item_id": ["n"], "title": ["Fresh"], "town": ["Ghent"]})
+    new = new.with_columns(type=pl.lit("film"), labels=pl.lit("free|late"))
+    assert model.add_items(new) is model
+    assert model.title(40) == "Fresh"
+    assert model.popularity_[40] == 0.0
+    assert model.decoder_.shape == (41, len(dataset.tags) + 2)
+    assert model.tags_[-2:] == (POPULARITY, GENERAL)
+    assert dataset.n_items == 40
+
+
+def test_a_failed_addition_changes_nothing(dataset: Dataset) -> None:
+    model = Teaser().fit(dataset)
+    with pytest.raises(ParameterError, match="needs a list of tags"):
+        model.add_items({"n": "town=Ghent"})
+    assert len(model.items_) == model.decoder_.shape[0] == len(model.table_) == 40
+
+
+@pytest.mark.parametrize(
+    ("name", "cut", "said"),
+    [("popularity", 39, "of different sizes"), ("decoder.indptr", 40, "is not whole")],
+)
+def test_parts_of_different_sizes_are_refused(
+    model: Teaser, tmp_path: Path, name: str, cut: int, said: str
+) -> None:
+    model.save(tmp_path / "m")
+    content = artifact.read(tmp_path / "m")
+    arrays = {**content.arrays, name: content.arrays[name][:cut]}
+    artifact.write(
+        tmp_path / "m", kind=content.kind, settings=content.settings, arrays=arrays,
+        tables=content.tables,
+    )  # fmt: skip
+    with pytest.raises(ArtifactError, match=said):
+        load(tmp_path / "m")
+
+
+def test_a_table_of_other_items_is_refused(model: Teaser, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    content = artifact.read(tmp_path / "m")
+    tables = {**content.tables, "items": content.tables["items"][:30]}
+    artifact.write(
+        tmp_path / "m", kind=content.kind, settings=content.settings, arrays=content.arrays,
+        tables=tables,
+    )  # fmt: skip
+    with pytest.raises(ArtifactError, match="of different sizes"):
+        load(tmp_path / "m")
+
+
+def test_the_liked_part_of_histories(dataset: Dataset) -> None:
+    table = ItemTable.from_dataset(dataset)
+    rows = table.rows([{3: 1.0, 5: -0.25}, {2: 0.5}, {1: -1.0}])
+    liked = liked_part(rows)
+    assert liked.toarray().nonzero()[1].tolist() == [3, 2]
+    assert liked[1, 2] == 0.5
+    assert rows.nnz == 4  # the input is untouched
+    plain = table.rows([{3: 1.0}])
+    assert liked_part(plain) is plain
+
+
+def test_a_title_of_spaces_is_none() -> None:
+    titles = pl.DataFrame({"item_id": ["a", "b", "c", "d"], "title": [" A ", "  ", "", None]})
+    table = ItemTable(Ids(["a", "b", "c", "d"]), titles, np.ones(4), "title")
+    assert [table.title(i) for i in range(4)] == [" A ", None, None, None]
+
+
+TAGS = (Tag("town", "Ghent"), Tag("type", "film"), POPULARITY)
+
+
+def test_ids_become_those_of_the_catalogue() -> None:
+    assert new_ids(["7", 8], Ids([1, 2]), pl.Int64()) == [7, 8]
+    assert new_ids([7, "x"], Ids(["a"]), pl.String()) == ["7", "x"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([1], r"are known already: \[1\]"),
+        ([5, 5], "1 items are named twice"),
+        (["five"], "Item ids here are whole numbers, found 'five'"),
+        ([True], "Item ids here are whole numbers, found True"),
+    ],
+)
+def test_ids_that_cannot_be_are_refused(given: list[Any], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        new_ids(given, Ids([1, 2]), pl.Int64())
+
+
+def test_tags_become_rows_without_popularity() -> None:
+    S = tag_rows({"a": ["type=film", Tag("town", "Ghent"), "type=film"], "b": []}, TAGS)
+    assert S.toarray().tolist() == [[1, 1], [0, 0]]
+    with pytest.raises(ParameterError, match="Popularity is counted, not given"):
+        tag_rows({"a": ["popularity=popularity"]}, TAGS)
+    with pytest.raises(ParameterError, match="Item 'a' needs a list of tags, found 'type=film'"):
+        tag_rows({"a": "type=film"}, TAGS)
+    with pytest.raises(UnknownTagError, match="Closest: town=Ghent"):
+        tag_rows({"a": ["town=Gent"]}, TAGS)
+
+
+def test_discovered_tags_are_no_tags_of_new_items() -> None:
+    tags = (*TAGS[:2], Tag(DISCOVERED, "A, B"), POPULARITY, Tag("general", "general"))
+    assert tag_rows({"a": ["type=film"]}, tags).toarray().tolist() == [[0, 1, 0]]
+    with pytest.raises(ParameterError, match="Discovered tags are found by a fit"):
+        tag_rows({"a": ["discovered=A, B"]}, tags)
+
+
+def test_a_table_is_read_by_the_rules_and_joined(
+    dataset: Dataset, caplog: pytest.LogCaptureFixture
+) -> None:
+    tags = (*dataset.tags, POPULARITY)
+    table = pl.DataFrame(
+        {"item_id": ["n1", "n2"], "town": ["Ghent", "Paris"], "type": ["film", None], "x": [1, 2]}
+    ).with_columns(labels=pl.lit(None, dtype=pl.String))
+    rules = Rules(RULES)
+    with caplog.at_level(logging.WARNING, logger="teaser"):
+        new = read_new_items(table, ItemTable.from_dataset(dataset), tags, rules)
+    assert new.ids == ["n1", "n2"]
+    assert [str(tags[j]) for j in new.S[[0]].indices] == ["type=film", "town=Ghent"]
+    assert new.S[[1]].nnz == 0
+    assert new.table.columns == dataset.table.columns
+    assert new.table["town"].to_list()[-2:] == ["Ghent", "Paris"]
+    assert "1 tags of the new items are new to the model: town=Paris" in caplog.text
+    assert "1 of 2 new items carry no tag" in caplog.text
+
+
+def test_columns_that_do_not_fit_are_named(dataset: Dataset) -> None:
+    table = pl.DataFrame({"item_id": ["n1"], "title": [[1, 2]]})
+    with pytest.raises(DataError, match="title"):
+        read_new_items(table, ItemTable.from_dataset(dataset), (POPULARITY,), Rules(()))
+
+
+def test_the_decoder_is_tags_and_popularity(dataset: Dataset) -> None:
+    D = decoder(dataset.S, np.linspace(0, 1, 40))
+    assert D.dtype == np.float64
+    assert_array_equal(D.toarray()[:, :-1], dataset.S.toarray())
+    assert_array_equal(D.toarray()[:, -1], np.linspace(0, 1, 40))
+    table = TagTable.from_dataset(dataset)
+    assert_array_equal(table.decoder.toarray()[:, -1], popularity(dataset))
+    assert table.tags == (*dataset.tags, POPULARITY)
+
+
+def test_look_ups_follow_from_tags_and_decoder(dataset: Dataset) -> None:
+    table = TagTable.from_dataset(dataset, -decoder(dataset.S, popularity(dataset)))
+    assert [table.tags[i] for i in table.index.values()] == list(table.index)
+    assert_allclose(table.mass, abs(table.decoder.toarray()).sum(axis=0))
+    names, numbers = table.features
+    assert [names[n] for n in numbers] == [tag.feature for tag in table.tags]
+    assert (table.n_learned, table.general) == (len(table.tags), None)
+    assert_array_equal(table.direction(2), np.arange(len(table.tags)) == 2)
+    longer = table.extended(decoder(dataset.S[:2], np.zeros(2)))
+    assert longer.decoder.shape == (42, len(table.tags))
+    assert (longer.mass > table.mass).any()
+
+
+def test_a_basis_adds_columns_that_are_told_apart(model: Teaser, dataset: Dataset) -> None:
+    table = model.tag_table_
+    n = len(dataset.tags)
+    assert (table.n_personal, table.popularity, table.n_learned, table.general) == (
+        *(n, n, n + 1, n + 1),
+    )
+    assert table.learned_tags == (*dataset.tags, POPULARITY)
+    assert table.learned_decoder.shape == (40, n + 1)
+    assert (table.mass[:-1] > 0).all()
+    assert table.mass[-1] == 0
+    kinds = [PARTS[kind] for kind in table.kinds]
+    assert kinds == ["declared"] * n + ["popularity", "general"]
+
+
+def test_near_equal_tags_are_those_on_nearly_the_same_items() -> None:
+    rng = np.random.default_rng(0)
+    S = (rng.random((60, 12)) < 0.3).astype(float)
+    S[:, 3] = S[:, 0]
+    S[:1, 3] = 1 - S[:1, 0]
+    S[:, 7] = S[:, 3]
+    S[1:2, 7] = 1 - S[1:2, 3]
+    S[:, 9] = S[:, 5] * 0.4
+    S[:, 11] = 0
+    tags = tuple(Tag("f", str(j)) for j in range(12))
+    D = decoder(sp.csr_array(S), rng.random(60))
+    found = TagTable((*tags, POPULARITY), D, Rules(())).together
+    assert found[-1] == -1
+    held = S > 0
+    for i in range(12):
+        for j in range(12):
+            either = (held[:, i] | held[:, j]).sum()
+            overlap = (held[:, i] & held[:, j]).sum() / either if either else 0.0
+            if overlap > 0.8:
+                assert found[i] == found[j]
+    assert len(set(found[:12].tolist())) == 9
+    assert len({found[0], found[3], found[7]}) == len({found[5], found[9]}) == 1
+
+
+def test_nested_tags_are_those_of_which_one_lies_inside_the_other() -> None:
+    rng = np.random.default_rng(1)
+    S = (rng.random((60, 8)) < 0.4).astype(float)
+    S[:, 5] = S[:, 2] * (rng.random(60) < 0.5)
+    table = TagTable(
+        (*(Tag("f", str(j)) for j in range(8)), POPULARITY),
+        decoder(sp.csr_array(S), rng.random(60)),
+        Rules(()),
+    )
+    held = S > 0
+    shared = held.T.astype(int) @ held.astype(int)
+    least = np.minimum.outer(held.sum(axis=0), held.sum(axis=0))
+    assert table.nested.toarray().tolist() == (shared > 0.8 * least).tolist()
+    assert table.nested[5, 2]
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2, 0.6])
+def test_nested_pairs_are_found_whether_tags_are_rare_or_common(share: float) -> None:
+    rng = np.random.default_rng(3)
+    held = rng.random((400, 40)) < share * rng.random(40)
+    held[:, 5] = held[:, 2] & (rng.random(400) < 0.5)
+    held[:, 9], held[:, 11] = held[:, 8], held[:, 2] & (np.arange(400) % 4 != 0)
+    held[:, 12] = False
+    held[:3, 13], held[3:, 13] = True, False
+    carried = sp.csr_array(held.astype(np.int32))
+    carried.data[0] = 0  # stored, but not carried
+    held = carried.toarray() > 0
+    both, carriers = nested_pairs(carried)
+    wanted = held.T.astype(int) @ held.astype(int)
+    least = np.minimum.outer(held.sum(axis=0), held.sum(axis=0))
+    assert (carriers == held.sum(axis=0)).all()
+    assert (both.toarray() == np.where(wanted > 0.8 * least, wanted, 0)).all()
+
+
+def test_popularity_and_what_is_not_stated_are_near_nothing(dataset: Dataset) -> None:
+    one = replace(dataset, S=dataset.S[:, [0]], tags=dataset.tags[:1])
+    table = Teaser().fit(one).tag_table_
+    assert [tag.value for tag in table.tags[2:]] == ["not stated", "general appeal"]
+    assert table.together.tolist() == [0, -1, -1, -1]
+    bare = TagTable((POPULARITY,), decoder(sp.csr_array((4, 0)), np.ones(4)), Rules(()))
+    assert bare.together.tolist() == [-1]
+
+
+def test_aliases_and_basis_are_saved(dataset: Dataset, tmp_path: Path) -> None:
+    model = Teaser().fit(dataset)
+    old, new = Tag("town", "Gand"), Tag("town", "Ghent")
+    model._tag_table = replace(model.tag_table_, aliases={old: new})
+    model.save(tmp_path / "m")
+    table = load(tmp_path / "m", Teaser).tag_table_
+    assert (table.aliases, table.index[old]) == ({old: new}, table.index[new])
+    content = artifact.read(tmp_path / "m")
+    more = {name: np.append(content.arrays[name], 0) for name in ("basis.q", "basis.group")}
+    artifact.write(
+        tmp_path / "m", kind=content.kind, settings=content.settings,
+        arrays={**content.arrays, **more}, tables=content.tables,
+    )  # fmt: skip
+    with pytest.raises(ArtifactError, match="basis does not fit"):
+        load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", ["popularity", "general appeal", "discovered"])
+def test_a_feature_may_not_have_the_name_of_an_own_column(name: str) -> None:
+    interactions, items = small_tables()
+    items = items.with_columns(pl.lit("x").alias(name))
+    data = Dataset.from_tables(interactions, items, rules=(*RULES, Category(name)))
+    with pytest.raises(RuleError, match=f"'{name}'"):
+        Teaser().fit(data)
+    wrong: Any = None
+    with pytest.raises(ParameterError, match="Dataset"):
+        check_tagged(wrong)
