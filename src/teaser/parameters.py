@@ -10,7 +10,6 @@ import inspect
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
 from typing import Any, Self, get_args, get_type_hints
 
 import numpy as np
@@ -172,7 +171,6 @@ class Parametrised:
             )
 
 
-@cache
 def options_of(kind: type[Any]) -> dict[str, type[Options]]:
     """Return the class of each parameter that takes an options object, by the annotations."""
     try:

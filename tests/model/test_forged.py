@@ -29,7 +29,7 @@ def saved(tables: tuple[pl.DataFrame, pl.DataFrame], tmp_path_factory: Any) -> d
     data = Dataset.from_tables(rows, items, user="user_id", rules=RULES, users=users)
     found = DiscoveredTags(grains=(10,), factors=8)
     options: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
-    sparse = {"sparse": SparseEncoder(), "decoder": LearnedDecoder()}
+    sparse: dict[str, Any] = {"sparse": SparseEncoder(), "decoder": LearnedDecoder()}
     made: dict[str, Any] = {
         "data": data,
         "full": Teaser(
