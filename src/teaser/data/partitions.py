@@ -541,7 +541,6 @@ def read_columns(source: Any, columns: list[str]) -> pl.DataFrame:
             return _read(source, columns)
         system, path = _file_system(source)
         with system.open(path, "rb") as handle:
-            check_parquet(handle, pages=False)
             return _read(handle, columns)
     except FileRefusedError as error:
         raise TableError(f"{source} could not be read: {error}.") from error

@@ -283,7 +283,7 @@ class TestBombs:
 
     def test_a_parquet_file_that_claims_billions_of_rows(self, tmp_path: Path) -> None:
         (tmp_path / "a.parquet").write_bytes(bomb())
-        with pytest.raises(TableError, match=r"a\.parquet .*1,000,000,000,000 rows"):
+        with pytest.raises(TableError, match=r"a\.parquet .*1000000000000 rows"):
             read_table(tmp_path / "a.parquet")
 
     @pytest.mark.parametrize("name", ["a.csv.gz", "a.csv", "a.jsonl.gz"])

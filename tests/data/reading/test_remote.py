@@ -6,7 +6,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from conftest import RULES
-from forgery import bomb
 
 from teaser import Dataset
 from teaser.data.partitions import file_size, list_parts, read_columns, write_partitions
@@ -64,14 +63,6 @@ def test_a_table_in_memory_has_no_file() -> None:
     assert read_columns(frame, ["c", "a"]).columns == ["a", "c"]
     assert read_columns(frame, ["z"]).columns == ["a", "b", "c"]
     assert file_size(frame) == 0
-
-
-def test_a_part_that_claims_billions_of_rows_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "a.parquet").write_bytes(bomb())
-    with pytest.raises(TableError, match=r"a\.parquet could not be read: .* rows"):
-        read_columns(str(tmp_path / "a.parquet"), ["user_id"])
-    with pytest.raises(TableError, match=r"a\.parquet could not be read: .* rows"):
-        read_columns(f"file://{tmp_path}/a.parquet", ["user_id"])
 
 
 def test_a_list_of_parts_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ class History:
             raise ParameterError(
                 f"Model {entry.number} is not kept any more. Kept: {', '.join(kept) or 'none'}."
             )
-        artifact.replace(self.model, self.model_of(entry))
+        artifact.copy(self.model_of(entry), self.model)
 
     def roll_back(self, number: int) -> Entry:
         """Bring a model back into the folder; the one that is there stays in the history."""

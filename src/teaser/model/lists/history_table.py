@@ -203,7 +203,7 @@ def scan_histories(path: Path) -> pl.LazyFrame:
             f"of such files, found {str(path)!r}. A data set is opened with Dataset.load."
         )
     for file in files:
-        check_parquet(file, pages=False)
+        check_parquet(file)
     return pl.scan_parquet(files)
 
 
