@@ -116,7 +116,7 @@ def served(folder: Path) -> dict[str, Any]:
 
 def tools() -> dict[str, list[str]]:
     """Return the arguments of every MCP tool."""
-    from teaser.app.mcp.server import TOOLS
+    from teaser.app.mcp.tools import TOOLS
 
     schemas = {tool.name: tool.described.input_schema for tool in TOOLS}
     return {name: sorted(s.get("properties", {})) for name, s in sorted(schemas.items())}

@@ -95,6 +95,16 @@ class Explanation(Framed):
         return {**self.tags, **({GENERAL: self.general} if self.general else {})}
 
     @property
+    def from_tags(self) -> float:
+        """What all tags add to the score."""
+        return sum(self.tags.values())
+
+    @property
+    def from_viewed(self) -> float:
+        """What all viewed items add to the score."""
+        return sum(self.viewed.values())
+
+    @property
     def total(self) -> float:
         """The sum of all absolute contributions, which shares are of."""
         boosts = (reason.contribution for reason in self._boosts())

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import ClassVar
 
 from teaser.data.tags import Tag, feature_label, feature_words
 from teaser.profile import POPULARITY
@@ -38,6 +39,8 @@ class Reason:
         The tags of the item that the reason is about, which lie on nearly the same items; mostly
         `tag` alone.
     """
+
+    kind: ClassVar[str] = "tag"
 
     tag: Tag
     contribution: float
@@ -83,6 +86,8 @@ class ViewedReason:
         contribution / the sum of all absolute contributions to the scored item; signed.
     """
 
+    kind: ClassVar[str] = "viewed"
+
     item_id: int | str
     contribution: float
     share: float
@@ -111,6 +116,8 @@ class BoostReason:
     share
         contribution / the sum of all absolute contributions to the item; signed.
     """
+
+    kind: ClassVar[str] = "boost"
 
     name: BoostName
     contribution: float

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match, Mount
 from starlette.types import ASGIApp
 
-from teaser.app.api.schema import validation_messages
+from teaser.app.api import validation
 from teaser.app.http.middleware import (
     MCP,
     MONITORING,
@@ -86,9 +86,9 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> Response:
         found = error.errors()
-        is_unreadable = validation_messages.is_unreadable(found)
+        is_unreadable = validation.is_unreadable(found)
         status, code = (400, "unreadable") if is_unreadable else (422, "invalid")
-        return _response(request, status, code, validation_messages.describe(found))
+        return _response(request, status, code, validation.describe(found))
 
     @app.exception_handler(HTTPException)
     def refused(request: Request, error: HTTPException) -> Response:

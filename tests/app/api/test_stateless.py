@@ -1,16 +1,21 @@
-"""Lists, profiles and explanations without state, asked rightly and wrongly."""
+"""The API without state equals the library; wrong requests get a sentence."""
 
 import re
+import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from app.conftest import API, TestClient, error_of
+from app.conftest import API, TestClient, error_of, new_person
+from conftest import RULES, small_tables
 
-from teaser import Tag, Teaser
-from teaser.profile import Steering
+from teaser import Dataset, Steering, Tag, Teaser
+from teaser.app.serving import lift
 from teaser.reason import Reason
+from teaser.steer import quick_picks, say, smallest_presses, statements, tag_examples, vary_item
+from teaser.words.interpreter import LONGEST
 
 HISTORY = ["i0", "i2", "i4"]
 GHENT = {"tag": "town=Ghent", "steps": 3}
@@ -78,7 +83,7 @@ class TestStateless:
     @pytest.mark.parametrize("variety", [0.0, 0.5])
     def test_filters_hold(self, client: TestClient, model: Teaser, variety: float) -> None:
         tags = ["town=Liège", "town=Deinze", "type=film"]
-        asked = {"history": HISTORY, "only_tags": tags, "k": 40, "variety": variety}
+        asked = {"history": HISTORY, "where": tags, "k": 40, "variety": variety}
         found = client.post(f"{API}/recommend", json=asked).json()["recommendations"]
         rows = {r["item_id"]: r for r in model.table_.iter_rows(named=True)}
         expected = {
@@ -87,6 +92,31 @@ class TestStateless:
             if row["type"] == "film" and row["town"] in ("Liège", "Deinze")
         }
         assert {r["item_id"] for r in found} == expected - set(HISTORY)
+
+    @pytest.mark.parametrize(
+        "where",
+        [
+            ["town=Ghent", "town=Deinze"],
+            ["town=Ghent", "town=Deinze", "labels=free"],
+            ["labels=free", "labels=late", "type=film"],
+            ["town=Nowhere", "town=Ghent"],
+            ["town=Nowhere", "type=film"],
+        ],
+    )
+    def test_where_means_the_same_as_in_the_library(
+        self, client: TestClient, model: Teaser, where: list[str]
+    ) -> None:
+        asked = {"where": where, "unknown": "ignore", "k": 40}
+        found = post(client, "recommend", **asked)["recommendations"]
+        wanted = model.recommend([], k=40, where=where, unknown="ignore")
+        assert [r["item_id"] for r in found] == [r.item_id for r in wanted]
+
+    def test_an_unknown_feature_or_a_text_that_is_no_tag_is_never_ignored(
+        self, client: TestClient
+    ) -> None:
+        for text, said in (("twon=Ghent", "town"), ("Ghent", "feature=value")):
+            asked = {"where": [text], "unknown": "ignore"}
+            assert said in error_of(client.post(f"{API}/recommend", json=asked), 404)["message"]
 
     def test_ids_and_tags_say_what_may_be_listed(self, client: TestClient, model: Teaser) -> None:
         asked: dict[str, Any] = {"history": HISTORY, "items": ["i1", "i3", "i5", "i6"]}
@@ -223,8 +253,8 @@ class TestStateless:
         cases: list[tuple[str, dict[str, Any], str]] = [
             ("recommend", {"history": ["i0", "j1"]}, "Closest: i1"),
             ("recommend", {"presses": [{"tag": "town=Gent", "steps": 1}]}, "Closest: town=Ghent"),
-            ("recommend", {"only_tags": ["town=Gent"]}, "Closest: town=Ghent"),
-            ("recommend", {"only_tags": ["Ghent"]}, "Write it as feature=value"),
+            ("recommend", {"where": ["town=Gent"]}, "Closest: town=Ghent"),
+            ("recommend", {"where": ["Ghent"]}, "Write it as feature=value"),
             ("profile", {"history": [17]}, "Unknown item 17"),
             ("explain", {"item_id": "i400"}, "Closest: i4"),
             ("origins", {"tag": "town=Gent"}, "Closest: town=Ghent"),
@@ -317,3 +347,401 @@ class TestStateless:
         first = client.post(f"{API}/recommend", json={"k": 5}).json()
         client.post(f"{API}/recommend", json={"history": HISTORY, "presses": [GHENT]})
         assert client.post(f"{API}/recommend", json={"k": 5}).json() == first
+
+
+def post(client: TestClient, path: str, **asked: Any) -> Any:
+    answer = client.post(f"{API}/{path}", json=asked)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def as_pairs(presses: list[dict[str, Any]]) -> dict[Tag, int]:
+    return {Tag.parse(press["tag"]): press["steps"] for press in presses}
+
+
+class TestLift:
+    def test_equals_the_library_and_does_what_it_says(
+        self, client: TestClient, model: Teaser
+    ) -> None:
+        last = model.recommend(HISTORY, k=13)[-1].item_id
+        found = post(client, "lift", history=HISTORY, item_id=last)["lift"]
+        same = smallest_presses(model, last, HISTORY)
+        assert same is not None
+        assert as_pairs(found["presses"]) == same.presses
+        assert found["total"] == sum(abs(n) for n in same.presses.values()) > 0
+        assert (found["rank_before"], found["rank_after"]) == (same.rank_before, same.rank_after)
+        asked = {"history": HISTORY, "presses": found["presses"], "k": 10}
+        after = post(client, "recommend", **asked)["recommendations"]
+        assert last in [place["item_id"] for place in after]
+
+    def test_presses_there_are_count(self, client: TestClient, model: Teaser) -> None:
+        pressed = {"town=Ghent": -1}
+        last = model.recommend(HISTORY, pressed, k=13)[-1].item_id
+        presses = [{"tag": "town=Ghent", "steps": -1}]
+        found = post(client, "lift", history=HISTORY, presses=presses, item_id=last)["lift"]
+        same = smallest_presses(model, last, HISTORY, pressed)
+        assert same is not None
+        assert as_pairs(found["presses"]) == same.presses
+        assert found["rank_before"] == 13
+
+    def test_none_is_needed_or_none_helps(self, client: TestClient, model: Teaser) -> None:
+        first = model.recommend(HISTORY, k=1)[0].item_id
+        assert post(client, "lift", history=HISTORY, item_id=first)["lift"]["presses"] == []
+        assert post(client, "lift", history=HISTORY, item_id="i0")["lift"] is None
+
+    def test_a_search_says_that_it_is_not_finished(self, client: TestClient, model: Teaser) -> None:
+        last = model.recommend(HISTORY, k=13)[-1].item_id
+        with lift._searching:  # as while another search is under way
+            found = post(client, "lift", history=HISTORY, item_id=last)
+        assert found == {"lift": None, "finished": False}
+        assert post(client, "lift", history=HISTORY, item_id=last)["finished"]
+
+    def test_unknown_items_are_refused(self, client: TestClient) -> None:
+        answer = client.post(f"{API}/lift", json={"item_id": "j1"})
+        assert answer.status_code == 404
+        assert "Closest" in answer.json()["error"]["message"]
+
+
+class TestPicks:
+    def test_equal_the_library(self, client: TestClient, model: Teaser) -> None:
+        asked = {"picks": ["i3"], "shown": ["i5", "i7"], "k": 4}
+        found = post(client, "picks", **asked)["picks"]
+        wanted = quick_picks(model, ["i3"], shown=["i5", "i7"], k=4)
+        assert [pick["item_id"] for pick in found] == wanted
+        assert found[0]["title"] == f"Event {str(wanted[0])[1:]}"
+        assert len(post(client, "picks")["picks"]) == 6
+
+    @pytest.mark.parametrize("asked", [{"k": 0}, {"k": 51}, {"history": []}])
+    def test_odd_requests_are_refused(self, client: TestClient, asked: dict[str, Any]) -> None:
+        assert client.post(f"{API}/picks", json=asked).status_code == 422
+
+
+class TestStatements:
+    def test_equal_the_library_and_can_be_denied(self, client: TestClient, model: Teaser) -> None:
+        presses = [{"tag": "labels=free", "steps": 2}]
+        found = post(client, "statements", history=HISTORY, presses=presses)["statements"]
+        wanted = statements(model.profile(HISTORY, {"labels=free": 2}))
+        assert [s["said"] for s in found] == [say(s) for s in wanted]
+        assert [s["strength"] for s in found] == pytest.approx([s.strength for s in wanted])
+        for said, same in zip(found, wanted, strict=True):
+            assert said["leaning"] == ("towards" if same.leaning > 0 else "away")
+            assert [tag["tag"] for tag in said["tags"]] == list(map(str, same.tags))
+            net = {Tag("labels", "free"): 2}
+            for tag, steps in as_pairs(said["denial"]).items():
+                net[tag] = net.get(tag, 0) + steps
+            asked = [{"tag": str(tag), "steps": steps} for tag, steps in net.items() if steps]
+            after = post(client, "statements", history=HISTORY, presses=asked)["statements"]
+            assert said["said"] not in [s["said"] for s in after]
+
+    def test_nothing_is_said_of_somebody_new(self, client: TestClient) -> None:
+        assert post(client, "statements") == {"statements": []}
+
+    def test_unknown_tags_are_refused(self, client: TestClient) -> None:
+        asked = {"presses": [{"tag": "town=Gent", "steps": 1}]}
+        assert client.post(f"{API}/statements", json=asked).status_code == 404
+
+
+PRESSES = [{"tag": "labels=free", "steps": 2}]
+NET = {"labels=free": 2}
+
+
+def person_who_viewed(client: TestClient) -> str:
+    """Return the address of a person with this history and these presses."""
+    person = new_person(client)
+    for item in HISTORY:
+        assert client.post(f"{person}/views", json={"item_id": item}).status_code == 200
+    assert client.post(f"{person}/presses", json=PRESSES[0]).status_code == 200
+    return person
+
+
+class TestCompare:
+    def test_a_difference_equals_that_of_the_library(
+        self, client: TestClient, model: Teaser
+    ) -> None:
+        asked = {"item_id": "i6", "other_id": "i9", "history": HISTORY, "presses": PRESSES}
+        found = post(client, "compare", **asked, boost={"town=Ghent": 0.2})
+        wanted = model.compare("i6", "i9", HISTORY, NET, boost={"town=Ghent": 0.2})
+        assert (found["item_id"], found["other_id"]) == ("i6", "i9")
+        assert (found["title"], found["other_title"]) == ("Event 6", "Event 9")
+        assert (found["score"], found["other_score"]) == (wanted.score, wanted.other_score)
+        assert found["said"] == wanted.sentence()
+        moved = [part["difference"] for part in found["parts"]]
+        assert moved == [part.difference for part in wanted.parts]
+        assert sum(moved) == pytest.approx(found["difference"], abs=1e-9)
+        assert found["difference"] == found["score"] - found["other_score"]
+        boosts = [part for part in found["parts"] if part["kind"] == "boost"]
+        assert [part["name"] for part in boosts] == ["town=Ghent"]
+        assert boosts[0]["tags"][0]["value"] == "Ghent"
+
+    def test_scale_and_balance_count(self, client: TestClient, model: Teaser) -> None:
+        asked = {"item_id": "i6", "other_id": "i9", "history": HISTORY, "scale": "paper"}
+        wanted = model.compare("i6", "i9", HISTORY, steering=Steering(scale="paper"))
+        assert post(client, "compare", **asked)["difference"] == wanted.difference
+
+    def test_a_person_gets_the_same(self, client: TestClient, model: Teaser) -> None:
+        person = person_who_viewed(client)
+        params = {"item_id": "i6", "other_id": "i9", "boost": "i6:0.5"}
+        answer = client.get(f"{person}/comparison", params=params)
+        assert answer.status_code == 200, answer.text
+        wanted = model.compare("i6", "i9", HISTORY, NET, boost={"i6": 0.5})
+        assert answer.json()["difference"] == pytest.approx(wanted.difference)
+
+    def test_bad_questions_are_a_sentence_each(self, client: TestClient) -> None:
+        asked = {"item_id": "i6", "other_id": "i6"}
+        said = error_of(client.post(f"{API}/compare", json=asked), 422)
+        assert "Both items are 'i6'" in said["message"]
+        asked = {"item_id": "i6", "other_id": "j9"}
+        said = error_of(client.post(f"{API}/compare", json=asked), 404)
+        assert "Unknown item 'j9'" in said["message"]
+        person = new_person(client)
+        twice = client.get(f"{person}/comparison", params={"item_id": "i6", "other_id": "i6"})
+        assert "Both items" in error_of(twice, 422)["message"]
+        error_of(client.get(f"{person}/comparison", params={"item_id": "i6"}), 422)
+
+
+class TestVariation:
+    def test_a_list_equals_that_of_the_library(self, client: TestClient, model: Teaser) -> None:
+        changes = {"town=Ghent": "town=Liège", "type=concert": None}
+        asked: dict[str, Any] = {
+            "item_id": "i2", "history": HISTORY, "presses": PRESSES, "n": 2, "steps": 3, "k": 4,
+            "changes": [{"old": "town=Ghent", "new": "town=Liège"}, {"old": "type=concert"}],
+            "exclude": ["i9"],
+        }  # fmt: skip
+        found = post(client, "variation", **asked)
+        wanted = vary_item(model, "i2", changes, HISTORY, NET, n=2, steps=3, k=4, exclude=["i9"])
+        assert {s["tag"]: s["steps"] for s in found["start"]} == {
+            str(tag): n for tag, n in wanted.start.items()
+        }
+        assert {Tag.parse(s["tag"]): s["steps"] for s in found["presses"]} == wanted.presses
+        listed = [entry["item_id"] for entry in found["recommendations"]]
+        assert listed == [entry.item_id for entry in wanted.recommendations]
+        assert len(listed) == 4
+        assert (found["item_id"], found["title"]) == ("i2", "Event 2")
+
+    def test_only_items_that_pass_are_listed(self, client: TestClient, model: Teaser) -> None:
+        found = post(client, "variation", item_id="i2", where=["town=Liège"])
+        towns = [model.explain(e["item_id"], []).tags for e in found["recommendations"]]
+        assert towns
+        assert all(Tag("town", "Liège") in tags for tags in towns)
+        asked = {"item_id": "i2", "where": ["town=Nowhere"], "unknown": "ignore"}
+        none = post(client, "variation", **asked)
+        assert (none["recommendations"], none["ignored"]) == ([], 1)
+
+    def test_bad_questions_are_a_sentence_each(self, client: TestClient) -> None:
+        wrong = {"item_id": "i2", "changes": [{"old": "town=Liège"}]}
+        said = error_of(client.post(f"{API}/variation", json=wrong), 422)
+        assert "has no tag town=Liège, so it cannot be changed" in said["message"]
+        wrong = {"item_id": "i2", "changes": [{"old": "town=Ghent", "new": "town=Gent"}]}
+        error_of(client.post(f"{API}/variation", json=wrong), 404)
+        error_of(client.post(f"{API}/variation", json={"item_id": "nowhere"}), 404)
+
+
+class TestTagExamples:
+    def test_examples_equal_those_of_the_library(self, client: TestClient, model: Teaser) -> None:
+        asked: dict[str, Any] = {"tag": "town=Ghent", "history": HISTORY, "presses": PRESSES}
+        found = post(client, "tag-examples", **asked, k=3, places=4)
+        wanted = tag_examples(model, "town=Ghent", HISTORY, NET, k=3, places=4)
+        assert (found["tag"], found["n_items"]) == ("town=Ghent", wanted.n_items)
+        assert (found["affinity"], found["can_press"]) == (wanted.affinity, True)
+        assert found["brings_up"] == [vars(each) for each in wanted.brings_up]
+        assert found["would_bring_up"] == [vars(each) for each in wanted.would_bring_up]
+        assert [b["tag"] for b in found["comes_with"]] == [str(b.tag) for b in wanted.comes_with]
+        assert [b["times"] for b in found["comes_with"]] == [b.times for b in wanted.comes_with]
+
+    def test_what_a_person_hid_is_left_out(self, client: TestClient, model: Teaser) -> None:
+        person = person_who_viewed(client)
+        params: dict[str, Any] = {"tag": "town=Ghent", "k": 3}
+        first = client.get(f"{person}/tag-examples", params=params).json()
+        wanted = tag_examples(model, "town=Ghent", HISTORY, NET, k=3)
+        ids = [each["item_id"] for each in first["brings_up"]]
+        assert ids == [each.item_id for each in wanted.brings_up]
+        client.post(f"{person}/hidden", json={"item_id": ids[0]})
+        second = client.get(f"{person}/tag-examples", params=params).json()
+        assert [each["item_id"] for each in second["brings_up"]][:2] == ids[1:]
+
+    def test_unknown_tags_are_refused(self, client: TestClient) -> None:
+        said = error_of(client.post(f"{API}/tag-examples", json={"tag": "town=Gent"}), 404)
+        assert "Closest: town=Ghent" in said["message"]
+
+
+def read(client: TestClient, text: str, **asked: Any) -> Any:
+    answer = client.post(f"{API}/words", json={"text": text, **asked})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_wishes_unknown_words_and_contradictions(client: TestClient, model: Teaser) -> None:
+    assert "town=Ghent" in map(str, model.tags_)
+    found = read(client, "a bit more Ghent, no Ghent, dragons")
+    both = ["press +2 town=Ghent", "without town=Ghent"]
+    assert [wish["wish"] for wish in found["wishes"]] == both
+    assert found["wishes"][0] == {
+        "wish": "press +2 town=Ghent", "kind": "press", "name": "town=Ghent", "steps": 2,
+        "number": None, "lasts": "always", "words": "a bit more Ghent",
+    }  # fmt: skip
+    assert found["unknown"] == ["dragons"]
+    assert found["contradictions"] == [both]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("nl", "niet in Gent"), ("fr", "pas à Gand"), ("en", "not in Ghent")]
+)
+def test_languages(client: TestClient, language: str, text: str) -> None:
+    found = read(client, text, language=language)
+    assert [wish["wish"] for wish in found["wishes"]] == ["without town=Ghent"]
+
+
+@pytest.mark.parametrize("text", ["", "<script>alert(1)</script>", "драконы", "\n\n"])
+def test_odd_texts_give_no_wish(client: TestClient, text: str) -> None:
+    assert read(client, text)["wishes"] == []
+
+
+def test_a_novel_is_refused(client: TestClient) -> None:
+    answer = client.post(f"{API}/words", json={"text": "word " * LONGEST})
+    assert "text" in error_of(answer, 422)["message"]
+
+
+def test_an_unknown_language_is_refused(client: TestClient) -> None:
+    answer = client.post(f"{API}/words", json={"text": "jazz", "language": "de"})
+    error_of(answer, 422)
+
+
+class TestCatalogue:
+    def test_a_card(self, client: TestClient) -> None:
+        assert client.get(f"{API}/items?item_id=i7").json() == {
+            "item_id": "i7",
+            "title": "Event 7",
+            "description": None,
+            "link": None,
+            "date": None,
+            "has_picture": False,
+            "facts": {"type": ["film"], "town": ["Deinze"], "labels": ["free", "late"]},
+            "groups": [],
+        }
+        assert "Closest: i7" in error_of(client.get(f"{API}/items?item_id=i77"), 404)["message"]
+
+    def test_a_card_of_the_events(
+        self, serve: Callable[..., TestClient], events_folder: Path
+    ) -> None:
+        card = serve(model=events_folder).get(f"{API}/items?item_id=e0001").json()
+        assert card["has_picture"] is True
+        assert date.fromisoformat(card["date"])
+        assert card["description"]
+
+    def test_ids_may_be_numbers_or_hold_slashes(
+        self, serve: Callable[..., TestClient], tmp_path: Path
+    ) -> None:
+        interactions, items = small_tables()
+        names: dict[str, Any] = {f"i{i}": f"a/{i}?b#c d" for i in range(40)}
+        numbers: dict[str, Any] = {f"i{i}": i for i in range(40)}
+        for number, new in enumerate((names, numbers)):
+            frames = [
+                frame.with_columns(frame["item_id"].replace_strict(new).alias("item_id"))
+                for frame in (interactions, items)
+            ]
+            folder = tmp_path / str(number)
+            Teaser(l2_weights=5.0, l2_encoder=5.0).fit(
+                Dataset.from_tables(*frames, rules=RULES)
+            ).save(folder)
+            client = serve(model=folder)
+            path = "a%2F3%3Fb%23c%20d" if new is names else "3"
+            assert client.get(f"{API}/items?item_id={path}").json()["item_id"] == new["i3"]
+            person = new_person(client)
+            viewed = client.post(f"{person}/views", json={"item_id": str(new["i3"])}).json()
+            assert viewed["history"] == [new["i3"]]
+            assert client.delete(f"{person}/views?item_id={path}").json()["history"] == []
+
+    def test_ids_may_be_any_text(self, serve: Callable[..., TestClient], tmp_path: Path) -> None:
+        odd = [".", "..", "a/../b", "/", "%2e%2e", "?", "#", "&", "+", "a b"]
+        new = {f"i{i}": name for i, name in enumerate(odd)}
+        frames = [frame.with_columns(frame["item_id"].replace(new)) for frame in small_tables()]
+        dataset = Dataset.from_tables(*frames, rules=RULES)
+        Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset).save(tmp_path / "odd")
+        client = serve(model=tmp_path / "odd")
+        person = new_person(client)
+        for name in odd:
+            query = {"item_id": name}
+            assert client.get(f"{API}/items", params=query).json()["item_id"] == name
+            for kind, field in (("views", "history"), ("hidden", "hidden")):
+                assert client.post(f"{person}/{kind}", json=query).json()[field] == [name]
+                assert client.delete(f"{person}/{kind}", params=query).json()[field] == []
+            explained = client.get(f"{person}/explanation", params=query).json()
+            assert explained["item_id"] == name
+
+    def test_search(self, client: TestClient) -> None:
+        found = client.get(f"{API}/search", params={"q": "GHENT"}).json()
+        assert [t["tag"] for t in found["tags"]] == ["town=Ghent"]
+        assert found["tags"][0]["n_items"] == 17
+        assert found["items"] == []
+        found = client.get(f"{API}/search", params={"q": "event 39"}).json()
+        assert found["items"] == [{"item_id": "i39", "title": "Event 39"}]
+        found = client.get(f"{API}/search", params={"q": "liege"}).json()
+        assert [t["tag"] for t in found["tags"]] == ["town=Liège"]
+        query, dutch = {"q": "luik"}, {"accept-language": "nl-BE"}
+        assert client.get(f"{API}/search", params=query).json()["tags"] == []
+        found = client.get(f"{API}/search", params=query, headers=dutch).json()
+        assert [t["tag"] for t in found["tags"]] == ["town=Liège"]
+        found = client.get(f"{API}/search", params={"q": "event", "k": 3}).json()
+        assert len(found["items"]) == 3
+        wrong: list[Any] = [{}, {"q": ""}, {"q": "x" * 201}, {"q": "a", "k": 0}]
+        for query in [*wrong, {"q": "a", "x": 1}]:
+            error_of(client.get(f"{API}/search", params=query), 422)
+
+    def test_what_is_served(self, client: TestClient, model: Teaser) -> None:
+        expected = {**model.describe(), "weights": None, "recipe": None}
+        assert client.get(f"{API}/model").json() == expected
+        assert (expected["remainder"], expected["discovered"]) == (None, None)
+
+
+class TestReload:
+    @pytest.fixture
+    def folder(self, model_folder: Path, tmp_path: Path) -> Path:
+        return Path(shutil.copytree(model_folder, tmp_path / "served"))
+
+    @pytest.mark.parametrize("damage", ["vanished", "damaged", "another thing"])
+    def test_a_bad_folder_leaves_the_present_model_in_place(
+        self, serve: Callable[..., TestClient], folder: Path, damage: str
+    ) -> None:
+        client = serve(model=folder)
+        before = client.post(f"{API}/recommend", json={"history": HISTORY}).json()
+        kept = {file.name: file.read_bytes() for file in folder.iterdir()}
+        shutil.rmtree(folder)
+        if damage != "vanished":
+            folder.mkdir()
+        for name, content in kept.items():
+            if damage == "damaged":
+                is_array = name.endswith(".safetensors")
+                (folder / name).write_bytes(content[:-7] + b"garbage" if is_array else content)
+            elif damage == "another thing":
+                (folder / name).write_text("{}")
+        for _ in range(2):
+            error_of(client.post(f"{API}/admin/reload"), 503)
+            now = client.post(f"{API}/recommend", json={"history": HISTORY}).json()
+            assert now == before
+
+
+PATH = f"{API}/transparency"
+
+
+def test_figures_are_those_of_the_model(client: TestClient, model: Teaser) -> None:
+    found = client.get(PATH).json()
+    told = model.transparency_
+    assert told is not None
+    shares = {(row["part"], row["feature"]): row["share"] for row in found["impacts"]["shares"]}
+    assert shares == {(kind, name): share for kind, name, share in told.shares()}
+    assert sum(shares.values()) == pytest.approx(1)
+    for row in found["impacts"]["shares"]:
+        wanted = told.impacts.press_changes.get(row["feature"] or row["part"])
+        assert row["press_change"] == wanted
+    for name in ("n_people", "k", "step", "press_change"):
+        assert found["impacts"][name] == getattr(told.impacts, name)
+    assert found["sources"]["n_interactions"] == 1_694
+    assert found["sources"]["features"][0] == {"feature": "type", "columns": ["type"], "n_tags": 2}
+    assert (found["version"], found["date"]) == (told.version, told.date.isoformat())
+
+
+def test_the_settings_of_the_site_are_told(serve: Callable[..., TestClient]) -> None:
+    plain = serve().get(PATH).json()
+    assert (plain["learns_from_views"], plain["boosts"]) == (False, {})
+    own = serve(learn=True, boost="town=Ghent:0.2").get(PATH).json()
+    assert (own["learns_from_views"], own["boosts"]) == (True, {"town=Ghent": 0.2})

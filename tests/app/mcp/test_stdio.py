@@ -15,8 +15,8 @@ from app.mcp.conftest import found, refused, with_client
 from mcp.client.stdio import StdioServerParameters
 
 from teaser.app.mcp import stdio
-from teaser.app.mcp.arguments import ME
 from teaser.app.mcp.stdio import own_database, own_person
+from teaser.app.mcp.tools import ME
 from teaser.app.people.store import Store
 from teaser.app.settings import Settings
 from teaser.errors import UnknownPersonError

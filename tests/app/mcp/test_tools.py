@@ -1,16 +1,37 @@
-"""The tools that read: they answer as the API does, for persons and for what a caller keeps."""
+"""Tools answer as the API does, change what the site changes, and refuse with a sentence."""
 
+import logging
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import anyio
 import jsonschema
 import pytest
 from app.conftest import API, TestClient, append
 from app.mcp.conftest import call, found, refused, with_client, without_sentences
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from mcp.server import Server
 
-from teaser.app.mcp.source import People
+from teaser import Tag
+from teaser.app.api import responses
+from teaser.app.mcp import sentences
+from teaser.app.mcp.server import build_server
+from teaser.app.mcp.tools import (
+    TOOLS,
+    Answer,
+    Nothing,
+    People,
+    Pressed,
+    Source,
+    Tool,
+    without_examples,
+)
 from teaser.app.people.events import Event
+from teaser.errors import ParameterError, StoreError
+from teaser.steer.similarity import Similar
 
 TASTE: dict[str, Any] = {
     "history": ["i0", "i3"],
@@ -95,8 +116,8 @@ def test_hidden_items_of_a_person_are_left_out(
 def test_results_hold_what_their_schema_says(stateless: Server[Any]) -> None:
     listed = with_client(stateless, lambda client: client.list_tools()).tools
     schemas = {tool.name: tool.output_schema for tool in listed}
-    for tool, given, _, _ in CASES:
-        jsonschema.validate(found(call(stateless, tool, **given)), schemas[tool])
+    for tool, asked, _, _ in CASES:
+        jsonschema.validate(found(call(stateless, tool, **asked)), schemas[tool])
 
 
 def test_sentences_tell_the_numbers(stateless: Server[Any]) -> None:
@@ -145,7 +166,7 @@ def test_a_difference_is_told_part_by_part(stateless: Server[Any]) -> None:
         ("recommend", {"history": ["i0"] * 1001}, "1,000 entries"),
     ],
 )
-def test_bad_input_is_a_sentence(
+def test_bad_questions_are_a_sentence(
     stateless: Server[Any], tool: str, given: dict[str, Any], said: str
 ) -> None:
     assert said in refused(call(stateless, tool, **given))
@@ -157,3 +178,335 @@ def test_a_search_in_another_language_finds_its_names(
     dutch = found(call(stateless, "search", words="film", language="nl"))
     assert [tag["tag"] for tag in dutch["tags"]] == ["type=film"]
     assert "language" in refused(call(stateless, "search", words="film", language="de"))
+
+
+TAGS = ["town=Ghent", "town=Liège", "type=film"]
+steps = st.integers(-5, 5).filter(bool)
+
+
+def test_a_press_is_stored_and_undone(server: Server[Any], people: People, person_id: str) -> None:
+    pressed = found(call(server, "press", person_id=person_id, tag="town=Ghent", steps=2))
+    assert pressed["stored"]
+    assert pressed["presses"] == [{"tag": "town=Ghent", "steps": 2}]
+    assert people.store.state(person_id).presses == {"town=Ghent": 2}
+    assert pressed["affinity_after"] > pressed["affinity_before"]
+    undone = found(call(server, "undo", person_id=person_id))
+    assert undone["undone"] == "+ twice on town=Ghent"
+    assert undone["person"]["presses"] == []
+    assert people.store.state(person_id).presses == {}
+    assert "nothing to undo" in refused(call(server, "undo", person_id=person_id))
+
+
+def test_without_a_person_nothing_is_stored(server: Server[Any], people: People) -> None:
+    kept = [{"tag": "town=Liège", "steps": -1}]
+    pressed = found(call(server, "press", tag="town=Ghent", history=["i0"], presses=kept))
+    assert not pressed["stored"]
+    assert pressed["presses"] == [*kept, {"tag": "town=Ghent", "steps": 1}]
+    with_presses = {"history": ["i0"], "presses": pressed["presses"], "features": ["town"]}
+    profile = found(call(server, "profile", **with_presses))["features"][0]["tags"]
+    after = {tag["tag"]: tag["affinity"] for tag in profile}
+    assert after["town=Ghent"] == pytest.approx(pressed["affinity_after"], abs=1e-12)
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(TAGS), steps), min_size=1, max_size=5))
+def test_presses_that_a_caller_keeps_move_as_stored_ones(
+    server: Server[Any], people: People, presses: list[tuple[str, int]]
+) -> None:
+    person_id, _ = people.store.create_person()
+    append(people.store, person_id, Event("view", {"item": "i0"}))
+    kept: list[dict[str, Any]] = []
+
+    async def press_all(client: Any) -> None:
+        nonlocal kept
+        for tag, n in presses:
+            asked = {"tag": tag, "steps": n}
+            stored = await client.call_tool("press", {**asked, "person_id": person_id})
+            own = await client.call_tool("press", {**asked, "history": ["i0"], "presses": kept})
+            assert stored.is_error == own.is_error
+            if own.is_error:
+                assert stored.content == own.content
+                continue
+            kept = own.structured_content["presses"]
+            for name in ("affinity_before", "affinity_after", "note", "tag"):
+                assert stored.structured_content[name] == own.structured_content[name]
+            of_person = stored.structured_content["presses"]
+            assert sorted(of_person, key=str) == sorted(kept, key=str)
+
+    with_client(server, press_all)
+
+
+def test_a_press_at_its_limit_is_not_stored_and_says_so(
+    server: Server[Any], people: People, person_id: str
+) -> None:
+    call(server, "press", person_id=person_id, tag="town=Ghent", steps=5)
+    n_events = people.store.state(person_id).n_events
+    pressed = found(call(server, "press", person_id=person_id, tag="town=Ghent"))
+    assert not pressed["stored"]
+    assert "as far as it goes" in pressed["note"]
+    assert people.store.state(person_id).n_events == n_events
+
+
+def test_a_press_for_today_ends_at_midnight(
+    server: Server[Any], people: People, person_id: str
+) -> None:
+    asked = {"tag": "town=Ghent", "lasts": "today"}
+    assert found(call(server, "press", person_id=person_id, **asked))["stored"]
+    (end,) = people.store.state(person_id).ends
+    assert (end.name, end.steps) == ("town=Ghent", 1)
+    assert datetime.now(UTC) < end.until <= datetime.now(UTC) + timedelta(days=1)
+    assert "person_id" in refused(call(server, "press", **asked))
+
+
+def test_a_press_of_somebody_without_profile_says_that_it_waits(
+    server: Server[Any], people: People, person_id: str
+) -> None:
+    append(people.store, person_id, Event("profiling", {"on": False}))
+    pressed = found(call(server, "press", person_id=person_id, tag="town=Ghent"))
+    assert pressed["stored"]
+    assert pressed["affinity_after"] > pressed["affinity_before"]
+    assert "without profile" in pressed["sentences"][-1]
+
+
+def test_views_are_stored_with_their_strength(
+    server: Server[Any], people: People, person_id: str
+) -> None:
+    viewed = found(call(server, "view", person_id=person_id, item_id="i4", strength=-0.125))
+    assert viewed["history"] == ["i4"]
+    assert viewed["strengths"] == {"i4": -0.125}
+    shown = found(call(server, "person", person_id=person_id))
+    assert without_sentences(shown) == without_sentences(viewed)
+    assert "i4" in "\n".join(shown["sentences"])
+
+
+def test_a_new_person_has_an_id_and_nothing_else(server: Server[Any], people: People) -> None:
+    made = found(call(server, "new_person"))
+    assert made["history"] == made["presses"] == []
+    assert made["person_id"] in made["sentences"][0]
+    assert people.store.without_site.state(made["person_id"]).n_events == 0
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "said"),
+    [
+        ("press", {"tag": "town=Gent"}, "Closest: town=Ghent"),
+        ("press", {"tag": "Ghent"}, "Ghent"),
+        ("press", {"tag": "town=Ghent", "steps": 9}, "at most 5"),
+        ("press", {"tag": "town=Ghent", "steps": 0}, "must not be 0"),
+        ("press", {"tag": "town=Ghent", "steps": "more"}, "whole number"),
+        ("press", {}, "tag: is missing"),
+        ("view", {"item_id": "i999"}, "i999"),
+        ("view", {"item_id": "i1", "strength": 0}, "must not be 0"),
+        ("undo", {"steps": 2}, "not a known field"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_changes_nothing(
+    server: Server[Any],
+    people: People,
+    person_id: str,
+    tool: str,
+    asked: dict[str, Any],
+    said: str,
+) -> None:
+    assert said in refused(call(server, tool, person_id=person_id, **asked))
+    assert people.store.state(person_id).n_events == 0
+
+
+def test_unknown_persons_and_visitors_of_the_site_look_the_same(
+    server: Server[Any], people: People
+) -> None:
+    visitor, _ = people.store.create_person(with_token=True)
+    for tool in ("person", "undo"):
+        said = [refused(call(server, tool, person_id=name)) for name in (visitor, "a" * 43)]
+        assert said[0] == said[1]
+
+
+def test_without_a_store_only_the_press_is_left(stateless: Server[Any]) -> None:
+    listed = with_client(stateless, lambda client: client.list_tools()).tools
+    names = {tool.name for tool in listed}
+    assert "press" in names
+    assert not names & {"undo", "view", "person", "new_person", "apply"}
+    assert found(call(stateless, "press", tag="town=Ghent"))["stored"] is False
+
+
+WISHES = ["press +2 type=film", "only town=Ghent", "never labels=late for week", "variety 0.5"]
+
+
+def test_wishes_are_one_action(server: Server[Any], people: People, person_id: str) -> None:
+    before = people.store.state(person_id)
+    applied = found(call(server, "apply", person_id=person_id, wishes=WISHES))
+    state = people.store.state(person_id)
+    assert state.presses == {"type=film": 2}
+    assert state.filters.only == ("town=Ghent",)
+    assert state.hidden_tags == ("labels=late",)
+    assert state.variety == 0.5
+    assert applied["presses"] == [{"tag": "type=film", "steps": 2}]
+    assert "One undo" in applied["sentences"][0]
+    assert "Ghent" in applied["sentences"][0]
+    shown = "\n".join(found(call(server, "person", person_id=person_id))["sentences"])
+    assert "only town=Ghent" in shown
+    assert "Never shown: labels=late." in shown
+    listed = found(call(server, "recommend", person_id=person_id, k=40))["recommendations"]
+    assert listed
+    for entry in listed:
+        assert found(call(server, "item", item_id=entry["item_id"]))["facts"]["town"] == ["Ghent"]
+    undone = found(call(server, "undo", person_id=person_id))
+    assert "+ twice on type=film" in undone["undone"]
+    after = people.store.state(person_id)
+    assert (after.presses, after.filters, after.hidden_tags, after.variety) == (
+        before.presses,
+        before.filters,
+        before.hidden_tags,
+        before.variety,
+    )
+
+
+@pytest.mark.parametrize(
+    ("wishes", "said"),
+    [
+        ([], "wishes"),
+        (["more jazz"], "more jazz"),
+        (["press +9 type=film"], "-5 to 5"),
+        (["press +2 type=flm"], "type=film"),
+        (["press +1 type=film", "never type=film"], "type=film"),
+        (["at_most price 20"], "price"),
+        (["like i999"], "i999"),
+        (["only town=Ghent"] * 200, "entries"),
+        (["x" * 3_000], "characters"),
+    ],
+)
+def test_one_wrong_wish_leaves_all_as_it_was(
+    server: Server[Any], people: People, person_id: str, wishes: list[str], said: str
+) -> None:
+    assert said in refused(call(server, "apply", person_id=person_id, wishes=wishes))
+    assert people.store.state(person_id).n_events == 0
+
+
+def test_a_wish_that_moves_nothing_is_not_stored(
+    server: Server[Any], people: People, person_id: str
+) -> None:
+    call(server, "press", person_id=person_id, tag="type=film", steps=5)
+    applied = found(call(server, "apply", person_id=person_id, wishes=["press +2 type=film"]))
+    assert "as far as it goes" in applied["note"]
+    assert applied["note"] in applied["sentences"]
+    assert people.store.state(person_id).n_events == 1
+
+
+def test_a_request_in_words_becomes_wishes_and_applies_nothing(
+    server: Server[Any], people: People, person_id: str
+) -> None:
+    said = found(call(server, "say", text="more films in Ghent, nothing late, with dragons"))
+    wishes = [wish["wish"] for wish in said["wishes"]]
+    assert "press +4 type=film" in wishes
+    assert "only town=Ghent" in wishes
+    assert said["unknown"] == ["dragons"]
+    assert "dragons" in "\n".join(said["sentences"])
+    assert people.store.state(person_id).n_events == 0
+    applied = found(call(server, "apply", person_id=person_id, wishes=wishes))
+    assert applied["filters"]["only"] == ["town=Ghent"]
+
+
+def test_words_are_read_as_by_the_api(stateless: Server[Any], client: TestClient) -> None:
+    asked = {"text": "plus de films à Gand", "language": "fr"}
+    answer = without_sentences(found(call(stateless, "say", **asked)))
+    assert answer == client.post(f"{API}/words", json=asked).json()
+
+
+def test_a_list_for_wishes_is_the_one_that_they_lead_to(
+    server: Server[Any], people: People, person_id: str
+) -> None:
+    wishes = WISHES[:2]
+    own = {"history": ["i0"]}
+    append(people.store, person_id, Event("view", {"item": "i0"}))
+    tried = found(call(server, "recommend", wishes=wishes, **own))
+    assert tried == found(call(server, "recommend", person_id=person_id, wishes=wishes))
+    assert people.store.state(person_id).n_events == 1
+    call(server, "apply", person_id=person_id, wishes=wishes)
+    assert tried == found(call(server, "recommend", person_id=person_id))
+    assert tried != found(call(server, "recommend", **own))
+    assert "i999" in refused(call(server, "recommend", wishes=wishes, history=["i999"]))
+    assert "type=flm" in refused(call(server, "recommend", wishes=["press +1 type=flm"]))
+
+
+def test_what_contradicts_is_a_question(stateless: Server[Any]) -> None:
+    said = found(call(stateless, "say", text="more films, no films"))
+    assert said["contradictions"] == [[wish["wish"] for wish in said["wishes"]]]
+    assert "Only one can hold" in "\n".join(said["sentences"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"text": "x" * 2_001}, "2,000 characters"),
+        ({"text": ""}, "at least 1 character"),
+        ({"text": "films", "language": "de"}, "language"),
+        ({}, "text: is missing"),
+    ],
+)
+def test_what_cannot_be_read_is_a_sentence(
+    stateless: Server[Any], asked: dict[str, str], said: str
+) -> None:
+    assert said in refused(call(stateless, "say", **asked))
+
+
+def test_words_without_a_wish_say_so(stateless: Server[Any]) -> None:
+    assert "No wish was found in it." in found(call(stateless, "say", text="???"))["sentences"]
+
+
+def failure(source: Source, error: Exception) -> str:
+    """Return what a tool says that meets an error."""
+
+    def fail(source: Source, asked: Nothing) -> Answer[Pressed]:
+        raise error
+
+    failing = Tool("Fail", fail, changes=False, needs_people=False)
+    return refused(anyio.run(lambda: failing.call(source, {})))
+
+
+def test_errors_are_sentences_and_tell_nothing_of_the_inside(
+    source: Source, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert failure(source, ParameterError("k is odd.")) == "k is odd."
+    assert "internal" not in failure(source, StoreError("host db.internal is down"))
+    assert "db.internal" in caplog.text
+    with caplog.at_level(logging.ERROR, "teaser"):
+        assert "secret" not in failure(source, KeyError("secret"))
+    assert "a tool failed" in caplog.text
+
+
+def test_schemas_have_no_examples_that_an_assistant_could_take_for_names() -> None:
+    for tool in TOOLS:
+        text = str(tool.described.input_schema) + str(tool.described.output_schema)
+        assert "'examples': [" not in text
+        assert "e0001" not in text
+    kept = {"properties": {"title": {"type": "string"}, "examples": {"type": "array"}}}
+    assert without_examples({**kept, "title": "T", "examples": [1]}) == kept
+
+
+@pytest.mark.parametrize("name", ["", "you", "a" * 42, "a" * 44, "a" * 42 + "!", "me\n", None, 7])
+def test_a_person_is_an_id_or_me(server: Server[Any], name: object) -> None:
+    assert "person_id" in refused(call(server, "person", person_id=name))
+
+
+def test_me_is_the_one_at_this_computer_if_there_is_one(source: Source, people: People) -> None:
+    assert "new_person" in refused(call(build_server(source, title="x"), "person", person_id="me"))
+    visitor, _ = people.store.create_person(with_token=True)
+    own = replace(source, people=replace(people, own_id=visitor))
+    assert found(call(build_server(own, title="x"), "person", person_id="me"))["history"] == []
+
+
+def test_a_lift_is_an_instruction_or_says_why_there_is_none() -> None:
+    presses = {"town=Ghent": 2, "type=film": -1}
+    lift = {"presses": presses, "total": 3, "rank_before": 40, "rank_after": 9}
+    answer = responses.LiftAnswer.model_validate({"lift": lift, "finished": True})
+    (said,) = sentences.of_lift("Jazz (i1)", 10, answer)
+    assert "+ twice on town=Ghent and - once on type=film" in said
+    assert "from place 40 to 9" in said
+    none = responses.LiftAnswer(lift=None, finished=True)
+    assert "first 10" in sentences.of_lift("i1", 10, none)[0]
+
+
+def test_tags_that_items_share_are_told_apart_by_their_features() -> None:
+    shared = tuple((Tag(feature, "Varda"), 0.5) for feature in ("director", "writer"))
+    (said,) = sentences.of_similar("i1", [Similar("i2", 0.8, shared)])
+    assert "Varda (director and writer)" in said

@@ -1,16 +1,15 @@
-"""The input of the model for one request, and its answers as typed JSON."""
+"""The input of the model for one request, and what the model answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.app.api.schema import requests, responses
-from teaser.app.api.schema.guidance import Variation, VariationRequest
-from teaser.app.api.schema.reason_responses import named
+from teaser.app.api import requests, responses
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.lift import find_lift
 from teaser.app.serving.list_filter import by_date
 from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.app.telemetry.request_record import measured
@@ -20,16 +19,18 @@ from teaser.data.tags import Tag, resolve_tag
 from teaser.difference import Difference
 from teaser.errors import (
     ParameterError,
+    SearchTimeoutError,
     UnknownFeatureError,
     UnknownNameError,
     closest,
 )
+from teaser.explain import Explanation
 from teaser.model.lists.selection import Filters, Unknown
 from teaser.model.tables import History
 from teaser.profile import PressesLike, Profile, Steering
 from teaser.recommendation import Recommendations
 from teaser.steer.tag_examples import TagExamples, tag_examples
-from teaser.steer.variation import Changes, vary_item
+from teaser.steer.variation import Changes, Variation, vary_item
 from teaser.steer.variety import varied
 
 
@@ -52,57 +53,53 @@ class ModelInput:
         return cls(catalogue, asked.history, asked.net_presses(), about, steering)
 
     @classmethod
-    def of_person(cls, personal: PersonalModel, scale: str, balance: float | None = None) -> Self:
+    def of_person(
+        cls, personal: PersonalModel, scale: str = "robust", balance: float | None = None
+    ) -> Self:
         """Return the input of a person; a balance that is given replaces the person's own."""
         chosen = personal.steering.balance if balance is None else balance
         steering = Steering(scale=scale, balance=chosen)
         taste = personal.history, personal.presses, personal.about
         return cls(personal.catalogue, *taste, steering, personal)
 
+    @property
+    def _taste(self) -> dict[str, Any]:
+        """The arguments that most functions of the library take."""
+        return {
+            "history": self.history,
+            "presses": self.presses,
+            "about": self.about,
+            "steering": self.steering,
+        }
+
     @measured("model")
     def profile(self, presses: PressesLike | None = None) -> Profile:
         """Return the profile, with other presses if they are given."""
-        pressed = self.presses if presses is None else presses
-        return self.catalogue.model.profile(
-            self.history, pressed, about=self.about, steering=self.steering
-        )
+        own = {} if presses is None else {"presses": presses}
+        return self.catalogue.model.profile(**{**self._taste, **own})
 
     @measured("model")
     def recommend(
-        self,
-        asked: requests.ListOptions,
-        variety: float,
-        boost: Mapping[str, float] | None = None,
-    ) -> responses.Recommendations:
+        self, asked: requests.ListOptions, variety: float, boost: Mapping[str, float] | None = None
+    ) -> Recommendations:
         """Return a list; items that a person hid are left out."""
-        tags = self._conditions(asked)
         boosts = self._boosts(boost or {}, asked.unknown)
-        filters = Filters(
-            allowed=self._allowed(asked, tags),
-            items=asked.items,
-            exclude=asked.exclude,
-            boost=boosts,
-            unknown=asked.unknown,
-        )
+        filters = self._filters(asked)
+        filters["boost"] = boosts
         if self.personal and self.personal.is_by_date:
             found = self._newest(asked, filters)
         else:
             found = varied(
                 self.catalogue.model,
-                self.history,
-                self.presses,
                 variety=variety,
                 k=asked.k,
                 exclude_history=asked.exclude_history,
                 negative_reasons=asked.negative_reasons,
-                about=self.about,
-                steering=self.steering,
+                **self._taste,
                 **filters,
             )
-        made = [responses.Recommendation.of(entry) for entry in found]
-        ignored = sum(tag not in self.catalogue.tag_index for tag in tags)
-        ignored += found.ignored + len(boost or {}) - len(boosts)
-        return responses.Recommendations(recommendations=made, ignored=ignored)
+        found.ignored += self._n_unknown(asked) + len(boost or {}) - len(boosts)
+        return found
 
     def _newest(self, asked: requests.ListOptions, filters: Filters) -> Recommendations:
         """Return a list in the order of dates, with the scores of everybody's list."""
@@ -122,102 +119,93 @@ class ModelInput:
         return found
 
     @measured("model")
-    def explain(
-        self, item_id: ItemId, boost: Mapping[str, float] | None = None
-    ) -> responses.Explanation:
+    def explain(self, item_id: ItemId, boost: Mapping[str, float] | None = None) -> Explanation:
         """Return the whole score of one item."""
-        found = self.catalogue.model.explain(
-            item_id,
-            self.history,
-            self.presses,
-            about=self.about,
-            steering=self.steering,
-            boost=self._boosts(boost or {}, "raise"),
-        )
-        return responses.Explanation.of_score(found)
+        boosts = self._boosts(boost or {}, "raise")
+        return self.catalogue.model.explain(item_id, boost=boosts, **self._taste)
 
     @measured("model")
-    def compare(self, item_id: ItemId, other_id: ItemId, boost: Mapping[str, float]) -> Difference:
+    def compare(
+        self, item_id: ItemId, other_id: ItemId, boost: Mapping[str, float] | None = None
+    ) -> Difference:
         """Return why one item stands above another."""
-        return self.catalogue.model.compare(
-            item_id,
-            other_id,
-            self.history,
-            self.presses,
-            about=self.about,
-            steering=self.steering,
-            boost=self._boosts(boost, "raise"),
-        )
+        boosts = self._boosts(boost or {}, "raise")
+        return self.catalogue.model.compare(item_id, other_id, boost=boosts, **self._taste)
 
     @measured("model")
-    def vary(self, asked: VariationRequest, changes: Changes) -> Variation:
+    def vary(self, asked: requests.VariationRequest, changes: Changes) -> Variation:
         """Return a list like an item, with some of its tags changed."""
-        tags = self._conditions(asked)
         found = vary_item(
             self.catalogue.model,
             asked.item_id,
             changes,
-            self.history,
-            self.presses,
             n=asked.n,
             steps=asked.steps,
             k=asked.k,
             exclude_history=asked.exclude_history,
             negative_reasons=asked.negative_reasons,
-            allowed=self._allowed(asked, tags),
-            items=asked.items,
-            exclude=asked.exclude,
-            unknown=asked.unknown,
-            about=self.about,
-            steering=self.steering,
+            **self._taste,
+            **self._filters(asked),
         )
-        return Variation.of(found, sum(tag not in self.catalogue.tag_index for tag in tags))
+        found.recommendations.ignored += self._n_unknown(asked)
+        return found
 
     @measured("model")
-    def examples(self, text: str, k: int, places: int) -> TagExamples:
+    def examples(self, asked: requests.TagExamplesOptions) -> TagExamples:
         """Return what a tag brings up; items that a person hid are left out."""
         return tag_examples(
             self.catalogue.model,
-            self._tag(text),
-            self.history,
-            self.presses,
-            k=k,
-            places=places,
+            self._tag(asked.tag),
+            k=asked.k,
+            places=asked.places,
             allowed=None if self.personal is None else self.personal.shown(),
-            about=self.about,
-            steering=self.steering,
+            **self._taste,
         )
+
+    @measured("model")
+    def lift(self, item_id: ItemId, k: int) -> responses.LiftAnswer:
+        """Return the fewest presses that bring an item among the first k, by a short search."""
+        try:
+            found = find_lift(self.catalogue.model, item_id, k=k, **self._taste)
+        except SearchTimeoutError:
+            return responses.LiftAnswer(lift=None, finished=False)
+        lift = None if found is None else responses.Lift.model_validate(found)
+        return responses.LiftAnswer(lift=lift, finished=True)
 
     @measured("model")
     def origins(self, text: str) -> responses.Origins:
         """Return where the affinity with a tag comes from, the largest parts first."""
-        model = self.catalogue.model
-        tag = self._tag(text)
+        model, tag = self.catalogue.model, self._tag(text)
         parts = model.origins(tag, self.history, self.about)
         ordered = sorted(parts.items(), key=lambda pair: -abs(pair[1]))
-        return responses.Origins(
-            **named(tag),
-            affinity=float(self.profile().values[self.catalogue.tag_index[tag]]),
-            raw=sum(parts.values()),
-            origins=[
-                responses.Origin(
-                    item_id=source, title=model.title(model.items_.index_of(source)), part=part
-                )
-                for source, part in ordered
-                if not isinstance(source, Tag)
-            ],
-            about=[
-                responses.AboutOrigin(**named(source), part=part)
-                for source, part in ordered
-                if isinstance(source, Tag)
-            ],
+        return responses.Origins.model_validate(
+            {
+                "tag": tag,
+                "affinity": float(self.profile().values[self.catalogue.tag_index[tag]]),
+                "raw": sum(parts.values()),
+                "origins": [
+                    {"item_id": i, "title": model.title(model.items_.index_of(i)), "part": part}
+                    for i, part in ordered
+                    if not isinstance(i, Tag)
+                ],
+                "about": [{"tag": t, "part": part} for t, part in ordered if isinstance(t, Tag)],
+            }
         )
 
-    def _allowed(self, asked: requests.ListOptions, tags: Sequence[Tag]) -> NDArray[np.bool_]:
+    def _filters(self, asked: requests.ListOptions) -> Filters:
+        """Return the filters of a request, and of a person what they hid."""
         if self.catalogue.dates is None and (asked.first_date or asked.last_date):
             raise ParameterError("This catalogue has no dates. Leave first_date and last_date out.")
-        allowed = self.catalogue.allowed(tags, first=asked.first_date, last=asked.last_date)
-        return self.personal.shown(allowed) if self.personal else allowed
+        tags = self._conditions(asked)
+        allowed: NDArray[np.bool_] = self.catalogue.allowed(
+            tags, first=asked.first_date, last=asked.last_date
+        )
+        return Filters(
+            allowed=self.personal.shown(allowed) if self.personal else allowed,
+            items=asked.items,
+            exclude=asked.exclude,
+            unknown=asked.unknown,
+        )
 
     def _conditions(self, asked: requests.ListOptions) -> list[Tag]:
         """Return the tags of `where`.
@@ -226,7 +214,7 @@ class ModelInput:
         it, where a condition left out would let all items pass. Its feature must be known.
         """
         index, features = self.catalogue.tag_index, self.catalogue.features
-        tags = [Tag.parse(text) for text in (*asked.where, *asked.only_tags)]
+        tags = [Tag.parse(text) for text in asked.where]
         for tag in tags:
             if asked.unknown == "raise":
                 resolve_tag(tag, index)
@@ -234,30 +222,25 @@ class ModelInput:
                 raise UnknownFeatureError(tag.feature, closest_names(tag.feature, features))
         return tags
 
+    def _n_unknown(self, asked: requests.ListOptions) -> int:
+        return sum(Tag.parse(text) not in self.catalogue.tag_index for text in asked.where)
+
     def _boosts(self, given: Mapping[str, float], unknown: Unknown) -> dict[Tag | str, float]:
         """Return boosts by item id and by tag, and by nothing else that the model would find."""
-        is_item = self._ids.__contains__
-        known = {
-            name: x
-            for name, x in given.items()
-            if unknown == "raise" or is_item(name) or self._is_tag(name)
-        }
-        return {name if is_item(name) else self._boosted(name): x for name, x in known.items()}
-
-    def _boosted(self, name: str) -> Tag:
-        if "=" in name:
-            return self._tag(name)
-        near = closest(name, [*map(str, self.catalogue.tag_index), *map(str, self._ids)])
-        raise UnknownNameError(
-            f"boost names {name!r}, which is no item id and no tag as feature=value.{near}"
-        )
-
-    @property
-    def _ids(self) -> Sequence[ItemId]:
-        return self.catalogue.model.items_
-
-    def _is_tag(self, text: str) -> bool:
-        return "=" in text and Tag.parse(text) in self.catalogue.tag_index
+        ids, index = self.catalogue.model.items_, self.catalogue.tag_index
+        found: dict[Tag | str, float] = {}
+        for name, number in given.items():
+            is_tag = "=" in name and Tag.parse(name) in index
+            if name in ids:
+                found[name] = number
+            elif is_tag or (unknown == "raise" and "=" in name):
+                found[self._tag(name)] = number
+            elif unknown == "raise":
+                near = closest(name, [*map(str, index), *map(str, ids)])
+                raise UnknownNameError(
+                    f"boost names {name!r}, which is no item id and no tag as feature=value.{near}"
+                )
+        return found
 
     def _tag(self, text: str) -> Tag:
         # Parsed first: a program names a tag by its feature too, so that it stays the same tag.

@@ -1,29 +1,39 @@
-"""Routes about persons whose state is stored: what they do, and what they are recommended."""
+"""Routes about persons whose state is stored: lists, actions, feeds, exports and links."""
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Body, Depends, Path, Query, Request
+from fastapi.responses import Response, StreamingResponse
 
-from teaser.app.actions import LIMIT, act
+from teaser.app.actions import LIMIT, act, decide
+from teaser.app.api import requests, responses
 from teaser.app.api.auth import check_reader
 from teaser.app.api.model_input import ModelInput
-from teaser.app.api.schema import requests, responses
-from teaser.app.api.schema.person_requests import HiddenOptions, NewHidden
-from teaser.app.api.schema.person_responses import Person
-from teaser.app.dependencies import catalogue_of, services_of, store_of, uses_store
+from teaser.app.api.responses import Person
+from teaser.app.dependencies import (
+    catalogue_of,
+    limit_imports,
+    services_of,
+    store_of,
+    uses_store,
+)
 from teaser.app.people.event_log import Decided
 from teaser.app.people.events import Event, ending, parts_of
 from teaser.app.people.state import State
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.errors import ParameterError
+from teaser.app.wishes import event_of
+from teaser.errors import ParameterError, UnknownShareError
+from teaser.words.wishes import Wish
 
 router = APIRouter(prefix="/people", tags=["people"], dependencies=[Depends(check_reader)])
 
 PersonId = Annotated[
     str, Path(pattern="^[A-Za-z0-9_-]{43}$", description="As `POST /people` gave it; keep it safe.")
 ]
-# An item id may be any text, also with slashes or '..', so it is never part of a path.
-ItemQuery = Annotated[requests.ItemOptions, Query()]
+ShareId = Annotated[
+    str, Path(pattern="^[0-9a-f]{16}$", description="As `POST /people/{person_id}/shares` gave it.")
+]
+_WHOLE_PROFILE = requests.NewShare()
 
 
 @router.post("", status_code=201)
@@ -38,8 +48,7 @@ def create_person(request: Request) -> Person:
 @uses_store
 def show_person(request: Request, person_id: PersonId) -> Person:
     """Return what a person viewed, pressed and hid, as it is now."""
-    state = store_of(request).state(person_id)
-    return Person.of(person_id, state, catalogue_of(request))
+    return Person.of(person_id, store_of(request).state(person_id), catalogue_of(request))
 
 
 @router.delete("/{person_id}", status_code=204)
@@ -47,6 +56,9 @@ def show_person(request: Request, person_id: PersonId) -> Person:
 def delete_person(request: Request, person_id: PersonId) -> None:
     """Remove a person and all that is stored for them."""
     store_of(request).delete_person(person_id)
+
+
+# Lists, profiles and explanations
 
 
 @router.get("/{person_id}/recommendations")
@@ -57,9 +69,8 @@ def recommend_to_person(
     """Return the best items for a person; hidden ones are left out."""
     personal = _personal_model(request, person_id)
     variety = personal.state.variety if asked.variety is None else asked.variety
-    boost = requests.read_boosts(asked.boost)
     given = ModelInput.of_person(personal, asked.scale, asked.balance)
-    return given.recommend(asked, variety, boost)
+    return responses.Recommendations.of(given.recommend(asked, variety, asked.boosts()))
 
 
 @router.get("/{person_id}/profile")
@@ -68,9 +79,7 @@ def profile_of_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonProfileOptions, Query()]
 ) -> responses.Profile:
     """Return the profile of a person."""
-    personal = _personal_model(request, person_id)
-    found = ModelInput.of_person(personal, asked.scale, asked.balance).profile()
-    return responses.Profile.of(found, asked)
+    return responses.Profile.of(_given(request, person_id, asked).profile(), asked)
 
 
 @router.get("/{person_id}/explanation")
@@ -79,10 +88,30 @@ def explain_to_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonExplainOptions, Query()]
 ) -> responses.Explanation:
     """Return the whole score of one item for a person, also if it is hidden or viewed."""
-    personal = _personal_model(request, person_id)
-    boost = requests.read_boosts(asked.boost)
-    given = ModelInput.of_person(personal, asked.scale, asked.balance)
-    return given.explain(asked.item_id, boost)
+    found = _given(request, person_id, asked).explain(asked.item_id, asked.boosts())
+    return responses.Explanation.model_validate(found)
+
+
+@router.get("/{person_id}/comparison")
+@uses_store
+def compare_for_person(
+    request: Request, person_id: PersonId, asked: Annotated[requests.PersonCompareOptions, Query()]
+) -> responses.Difference:
+    """Return why one item stands above another for a person, also if one is hidden or viewed."""
+    given = _given(request, person_id, asked)
+    return responses.Difference.of(given.compare(asked.item_id, asked.other_id, asked.boosts()))
+
+
+@router.get("/{person_id}/tag-examples")
+@uses_store
+def tag_examples_for_person(
+    request: Request,
+    person_id: PersonId,
+    asked: Annotated[requests.PersonTagExamplesOptions, Query()],
+) -> responses.TagExamples:
+    """Return what a tag brings up in a person's list; hidden items are left out."""
+    found = _given(request, person_id, asked).examples(asked)
+    return responses.TagExamples.model_validate(found)
 
 
 @router.get("/{person_id}/origins")
@@ -94,6 +123,17 @@ def origins_of_person(
     return ModelInput.of_person(_personal_model(request, person_id), asked.scale).origins(asked.tag)
 
 
+def _personal_model(request: Request, person_id: str) -> PersonalModel:
+    return PersonalModel(catalogue_of(request), store_of(request).state(person_id))
+
+
+def _given(request: Request, person_id: str, asked: requests.PersonOptions) -> ModelInput:
+    return ModelInput.of_person(_personal_model(request, person_id), asked.scale, asked.balance)
+
+
+# Actions
+
+
 @router.post("/{person_id}/views")
 @uses_store
 def add_view(request: Request, person_id: PersonId, asked: requests.NewView) -> Person:
@@ -101,14 +141,16 @@ def add_view(request: Request, person_id: PersonId, asked: requests.NewView) -> 
 
     Its strength replaces the one that it had.
     """
-    return act_for(request, person_id, "view", item=asked.item_id, strength=asked.strength)
+    return _act(request, person_id, "view", item=asked.item_id, strength=asked.strength)
 
 
 @router.delete("/{person_id}/views")
 @uses_store
-def remove_view(request: Request, person_id: PersonId, asked: ItemQuery) -> Person:
+def remove_view(
+    request: Request, person_id: PersonId, asked: Annotated[requests.ItemOptions, Query()]
+) -> Person:
     """Remove an item from the history, also one that the model does not have any more."""
-    return act_for(request, person_id, "remove", item=asked.item_id)
+    return _act(request, person_id, "remove", item=asked.item_id)
 
 
 @router.post("/{person_id}/presses")
@@ -120,80 +162,113 @@ def press(request: Request, person_id: PersonId, asked: requests.NewPress) -> Pe
     stored: `note` says so.
     """
     ends = ending(asked.lasts, services_of(request).settings.zone)
-    return act_for(request, person_id, "press", presses={asked.tag: asked.steps}, **ends)
+    return _act(request, person_id, "press", presses={asked.tag: asked.steps}, **ends)
 
 
 @router.post("/{person_id}/hidden")
 @uses_store
-def hide(request: Request, person_id: PersonId, asked: NewHidden) -> Person:
+def hide(request: Request, person_id: PersonId, asked: requests.NewHidden) -> Person:
     """Never show an item, or items with a tag, in any list; it can last for a while."""
     ends = ending(asked.lasts, services_of(request).settings.zone)
-    return act_for(request, person_id, "hide", **_named(asked), **ends)
+    return _act(request, person_id, "hide", **_item_or_tag(asked), **ends)
 
 
 @router.delete("/{person_id}/hidden")
 @uses_store
 def unhide(
-    request: Request, person_id: PersonId, asked: Annotated[HiddenOptions, Query()]
+    request: Request, person_id: PersonId, asked: Annotated[requests.HiddenOptions, Query()]
 ) -> Person:
     """Let an item, or items with a tag, be recommended again."""
-    return act_for(request, person_id, "unhide", **_named(asked))
+    return _act(request, person_id, "unhide", **_item_or_tag(asked))
+
+
+def _item_or_tag(asked: requests.NewHidden | requests.HiddenOptions) -> dict[str, Any]:
+    if (asked.item_id is None) == (asked.tag is None):
+        raise ParameterError("Name an item_id or a tag, and not both.")
+    return {"item": asked.item_id} if asked.tag is None else {"tag": asked.tag}
 
 
 @router.put("/{person_id}/variety")
 @uses_store
 def vary(request: Request, person_id: PersonId, asked: requests.Variety) -> Person:
     """Set how much the person's lists are varied."""
-    return act_for(request, person_id, "vary", variety=asked.variety)
+    return _act(request, person_id, "vary", variety=asked.variety)
 
 
 @router.put("/{person_id}/balance")
 @uses_store
 def balance(request: Request, person_id: PersonId, asked: requests.NewBalance) -> Person:
     """Set how much tags count for the person, and how much viewed items beside them."""
-    return act_for(request, person_id, "balance", balance=asked.balance)
+    return _act(request, person_id, "balance", balance=asked.balance)
 
 
 @router.put("/{person_id}/about")
 @uses_store
 def set_about(request: Request, person_id: PersonId, asked: requests.About) -> Person:
     """Set the facts about the person, where the model has user features."""
-    return act_for(request, person_id, "about", about=asked.about)
+    return _act(request, person_id, "about", about=asked.about)
+
+
+@router.put("/{person_id}/filters")
+@uses_store
+def set_filters(request: Request, person_id: PersonId, asked: requests.NewFilters) -> Person:
+    """Set the conditions on the current list; an empty request removes them."""
+    given = asked.model_dump(exclude_defaults=True)
+    return _act(request, person_id, "filter", filters=given)
+
+
+@router.put("/{person_id}/profiling")
+@uses_store
+def set_profiling(request: Request, person_id: PersonId, asked: requests.Profiling) -> Person:
+    """Set whether the lists follow the person's profile; filters and hidden items hold anyway."""
+    return _act(request, person_id, "profiling", **asked.model_dump(exclude_none=True))
+
+
+@router.post("/{person_id}/wishes")
+@uses_store
+def apply_wishes(request: Request, person_id: PersonId, asked: requests.Wishes) -> Person:
+    """Apply wishes to the current list, all of them or none; one undo takes them back."""
+    catalogue = catalogue_of(request)
+    wishes = [Wish.parse(text) for text in asked.wishes]
+
+    # Wishes come to what holds when they are stored: others may be applied at the same time.
+    def decision(state: State) -> Event | None:
+        return decide(state, event_of(wishes, state, catalogue), catalogue)
+
+    done = store_of(request).decide(person_id, decision)
+    note = None if done.event else _note(done, event_of(wishes, done.after, catalogue))
+    return Person.of(person_id, done.after, catalogue, note=note)
 
 
 @router.post("/{person_id}/undo")
 @uses_store
 def undo(request: Request, person_id: PersonId) -> Person:
     """Undo the last action, whatever it was."""
-    return act_for(request, person_id, "undo")
+    return _act(request, person_id, "undo")
 
 
 @router.post("/{person_id}/redo")
 @uses_store
 def redo(request: Request, person_id: PersonId) -> Person:
     """Redo the action that was undone last."""
-    return act_for(request, person_id, "redo")
+    return _act(request, person_id, "redo")
 
 
 @router.post("/{person_id}/reset")
 @uses_store
 def reset(request: Request, person_id: PersonId) -> Person:
     """Begin again with nothing viewed, pressed or hidden; undo brings it back."""
-    return act_for(request, person_id, "reset")
+    return _act(request, person_id, "reset")
 
 
-def _personal_model(request: Request, person_id: str) -> PersonalModel:
-    return PersonalModel(catalogue_of(request), store_of(request).state(person_id))
-
-
-def act_for(request: Request, person_id: str, kind: str, **data: Any) -> Person:
+def _act(request: Request, person_id: str, kind: str, **data: Any) -> Person:
     """Make an action of a person, and return the state after it."""
-    catalogue = catalogue_of(request)
-    done = act(store_of(request), person_id, Event(kind, data), catalogue)
-    return Person.of(person_id, done.after, catalogue, note=note_of(done, Event(kind, data)))
+    catalogue, event = catalogue_of(request), Event(kind, data)
+    done = act(store_of(request), person_id, event, catalogue)
+    return Person.of(person_id, done.after, catalogue, note=_note(done, event))
 
 
-def note_of(done: Decided, asked: Event) -> str | None:
+def _note(done: Decided, asked: Event) -> str | None:
     """Return why an action was not stored; None if it was."""
     if done.event:
         return None
@@ -201,8 +276,115 @@ def note_of(done: Decided, asked: Event) -> str | None:
     return f"{', '.join(tag for each in presses for tag in each)}: {LIMIT}"
 
 
-def _named(asked: NewHidden | HiddenOptions) -> dict[str, Any]:
-    """Return the item or the tag of a request, which must name one of them."""
-    if (asked.item_id is None) == (asked.tag is None):
-        raise ParameterError("Name an item_id or a tag, and not both.")
-    return {"item": asked.item_id} if asked.tag is None else {"tag": asked.tag}
+# Feeds
+
+
+@router.get("/{person_id}/feeds")
+@uses_store
+def list_feeds(request: Request, person_id: PersonId) -> responses.Feeds:
+    """Return the lists of a person, each with its presses, filters, balance and variety."""
+    return responses.Feeds.of(store_of(request).state(person_id), catalogue_of(request))
+
+
+@router.post("/{person_id}/feeds")
+@uses_store
+def make_feed(request: Request, person_id: PersonId, asked: requests.NewFeed) -> Person:
+    """Make a list and switch to it; history, facts and what is hidden hold for all lists."""
+    copied: dict[str, Any] = {} if asked.start is None else {"copy": asked.start.stored()}
+    return _act(request, person_id, "make_feed", feed=asked.feed, **copied)
+
+
+@router.patch("/{person_id}/feeds")
+@uses_store
+def rename_feed(request: Request, person_id: PersonId, asked: requests.NewFeedName) -> Person:
+    """Give a list another name."""
+    return _act(request, person_id, "rename_feed", feed=asked.feed, name=asked.name)
+
+
+@router.delete("/{person_id}/feeds")
+@uses_store
+def drop_feed(
+    request: Request, person_id: PersonId, asked: Annotated[requests.FeedOptions, Query()]
+) -> Person:
+    """Drop a list; if it is the current one, the main list becomes it. Undo brings it back."""
+    return _act(request, person_id, "drop_feed", feed=asked.feed)
+
+
+@router.put("/{person_id}/feed")
+@uses_store
+def switch_feed(request: Request, person_id: PersonId, asked: requests.FeedChoice) -> Person:
+    """Make a list the current one: presses, filters, balance and variety are then its own."""
+    return _act(request, person_id, "switch_feed", feed=asked.feed)
+
+
+@router.post("/{person_id}/feeds/from-share")
+@uses_store
+def copy_shared_feed(request: Request, person_id: PersonId, asked: requests.SharedFeed) -> Person:
+    """Make a list that begins as one that somebody shared, and switch to it."""
+    # The link may be that of a visitor of the site: whoever has it may read it.
+    found = services_of(request).store.shared_feed(asked.token)
+    if found is None:
+        raise UnknownShareError
+    name = asked.feed or found[0] or "shared"
+    return _act(request, person_id, "make_feed", feed=name, copy=found[1].to_json())
+
+
+# Export, import and links
+
+
+@router.get("/{person_id}/export", response_model=responses.Export)
+@uses_store
+def export_person(request: Request, person_id: PersonId) -> Response:
+    """Return all that is stored for a person: since when, links in use, every action; the state.
+
+    The response is streamed, and its length is not told beforehand.
+    """
+    found = responses.export_of(store_of(request), person_id, catalogue_of(request))
+    chunks = services_of(request).threads.iterate(found)
+    return StreamingResponse(chunks, media_type="application/json")
+
+
+@router.post("/{person_id}/import")
+@uses_store
+def import_person(
+    request: Request, person_id: PersonId, asked: requests.GivenExport
+) -> responses.Imported:
+    """Replace a person's state by that of an export, of this server or of another; undo ends it.
+
+    Only `state` of the export is read. `unmatched` are the names that the model does not have.
+    """
+    limit_imports(request, person_id)
+    catalogue = catalogue_of(request)
+    done = act(store_of(request), person_id, asked.event(), catalogue)
+    return responses.Imported.after(person_id, done.after, catalogue)
+
+
+@router.post("/{person_id}/shares", status_code=201)
+@uses_store
+def share(
+    request: Request,
+    person_id: PersonId,
+    asked: Annotated[requests.NewShare, Body()] = _WHOLE_PROFILE,
+) -> responses.NewLink:
+    """Make a link that shows the current state, or one list; only this response contains it.
+
+    A link to a list shows its presses, filters, balance and variety, never the history.
+    """
+    token, made = store_of(request).make_share(person_id, asked.feed)
+    link = responses.Link.model_validate(made)
+    return responses.NewLink(**dict(link), path=f"/s/{token}")
+
+
+@router.get("/{person_id}/shares")
+@uses_store
+def list_shares(request: Request, person_id: PersonId) -> responses.Links:
+    """Return the links of a person that are in use."""
+    found = store_of(request).shares(person_id)
+    return responses.Links.model_validate({"shares": list(found)})
+
+
+@router.delete("/{person_id}/shares/{share_id}", status_code=204)
+@uses_store
+def revoke_share(request: Request, person_id: PersonId, share_id: ShareId) -> None:
+    """End a link: from now on it shows nothing."""
+    store_of(request).revoke_share(person_id, share_id)

@@ -5,20 +5,10 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 
-from teaser.app.api import (
-    catalogue,
-    compare,
-    feeds,
-    guide,
-    people,
-    stateless,
-    transfer,
-    transparency,
-    words,
-)
+from teaser.app.api import people, stateless
 from teaser.app.api.auth import admin_needs_key, check_key
-from teaser.app.api.schema.requests import MAX_ID
-from teaser.app.api.schema.responses import ErrorAnswer
+from teaser.app.api.requests import MAX_ID
+from teaser.app.api.responses import ErrorAnswer
 from teaser.app.settings import Settings
 
 _ERRORS = {
@@ -47,8 +37,10 @@ router = APIRouter(
         for status, description in _ERRORS.items()
     },
 )
-for part in (guide, stateless, compare, people, feeds, transfer, catalogue, transparency, words):
-    router.include_router(part.router)
+router.include_router(stateless.router)
+router.include_router(people.router)
+router.include_router(stateless.catalogue_router)
+router.include_router(stateless.admin_router)
 
 
 def complete_document(app: FastAPI, settings: Settings) -> None:

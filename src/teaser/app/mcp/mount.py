@@ -32,7 +32,7 @@ def add_assistants(app: FastAPI, services: Services, *, title: str) -> None:
         return
     # Here, because the SDK takes a quarter of the time in which a server is imported.
     from teaser.app.mcp.server import build_server
-    from teaser.app.mcp.source import People, Source
+    from teaser.app.mcp.tools import People, Source
 
     people = People(services.store, services.threads)
     source = Source(lambda: services.holder.current, services.settings, people)

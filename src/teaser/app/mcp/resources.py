@@ -8,10 +8,9 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.uri_template import UriTemplate
 
-from teaser.app.api.schema.requests import MAX_NAME
-from teaser.app.api.schema.responses import Card
-from teaser.app.api.schema.transparency import Transparency
-from teaser.app.mcp.source import Source
+from teaser.app.api import responses
+from teaser.app.api.requests import MAX_NAME
+from teaser.app.mcp.tools import Source
 from teaser.app.serving.catalogue import Catalogue
 from teaser.closeness import closest_names
 from teaser.errors import ParameterError, UnknownFeatureError
@@ -21,30 +20,32 @@ PAGE = 200
 _FEW = 10
 _MOST_COMPLETIONS = 100
 _MAX_ADDRESS = 4 * MAX_NAME  # a character of a name may take several in an address
+_FEATURE = "teaser://vocabulary/{feature}{?page}"
+Content = Callable[[Source, Mapping[str, str]], Any]
 
 
 @dataclass(frozen=True)
 class Resource:
-    """One resource, or with variables in its address a family of them.
+    """One resource, or with variables in its address (RFC 6570) a family of them.
 
-    Attributes
-    ----------
-    template
-        The address, as RFC 6570 writes it.
-    content
-        Returns the content as JSON values, given the variables.
+    `content` returns JSON values, given the variables; its docstring describes it to assistants.
     """
 
     template: str
-    name: str
     title: str
-    description: str
-    content: Callable[[Source, Mapping[str, str]], Any]
+    content: Content
 
     @property
     def is_template(self) -> bool:
         """Whether the address has variables."""
         return UriTemplate.is_template(self.template)
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What the protocol says about it, but for its address."""
+        text = " ".join((self.content.__doc__ or "").split())
+        own = {"name": self.content.__name__, "title": self.title, "description": text}
+        return {**own, "mime_type": JSON}
 
     def match(self, uri: str) -> dict[str, str] | None:
         """Return the variables of an address of this family; None for any other address."""
@@ -52,16 +53,34 @@ class Resource:
         return None if found is None else {name: str(value) for name, value in found.items()}
 
 
+RESOURCES: list[Resource] = []
+
+
+def resource(template: str, title: str) -> Callable[[Content], Content]:
+    """Add a function to the resources."""
+
+    def add(content: Content) -> Content:
+        RESOURCES.append(Resource(template, title, content))
+        return content
+
+    return add
+
+
+@resource("teaser://vocabulary", "Features and tags")
 def vocabulary(source: Source, _: Mapping[str, str]) -> Any:
-    """Return all features with their most common tags, and the columns that bounds can be on."""
+    """All features with their most common tags, and the columns of numbers.
+
+    These are the names that presses, conditions and wishes take.
+    """
     catalogue = source.catalogue()
+    address = UriTemplate.parse(_FEATURE)
     return {
         "features": [
             {
                 "feature": feature,
                 "n_tags": len(tags),
                 "most_common": _tags(catalogue, feature, 0, _FEW),
-                "all": _VOCABULARY_OF.expand({"feature": feature}),
+                "all": address.expand({"feature": feature}),
             }
             for feature, tags in catalogue.features.items()
         ],
@@ -72,8 +91,9 @@ def vocabulary(source: Source, _: Mapping[str, str]) -> Any:
     }
 
 
+@resource(_FEATURE, "Tags of a feature")
 def feature_vocabulary(source: Source, given: Mapping[str, str]) -> Any:
-    """Return a page of the tags of a feature, the most common first."""
+    """All tags of a feature, the most common first, 200 a page."""
     catalogue = source.catalogue()
     feature = given["feature"]
     tags = catalogue.features.get(feature)
@@ -95,22 +115,27 @@ def feature_vocabulary(source: Source, given: Mapping[str, str]) -> Any:
     }
 
 
+@resource("teaser://item/{item_id}", "An item")
 def item(source: Source, given: Mapping[str, str]) -> Any:
-    """Return the data of an item."""
-    return Card.of(source.catalogue().card(given["item_id"])).model_dump(mode="json")
+    """What the data say of an item: title, description, date, link, tags."""
+    card = source.catalogue().card(given["item_id"])
+    return responses.Card.model_validate(card).model_dump(mode="json")
 
 
+@resource("teaser://model", "The model")
 def model(source: Source, _: Mapping[str, str]) -> Any:
-    """Return the kind of model that is served, its size and its parameters."""
+    """The kind of model that is served, its size and its parameters."""
     return source.catalogue().model.describe()
 
 
+@resource("teaser://transparency", "What decides here")
 def transparency(source: Source, _: Mapping[str, str]) -> Any:
-    """Return what decides in lists, as numbers and in sentences."""
+    """What lists are made up of, what a press changes, where the data come from."""
     catalogue = source.catalogue()
     measured = catalogue.model.transparency_
-    found = Transparency.of(catalogue, learns=source.settings.learn).model_dump(mode="json")
-    return {"sentences": [] if measured is None else measured.sentences(), **found}
+    found = responses.Transparency.of(catalogue, learns=source.settings.learn)
+    said = [] if measured is None else measured.sentences()
+    return {"sentences": said, **found.model_dump(mode="json")}
 
 
 def _tags(catalogue: Catalogue, feature: str, start: int, stop: int) -> list[dict[str, Any]]:
@@ -121,71 +146,15 @@ def _tags(catalogue: Catalogue, feature: str, start: int, stop: int) -> list[dic
     ]
 
 
-_VOCABULARY_OF = UriTemplate.parse("teaser://vocabulary/{feature}{?page}")
-RESOURCES = (
-    Resource(
-        "teaser://vocabulary",
-        "vocabulary",
-        "Features and tags",
-        "All features with their most common tags, and the columns of numbers: the names that "
-        "presses, conditions and wishes take.",
-        vocabulary,
-    ),
-    Resource(
-        str(_VOCABULARY_OF),
-        "feature_vocabulary",
-        "Tags of a feature",
-        f"All tags of a feature, the most common first, {PAGE} a page.",
-        feature_vocabulary,
-    ),
-    Resource(
-        "teaser://item/{item_id}",
-        "item",
-        "An item",
-        "What the data say of an item: title, description, date, link, tags.",
-        item,
-    ),
-    Resource(
-        "teaser://model",
-        "model",
-        "The model",
-        "The kind of model that is served, its size and its parameters.",
-        model,
-    ),
-    Resource(
-        "teaser://transparency",
-        "transparency",
-        "What decides here",
-        "What lists are made up of, what a press changes, where the data come from.",
-        transparency,
-    ),
-)
-
-
 def list_resources() -> list[types.Resource]:
     """Return the resources with a fixed address."""
-    return [
-        types.Resource(
-            uri=r.template, name=r.name, title=r.title, description=r.description, mime_type=JSON
-        )
-        for r in RESOURCES
-        if not r.is_template
-    ]
+    return [types.Resource(uri=r.template, **r.described) for r in RESOURCES if not r.is_template]
 
 
 def list_templates() -> list[types.ResourceTemplate]:
     """Return the families of resources."""
-    return [
-        types.ResourceTemplate(
-            uri_template=r.template,
-            name=r.name,
-            title=r.title,
-            description=r.description,
-            mime_type=JSON,
-        )
-        for r in RESOURCES
-        if r.is_template
-    ]
+    families = [r for r in RESOURCES if r.is_template]
+    return [types.ResourceTemplate(uri_template=r.template, **r.described) for r in families]
 
 
 def read_resource(source: Source, uri: str) -> str:
@@ -198,12 +167,12 @@ def read_resource(source: Source, uri: str) -> str:
     ParameterError
         If nothing is at the address, or the page is out of range.
     """
-    for resource in RESOURCES:
-        given = resource.match(uri)
+    for each in RESOURCES:
+        given = each.match(uri)
         if given is not None:
-            content = resource.content(source, given)
+            content = each.content(source, given)
             return json.dumps(content, ensure_ascii=False, allow_nan=False, default=str)
-    known = ", ".join(resource.template for resource in RESOURCES)
+    known = ", ".join(each.template for each in RESOURCES)
     raise ParameterError(f"There is no resource at {uri[:200]!r}. There are {known}.")
 
 

@@ -1,20 +1,30 @@
 """The sentences that tell results: names with their ids, so that a later call can use them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from teaser import reason as why
-from teaser.app.api.guide import LiftAnswer
-from teaser.app.api.schema import responses
-from teaser.app.api.schema.guidance import Difference, Variation
-from teaser.app.api.schema.person_responses import Filters, NetPresses, Person
-from teaser.app.api.schema.reason_responses import AnyReason, BoostReason, Named, Reason
-from teaser.app.api.words import WordsAnswer
-from teaser.app.mcp.results import Pressed
+from teaser.app.api import responses
+from teaser.app.api.responses import Filters, LiftAnswer, Person, Steps, WordsAnswer
 from teaser.app.people.events import Event, parts_of
 from teaser.data.tags import Tag
-from teaser.reason import affinity_text, general_sentence, join_names, share_text
+from teaser.difference import Difference
+from teaser.explain import Explanation
+from teaser.reason import (
+    affinity_text,
+    general_sentence,
+    join_names,
+    join_values,
+    share_text,
+    tell_reasons,
+)
+from teaser.recommendation import Recommendation
+from teaser.steer import Variation
+from teaser.steer.similarity import Similar
 
-# The parts of a difference that are told; the result has all.
+if TYPE_CHECKING:
+    from teaser.app.mcp.tools import Pressed
+
+# The most parts of a difference that sentences name; the result has all.
 _MOST_PARTS = 8
 
 
@@ -23,32 +33,21 @@ def name_of(item_id: int | str, title: str | None) -> str:
     return f"{title} ({item_id})" if title and title != str(item_id) else str(item_id)
 
 
-def reason_sentences(reasons: Iterable[AnyReason]) -> list[str]:
-    """Return reasons of a response as the sentences that the library has for them."""
-    return why.tell_reasons([_reason(reason) for reason in reasons])
-
-
-def _reason(reason: AnyReason) -> why.AnyReason:
-    part, share = reason.contribution, reason.share
-    if isinstance(reason, Reason):
-        tags = tuple(map(_tag, reason.tags))
-        return why.Reason(_tag(reason), part, share, reason.affinity, reason.weight, tags)
-    if isinstance(reason, BoostReason):
-        text = str(reason.name)
-        return why.BoostReason(Tag.parse(text) if "=" in text else reason.name, part, share)
-    return why.ViewedReason(reason.item_id, part, share, reason.title, reason.disliked)
-
-
-def of_list(found: responses.Recommendations) -> list[str]:
+def of_list(entries: Sequence[Recommendation]) -> list[str]:
     """Return a line for each item of a list, with its main reasons."""
-    return _entries(found.recommendations)
+    if not entries:
+        return ["No item is left: conditions, hidden items or viewed ones exclude all of them."]
+    return [
+        f"{n}. {name_of(entry.item_id, entry.title)}, match {share_text(entry.match)}: "
+        f"{'; '.join(tell_reasons(entry.reasons)) or general_sentence(entry.general_share)}."
+        for n, entry in enumerate(entries, 1)
+    ]
 
 
 def of_variation(found: Variation) -> list[str]:
     """Return what a list started from, then its items."""
-    start = [f"{steps_text(press.steps)} on {press.tag}" for press in found.start]
-    told = f"{name_of(found.item_id, found.title)} as a start presses {join_names(start)}"
-    return [f"{told}. Nothing is stored.", *_entries(found.recommendations)]
+    said = f"{name_of(found.item_id, found.title)} as a start presses {_presses(found.start)}"
+    return [f"{said}. Nothing is stored.", *of_list(found.recommendations)]
 
 
 def of_difference(found: Difference) -> list[str]:
@@ -56,26 +55,26 @@ def of_difference(found: Difference) -> list[str]:
     name = name_of(found.item_id, found.title)
     other = name_of(found.other_id, found.other_title)
     parts = [
-        f"{part.label}: {part.contribution:.2f} against {part.other_contribution:.2f}, "
+        f"{label}: {part.contribution:.2f} against {part.other_contribution:.2f}, "
         f"so {part.difference:+.2f}."
-        for part in found.parts
+        for part, label in zip(found.parts, found.labels(), strict=True)
         if part.difference
     ]
     scores = f"{name} has a score of {found.score:.2f}, {other} one of {found.other_score:.2f}."
-    return [found.said, scores, *parts[:_MOST_PARTS]]
+    return [found.sentence(), scores, *parts[:_MOST_PARTS]]
 
 
-def of_explanation(found: responses.Explanation) -> list[str]:
+def of_explanation(found: Explanation) -> list[str]:
     """Return the score of an item as a sum, then every reason."""
     parts = [f"{found.general:.2f} from general appeal", f"{found.from_tags:.2f} from tags"]
     parts += [f"{found.from_viewed:.2f} from viewed items"] if found.viewed else []
     parts += [f"{found.boost:.2f} from boosts"] if found.boost else []
-    told = reason_sentences(r for r in found.reasons if r.contribution != 0)
+    reasons = tell_reasons([r for r in found.reasons if r.contribution != 0])
     return [
         f"{name_of(found.item_id, found.title)} has a score of {found.score:.2f}: "
         f"{join_names(parts)}. Its match is {share_text(found.match)}.",
         *([f"{general_sentence(found.general_share).capitalize()}."] if found.general else []),
-        *(f"{sentence}." for sentence in told),
+        *(f"{sentence}." for sentence in reasons),
     ]
 
 
@@ -119,14 +118,14 @@ def of_card(card: responses.Card) -> list[str]:
     return lines
 
 
-def of_similar(item: str, found: responses.SimilarItems) -> list[str]:
+def of_similar(item: str, found: Sequence[Similar]) -> list[str]:
     """Return a line for each similar item, with the tags that both have."""
-    if not found.similar:
+    if not found:
         return [f"No item shares a tag with {item}."]
     return [
         f"{n}. {name_of(other.item_id, other.title)}, similarity {share_text(other.similarity)}: "
-        f"both have {why.join_values([_tag(tag) for tag in other.shared])}."
-        for n, other in enumerate(found.similar, 1)
+        f"both have {join_values([tag for tag, _ in other.shared])}."
+        for n, other in enumerate(found, 1)
     ]
 
 
@@ -139,14 +138,14 @@ def of_lift(item: str, k: int, found: LiftAnswer) -> list[str]:
         return [f"No ten presses bring {item} among the first {k}, or it was viewed."]
     if not lift.presses:
         return [f"{item} is in place {lift.rank_before} already: no press is needed."]
-    presses = [f"{steps_text(press.steps)} on {press.tag}" for press in lift.presses]
+    presses = _presses({press.tag: press.steps for press in lift.presses})
     return [
-        f"Press {join_names(presses)}: {item} then rises from place {lift.rank_before} to "
+        f"Press {presses}: {item} then rises from place {lift.rank_before} to "
         f"{lift.rank_after}. Nothing was pressed yet."
     ]
 
 
-def of_press(found: Pressed) -> list[str]:
+def of_press(found: "Pressed") -> list[str]:
     """Return what a press moved, and whether it was stored."""
     if found.note and not found.stored:
         return [found.note]
@@ -214,13 +213,13 @@ def of_event(event: Event) -> str:
         return join_names([of_event(part) for part in parts_of(event)])
     presses = event.data.get("presses")
     if presses:
-        return join_names([f"{steps_text(n)} on {tag}" for tag, n in presses.items()])
+        return _presses(presses)
     kind = event.kind.replace("_", " ")
     item = event.data.get("item", event.data.get("tag"))
     return kind if item is None else f"{kind} {item}"
 
 
-def presses_text(presses: Sequence[NetPresses]) -> str:
+def presses_text(presses: Sequence[Steps]) -> str:
     """Return net presses as a list in words."""
     return ", ".join(f"{press.tag} {press.steps:+d}" for press in presses) or "none"
 
@@ -231,22 +230,8 @@ def steps_text(steps: int) -> str:
     return f"{'+' if steps > 0 else '-'} {times}"
 
 
-def _entries(entries: Sequence[responses.Recommendation]) -> list[str]:
-    if not entries:
-        return ["No item is left: conditions, hidden items or viewed ones exclude all of them."]
-    return [
-        f"{n}. {name_of(entry.item_id, entry.title)}, match {share_text(entry.match)}: "
-        f"{_reasons(entry)}."
-        for n, entry in enumerate(entries, 1)
-    ]
-
-
-def _reasons(entry: responses.Recommendation) -> str:
-    return "; ".join(reason_sentences(entry.reasons)) or general_sentence(entry.general_share)
-
-
-def _tag(found: Named) -> Tag:
-    return Tag(found.feature, found.value)
+def _presses(presses: Mapping[Tag, int] | Mapping[str, int]) -> str:
+    return join_names([f"{steps_text(n)} on {tag}" for tag, n in presses.items()])
 
 
 def _pressed(presses: int) -> str:

@@ -11,8 +11,6 @@ from mcp.shared.exceptions import MCPError
 
 from teaser._version import __version__
 from teaser.app.error_handlers import sentence_of
-from teaser.app.mcp.arguments import ME
-from teaser.app.mcp.person_tools import PERSON_TOOLS
 from teaser.app.mcp.resources import (
     JSON,
     complete_variable,
@@ -20,16 +18,12 @@ from teaser.app.mcp.resources import (
     list_templates,
     read_resource,
 )
-from teaser.app.mcp.source import Source
-from teaser.app.mcp.tool import Tool
-from teaser.app.mcp.tools import READING_TOOLS
-from teaser.app.mcp.wish_tools import WISH_TOOLS
+from teaser.app.mcp.tools import ME, TOOLS, Source, Tool
 from teaser.errors import TeaserError, closest
 
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
 NAME = "teaser"
-TOOLS = (*READING_TOOLS, *PERSON_TOOLS, *WISH_TOOLS)
 _INSTRUCTIONS = (
     "A recommender that people can read and steer. Items have tags (feature=value); a profile is "
     "an affinity with each tag; a list is ordered by the sum of the affinities of an item's tags. "
@@ -74,7 +68,7 @@ def build_server(source: Source, *, title: str) -> Server[Any]:
         on_read_resource=handlers.read_resource,
         on_completion=handlers.complete,
     )
-    # Telemetry is our own, without names that a client sent; see docs/maintainers/design.md.
+    # Telemetry is our own, without names that a client sent.
     server.middleware.clear()
     return server
 

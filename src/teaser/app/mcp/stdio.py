@@ -14,7 +14,7 @@ from platformdirs import user_data_path
 
 from teaser.app.database.threads import StoreThreads
 from teaser.app.mcp.server import build_server
-from teaser.app.mcp.source import People, Source
+from teaser.app.mcp.tools import People, Source
 from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder

@@ -1,60 +1,480 @@
-"""The tools that read: search, lists, profiles, explanations, and presses that would help."""
+"""The tools of assistants: arguments as the API takes them, results as the API returns them.
 
-from teaser.app.actions import decide
-from teaser.app.api.guide import LiftAnswer
+A tool is a function. Its docstring is what an assistant reads; its annotations give the schemas.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property, partial
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_type_hints
+
+import anyio.to_thread
+import mcp_types as types
+from pydantic import BaseModel, Field, ValidationError, create_model
+
+from teaser.app.actions import LIMIT, act, decide
+from teaser.app.api import requests, responses, validation
 from teaser.app.api.model_input import ModelInput
-from teaser.app.api.schema import guidance, requests, responses
-from teaser.app.api.schema.reason_responses import named
+from teaser.app.api.requests import Conditions, Ids, ItemChoice, K, NewPress, NewView, StrictSchema
+from teaser.app.api.responses import Person
+from teaser.app.database.threads import StoreThreads
+from teaser.app.error_handlers import sentence_of
 from teaser.app.i18n.texts import texts_in
 from teaser.app.mcp import sentences
-from teaser.app.mcp.arguments import (
-    CompareArguments,
-    ItemArguments,
-    LiftArguments,
-    LikeArguments,
-    ProfileArguments,
-    RecommendArguments,
-    SearchArguments,
-    SimilarArguments,
-)
-from teaser.app.mcp.source import Source, input_of
-from teaser.app.mcp.tool import Answer, Tool
+from teaser.app.pages.view.wish_view import describe_wish
+from teaser.app.people.events import Event, ending
 from teaser.app.people.fold import state_after
+from teaser.app.people.state import State
+from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.name_search import find_names
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.serving.words import read_words
+from teaser.app.settings import Settings
+from teaser.app.telemetry.request_record import current_request
 from teaser.app.wishes import event_of
 from teaser.data.matrix import ItemId
-from teaser.steer import say, statements
+from teaser.data.tags import Tag, resolve_tag
+from teaser.errors import ParameterError, TeaserError
+from teaser.steer import say as say_statement
+from teaser.steer import statements
 from teaser.steer.similarity import similar as similar_items
+from teaser.words.interpreter import LONGEST
 from teaser.words.wishes import Wish
 
+log = logging.getLogger("teaser")
+T = TypeVar("T")
+R = TypeVar("R", bound=BaseModel)
+ME = "me"
+NO_PROFILE = "It is stored, but the lists of this person are without profile: it changes none now."
+_FAILED = "Something went wrong on our side."
+_SENTENCES = "The result in plain English."
 
-def search(source: Source, asked: SearchArguments) -> Answer:
-    """Return items and tags whose names contain every word."""
+
+# What tools use
+
+
+@dataclass(frozen=True)
+class People:
+    """Persons in a store.
+
+    Attributes
+    ----------
+    store
+        Where their events are. Those whom the site knows by a cookie are never reached by an id.
+    threads
+        The threads for work that uses the store.
+    own_id
+        The person that `me` stands for; None on a server of many persons.
+    """
+
+    store: Store
+    threads: StoreThreads
+    own_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the tools of one server use.
+
+    Attributes
+    ----------
+    catalogue
+        Returns the catalogue being served; a call uses one until it ends.
+    settings
+        How requests in words are read, and whether the site learns from its visitors.
+    people
+        The persons; None where nothing is stored.
+    """
+
+    catalogue: Callable[[], Catalogue]
+    settings: Settings
+    people: People | None = None
+
+    async def run(self, work: Callable[[], T], *, uses_store: bool) -> T:
+        """Return what the work returns, done in a thread: the store's own for what uses it."""
+        if uses_store and self.people is not None:
+            return await self.people.threads.run(work)
+        return await anyio.to_thread.run_sync(work)
+
+    def find(self, name: str) -> tuple[Store, str]:
+        """Return a person's store and id.
+
+        Raises
+        ------
+        ParameterError
+            If nothing is stored, or the name is `me` and this server has no person of its own.
+        """
+        if self.people is None:
+            raise ParameterError(
+                "This server stores nothing. Leave person_id out, and give history and presses."
+            )
+        if name != ME:
+            return self.people.store.without_site, name
+        if self.people.own_id is None:
+            raise ParameterError(
+                f"This server has no person {ME!r}: it serves many. Make a person with new_person, "
+                "and give the person_id that it returns."
+            )
+        return self.people.store, self.people.own_id
+
+    def model_input(self, asked: "Whose") -> ModelInput:
+        """Return the input of the model: the state of a person, or what the caller keeps."""
+        catalogue = self.catalogue()
+        if asked.person_id is None:
+            return ModelInput.of_request(catalogue, asked.taste())
+        return _input_of(self.state(asked, catalogue), catalogue)
+
+    def state(self, asked: "Whose", catalogue: Catalogue) -> State:
+        """Return the state of a person, or what the caller keeps as one."""
+        if asked.person_id is not None:
+            store, person_id = self.find(asked.person_id)
+            return store.state(person_id)
+        # The profile refuses names that the model does not have; a state would accept them.
+        ModelInput.of_request(catalogue, asked.taste()).profile()
+        given = asked.history
+        history = given if isinstance(given, dict) else dict.fromkeys(given, 1.0)
+        return State(
+            history=tuple(item for item, x in history.items() if x != 0),
+            strengths={item: float(x) for item, x in history.items() if x not in (0, 1)},
+            presses={str(tag): steps for tag, steps in asked.taste().net_presses().items()},
+            about=tuple(asked.about),
+        )
+
+
+def _input_of(state: State, catalogue: Catalogue) -> ModelInput:
+    return ModelInput.of_person(PersonalModel(catalogue, state))
+
+
+# A tool
+
+
+@dataclass(frozen=True)
+class Answer(Generic[R]):
+    """What a tool returns: a result of the API, and sentences that say it."""
+
+    result: R
+    sentences: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool.
+
+    Attributes
+    ----------
+    title
+        What a client shows.
+    answer
+        Computes the answer, in a thread.
+    changes
+        Whether it stores something for a person.
+    needs_people
+        Whether it is of use only where persons are stored.
+    """
+
+    title: str
+    answer: Callable[[Source, Any], Answer[Any]]
+    changes: bool
+    needs_people: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the tool."""
+        return self.answer.__name__
+
+    @cached_property
+    def arguments(self) -> type[BaseModel]:
+        """The schema of its arguments."""
+        found: type[BaseModel] = get_type_hints(self.answer)["asked"]
+        return found
+
+    @cached_property
+    def described(self) -> types.Tool:
+        """The tool as the protocol describes it."""
+        result = get_args(get_type_hints(self.answer)["return"])[0]
+        answered: Any = create_model(
+            result.__name__,
+            __base__=result,
+            sentences=(list[str], Field(description=_SENTENCES)),
+        )
+        return types.Tool(
+            name=self.name,
+            title=self.title,
+            description=" ".join((self.answer.__doc__ or "").split()),
+            input_schema=without_examples(self.arguments.model_json_schema()),
+            output_schema=without_examples(answered.model_json_schema(mode="serialization")),
+            annotations=types.ToolAnnotations(
+                title=self.title,
+                read_only_hint=not self.changes,
+                destructive_hint=False,
+                idempotent_hint=not self.changes,
+                open_world_hint=False,
+            ),
+        )
+
+    async def call(self, source: Source, given: Mapping[str, Any]) -> types.CallToolResult:
+        """Return the answer; every error is a result with a sentence."""
+        try:
+            asked = self.arguments.model_validate(dict(given))
+            if isinstance(asked, Whose):
+                asked.check()
+            uses_store = self.needs_people or getattr(asked, "person_id", None) is not None
+            answer = await source.run(partial(self.answer, source, asked), uses_store=uses_store)
+        except ValidationError as error:
+            return _refused(validation.describe(error.errors(include_url=False)))
+        except TeaserError as error:
+            return _refused(sentence_of(error))
+        except Exception:
+            log.exception("a tool failed")
+            record = current_request()
+            named = f" Its id is {record.request_id}." if record is not None else ""
+            return _refused(_FAILED + named)
+        said = list(answer.sentences)
+        return types.CallToolResult(
+            content=[types.TextContent(text="\n".join(said))],
+            structured_content={"sentences": said, **answer.result.model_dump(mode="json")},
+        )
+
+
+def without_examples(schema: Any) -> Any:
+    """Return a JSON schema without examples and generated titles.
+
+    An assistant could take the ids and tags of an example for those of the catalogue.
+    """
+    if isinstance(schema, dict):
+        # A field may have one of these names; its value is a schema, not a text or a list.
+        left_out = {k for k, v in schema.items() if k == "title" and isinstance(v, str)}
+        left_out |= {k for k, v in schema.items() if k == "examples" and isinstance(v, list)}
+        return {k: without_examples(v) for k, v in schema.items() if k not in left_out}
+    return [without_examples(value) for value in schema] if isinstance(schema, list) else schema
+
+
+def _refused(sentence: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=sentence)], is_error=True)
+
+
+TOOLS: list[Tool] = []
+Function = TypeVar("Function", bound=Callable[..., Answer[Any]])
+
+
+def tool(
+    title: str, *, changes: bool = False, needs_people: bool = False
+) -> Callable[[Function], Function]:
+    """Add a function to the tools."""
+
+    def add(function: Function) -> Function:
+        TOOLS.append(Tool(title, function, changes, needs_people))
+        return function
+
+    return add
+
+
+# Arguments
+
+
+PersonName = Annotated[
+    str,
+    Field(
+        pattern=f"^({ME}|[A-Za-z0-9_-]{{43}})$",
+        description="Whose state is used: an id that new_person gave; it opens all that is stored "
+        "for the person, so keep it as a secret. A local server knows its own person as me.",
+    ),
+]
+Language = Annotated[Literal["en", "nl", "fr"], Field(description="The language of the words.")]
+
+
+class Nothing(StrictSchema):
+    """No arguments."""
+
+
+class OnePerson(StrictSchema):
+    """A person whose state is stored."""
+
+    person_id: PersonName
+
+
+class Whose(StrictSchema):
+    """A person whose state is stored, or a history and presses that the caller keeps."""
+
+    person_id: Annotated[
+        PersonName | None,
+        Field(description="Whose stored state is used; then give no history, presses or about."),
+    ] = None
+    history: requests.History = Field(default_factory=list)
+    presses: Annotated[
+        list[requests.Press],
+        Field(
+            max_length=requests.MAX_TAGS,
+            description="Net presses on tags, where nothing is stored.",
+        ),
+    ] = Field(default_factory=list)
+    about: requests.AboutTags = Field(default_factory=list)
+
+    def taste(self) -> requests.Taste:
+        """Return what the caller keeps, as the API takes it."""
+        return requests.Taste(history=self.history, presses=self.presses, about=self.about)
+
+    def check(self) -> None:
+        """Raise `ParameterError` if a person and something of the caller's own are given."""
+        own = [name for name in ("history", "presses", "about") if getattr(self, name)]
+        if self.person_id is not None and own:
+            raise ParameterError(
+                f"person_id and {' and '.join(own)} were given. Give a person_id to use what is "
+                "stored, or leave it out to use what you give."
+            )
+
+
+class SearchArguments(StrictSchema):
+    """Words to search for in names of items and tags."""
+
+    words: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=200,
+            description="Every word must be in the name; accents and capitals do not matter.",
+        ),
+    ]
+    k: Annotated[K, Field(description="How many items, and how many tags, at most.")] = 10
+    language: Language = "en"
+
+
+class RecommendArguments(Whose):
+    """A list for a person, or for a history and presses."""
+
+    k: K = 10
+    where: Conditions = Field(default_factory=list)
+    first_date: Annotated[date | None, Field(description="No item before this day.")] = None
+    last_date: Annotated[date | None, Field(description="No item after this day.")] = None
+    exclude: Annotated[Ids, Field(description="None of these items.")] = Field(default_factory=list)
+    variety: Annotated[
+        requests.Share | None,
+        Field(description="0 is the plain ranking, 1 the most variety; by default the person's."),
+    ] = None
+    wishes: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=requests.MAX_NAME + 100)]],
+        Field(
+            max_length=requests.MAX_TAGS,
+            description="Wishes for this list alone, as say returns them; nothing is stored.",
+        ),
+    ] = Field(default_factory=list)
+
+
+class ProfileArguments(Whose, requests.ProfileOptions):
+    """The profile of a person, or of a history and presses."""
+
+    top: Annotated[K, Field(description="Tags of each feature, at most.")] = 5
+
+
+class PressArguments(Whose, NewPress):
+    """A press on a tag: stored for a person, else for the presses that the caller keeps."""
+
+
+class ViewArguments(OnePerson, NewView):
+    """An item that a person viewed, or disliked."""
+
+
+class SayArguments(StrictSchema):
+    """A request in words."""
+
+    text: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=LONGEST,
+            description="What is wanted, as a person says it: more jazz around Ghent, no "
+            "workshops, cheaper, this weekend.",
+        ),
+    ]
+    language: Language = "en"
+
+
+class ApplyArguments(OnePerson, requests.Wishes):
+    """Wishes of a person, applied together."""
+
+
+class ItemArguments(Whose, ItemChoice):
+    """An item, for a person or for a history and presses."""
+
+
+class CompareArguments(ItemArguments):
+    """Two items, for a person or for a history and presses."""
+
+    other_id: requests.OtherId
+
+
+class LikeArguments(ItemArguments):
+    """An item as a start, and what should be otherwise."""
+
+    changes: requests.Changes = Field(default_factory=list)
+    where: Conditions = Field(default_factory=list)
+    k: K = 10
+
+
+class LiftArguments(ItemArguments):
+    """An item that should rise, and how far."""
+
+    k: Annotated[K, Field(description="The item should be among the first k.")] = 10
+
+
+# Results that the API does not have
+
+
+class Pressed(responses.Schema):
+    """What a press changed. `presses` are the net presses on all tags after it.
+
+    `stored` tells whether it was stored for a person. Otherwise the caller keeps `presses` and
+    gives them with the next call. `note` says why a press moved nothing.
+    """
+
+    tag: str
+    affinity_before: float
+    affinity_after: float
+    presses: list[responses.Steps]
+    stored: bool
+    note: str | None
+
+
+class Undone(responses.Schema):
+    """What was undone, and the state of the person after it."""
+
+    undone: str = Field(description="The action that was taken back.")
+    person: Person
+
+
+# Tools that read
+
+
+@tool("Search items and tags")
+def search(source: Source, asked: SearchArguments) -> Answer[responses.Found]:
+    """Find items and tags by words in their names.
+
+    Use it first: all other tools need item ids and tags (feature=value) exactly as the catalogue
+    has them.
+    """
     catalogue = source.catalogue()
-    model = catalogue.model
     matches = find_names(catalogue, asked.words, texts_in(asked.language))
-    found = responses.Found(
-        items=[
-            responses.FoundItem(item_id=item_id, title=model.title(i) or str(item_id))
-            for i, item_id in zip(matches.item_places, matches.items(0, asked.k), strict=False)
-        ],
-        tags=[
-            responses.FoundTag(**named(model.tags_[j]), n_items=int(catalogue.tag_sizes[j]))
-            for j in matches.tag_places[: asked.k]
-        ],
-    )
+    found = responses.Found.of(matches, catalogue, asked.k)
     return Answer(found, sentences.of_found(found))
 
 
-def item(source: Source, asked: requests.ItemChoice) -> Answer:
-    """Return the data of an item."""
-    card = responses.Card.of(source.catalogue().card(asked.item_id))
+@tool("Show an item")
+def item(source: Source, asked: ItemChoice) -> Answer[responses.Card]:
+    """Show what the data say of an item: title, description, date, link, tags."""
+    card = responses.Card.model_validate(source.catalogue().card(asked.item_id))
     return Answer(card, sentences.of_card(card))
 
 
-def recommend(source: Source, asked: RecommendArguments) -> Answer:
-    """Return the best items, each with its reasons."""
+@tool("Recommend")
+def recommend(source: Source, asked: RecommendArguments) -> Answer[responses.Recommendations]:
+    """List the best items, each with the reasons that make up its score.
+
+    They are for a person, or for a history and presses that you give. Without any of these the
+    list follows general appeal.
+    """
     given = _with_wishes(source, asked) if asked.wishes else source.model_input(asked)
     options = requests.ListOptions(
         k=asked.k,
@@ -65,7 +485,7 @@ def recommend(source: Source, asked: RecommendArguments) -> Answer:
     )
     own = given.personal.state.variety if given.personal is not None else 0.0
     found = given.recommend(options, own if asked.variety is None else asked.variety)
-    return Answer(found, sentences.of_list(found))
+    return Answer(responses.Recommendations.of(found), sentences.of_list(found))
 
 
 def _with_wishes(source: Source, asked: RecommendArguments) -> ModelInput:
@@ -74,52 +494,71 @@ def _with_wishes(source: Source, asked: RecommendArguments) -> ModelInput:
     wishes = [Wish.parse(text) for text in asked.wishes]
     state = source.state(asked, catalogue)
     event = decide(state, event_of(wishes, state, catalogue), catalogue)
-    return input_of(state_after(state, event) if event else state, catalogue)
+    return _input_of(state_after(state, event) if event else state, catalogue)
 
 
-def profile(source: Source, asked: ProfileArguments) -> Answer:
-    """Return the profile, as plain statements and as affinities."""
+@tool("Show a profile")
+def profile(source: Source, asked: ProfileArguments) -> Answer[responses.Profile]:
+    """Show what the model knows of a taste.
+
+    These are plain statements, and the affinity with each tag (-1 to 1, more is more of it).
+    """
     learned = source.model_input(asked).profile()
-    options = requests.ProfileOptions(top=asked.top, features=asked.features)
-    found = responses.Profile.of(learned, options)
-    return Answer(found, sentences.of_profile(found, map(say, statements(learned))))
+    found = responses.Profile.of(learned, asked)
+    return Answer(found, sentences.of_profile(found, map(say_statement, statements(learned))))
 
 
-def explain(source: Source, asked: ItemArguments) -> Answer:
-    """Return the whole score of one item."""
+@tool("Explain a score")
+def explain(source: Source, asked: ItemArguments) -> Answer[responses.Explanation]:
+    """Show why an item is where it is: all parts of its score, which sum to it."""
     found = source.model_input(asked).explain(asked.item_id)
-    return Answer(found, sentences.of_explanation(found))
+    return Answer(responses.Explanation.model_validate(found), sentences.of_explanation(found))
 
 
-def compare(source: Source, asked: CompareArguments) -> Answer:
-    """Return why one item stands above another, part by part."""
-    apart = source.model_input(asked).compare(asked.item_id, asked.other_id, {})
-    found = guidance.Difference.of(apart)
-    return Answer(found, sentences.of_difference(found))
+@tool("Compare two items")
+def compare(source: Source, asked: CompareArguments) -> Answer[responses.Difference]:
+    """Show why one item stands above another.
+
+    Each part adds something to the difference of their scores; all parts sum to it.
+    """
+    found = source.model_input(asked).compare(asked.item_id, asked.other_id)
+    return Answer(responses.Difference.of(found), sentences.of_difference(found))
 
 
-def like(source: Source, asked: LikeArguments) -> Answer:
-    """Return a list like an item, with some of its tags changed."""
+@tool("Like this, but")
+def like(source: Source, asked: LikeArguments) -> Answer[responses.Variation]:
+    """List items like one, with some of its tags changed or left out.
+
+    Like this, but in another town. It presses nothing.
+    """
+    options = requests.VariationRequest(item_id=asked.item_id, where=asked.where, k=asked.k)
+    changes = {change.old: change.new for change in asked.changes}
+    found = source.model_input(asked).vary(options, changes)
+    return Answer(responses.Variation.of(found), sentences.of_variation(found))
+
+
+@tool("Presses that bring an item up")
+def lift(source: Source, asked: LiftArguments) -> Answer[responses.LiftAnswer]:
+    """Find the fewest presses that would bring an item among the first k. It presses nothing."""
     given = source.model_input(asked)
-    options = guidance.VariationRequest(item_id=asked.item_id, where=asked.where, k=asked.k)
-    found = given.vary(options, {change.old: change.new for change in asked.changes})
-    return Answer(found, sentences.of_variation(found))
-
-
-def lift(source: Source, asked: LiftArguments) -> Answer:
-    """Return the fewest presses that bring an item among the first k."""
-    given = source.model_input(asked)
-    answer = LiftAnswer.of(given, asked.item_id, asked.k)
+    found = given.lift(asked.item_id, asked.k)
     shown = _name(given.catalogue, asked.item_id)
-    return Answer(answer, sentences.of_lift(shown, asked.k, answer))
+    return Answer(found, sentences.of_lift(shown, asked.k, found))
 
 
-def similar(source: Source, asked: SimilarArguments) -> Answer:
-    """Return the items that share most tags with one."""
+class SimilarArguments(ItemChoice):
+    """An item, and how many similar ones."""
+
+    k: K = 10
+
+
+@tool("Similar items")
+def similar(source: Source, asked: SimilarArguments) -> Answer[responses.SimilarItems]:
+    """List the items that share most tags with an item, rare tags counting more."""
     catalogue = source.catalogue()
-    found = similar_items(catalogue.model, asked.item_id, k=asked.k)
-    answer = responses.SimilarItems(similar=[responses.SimilarItem.of(s) for s in found])
-    return Answer(answer, sentences.of_similar(_name(catalogue, asked.item_id), answer))
+    found = list(similar_items(catalogue.model, asked.item_id, k=asked.k))
+    result = responses.SimilarItems.model_validate({"similar": found})
+    return Answer(result, sentences.of_similar(_name(catalogue, asked.item_id), found))
 
 
 def _name(catalogue: Catalogue, item_id: ItemId) -> str:
@@ -127,82 +566,130 @@ def _name(catalogue: Catalogue, item_id: ItemId) -> str:
     return sentences.name_of(catalogue.model.items_[place], catalogue.model.title(place))
 
 
-READING_TOOLS = (
-    Tool(
-        "search",
-        "Search items and tags",
-        "Find items and tags by words in their names. Use it first: all other tools need item ids "
-        "and tags (feature=value) exactly as the catalogue has them.",
-        SearchArguments,
-        responses.Found,
-        search,
-    ),
-    Tool(
-        "item",
-        "Show an item",
-        "Show what the data say of an item: title, description, date, link, tags.",
-        requests.ItemChoice,
-        responses.Card,
-        item,
-    ),
-    Tool(
-        "recommend",
-        "Recommend",
-        "List the best items for a person, or for a history and presses that you give, each with "
-        "the reasons that make up its score. Without any of these the list follows general appeal.",
-        RecommendArguments,
-        responses.Recommendations,
-        recommend,
-    ),
-    Tool(
-        "profile",
-        "Show a profile",
-        "Show what the model knows of a taste: plain statements, and the affinity with each tag "
-        "(-1 to 1, more is more of it).",
-        ProfileArguments,
-        responses.Profile,
-        profile,
-    ),
-    Tool(
-        "explain",
-        "Explain a score",
-        "Show why an item is where it is: all parts of its score, which sum to it.",
-        ItemArguments,
-        responses.Explanation,
-        explain,
-    ),
-    Tool(
-        "compare",
-        "Compare two items",
-        "Show why one item stands above another: what each part adds to the difference of their "
-        "scores, which all parts sum to.",
-        CompareArguments,
-        guidance.Difference,
-        compare,
-    ),
-    Tool(
-        "like",
-        "Like this, but",
-        "List items like one, with some of its tags changed or left out: like this, but in another "
-        "town. It presses nothing.",
-        LikeArguments,
-        guidance.Variation,
-        like,
-    ),
-    Tool(
-        "lift",
-        "Presses that bring an item up",
-        "Find the fewest presses that would bring an item among the first k. It presses nothing.",
-        LiftArguments,
-        LiftAnswer,
-        lift,
-    ),
-    Tool(
-        "similar",
-        "Similar items",
-        "List the items that share most tags with an item, rare tags counting more.",
-        SimilarArguments,
-        responses.SimilarItems,
-        similar,
-    ),
-)
+# Tools that change a state, by the one path of site and API
+
+
+@tool("Press + or -", changes=True)
+def press(source: Source, asked: PressArguments) -> Answer[Pressed]:
+    """Press + (positive steps) or - (negative) on a tag, so that lists hold more or less of it.
+
+    With a person_id the press is stored; without one it is only computed, and you keep the presses
+    that it returns.
+    """
+    catalogue = source.catalogue()
+    tag = catalogue.model.tags_[resolve_tag(Tag.parse(asked.tag), catalogue.tag_index)]
+    ends = ending(asked.lasts, catalogue.zone)
+    event = Event("press", {"presses": {asked.tag: asked.steps}, **ends})
+    if asked.person_id is None:
+        if ends:
+            raise ParameterError(
+                f"lasts can be {asked.lasts!r} only with a person_id: nothing else is stored. "
+                "Leave it out, and drop the press yourself when it ends."
+            )
+        before = source.state(asked, catalogue)
+        decided = decide(before, event, catalogue)
+        after = state_after(before, decided) if decided else before
+    else:
+        done = act(*source.find(asked.person_id), event, catalogue)
+        before, decided, after = done.before, done.event, done.after
+    note = None if after.profiling else NO_PROFILE
+    found = Pressed(
+        tag=str(tag),
+        affinity_before=_affinity(tag, before, catalogue),
+        affinity_after=_affinity(tag, after, catalogue),
+        presses=Person.of("", after, catalogue).presses,
+        stored=asked.person_id is not None and decided is not None,
+        note=f"{tag}: {LIMIT}" if decided is None else note,
+    )
+    return Answer(found, sentences.of_press(found))
+
+
+def _affinity(tag: Tag, state: State, catalogue: Catalogue) -> float:
+    """Return an affinity, also of somebody whose lists are without profile at present."""
+    return PersonalModel(catalogue, replace(state, profiling=True)).affinity(tag)
+
+
+@tool("Add a view", changes=True, needs_people=True)
+def view(source: Source, asked: ViewArguments) -> Answer[Person]:
+    """Add an item to what a person viewed or chose; a strength below 0 says it was disliked."""
+    catalogue = source.catalogue()
+    event = Event("view", {"item": asked.item_id, "strength": asked.strength})
+    done = act(*source.find(asked.person_id), event, catalogue)
+    found = Person.of(asked.person_id, done.after, catalogue)
+    return Answer(found, [f"Stored: {sentences.of_event(event)}.", *sentences.of_person(found)])
+
+
+@tool("Undo", changes=True, needs_people=True)
+def undo(source: Source, asked: OnePerson) -> Answer[Undone]:
+    """Take back the last action of a person, whatever it was."""
+    catalogue = source.catalogue()
+    done = act(*source.find(asked.person_id), Event("undo"), catalogue)
+    undone = sentences.of_event(done.before.undoable or Event("nothing"))
+    found = Person.of(asked.person_id, done.after, catalogue)
+    said = [f"Taken back: {undone}.", *sentences.of_person(found)]
+    return Answer(Undone(undone=undone, person=found), said)
+
+
+@tool("Show a person's state", needs_people=True)
+def person(source: Source, asked: OnePerson) -> Answer[Person]:
+    """Show what is stored for a person: views, presses, hidden items."""
+    store, person_id = source.find(asked.person_id)
+    found = Person.of(asked.person_id, store.state(person_id), source.catalogue())
+    return Answer(found, sentences.of_person(found))
+
+
+@tool("New person", changes=True, needs_people=True)
+def new_person(source: Source, asked: Nothing) -> Answer[Person]:
+    """Make a person whose views and presses are stored, and return the person_id."""
+    if source.people is None:
+        raise ParameterError("This server stores nothing, so it has no persons.")
+    person_id, _ = source.people.store.create_person()
+    found = Person.of(person_id, State(), source.catalogue())
+    return Answer(found, [f"A new person was made. The person_id is {person_id}: keep it safe."])
+
+
+# Requests in words
+
+
+@tool("Understand a request")
+def say(source: Source, asked: SayArguments) -> Answer[responses.WordsAnswer]:
+    """Turn a request in words (English, Dutch or French) into wishes of this catalogue.
+
+    Wishes are presses, filters, dates and bounds. It applies nothing: show the wishes to the
+    person, and give those that stay to apply.
+    """
+    catalogue = source.catalogue()
+    reading = read_words(catalogue, asked.text, asked.language, source.settings)
+    found = responses.WordsAnswer.of(reading)
+    return Answer(found, sentences.of_reading(found, _labels(reading.wishes, catalogue)))
+
+
+@tool("Apply wishes", changes=True, needs_people=True)
+def apply(source: Source, asked: ApplyArguments) -> Answer[Person]:
+    """Apply wishes to a person's list, all of them or none; one undo takes them back.
+
+    A wish is a text: press +4 theme=Jazz (steps -5 to 5: 2 is a bit, 4 plain, 5 much; may end in
+    for today or for week), only town=Ghent, without type=Workshop, never type=Workshop (in all
+    lists), at_most price 20, at_least price 10, when weekend (or tomorrow, next_week,
+    2026-11-20..2026-11-22), like ITEM_ID, variety 0.6.
+    """
+    catalogue = source.catalogue()
+    wishes = [Wish.parse(text) for text in asked.wishes]
+
+    def decision(state: State) -> Event | None:
+        return decide(state, event_of(wishes, state, catalogue), catalogue)
+
+    store, person_id = source.find(asked.person_id)
+    done = store.decide(person_id, decision)
+    note = None if done.event else f"Nothing was stored: {LIMIT}"
+    found = Person.of(asked.person_id, done.after, catalogue, note=note)
+    if note:
+        return Answer(found, sentences.of_person(found))
+    applied = f"Applied: {'; '.join(_labels(wishes, catalogue))}. One undo takes all of it back."
+    return Answer(found, [applied, *sentences.of_person(found)])
+
+
+def _labels(wishes: Iterable[Wish], catalogue: Catalogue) -> list[str]:
+    """Return wishes in words."""
+    texts, today = texts_in("en"), catalogue.today
+    return [describe_wish(wish, catalogue, texts, today) for wish in wishes]

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
-from teaser.app.api.schema.person_responses import export_of
+from teaser.app.api.responses import export_of
 from teaser.app.dependencies import catalogue_of, services_of, uses_store
 from teaser.app.http.cookies import TOKEN, forget, remember
 from teaser.app.http.form_text import FormText

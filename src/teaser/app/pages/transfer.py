@@ -11,8 +11,8 @@ from fastapi.responses import Response
 from starlette.datastructures import UploadFile
 
 from teaser.app.actions import decide
-from teaser.app.api.schema.person_requests import GivenExport
-from teaser.app.api.schema.person_responses import Person
+from teaser.app.api.requests import GivenExport
+from teaser.app.api.responses import Person
 from teaser.app.dependencies import limit_imports, services_of, uses_store
 from teaser.app.http.form_text import read_json
 from teaser.app.http.origin import need_own_origin

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from fastapi import FastAPI
 
-from teaser.app.api.catalogue import describe
+from teaser.app.api.responses import Model
 from teaser.app.http.log_limit import limit_logs
 from teaser.app.process.acceptor import Balance
 from teaser.app.process.handover import Handover
@@ -134,7 +134,7 @@ def _serve(common: Common, start: Start, parent: "_Parent") -> None:
         return _make_app(common, start, parent)
 
     app = gently(make) if start.is_gentle else make()
-    told = describe(app.state.services.holder.current).model_dump_json()
+    told = Model.of(app.state.services.holder.current).model_dump_json()
     server = Server(
         app,
         common.settings,

@@ -14,6 +14,7 @@ _ID = "an item id must be a whole number of 64 bits or a text of 1 to 2,000 char
 _WHOLE, _NUMBER, _TEXT = "must be a whole number", "must be a number", "must be a text"
 _YES_OR_NO = "must be true or false"
 _DAY = "must be a day, written as 2026-05-01"
+_TIME = "must be a time with its zone, written as 2026-11-17T00:00:00+00:00"
 _OBJECT = "must be a JSON object, {...}, sent as Content-Type: application/json"
 _FIXED = {
     "int": _WHOLE,
@@ -21,6 +22,8 @@ _FIXED = {
     "finite": _NUMBER,
     "bool": _YES_OR_NO,
     "date": _DAY,
+    "datetime": _TIME,
+    "timezone": _TIME,
     "list": "must be a list, [...]",
     "model": _OBJECT,
     "dict": _OBJECT,

@@ -1,0 +1,1016 @@
+"""The responses of the API as typed JSON: the dataclasses of the library, by their attributes."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date as day
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.main import IncEx
+from typing_extensions import TypeAliasType
+
+from teaser import difference as differences
+from teaser import profile as profiles
+from teaser import recommendation, steer
+from teaser.app.api.requests import ProfileOptions
+from teaser.app.people.event_log import StoredEvent
+from teaser.app.people.events import Kind, facts_of
+from teaser.app.people.state import Feed as StoredFeed
+from teaser.app.people.state import Order, State
+from teaser.app.people.store import Store
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.found_group import FoundGroup
+from teaser.app.serving.list_filter import unknown_columns, unknown_tags
+from teaser.app.serving.name_search import NameMatches
+from teaser.app.serving.personal_model import known_presses
+from teaser.closeness import closest_names
+from teaser.data.tags import Tag
+from teaser.errors import UnknownFeatureError
+from teaser.words.wishes import Kind as WishKind
+from teaser.words.wishes import Lasts, Reading
+
+
+class Schema(BaseModel):
+    """A response: made by `model_validate` from an object of the library, or from a dict."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+def _text(name: Any) -> Any:
+    return str(name) if isinstance(name, Tag) else name
+
+
+def _as_shared(pairs: Iterable[tuple[Tag, float]]) -> list[dict[str, Any]]:
+    return [{"tag": tag, "share": share} for tag, share in pairs]
+
+
+def _as_steps(presses: Any) -> Any:
+    if not isinstance(presses, Mapping):
+        return presses
+    return [{"tag": str(tag), "steps": steps} for tag, steps in presses.items()]
+
+
+def _by_text(values: Mapping[Any, float]) -> dict[str, float]:
+    return {str(name): value for name, value in values.items()}
+
+
+# An id in a response has no bounds: it must hold whatever the model has.
+ModelItemId = TypeAliasType(
+    "ModelItemId",
+    Annotated[
+        int | str, Field(description="The id of an item, as in the data.", examples=["e0001"])
+    ],
+)
+Name = Annotated[ModelItemId, BeforeValidator(_text)]
+TagName = Annotated[str, BeforeValidator(_text)]
+# Rounding may lift a share slightly above 1.
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(lambda share: min(1.0, share))]
+ByText = Annotated[dict[str, float], BeforeValidator(_by_text)]
+
+
+class Error(Schema):
+    """An error: a code for programs, a sentence for people."""
+
+    code: str
+    message: str
+
+
+class ErrorAnswer(Schema):
+    """The shape of every error."""
+
+    error: Error
+
+
+class Named(Schema):
+    """A tag: its text, its feature and value, and whether the system found it."""
+
+    tag: str
+    feature: str
+    value: str
+    discovered: bool
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_tag(cls, data: Any) -> Any:
+        """Accept a `Tag`, or an object or dict with one."""
+        if isinstance(data, Tag):
+            data = {"tag": data}
+        elif not isinstance(data, dict):
+            data = {name: getattr(data, name) for name in cls.model_fields if hasattr(data, name)}
+        tag = data.get("tag")
+        if not isinstance(tag, Tag):
+            return data
+        own = {"feature": tag.feature, "value": tag.value, "discovered": tag.discovered}
+        return {**data, "tag": str(tag), **own}
+
+
+class Steps(Schema):
+    """Steps on one tag: + is positive, - is negative."""
+
+    tag: TagName
+    steps: int
+
+
+Presses = Annotated[list[Steps], BeforeValidator(_as_steps)]
+
+
+# Lists, profiles and explanations
+
+
+class Reason(Named):
+    """The contribution of one tag, or of near-equal tags together, to the score of an item.
+
+    General appeal and the contributions of all reasons sum to the score. `share` is signed, and the
+    absolute shares, that of general appeal included, sum to 1. `weight` is the weight of the tag
+    for the item. `tags` are all that the reason is about, `tag` the first of them: tags that lie on
+    nearly the same items are one reason.
+    """
+
+    kind: Literal["tag"]
+    contribution: float
+    share: float
+    affinity: float
+    weight: float
+    tags: list[Named]
+
+
+class ViewedReason(Schema):
+    """The contribution of one viewed item to the score of an item, beside the tags.
+
+    Only models with a remainder have such reasons. `disliked`: its strength in the history is
+    below 0.
+    """
+
+    kind: Literal["viewed"]
+    item_id: ModelItemId
+    title: str | None
+    contribution: float
+    share: float
+    disliked: bool
+
+
+class BoostReason(Schema):
+    """What a boost of the request adds to the score of an item; `name` is the id or tag boosted."""
+
+    kind: Literal["boost"]
+    name: Name
+    contribution: float
+    share: float
+
+
+# A named union, so that generated clients have one type for it.
+AnyReason = TypeAliasType(
+    "AnyReason",
+    Annotated[
+        Reason | ViewedReason | BoostReason,
+        Field(discriminator="kind", description="A tag, a viewed item or a boost, as `kind` says."),
+    ],
+)
+
+
+class Recommendation(Schema):
+    """One entry of a list. `match` is the score relative to the highest of all items, 0 to 1.
+
+    `general` is what general appeal adds to the score: what an average person would see in the
+    item. It is never among the reasons; `general_share` is its signed share. `boost` is what the
+    boosts of the request add, which are among the reasons.
+    """
+
+    item_id: ModelItemId
+    title: str | None
+    score: float
+    match: Share
+    general: float
+    general_share: float
+    boost: float
+    reasons: list[AnyReason]
+
+
+class Recommendations(Schema):
+    """A list, the best first; `ignored` counts unknown names, with `unknown="ignore"`."""
+
+    recommendations: list[Recommendation]
+    ignored: int
+
+    @classmethod
+    def of(cls, found: recommendation.Recommendations) -> Self:
+        """Return a list of the library."""
+        return cls.model_validate({"recommendations": list(found), "ignored": found.ignored})
+
+
+class Explanation(Recommendation):
+    """The whole score of one item: every tag it has, the largest share first.
+
+    If the model has a remainder, every viewed item that adds something is a reason too.
+    The score is `general`, the sums of `tags` (by tag) and of `viewed` (by viewed item), which are
+    `from_tags` and `from_viewed`, and `boost`. `tag_share` is the share of declared and discovered
+    tags in the sum of all absolute contributions; neither popularity nor general appeal counts.
+    """
+
+    tags: ByText
+    viewed: ByText
+    from_tags: float
+    from_viewed: float
+    tag_share: Share
+
+
+class DifferencePart(Schema):
+    """What one part of two scores does to their difference; `share` is signed.
+
+    `name` is a tag, the id of an item of the history, or what a boost is named by; `label` is the
+    same for a reader. `tags` are all that the part is about: near-equal tags are one part.
+    """
+
+    kind: Literal["general", "tag", "viewed", "disliked", "boost"]
+    name: Name
+    label: str
+    tags: list[Named]
+    contribution: float
+    other_contribution: float
+    difference: float
+    share: float
+
+
+class Difference(Schema):
+    """Why one item stands above another: the differences of all parts sum to `difference`.
+
+    `difference` is `score` less `other_score`. Parts that both items have in the same measure have
+    a difference of 0; they come last.
+    """
+
+    item_id: ModelItemId
+    other_id: ModelItemId
+    title: str | None
+    other_title: str | None
+    score: float
+    other_score: float
+    difference: float
+    said: str
+    parts: list[DifferencePart]
+
+    @classmethod
+    def of(cls, found: differences.Difference) -> Self:
+        """Return a difference of the library."""
+        labelled = zip(found.parts, found.labels(), strict=True)
+        parts = [{**vars(part), "label": label} for part, label in labelled]
+        own = {"difference": found.difference, "said": found.sentence(), "parts": parts}
+        return cls.model_validate({**vars(found), **own})
+
+
+class Affinity(Named):
+    """The affinity with a tag, and the net presses that it includes."""
+
+    affinity: float
+    presses: int
+
+
+class FeatureProfile(Schema):
+    """One feature: its share of impact on the scores, and its tags, the strongest first."""
+
+    feature: str
+    impact: Share
+    tags: list[Affinity]
+
+
+class Profile(Schema):
+    """The profile of a person; the impacts of all features sum to 1.
+
+    `general` is the affinity with general appeal, about 1 for the average person at full certainty;
+    all others are relative to that person. `tags_weight` is the weight of general appeal and tags
+    in scores: 1 unless a balance lowers it. `about` are the facts about the person that were used.
+    """
+
+    certainty: Share
+    general: float
+    tags_weight: Share
+    about: list[TagName]
+    features: list[FeatureProfile]
+
+    @classmethod
+    def of(cls, found: profiles.Profile, options: ProfileOptions) -> Self:
+        """Return a profile of the library, the features with most impact first."""
+        for feature in options.features:
+            if feature not in found.impacts:
+                raise UnknownFeatureError(feature, closest_names(feature, found.impacts))
+        features = [
+            {
+                "feature": feature,
+                "impact": impact,
+                "tags": [
+                    {"tag": tag, "affinity": value, "presses": found.presses.get(tag, 0)}
+                    for tag, value in found.top(options.top, feature=feature)
+                ],
+            }
+            for feature, impact in sorted(found.impacts.items(), key=lambda pair: -pair[1])
+            if not options.features or feature in options.features
+        ]
+        own = {"general": found.general, "features": features}
+        return cls.model_validate({**vars(found), **own})
+
+
+class Origin(Schema):
+    """What one item of the history adds to the raw score of a tag."""
+
+    item_id: ModelItemId
+    title: str | None
+    part: float
+
+
+class AboutOrigin(Named):
+    """What one fact about the person adds to the raw score of a tag."""
+
+    part: float
+
+
+class Origins(Named):
+    """Where an affinity comes from: all parts sum to `raw`, and the affinity is a multiple of it.
+
+    `origins` are items of the history, `about` facts about the person.
+    """
+
+    affinity: float
+    raw: float
+    origins: list[Origin]
+    about: list[AboutOrigin]
+
+
+class SharedTag(Named):
+    """A tag that two items share, and its share of their similarity."""
+
+    share: Share
+
+
+class SimilarItem(Schema):
+    """An item that is similar to another: 0 is no tag in common, 1 the same tags."""
+
+    item_id: ModelItemId
+    title: str | None
+    similarity: Share
+    shared: Annotated[list[SharedTag], BeforeValidator(_as_shared)]
+
+
+class SimilarItems(Schema):
+    """Items that are similar to one, the most similar first."""
+
+    similar: list[SimilarItem]
+
+
+class Lift(Schema):
+    """The presses to add to the present ones; none if the item is among the first already."""
+
+    presses: Presses
+    total: int
+    rank_before: int
+    rank_after: int
+
+
+class LiftAnswer(Schema):
+    """The fewest presses; null if ten are not enough, or the item was viewed.
+
+    `finished` is false if no answer was found quickly; more than ten presses may be needed, or
+    fewer.
+    """
+
+    lift: Lift | None
+    finished: bool
+
+
+class Variation(Schema):
+    """A list that starts from an item, without the item itself.
+
+    `start` are the presses that the item gives, changes included; `presses` those behind the list.
+    """
+
+    item_id: ModelItemId
+    title: str | None
+    start: Presses
+    presses: Presses
+    recommendations: list[Recommendation]
+    ignored: int
+
+    @classmethod
+    def of(cls, found: steer.Variation) -> Self:
+        """Return a list of the library."""
+        made = Recommendations.of(found.recommendations)
+        return cls.model_validate({**vars(found), **dict(made)})
+
+
+class TagExample(Schema):
+    """An item with a tag: its rank now, without the tag, and with one press + more."""
+
+    item_id: ModelItemId
+    title: str | None
+    contribution: float
+    rank: int
+    rank_without: int
+    rank_pressed: int
+
+
+class TagBeside(Named):
+    """A tag that `share` of the items with another carry: `times` as many as of all items."""
+
+    n_items: int
+    share: Share
+    times: float
+
+
+class TagExamples(Named):
+    """What a tag does in a list: what it brings up, what it would, and which tags come with it.
+
+    `n_items`: how many items have it; `affinity`: presses included; `can_press`: whether one press
+    + more is possible.
+    """
+
+    n_items: int
+    affinity: float
+    presses: int
+    can_press: bool
+    brings_up: list[TagExample]
+    would_bring_up: list[TagExample]
+    comes_with: list[TagBeside]
+
+
+class Pick(Schema):
+    """An item to offer."""
+
+    item_id: ModelItemId
+    title: str | None
+
+
+class Picks(Schema):
+    """Items to offer, the most informative first."""
+
+    picks: list[Pick]
+
+
+class Statement(Schema):
+    """One sentence about a profile; `denial` are the presses by which a person disagrees."""
+
+    leaning: Literal["towards", "away"]
+    said: str
+    strength: float
+    tags: list[Named]
+    denial: Presses
+
+
+class Statements(Schema):
+    """At most three sentences; none if too little is known."""
+
+    statements: list[Statement]
+
+
+class Wish(Schema):
+    """A wish that was read: its text form, its parts, and the words that it was read from."""
+
+    wish: str
+    kind: WishKind
+    name: str
+    steps: int
+    number: float | None
+    lasts: Lasts
+    words: str
+
+
+class WordsAnswer(Schema):
+    """What was read: wishes, words that were not understood, and pairs that contradict."""
+
+    wishes: list[Wish]
+    unknown: list[str]
+    contradictions: list[list[str]]
+
+    @classmethod
+    def of(cls, reading: Reading) -> Self:
+        """Return what was read."""
+        return cls(
+            wishes=[Wish(wish=str(wish), **vars(wish)) for wish in reading.wishes],
+            unknown=list(reading.unknown),
+            contradictions=[[str(one), str(other)] for one, other in reading.contradictions],
+        )
+
+
+# The catalogue and the model
+
+
+class Card(Schema):
+    """The data of an item; what the data do not have is null.
+
+    `facts`: values of declared tags, by feature; `groups`: those that the system found it in.
+    """
+
+    item_id: ModelItemId
+    title: str
+    description: str | None
+    link: str | None
+    date: day | None
+    has_picture: bool
+    facts: dict[str, list[str]]
+    groups: list[str]
+
+
+class FoundItem(Schema):
+    """An item and its title."""
+
+    item_id: ModelItemId
+    title: str
+
+
+class FoundTag(Named):
+    """A tag, and how many items have it."""
+
+    n_items: int
+
+
+class Found(Schema):
+    """Items and tags whose names contain every word, the best matches first."""
+
+    items: list[FoundItem]
+    tags: list[FoundTag]
+
+    @classmethod
+    def of(cls, found: NameMatches, catalogue: Catalogue, k: int) -> Self:
+        """Return at most k items and k tags of a search."""
+        tags, sizes = catalogue.model.tags_, catalogue.tag_sizes
+        return cls.model_validate(
+            {
+                "items": [_titled(catalogue, item_id) for item_id in found.items(0, k)],
+                "tags": [{"tag": tags[j], "n_items": int(sizes[j])} for j in found.tag_places[:k]],
+            }
+        )
+
+
+class GroupItem(FoundItem):
+    """An item of a group, and how much it belongs to it: 1 and less."""
+
+    weight: float
+
+
+class Label(Named):
+    """The declared tag that is most over-represented in a group; `share` of its items carry it."""
+
+    share: Share
+
+
+class Group(Named):
+    """A group of items that the system found from what people chose: no metadata declare it.
+
+    `n_items`: how many items it has; `grain`: about how many a group of its kind has. `exemplars`:
+    the best-known central items, the best first; `members`: the items that belong to it most.
+    `label_tag`: null if no declared tag clearly stands out. `aliases`: earlier names, presses on
+    which count for it too.
+    """
+
+    grain: float
+    n_items: int
+    exemplars: list[FoundItem]
+    members: list[GroupItem]
+    label_tag: Label | None
+    aliases: list[str]
+
+    @classmethod
+    def of(cls, found: FoundGroup, catalogue: Catalogue, k: int) -> Self:
+        """Return a group of the catalogue, with at most k of its members."""
+        group = found.group
+        label = {"tag": group.label_tag, "share": group.label_share}
+        return cls.model_validate(
+            {
+                "tag": group.tag,
+                "grain": group.grain,
+                "n_items": group.size,
+                "exemplars": [_titled(catalogue, item_id) for item_id in group.exemplars],
+                "members": [
+                    {**_titled(catalogue, item_id), "weight": weight}
+                    for item_id, weight in found.members[:k]
+                ],
+                "label_tag": None if group.label_tag is None else label,
+                "aliases": list(found.aliases),
+            }
+        )
+
+
+def _titled(catalogue: Catalogue, item_id: int | str) -> dict[str, Any]:
+    model = catalogue.model
+    return {
+        "item_id": item_id,
+        "title": model.title(model.items_.index_of(item_id)) or str(item_id),
+    }
+
+
+class Remainder(Schema):
+    """The size of the remainder: how many items it has, and how many entries are stored.
+
+    `neighbours`: how many others may explain an item; null if all may. `without_neighbours`: how
+    many items have none, as nobody chose them together with another.
+    """
+
+    items: int
+    entries: int
+    sparse: bool
+    neighbours: int | None
+    without_neighbours: int | None
+
+
+class Discovered(Schema):
+    """The groups that the system found: how many there are, by grain, and how many have a label.
+
+    `items`: how many items are in one.
+    """
+
+    groups: int
+    grains: dict[str, int]
+    labelled: int
+    items: int
+
+
+class Model(Schema):
+    """The model that is served. `tags`: their number, by feature; `roles`: the column of each role.
+
+    `user_tags`: the facts about a person that can be given, by feature; `remainder` and
+    `discovered`: null if the model has none; `weights`: how users and items were weighed in the
+    fit, null if they were not; `recipe`: which recipes were tried and why one was chosen, null if
+    the fit did not choose.
+    """
+
+    kind: str
+    items: int
+    tags: dict[str, int]
+    user_tags: dict[str, list[str]]
+    parameters: dict[str, Any]
+    iterations: int
+    residual: float
+    converged: bool
+    remainder: Remainder | None
+    discovered: Discovered | None
+    weights: dict[str, float] | None
+    recipe: dict[str, Any] | None
+    roles: dict[str, str]
+
+    @classmethod
+    def of(cls, catalogue: Catalogue) -> Self:
+        """Return what the API tells about the model of a catalogue."""
+        described = catalogue.model.describe()
+        user_tags = {f: [tag.value for tag in tags] for f, tags in catalogue.user_features.items()}
+        own = {"user_tags": user_tags, "weights": described["parameters"].get("weights")}
+        return cls.model_validate({"recipe": None, **described, **own})
+
+
+class PartShare(Schema):
+    """The mean share of one part in the scores of lists.
+
+    `feature`: null for parts that are none. `press_change`: how many items of a list one press on
+    a tag of it exchanges, on average; null where none was tried.
+    """
+
+    part: Literal["feature", "general", "popularity", "discovered", "viewed"]
+    feature: str | None
+    share: Share
+    press_change: float | None
+
+
+class Impacts(Schema):
+    """What decides in the first `k` of the lists of `n_people` people; the shares sum to 1.
+
+    `step`: how far one press moves an affinity. `press_change`: how many of the k items one press
+    exchanges, on average over people who each pressed + on a tag of an item of their list.
+    """
+
+    n_people: int
+    k: int
+    shares: list[PartShare]
+    step: float
+    press_change: float
+
+
+class FeatureSource(Schema):
+    """A feature, the columns that its tags were made from, and the number of tags."""
+
+    feature: str
+    columns: list[str]
+    n_tags: int
+
+
+class Sources(Schema):
+    """Where the data come from, and what of them is not used.
+
+    `n_disliked`: dislikes, which count in histories only; `strengths`: whether interactions count
+    by a strength; `n_discovered`: tags that the system found from who chose what; `shown_columns`:
+    columns of the items that are displayed, by role; `unused_columns`: those that are not used.
+    """
+
+    n_users: int
+    n_items: int
+    n_interactions: int
+    n_disliked: int
+    strengths: bool
+    features: list[FeatureSource]
+    n_discovered: int
+    user_features: list[FeatureSource]
+    uses_user_features: bool
+    shown_columns: dict[str, str]
+    unused_columns: list[str]
+
+
+class Transparency(Schema):
+    """What decides here: made from the model that is served, and from the settings of the site.
+
+    `impacts`, `sources`, `version` and `date` are of the fit of the model; null for a model
+    without histories. `learns_from_views`: whether what visitors view here is used for the next
+    model, of those who allow it. `boosts`: what the site adds to scores, for everybody alike.
+    """
+
+    impacts: Impacts | None
+    sources: Sources | None
+    version: str | None
+    date: day | None
+    learns_from_views: bool
+    boosts: dict[str, float]
+
+    @classmethod
+    def of(cls, catalogue: Catalogue, *, learns: bool) -> Self:
+        """Return what decides in a catalogue; `learns` is the setting of the site."""
+        found = catalogue.model.transparency_
+        own = {"learns_from_views": learns, "boosts": catalogue.boost}
+        if found is None:
+            missing = dict.fromkeys(("impacts", "sources", "version", "date"))
+            return cls.model_validate({**missing, **own})
+        shares = found.to_frame().rows(named=True)
+        impacts = {**vars(found.impacts), "shares": shares}
+        return cls.model_validate({**vars(found), "impacts": impacts, **own})
+
+
+# Persons
+
+
+class Filters(Schema):
+    """The conditions on a list: `only` items with these tags, `without` those, bounds, a period.
+
+    Tags of one feature in `only` are alternatives. `when` is empty for any date.
+    """
+
+    only: list[str]
+    without: list[str]
+    at_most: dict[str, float]
+    at_least: dict[str, float]
+    when: str
+
+
+class Ending(Schema):
+    """Something that ends by itself at `until`: presses on a tag, or what is hidden.
+
+    `name` is a tag, or an item if `is_item`; `steps` are the presses that end, 0 for what is
+    hidden.
+    """
+
+    kind: Literal["press", "hide"]
+    name: ModelItemId
+    is_item: bool
+    steps: int
+    until: datetime
+
+
+class Feed(Schema):
+    """One list of a person; the main list has an empty name.
+
+    `presses` are net presses now, by today's names of tags; `lasting` those of them that do not
+    end, null if none ends. `ends` are the presses that end.
+    """
+
+    feed: str
+    presses: Presses
+    lasting: Presses | None
+    filters: Filters
+    variety: Share
+    balance: Share
+    ends: list[Ending]
+
+
+class Feeds(Schema):
+    """The lists of a person, the main one first, and the name of the current one."""
+
+    feed: str
+    feeds: list[Feed]
+
+    @classmethod
+    def of(cls, found: State, catalogue: Catalogue) -> Self:
+        """Return the feeds of a state."""
+        return cls.model_validate({"feed": found.feed, "feeds": _feeds(found, catalogue)})
+
+
+class Person(Feed):
+    """The state of a person.
+
+    `strengths` has the items of the history whose strength is not 1; one below 0 was disliked.
+    `presses`, `lasting`, `filters`, `variety` and `balance` are those of the current list, `feed`;
+    `feeds` has all lists. `hidden` and `hidden_tags` hold for all of them. `ends` tells what of all
+    this ends by itself, and when. With `profiling` false, lists follow neither history nor presses
+    nor `about`: `order` decides.
+    `unknown_items`, `unknown_tags`, `unknown_columns` and `unknown_about` are the names in it that
+    the present model does not have; they are stored and have no effect until a model has them.
+    `note` says why an action was not stored.
+    """
+
+    person_id: str
+    history: list[ModelItemId]
+    strengths: ByText
+    hidden: list[ModelItemId]
+    hidden_tags: list[str]
+    about: list[str]
+    feeds: list[Feed]
+    profiling: bool
+    order: Order
+    can_undo: bool
+    can_redo: bool
+    n_events: int
+    unknown_items: list[ModelItemId]
+    unknown_tags: list[str]
+    unknown_columns: list[str]
+    unknown_about: list[str]
+    note: str | None
+
+    @classmethod
+    def of(
+        cls, person_id: str, state: State, catalogue: Catalogue, *, note: str | None = None
+    ) -> Self:
+        """Return the response for a state; names that the catalogue lacks are listed as unknown."""
+        feeds = state.feeds.values()
+        filters = [feed.filters for feed in feeds]
+        pressed = [text for feed in feeds for text in (*feed.presses, *(feed.lasting or ()))]
+        ending = [str(end.name) for feed in feeds for end in feed.ends]
+        named = [text for conditions in filters for text in conditions.tags]
+        columns = [name for each in filters for name in unknown_columns(catalogue, each)]
+        items = catalogue.model.items_
+        return cls.model_validate(
+            {
+                **vars(state),
+                **_feed(state.feed, state.current, catalogue),
+                "ends": state.ends,
+                "person_id": person_id,
+                "feeds": _feeds(state, catalogue),
+                "can_undo": state.undoable is not None,
+                "can_redo": state.redoable is not None,
+                "unknown_items": [i for i in (*state.history, *state.hidden) if i not in items],
+                "unknown_tags": unknown_tags(
+                    catalogue, [*pressed, *ending, *named, *state.hidden_tags]
+                ),
+                "unknown_columns": list(dict.fromkeys(columns)),
+                "unknown_about": [
+                    text for text in state.about if Tag.parse(text) not in catalogue.user_tag_index
+                ],
+                "note": note,
+            }
+        )
+
+    def unmatched_names(self) -> list[str]:
+        """Return all names in it that the model does not have."""
+        names = (*map(str, self.unknown_items), *self.unknown_tags, *self.unknown_columns)
+        return list(dict.fromkeys((*names, *self.unknown_about)))
+
+
+class Imported(Person):
+    """The state after an import; `unmatched` are the names in it that the model does not have.
+
+    They are stored, and have no effect until a model has them.
+    """
+
+    unmatched: list[str]
+
+    @classmethod
+    def after(cls, person_id: str, state: State, catalogue: Catalogue) -> Self:
+        """Return the response for the state after an import."""
+        person = Person.of(person_id, state, catalogue)
+        return cls.model_validate({**dict(person), "unmatched": person.unmatched_names()})
+
+
+def _feeds(state: State, catalogue: Catalogue) -> list[dict[str, Any]]:
+    return [_feed(name, feed, catalogue) for name, feed in state.feeds.items()]
+
+
+def _feed(name: str, feed: StoredFeed, catalogue: Catalogue) -> dict[str, Any]:
+    lasting = None if feed.lasting is None else _presses(feed.lasting, catalogue)
+    own = {"presses": _presses(feed.presses, catalogue), "lasting": lasting}
+    return {**vars(feed), "feed": name, **own}
+
+
+def _presses(presses: Mapping[str, int], catalogue: Catalogue) -> dict[str, int]:
+    """Return net presses by today's names of tags; of tags that the model lacks, as stored."""
+    index, tags = catalogue.tag_index, catalogue.model.tags_
+    net = known_presses(catalogue, presses)
+    found: dict[str, int] = {}
+    for text, steps in presses.items():
+        place = index.get(Tag.parse(text))
+        if place is None:
+            found[text] = steps
+        elif tags[place] in net:
+            found[str(tags[place])] = net[tags[place]]
+    return found
+
+
+class Link(Schema):
+    """A link that shows a person's state or one list, read-only, as it was after `place` actions.
+
+    `share_id` is the name by which the link is ended; its path is returned only when it is made.
+    `feed` is the list that it shows, null for the whole profile.
+    """
+
+    share_id: str
+    place: int
+    created_at: datetime
+    feed: str | None
+
+
+class NewLink(Link):
+    """A new link: the site shows the state at `path`."""
+
+    path: str
+
+
+class Links(Schema):
+    """The links of a person that are in use, the oldest first."""
+
+    shares: list[Link]
+
+
+class ExportedEvent(Schema):
+    """One action, with its place among the person's actions and its time.
+
+    `data` has what no other field tells, as it is stored.
+    """
+
+    place: int
+    at: datetime
+    kind: Kind
+    item_id: ModelItemId | None
+    strength: float | None
+    presses: Presses
+    variety: float | None
+    balance: float | None
+    about: list[str] | None
+    data: dict[str, Any]
+
+    @classmethod
+    def of(cls, event: StoredEvent) -> Self:
+        """Return the response for a stored event."""
+        data = event.data
+        return cls(
+            place=event.place,
+            at=event.at,
+            kind=event.kind,
+            item_id=data.get("item"),
+            strength=data.get("strength", 1.0) if event.kind == "view" else None,
+            presses=data.get("presses", {}),
+            variety=data.get("variety"),
+            balance=data.get("balance"),
+            about=facts_of(data),
+            data={name: value for name, value in data.items() if name not in _FIELDS},
+        )
+
+
+# The data of an event that the other fields of an exported one have.
+_FIELDS = {"item", "strength", "presses", "variety", "balance", "about", "people"}
+
+
+class Export(Schema):
+    """All that is stored for a person, and the state that follows from it.
+
+    These are the time of creation (null for a visitor who has done nothing yet), links in use, and
+    every action in order.
+    """
+
+    person_id: str
+    created_at: datetime | None
+    state: Person
+    shares: list[Link]
+    events: list[ExportedEvent]
+
+
+def export_of(
+    store: Store, person_id: str | None, catalogue: Catalogue, *, with_id: bool = True
+) -> Iterator[str]:
+    """Return an `Export` as JSON, in chunks; nothing is stored of a visitor without a person.
+
+    Actions are read in pages while the chunks are taken, so the whole is never in memory.
+    `with_id=False` leaves the person's id out.
+    """
+    kept = store.kept(person_id) if person_id else None
+    state = store.state(person_id, until=kept.n_events) if person_id and kept else State()
+    export = Export(
+        person_id=person_id or "",
+        created_at=kept.created_at if kept else None,
+        state=Person.of(person_id or "", state, catalogue),
+        shares=[Link.model_validate(share) for share in kept.shares] if kept else [],
+        events=[],
+    )
+    hidden: dict[str, IncEx | bool] = {"person_id": True, "state": {"person_id"}}
+    head = export.model_dump_json(exclude=None if with_id else hidden)
+    pages = store.event_pages(person_id or "", until=state.n_events)
+    return _with_events(head, pages)
+
+
+def _with_events(head: str, pages: Iterable[list[StoredEvent]]) -> Iterator[str]:
+    """Yield JSON: actions are put into the empty list that ends the head."""
+    yield head.removesuffix("]}")
+    separator = "\n"
+    for page in pages:
+        texts = (ExportedEvent.of(event).model_dump_json() for event in page)
+        yield separator + ",\n".join(texts)
+        separator = ",\n"
+    yield "\n]}\n"
