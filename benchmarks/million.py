@@ -19,7 +19,7 @@ from report import report, times
 
 from teaser import ListOf, Rules, Tag, Teaser, load
 from teaser.data.matrix import Ids
-from teaser.evaluate.study.meter import peak_memory
+from teaser.evaluate.study.search import peak_memory
 from teaser.extensions import Remainder, SparseEncoder
 from teaser.model.extensions.sparse import unpack_mapped
 from teaser.model.tables import ItemTable, TagTable, decoder

@@ -1,19 +1,23 @@
 """Results of studies as tests of reports change them: plain JSON, read as a report reads it."""
 
+import json
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from typing import Any
 
-from teaser.evaluate.report.pictures.drawing import Picture
-from teaser.evaluate.report.tables.reported import ReportedStudy
-from teaser.evaluate.study.results import DataSummary, DialResults, DialSetting, StudyResults
+from teaser.evaluate.report.pictures import Picture
+from teaser.evaluate.report.tables import ReportedStudy
+from teaser.evaluate.study.data import DataSummary
+from teaser.evaluate.study.results import DialResults, DialSetting, StudyResults, parse_results
 
 Content = dict[str, Any]
 
 
 def reported(content: Mapping[str, Any]) -> ReportedStudy:
     """Return a study of the JSON of its results."""
-    return ReportedStudy(StudyResults.from_json(dict(content)))
+    found = parse_results(json.dumps(dict(content)))
+    assert isinstance(found, StudyResults)
+    return ReportedStudy(found)
 
 
 def texts_of(picture: Picture) -> list[str]:

@@ -32,7 +32,7 @@ from teaser.app.server import create_app
 from teaser.app.settings import Settings
 from teaser.cli.main import app
 from teaser.data import demo
-from teaser.evaluate.proposal import open_study
+from teaser.evaluate.study.propose import open_study
 from teaser.extensions import DiscoveredTags
 from teaser.testing import example_dataset
 

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import teaser
 from teaser.cli.main import app
-from teaser.evaluate.study.grid_search import check_models
 from teaser.evaluate.study.plan import Study
+from teaser.evaluate.study.search import check_models
 from teaser.words.interpreter import GROUP
 from teaser.words.vocabulary import read_synonyms
 

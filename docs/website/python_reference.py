@@ -57,7 +57,7 @@ FURTHER = (
     "teaser.evaluate.study.results.StudyResults",
     "teaser.evaluate.study.results.DialResults",
     "teaser.evaluate.study.results.read_results",
-    "teaser.evaluate.report.write.write_report",
+    "teaser.evaluate.report.write_report",
     "teaser.testing.ModelContract",
     "teaser.testing.TaggedModelContract",
     "teaser.testing.example_tables",

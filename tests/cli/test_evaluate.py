@@ -23,9 +23,8 @@ from teaser.cli.evaluate import (
     show_simulations,
 )
 from teaser.cli.output import out
-from teaser.evaluate.proposal import open_study
-from teaser.evaluate.study.data_plan import DataPlan
-from teaser.evaluate.study.plan import SplitPlan, Study
+from teaser.evaluate.study.plan import DataPlan, SplitPlan, Study
+from teaser.evaluate.study.propose import open_study
 from teaser.evaluate.study.results import DialResults, StudyResults, read_results
 from teaser.model.shared_fit import make_model
 
@@ -277,7 +276,7 @@ def test_tune_takes_a_prepared_folder_prints_the_fit_and_goes_on(shop: Path) -> 
     given = ("tune", "shop", "--quick", "--remainder-l2", 30, "--l2-encoder", 50, "--out", "t")
     printed = said(*given)
     assert (shop / "t" / "shop-study.toml").exists()
-    kept = (shop / "t" / "shop-study-quick.dial.sqlite").read_bytes()
+    kept = (shop / "t" / "shop-study-quick.dial.jsonl").read_bytes()
     dial = read_results(shop / "t" / "shop-study-quick.dial.json")
     assert isinstance(dial, DialResults)
     (command,) = (line for line in printed.splitlines() if "teaser fit" in line)
@@ -286,7 +285,7 @@ def test_tune_takes_a_prepared_folder_prints_the_fit_and_goes_on(shop: Path) -> 
     asked = {**dial.fixed, **dial.recommended.parameters}
     assert found.parameters() == Teaser.from_parameters(asked).parameters()
     again = said(*given)
-    assert (shop / "t" / "shop-study-quick.dial.sqlite").read_bytes() == kept
+    assert (shop / "t" / "shop-study-quick.dial.jsonl").read_bytes() == kept
     assert again == printed  # even the times, which were not measured again
 
 

@@ -5,7 +5,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -358,8 +358,8 @@ def evaluate(
 
 def _open(path: Path, folder: Path | None, kind: str | None) -> tuple["Study", Path]:
     """Return a study and the folder of its results; a prepared data set gets a study first."""
-    from teaser.evaluate.proposal import open_study, study_path
     from teaser.evaluate.study.plan import Study
+    from teaser.evaluate.study.propose import open_study, study_path
 
     if not path.is_dir():
         if kind is not None:
@@ -412,14 +412,15 @@ def tune(
     ] = 0.01,
 ) -> None:
     """Compare tags alone and tags then neighbours; a stopped run is resumed."""
-    from teaser.evaluate.report.write import write_dial
+    from teaser.evaluate.report import write_dial
     from teaser.evaluate.study.dial import dial_study
+    from teaser.evaluate.study.plan import DialPlan, validate
 
     plan, place = _open(study, folder, split)
     given: dict[str, Any] = {"remainder_l2": remainder_l2, "l2_weights": l2_weights}
     given |= {"l2_encoder": l2_encoder, "neighbours": neighbours}
     chosen: dict[str, Any] = {name: tuple(v) for name, v in given.items() if v}
-    grid = replace(plan.dial, **chosen)
+    grid = validate(DialPlan, {**asdict(plan.dial), **chosen})
     with study_bars() as progress:
         dial = dial_study(
             plan, data=data, out=place, grid=grid, within=within, quick=quick, progress=progress
@@ -462,7 +463,7 @@ def simulate(
     seed: Annotated[int | None, typer.Option(help="Seed of the draws.")] = None,
 ) -> None:
     """Simulate presses by the test users of a study, and measure their lists."""
-    from teaser.evaluate.study.plan import SimulationPlan
+    from teaser.evaluate.study.plan import SimulationPlan, validate
     from teaser.evaluate.study.run import simulate_study
 
     whole, place = _open(study, folder, None)
@@ -471,7 +472,7 @@ def simulate(
     given |= {"among": among, "models": model}
     chosen: dict[str, Any] = {k: tuple(v) for k, v in given.items() if v}
     chosen |= {k: v for k, v in (("draws", draws), ("seed", seed)) if v is not None}
-    plan = replace(plan, **chosen)
+    plan = validate(SimulationPlan, {**asdict(plan), **chosen})
     with study_bars() as progress:
         rows = simulate_study(whole, plan, data=data, out=place, quick=quick, progress=progress)
     show_simulations(rows)

@@ -2,7 +2,7 @@
 
 from teaser.evaluate.card import card
 from teaser.evaluate.check import Check, check_model
-from teaser.evaluate.metrics import Difference, Metric, Summary, paired_bootstrap
+from teaser.evaluate.metrics import Metric, PairedDifference, Summary, paired_bootstrap
 from teaser.evaluate.protocol import (
     ALL_METRICS,
     PAPER_METRICS,
@@ -18,9 +18,9 @@ __all__ = [
     "ALL_METRICS",
     "PAPER_METRICS",
     "Check",
-    "Difference",
     "Evaluation",
     "Metric",
+    "PairedDifference",
     "Recipe",
     "Simulation",
     "Summary",

@@ -16,9 +16,9 @@ from teaser.errors import ParameterError, closest
 
 Array = NDArray[Any]
 
-ACCURACY = ("recall", "recall_uncapped", "ndcg", "ndcg_uncapped")
-OF_LISTS = ("diversity", "long_tail")
-OF_CATALOGUE = ("coverage",)
+ACCURACY_METRICS = ("recall", "recall_uncapped", "ndcg", "ndcg_uncapped")
+LIST_METRICS = ("diversity", "long_tail")
+CATALOGUE_METRICS = ("coverage",)
 HEAD = 0.5
 # What tables and pictures call the metrics, in the order of a report.
 METRIC_TITLES = {
@@ -48,7 +48,7 @@ class Metric:
     def parse(cls, name: str) -> "Metric":
         """Return the metric of a name such as `"ndcg@100"`."""
         found = _NAME.fullmatch(name) if isinstance(name, str) else None
-        known = (*ACCURACY, *OF_LISTS, *OF_CATALOGUE)
+        known = (*ACCURACY_METRICS, *LIST_METRICS, *CATALOGUE_METRICS)
         if found is None or found[1] not in known:
             near = closest(str(name).partition("@")[0], known)
             raise ParameterError(
@@ -81,7 +81,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Difference:
+class PairedDifference:
     """How much better b is than a on the same users.
 
     Attributes
@@ -109,10 +109,10 @@ class Difference:
         """Whether there are mean and interval."""
         return all(map(math.isfinite, (self.mean, self.low, self.high)))
 
-    def times(self, factor: float) -> "Difference":
+    def times(self, factor: float) -> "PairedDifference":
         """Return the difference in another unit, or with -1 that of a and b."""
         low, high = sorted((factor * self.low, factor * self.high))
-        return Difference(factor * self.mean, low, high, self.n)
+        return PairedDifference(factor * self.mean, low, high, self.n)
 
 
 def hits(lists: Array, held_out: sp.csr_array) -> Array:
@@ -269,10 +269,10 @@ def per_user(
     values: dict[str, Array] = {}
     for metric in metrics:
         kind, k = metric.kind, metric.k
-        if kind in ACCURACY:
+        if kind in ACCURACY_METRICS:
             measure = recall if kind.startswith("recall") else ndcg
             values[str(metric)] = measure(hit, n_held, k, capped="uncapped" not in kind)
-        elif kind in OF_LISTS and training is None:
+        elif kind in LIST_METRICS and training is None:
             raise ParameterError(
                 f"{metric} needs the training data set, for its tags and counts. Pass training=."
             )
@@ -300,7 +300,7 @@ def paired_bootstrap(
     rng: int | np.random.Generator,
     n: int = 2000,
     level: float = 0.95,
-) -> dict[str, Difference]:
+) -> dict[str, PairedDifference]:
     """Return b - a by metric, with the interval of resampled users.
 
     Users are drawn with replacement `n` times, the same for all metrics; the interval runs
@@ -329,7 +329,7 @@ def paired_bootstrap(
         drawn = means[:, column][~np.isnan(means[:, column])]
         low, high = np.quantile(drawn, edges) if len(drawn) else (math.nan, math.nan)
         total = summarise(gaps[:, column])
-        out[name] = Difference(total.mean, float(low), float(high), total.n)
+        out[name] = PairedDifference(total.mean, float(low), float(high), total.n)
     return out
 
 

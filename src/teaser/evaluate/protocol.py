@@ -13,9 +13,9 @@ from teaser.data.matrix import Ids
 from teaser.data.split import Fold
 from teaser.errors import DataError, ParameterError, SolverError
 from teaser.evaluate.metrics import (
-    OF_CATALOGUE,
-    Difference,
+    CATALOGUE_METRICS,
     Metric,
+    PairedDifference,
     Summary,
     coverage,
     paired_bootstrap,
@@ -135,7 +135,7 @@ def evaluate(
         item_metrics={
             str(metric): coverage(lists[:, : metric.k], fold.n_items)
             for metric in wanted
-            if metric.kind in OF_CATALOGUE
+            if metric.kind in CATALOGUE_METRICS
         },
         lists=lists,
     )
@@ -148,7 +148,7 @@ def compare(
     rng: int | np.random.Generator,
     n: int = 2000,
     level: float = 0.95,
-) -> dict[str, Difference]:
+) -> dict[str, PairedDifference]:
     """Return by metric how much better b is than a, with a paired bootstrap interval.
 
     Both must be of the same users. Metrics over items are not means over users and are

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from reports import Content, reported
 
-from teaser.evaluate.report.pictures.drawing import Picture
-from teaser.evaluate.report.pictures.study import draw_pictures
+from teaser.evaluate.report.pictures import Picture, draw_pictures
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,9 @@
 """The dial between tags and viewed items: accuracy against the share of scores from tags."""
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,26 +12,26 @@ from teaser.data.split import Fold
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.data import describe
-from teaser.evaluate.study.grid_search import cells, check_models, fingerprint
-from teaser.evaluate.study.measured import open_settings
-from teaser.evaluate.study.plan import DialPlan, ModelPlan, SearchPlan, Study
+from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
     DialResults,
     DialSetting,
-    circumstances,
+    environment,
     personal_share,
     tag_share,
 )
 from teaser.evaluate.study.run import SHOWN, Progress, StudyRun, list_shares, output_name
+from teaser.evaluate.study.search import cells, check_models, fingerprint
 from teaser.model.shared_fit import SharedFits, make_model
 
 Callback = Callable[[int, int, str], None]
+# The name of a setting, the class of its model, fixed and varied parameters.
 Setting = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
 
 COMPARED = ("EASE", "NeighbourEASE")
 WITHIN = 0.01
-STORAGE_SUFFIX = ".dial.sqlite"
+STORAGE_SUFFIX = ".dial.jsonl"
 
 
 def measure_dial(
@@ -57,27 +58,43 @@ def measure_dial(
     compared
         Models without tags to compare with; every cell of their grids is measured.
     storage
-        A SQLite file that keeps what was measured, so that a stopped run resumes. A setting
-        counts only for the same data, split, parameters and metric.
+        A file of measured settings, so that a stopped run resumes. Settings of the same data,
+        split, parameters and metric count.
     callback
         Gets the number of finished fits, that of all, and the next fit.
     """
     settings: list[DialSetting] = []
     planned = [*_compared(compared), *_settings(grid, fixed or {})]
-    with open_settings(storage) as known:
-        for setting in planned:
-            name, kind, further, parameters = setting
-            plan = ModelPlan(name, kind, {**further, **parameters})
-            key = fingerprint(plan, fits.training, fold, SearchPlan(metric))
-            found = known.find(key)
-            if found is None:
-                if callback is not None:
-                    text = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
-                    callback(len(settings), len(planned), f"{name} {text}")
-                found = _measure(setting, fits, fold, metric)
-                known.add(key, found)
-            settings.append(found)
+    known = _read_settings(storage)
+    for setting in planned:
+        name, kind, further, parameters = setting
+        plan = ModelPlan(name, kind, {**further, **parameters})
+        key = fingerprint(plan, fits.training, fold, metric)
+        if key not in known:
+            if callback is not None:
+                text = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
+                callback(len(settings), len(planned), f"{name} {text}")
+            known[key] = _measure(setting, fits, fold, metric)
+            if storage is not None:
+                with storage.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"key": key, **asdict(known[key])}) + "\n")
+        settings.append(known[key])
     return settings
+
+
+def _read_settings(path: Path | None) -> dict[str, DialSetting]:
+    """Return the settings that an earlier run measured; a line that was cut off is left out."""
+    found: dict[str, DialSetting] = {}
+    if path is None or not path.exists():
+        return found
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            entry = json.loads(line)
+            key = entry.pop("key")
+            found[key] = DialSetting(**entry)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue
+    return found
 
 
 def _measure(setting: Setting, fits: SharedFits, fold: Fold, metric: str) -> DialSetting:
@@ -112,11 +129,9 @@ def choose_setting(settings: Sequence[DialSetting], *, within: float = WITHIN) -
     tagged = [setting for setting in settings if setting.has_tags]
     if not tagged:
         raise ParameterError("No setting has tags: fit a TEASER as well as EASE.")
-    for goal in (best, max(setting.value for setting in tagged)):
-        near = [setting for setting in tagged if setting.value >= (1 - within) * goal]
-        if near:
-            break
-    return _most_tags(near)
+    goals = (best, max(setting.value for setting in tagged))
+    nearest = ([s for s in tagged if s.value >= (1 - within) * goal] for goal in goals)
+    return _most_tags(next(filter(None, nearest)))
 
 
 def match_ease(settings: Sequence[DialSetting]) -> DialSetting | None:
@@ -153,10 +168,9 @@ def dial_study(
         See `run_study`.
     """
     _check_within(within)
-    grid = grid or study.dial
     name = output_name(study, quick=quick)
-    if quick:
-        study, grid = study.smaller(), grid.thinned()
+    study = study if grid is None else replace(study, dial=grid)
+    study = study.smaller() if quick else study
     fixed, compared = _fixed_parameters(study), _first_of_kinds(study)
     check_models([ModelPlan("the dial", "Teaser", fixed), *compared])
     out.mkdir(parents=True, exist_ok=True)
@@ -164,7 +178,7 @@ def dial_study(
     settings = measure_dial(
         run.fits,
         run.split.validation,
-        grid,
+        study.dial,
         metric=study.search.metric,
         fixed=fixed,
         compared=compared,
@@ -185,22 +199,19 @@ def dial_study(
         recommended=choose_setting(settings, within=within),
         at_ease=match_ease(settings),
         fixed=fixed,
-        **circumstances(),
+        **environment(),
     )
     results.write(out / f"{name}{DIAL_SUFFIX}")
     return results
 
 
 def _settings(grid: DialPlan, fixed: Mapping[str, Any]) -> Iterator[Setting]:
-    """Yield name, kind, fixed and varied parameters of each fit with tags.
-
-    Those with the same encoder follow each other, and of these those with the same neighbours.
-    """
-    ways = list(product(grid.neighbours, grid.remainder_l2))
+    """Yield each fit with tags; fits with the same encoder follow each other."""
+    remainders = list(product(grid.neighbours, grid.remainder_l2))
     for l1, l2 in product(grid.l2_weights, grid.l2_encoder):
         own = {"l2_weights": l1, "l2_encoder": l2}
         yield "TEASER", "Teaser", fixed, own
-        for m, kappa in ways:
+        for m, kappa in remainders:
             remainder = {"remainder.l2": kappa, "remainder.neighbours": m}
             yield "remainder", "Teaser", fixed, {**own, **remainder}
 

@@ -1,39 +1,87 @@
 """The plan of a study, a TOML file: data, split, models with their grids, simulated feedback."""
 
+import inspect
+import json
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from datetime import date
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from teaser.data.dataset import Dataset
 from teaser.data.split import TEST_FROM, VALIDATION_FROM
 from teaser.errors import ParameterError, closest
 from teaser.evaluate.metrics import Metric
-from teaser.evaluate.simulation import AMONG
-from teaser.evaluate.study.data_plan import DataPlan, complete_data
-from teaser.evaluate.study.typed import TypedError, from_plain
 from teaser.files import read_settings
-from teaser.profile import SCALES
 
-SAMPLERS = ("grid", "random", "tpe")
+T = TypeVar("T")
+Positive = Annotated[float, Field(gt=0, lt=math.inf)]
+AtLeastOne = Field(min_length=1)
 
-# The kinds of split, and which further entries each has.
+# The kinds of split, and the entries that only this kind has.
 SPLITS: Mapping[str, tuple[str, ...]] = {
     "users": ("min_interactions", "held_out"),
     "last": ("min_interactions",),
     "time": ("test_from", "validation_from", "min_history"),
 }
-_OF_ALL_SPLITS = ("kind", "validation", "test", "seed", "training")
 
-DIAL_LISTS = ("remainder_l2", "l2_weights", "l2_encoder", "neighbours")
+# Arguments of `Dataset.from_tables`; a study has them under the same names.
+TABLE_ARGUMENTS = tuple(inspect.signature(Dataset.from_tables).parameters)
+# Those that name files beside the study.
+FILE_ARGUMENTS = ("interactions", "items", "users", "rules", "user_rules")
+# Options of teaser prepare that a study does not have.
+PREPARE_OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("columns", "items_columns", "users_columns", "delimiter", "long")
+}
+# The three kinds of data, and the entries that each may have besides min_items.
+_DATA_ENTRIES: Mapping[str, tuple[str, ...]] = {
+    "source": (
+        *("folder", "options", "positive", "negative", "rules"),
+        *("strength", "counts", "time", "half_life"),
+    ),
+    "prepared": (),
+    "interactions": TABLE_ARGUMENTS,
+}
 
-_DOTTED = ("parameters", "grid")
+
+class _Strict:
+    """Unknown entries are refused."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True)
-class SplitPlan:
+class DataPlan(_Strict):
+    """The data: a public data set or the generated `"events"`, a prepared folder, or tables.
+
+    Attributes
+    ----------
+    source
+        A reader of public data sets, or `"events"`; `folder` is where its files are, `options`
+        are the reader's.
+    prepared
+        A folder that `teaser prepare` wrote.
+    tables
+        `interactions` and further arguments of `Dataset.from_tables`; with `source`, those that
+        say how interactions count (`positive`, `time`, ...).
+    min_items
+        Drops the tags of fewer items.
+    """
+
+    source: str = ""
+    prepared: str = ""
+    folder: str = ""
+    min_items: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SplitPlan(_Strict):
     """What is held out, and the seed of the draws.
 
     Attributes
@@ -56,7 +104,7 @@ class SplitPlan:
 
     validation: int | float | None = None
     test: int | float | None = None
-    kind: str = "users"
+    kind: Literal["users", "last", "time"] = "users"
     min_interactions: int = 5
     held_out: float = 0.2
     test_from: Any = TEST_FROM
@@ -65,24 +113,18 @@ class SplitPlan:
     seed: int = 0
     training: int = 0
 
-    def __post_init__(self) -> None:
-        for name in ("test_from", "validation_from"):
-            point = getattr(self, name)
-            if isinstance(point, date):  # a date of TOML, as JSON can hold it
-                object.__setattr__(self, name, point.isoformat())
-
 
 @dataclass(frozen=True)
-class SearchPlan:
+class SearchPlan(_Strict):
     """What the grid search maximises, and whether it runs all cells or a sample."""
 
     metric: str = "ndcg@100"
-    sampler: str = "grid"
+    sampler: Literal["grid", "random", "tpe"] = "grid"
     trials: int = 0
 
 
 @dataclass(frozen=True)
-class ModelPlan:
+class ModelPlan(_Strict):
     """A model of the study: its class, fixed parameters, and the values to choose from.
 
     A parameter of an option object has a dotted name, such as `remainder.l2`. `parts` names the
@@ -92,12 +134,12 @@ class ModelPlan:
     name: str
     kind: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    grid: Mapping[str, Annotated[tuple[Any, ...], AtLeastOne]] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class SimulationPlan:
+class SimulationPlan(_Strict):
     """Simulated feedback: all combinations of the lists.
 
     `models` names the models that get it, all interactive ones where it is empty. Presses `among`
@@ -106,16 +148,16 @@ class SimulationPlan:
 
     tags: tuple[int, ...] = (1, 2)
     strengths: tuple[int, ...] = (3,)
-    scales: tuple[str, ...] = ("robust", "paper")
+    scales: tuple[Literal["robust", "paper"], ...] = ("robust", "paper")
     steps: tuple[float, ...] = (0.2,)
-    among: tuple[str, ...] = ("all",)
+    among: tuple[Literal["all", "declared", "discovered"], ...] = ("all",)
     models: tuple[str, ...] = ()
     draws: int = 3
     seed: int = 1
 
 
 @dataclass(frozen=True)
-class DialPlan:
+class DialPlan(_Strict):
     """The settings of the dial: tags first, then neighbours.
 
     Every combination of `l2_weights` and `l2_encoder` is measured with tags alone, and with a
@@ -123,28 +165,13 @@ class DialPlan:
     whose fixed parameters (weights, discovered tags) are taken; the last of the study when empty.
     """
 
-    remainder_l2: tuple[float, ...] = (50.0, 200.0, 1000.0)
-    l2_weights: tuple[float, ...] = (50.0, 200.0)
-    l2_encoder: tuple[float, ...] = (300.0, 1000.0, 3000.0)
-    neighbours: tuple[int, ...] = (100,)
+    remainder_l2: Annotated[tuple[Positive, ...], AtLeastOne] = (50.0, 200.0, 1000.0)
+    l2_weights: Annotated[tuple[Positive, ...], AtLeastOne] = (50.0, 200.0)
+    l2_encoder: Annotated[tuple[Positive, ...], AtLeastOne] = (300.0, 1000.0, 3000.0)
+    neighbours: Annotated[tuple[Annotated[int, Field(gt=0)], ...], AtLeastOne] = (100,)
     model: str = ""
 
-    def __post_init__(self) -> None:
-        for name in DIAL_LISTS:
-            values = getattr(self, name)
-            if not values:
-                raise ParameterError(f"The dial needs at least one {name} to try.")
-            for value in values:
-                if not isinstance(value, int | float) or not 0 < value < math.inf:
-                    raise ParameterError(f"{name} must be numbers above 0, found {value!r}.")
-
-    @property
-    def size(self) -> int:
-        """The number of fits with tags: those alone, and those with a remainder."""
-        cells = len(self.l2_weights) * len(self.l2_encoder)
-        return cells * (1 + len(self.neighbours) * len(self.remainder_l2))
-
-    def thinned(self) -> "DialPlan":
+    def smaller(self) -> "DialPlan":
         """Return fewer penalties, for a quick run: the extreme remainders, one of the others."""
         middle = len(self.l2_encoder) // 2
         return replace(
@@ -157,7 +184,7 @@ class DialPlan:
 
 
 @dataclass(frozen=True)
-class QuickPlan:
+class QuickPlan(_Strict):
     """What a quick run makes smaller: numbers of users, cells of each grid, and draws."""
 
     validation: int | float | None = None
@@ -168,7 +195,7 @@ class QuickPlan:
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(_Strict):
     """The plan of an experiment; see experiments/README.md for the format.
 
     Attributes
@@ -182,7 +209,7 @@ class Study:
     solvers
         Solvers whose convergence is shown, with the parameters chosen for the first Teaser.
     folder
-        Where the study's file lies; other files of the study are beside it.
+        The folder of the study's file; other files of the study are beside it.
     """
 
     name: str
@@ -211,9 +238,9 @@ class Study:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ParameterError(f"{path} is not a TOML file: {error}.") from error
         try:
-            study: Study = from_plain(cls, _completed(given, path), "", strict=True)
-            _check(study)
-        except (ParameterError, TypedError) as error:
+            study = validate(cls, _complete(given, path))
+            _check_references(study)
+        except ParameterError as error:
             raise ParameterError(f"{path}: {error}") from error
         return study
 
@@ -231,40 +258,146 @@ class Study:
     def smaller(self) -> "Study":
         """Return the quick version: fewer users, cells and draws, as its [quick] table says."""
         sizes = {name: getattr(self.quick, name) for name in ("validation", "test", "training")}
-        split = replace(self.split, **{k: v for k, v in sizes.items() if v is not None})
-        models = tuple(replace(m, grid=_thinned(m.grid, self.quick.cells)) for m in self.models)
-        simulations = tuple(replace(plan, draws=self.quick.draws) for plan in self.simulate)
         return replace(
             self,
-            split=split,
-            models=models,
-            simulate=simulations,
+            split=replace(self.split, **{k: v for k, v in sizes.items() if v is not None}),
+            models=tuple(replace(m, grid=_thinned(m.grid, self.quick.cells)) for m in self.models),
+            simulate=tuple(replace(plan, draws=self.quick.draws) for plan in self.simulate),
+            dial=self.dial.smaller(),
             tag_cuts=(),
             solvers=self.solvers[:1],
         )
 
 
-def _completed(given: dict[str, Any], path: Path) -> dict[str, Any]:
+def validate(kind: type[T], given: Any) -> T:
+    """Return plain data as a plan; raise `ParameterError` with the first thing that is wrong."""
+    try:
+        # As JSON: there, a strict tuple may be a list. A date becomes text.
+        return TypeAdapter(kind).validate_json(json.dumps(given, default=str), strict=True)
+    except ValidationError as error:
+        raise ParameterError(describe_error(error, kind, given)) from error
+
+
+def describe_error(error: ValidationError, kind: Any, given: Any) -> str:
+    """Return the first mistake as a sentence: where it is, what was found, what is allowed."""
+    mistakes = error.errors()
+    where, inner = _place(mistakes[0]["loc"], kind, given)
+    # All members of a union report a mistake: the last, which is the widest, is taken.
+    same = [each for each in mistakes if each["loc"][:-1] == mistakes[0]["loc"][:-1]]
+    mistake = same[-1] if _place(same[-1]["loc"], kind, given)[0] == where else mistakes[0]
+    subject = f"[{'.'.join(where[:-1])}] {where[-1]}" if len(where) > 1 else "".join(where)
+    table = f"[{'.'.join(where[:-1])}]" if len(where) > 1 else "It"
+    if mistake["type"] == "unexpected_keyword_argument":
+        known = sorted(f.name for f in fields(inner))
+        near = closest(where[-1], known)
+        return f"{table} has no entry {where[-1]!r}. Known: {', '.join(known)}.{near}"
+    if mistake["type"] == "missing":
+        return f"{table} lacks {where[-1]}."
+    value, context = mistake["input"], mistake.get("ctx", {})
+    if mistake["type"] == "too_short":
+        return f"{subject} is empty; give at least one value."
+    if mistake["type"] == "literal_error":
+        allowed = context["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        near = closest(str(value), allowed)
+        return f"{subject} must be one of {', '.join(allowed)}, found {value!r}.{near}"
+    wanted = {
+        "int_type": "a whole number",
+        "float_type": "a number",
+        "string_type": "a text",
+        "bool_type": "true or false",
+        "tuple_type": "a list",
+        "greater_than": f"above {context.get('gt', 0):g}",
+        "less_than": f"below {context.get('lt', 0):g}",
+    }.get(mistake["type"], "a table")
+    return f"{subject or 'It'} must be {wanted}, found {value!r:.80}."
+
+
+def _place(loc: tuple[int | str, ...], kind: Any, given: Any) -> tuple[tuple[str, ...], Any]:
+    """Return the names of the tables around a mistake, and the class of the innermost table."""
+    where: list[str] = []
+    inner = kind
+    for part in loc:
+        if isinstance(part, str) and isinstance(given, Mapping):
+            where.append(part)
+            known = get_type_hints(kind, include_extras=True) if is_dataclass(kind) else {}
+            inner, kind = kind if is_dataclass(kind) else inner, known.get(part)
+        elif isinstance(part, int):
+            item = given[part] if isinstance(given, list | tuple) and part < len(given) else None
+            if isinstance(item, Mapping) and "name" in item:
+                where.append(str(item["name"]))
+        else:
+            continue  # a member of a union
+        while kind is not None and not is_dataclass(kind):
+            kind = next(iter(get_args(kind)), None)
+        given = _below(given, part)
+    return tuple(where), inner
+
+
+def _below(given: Any, part: int | str) -> Any:
+    try:
+        return given[part]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _complete(given: dict[str, Any], path: Path) -> dict[str, Any]:
     """Return the tables of a file with the names that it implies, and dotted parameters."""
     models = given.get("models", {})
     if not isinstance(models, dict) or not all(isinstance(m, dict) for m in models.values()):
         raise ParameterError("models must be tables [models.NAME].")
     if "folder" in given:
         raise ParameterError("It has no entry 'folder'; that of the data is in [data].")
-    name = given.get("name", path.stem)
-    listed = [
-        {"name": key, **model, **{k: _dotted(model[k]) for k in _DOTTED if k in model}}
-        for key, model in models.items()
-    ]
-    # One table [simulate], or several [[simulate]].
-    plans = given.get("simulate", [])
-    implied: dict[str, Any] = {"models": listed}
-    implied["simulate"] = [plans] if isinstance(plans, dict) else plans
-    if isinstance(given.get("data"), dict):
-        implied["data"] = complete_data(given["data"])
-    if isinstance(given.get("split"), dict):
-        _check_split(given["split"])
-    return {"name": name, "title": name, **given, **implied, "folder": str(path.parent)}
+    for name in ("data", "split"):
+        if not isinstance(given.get(name, {}), dict):
+            raise ParameterError(f"{name} must be a table, found {given[name]!r}.")
+    name, simulate = given.get("name", path.stem), given.get("simulate", [])
+    _check_split(given.get("split", {}))
+    return {
+        "name": name,
+        "title": name,
+        **given,
+        "data": complete_data(given.get("data", {})),
+        "models": [
+            {"name": key, **m, **{k: _dotted(m[k]) for k in ("parameters", "grid") if k in m}}
+            for key, m in models.items()
+        ],
+        # One table [simulate], or several [[simulate]].
+        "simulate": [simulate] if isinstance(simulate, dict) else simulate,
+        "folder": str(path.parent),
+    }
+
+
+def complete_data(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of [data] as `DataPlan` has them; refuse those that do not fit."""
+    own = [each.name for each in fields(DataPlan) if each.name != "tables"]
+    known = tuple(dict.fromkeys((*own, *TABLE_ARGUMENTS)))
+    for name in given:
+        if name in PREPARE_OPTIONS:
+            raise ParameterError(
+                f"[data] has no entry {name!r}: it is an option of teaser prepare "
+                f"({PREPARE_OPTIONS[name]}). Prepare the tables, and name the folder: "
+                'prepared = "FOLDER".'
+            )
+        if name not in known:
+            raise ParameterError(
+                f"[data] has no entry {name!r}. Known: {', '.join(sorted(known))}."
+                f"{closest(name, known)}"
+            )
+    found = [kind for kind in _DATA_ENTRIES if kind in given]
+    if len(found) != 1:
+        raise ParameterError(
+            "[data] needs one of source (a public data set), prepared (a folder that teaser "
+            f"prepare wrote) and interactions (a table); found {' and '.join(found) or 'none'}."
+        )
+    (kind,) = found
+    for name in given:
+        if name not in (kind, "min_items", *_DATA_ENTRIES[kind]):
+            raise ParameterError(f"[data] {name} does not go with {kind}. Leave it out.")
+    for name in FILE_ARGUMENTS:
+        if not isinstance(given.get(name, ""), str):
+            raise ParameterError(f"[data] {name} must be a text, found {given[name]!r}.")
+    tables = {name: value for name, value in given.items() if name in TABLE_ARGUMENTS}
+    return {**{name: value for name, value in given.items() if name in own}, "tables": tables}
 
 
 def _dotted(given: Any) -> Any:
@@ -279,38 +412,31 @@ def _dotted(given: Any) -> Any:
 
 
 def _check_split(given: Mapping[str, Any]) -> None:
-    """Refuse entries of [split] that its kind does not have, and demand those that it needs."""
+    """Refuse entries of [split] that another kind has."""
     kind = given.get("kind", "users")
-    _check_known("[split] kind", kind, tuple(SPLITS))
-    known = [each.name for each in fields(SplitPlan)]
+    if kind not in SPLITS:
+        return  # refused with its type
+    others = {name for names in SPLITS.values() for name in names} - set(SPLITS[kind])
     for name in given:
-        if name not in known:
-            raise ParameterError(
-                f"[split] has no entry {name!r}. Known: {', '.join(sorted(known))}."
-                f"{closest(name, known)}"
-            )
-        if name not in (*_OF_ALL_SPLITS, *SPLITS[kind]):
-            raise ParameterError(f"[split] {name} has no meaning with kind = {kind!r}.")
-    missing = [name for name in ("validation", "test") if name not in given]
-    if kind == "users" and missing:
-        raise ParameterError(f"split lacks {', '.join(missing)}.")
+        if name in others:
+            raise ParameterError(f"[split] {name} does not go with kind = {kind!r}. Leave it out.")
 
 
-def _check(study: Study) -> None:
+def _check_references(study: Study) -> None:
+    """Check what refers to something else: metrics, models by name, parts, grids."""
     Metric.parse(study.search.metric)
-    _check_known("[search] sampler", study.search.sampler, SAMPLERS)
-    names = tuple(model.name for model in study.models)
-    for simulation in study.simulate:
-        for scale in simulation.scales:
-            _check_known("[simulate] scales", scale, SCALES)
-        for kind in simulation.among:
-            _check_known("[simulate] among", kind, AMONG)
-        for name in simulation.models:
-            _check_known("[simulate] models", name, names)
-    if study.dial.model:
-        _check_known("[dial] model", study.dial.model, names)
+    missing = [name for name in ("validation", "test") if getattr(study.split, name) is None]
+    if study.split.kind == "users" and missing:
+        raise ParameterError(f"[split] lacks {', '.join(missing)}.")
+    names = [model.name for model in study.models]
+    named = [("[simulate] models", name) for plan in study.simulate for name in plan.models]
+    for where, name in (*named, ("[dial] model", study.dial.model)):
+        if name and name not in names:
+            raise ParameterError(
+                f"{where} must be one of {', '.join(names)}, found {name!r}.{closest(name, names)}"
+            )
     for place, plan in enumerate(study.models):
-        where, above = f"[models.{plan.name}]", [m.name for m in study.models[:place]]
+        where, above = f"[models.{plan.name}]", names[:place]
         for part in plan.parts:
             if part not in above:
                 raise ParameterError(
@@ -325,17 +451,9 @@ def _check(study: Study) -> None:
             raise ParameterError(
                 f"{where} takes the best parameters of its parts; it cannot have a grid."
             )
-        for key, values in plan.grid.items():
-            if not values:
-                raise ParameterError(f"{where} grid.{key} is empty; give at least one value.")
-            if key in plan.parameters:
-                raise ParameterError(f"{where} names {key} both as a parameter and in the grid.")
-
-
-def _check_known(name: str, value: Any, known: tuple[str, ...]) -> None:
-    if value not in known:
-        near = closest(str(value), known)
-        raise ParameterError(f"{name} must be one of {', '.join(known)}, found {value!r}.{near}")
+        for name in plan.grid:
+            if name in plan.parameters:
+                raise ParameterError(f"{where} names {name} both as a parameter and in the grid.")
 
 
 def _thinned(grid: Mapping[str, tuple[Any, ...]], cells: int) -> dict[str, tuple[Any, ...]]:

@@ -9,37 +9,45 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from teaser._version import __version__
+from teaser.artifact import read_parquet
+from teaser.data.matrix import ItemId
 from teaser.errors import DataError
-from teaser.evaluate.metrics import Difference, Summary
+from teaser.evaluate.metrics import PairedDifference, Summary
 from teaser.evaluate.simulation import AMONG
-from teaser.evaluate.study.json_file import to_json, write_whole
-from teaser.evaluate.study.plan import SearchPlan, SplitPlan
-from teaser.evaluate.study.typed import TypedError, from_plain
+from teaser.evaluate.study.data import DataSummary
+from teaser.evaluate.study.plan import SearchPlan, SplitPlan, describe_error
 from teaser.files import read_settings
+from teaser.model.base import Model
+from teaser.model.tables import ItemTable
 from teaser.profile import DEFAULT_STEERING
 
 TARGET = "ndcg@100"
 DIAL_SUFFIX = ".dial.json"
+GROUPS_SUFFIX = ".groups.parquet"
 RECOMMENDED = "recommended"
 
 _PACKAGES = ("numpy", "scipy", "polars", "optuna", "implicit")
-_AGAIN = "Run it again with this version: teaser evaluate (or teaser tune) STUDY.toml."
+_GROUPS_DRAWN, _EXEMPLARS = 10, 5
 
 
-@dataclass(frozen=True)
-class DataSummary:
-    """The size of a data set; `features` counts the tags of each feature."""
+def _restore_nan(value: Any) -> Any:
+    """Return NaN for null, in a number or in the numbers of a table: JSON has no NaN."""
+    if isinstance(value, dict):
+        return {name: math.nan if number is None else number for name, number in value.items()}
+    return math.nan if value is None else value
 
-    users: int
-    items: int
-    tags: int
-    interactions: int
-    interaction_density: float
-    tag_density: float
-    features: Mapping[str, int]
+
+# Numbers and tables of numbers that may be NaN.
+Number = Annotated[float, BeforeValidator(_restore_nan)]
+Summaries = Mapping[str, Annotated[Summary, BeforeValidator(_restore_nan)]]
+Differences = Mapping[str, Annotated[PairedDifference, BeforeValidator(_restore_nan)]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +61,11 @@ class SplitSummary(SplitPlan):
 
 
 @dataclass(frozen=True)
-class Trial:
+class GridTrial:
     """One cell of a grid: its parameters, its value on the validation users, and its cost."""
 
     parameters: Mapping[str, Any]
-    value: float
+    value: Number
     seconds: float
     iterations: int | None = None
 
@@ -97,9 +105,9 @@ class ModelResult:
     kind: str
     interactive: bool
     parameters: Mapping[str, Any]
-    trials: tuple[Trial, ...]
+    trials: tuple[GridTrial, ...]
     fit: FitCost
-    metrics: Mapping[str, Summary]
+    metrics: Summaries
     parts: tuple[str, ...] = ()
     scoring_seconds: float = 0.0
     shares: Mapping[str, float] = field(default_factory=dict)
@@ -113,13 +121,16 @@ class ModelResult:
 
     def value(self, metric: str) -> Summary | None:
         """Return what the model reached; None where that was not measured."""
-        return measured(self.metrics, metric)
+        return find_value(self.metrics, metric)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison(Difference):
+class ModelDifference(PairedDifference):
     """How much better model b is than model a by one metric."""
 
+    mean: Number
+    low: Number
+    high: Number
     a: str
     b: str
     metric: str
@@ -154,8 +165,8 @@ class SimulationResult:
     seed: int
     without_tags: int
     fewer_tags: int
-    metrics: Mapping[str, Summary]
-    gain: Mapping[str, Difference]
+    metrics: Summaries
+    gain: Differences
     among: str = "all"
 
     @property
@@ -163,14 +174,14 @@ class SimulationResult:
         """Which feedback was simulated."""
         return Scenario(self.n_tags, self.strength, self.scale, self.step, self.among)
 
-    def gain_in(self, metric: str) -> Difference | None:
+    def gain_in(self, metric: str) -> PairedDifference | None:
         """Return the gain by one metric, if it was measured."""
         gain = self.gain.get(metric)
         return gain if gain is not None and gain.is_finite else None
 
-    def improvement(self, metric: str = TARGET) -> Difference | None:
+    def improvement(self, metric: str = TARGET) -> PairedDifference | None:
         """Return the gain in percent of what the model reaches without feedback."""
-        after, gain = measured(self.metrics, metric), self.gain_in(metric)
+        after, gain = find_value(self.metrics, metric), self.gain_in(metric)
         if after is None or gain is None or after.mean <= gain.mean:
             return None
         return gain.times(100 / (after.mean - gain.mean))
@@ -182,7 +193,7 @@ class TagCutResult:
 
     min_items: int
     n_tags: int
-    metrics: Mapping[str, Summary]
+    metrics: Summaries
 
 
 @dataclass(frozen=True)
@@ -216,8 +227,8 @@ class DialSetting:
 
     kind: str
     parameters: Mapping[str, float]
-    value: float
-    error: float
+    value: Number
+    error: Number
     tag_share: float
     seconds: float
     personal_share: float | None = None
@@ -233,6 +244,8 @@ class DialSetting:
 class Results:
     """What the results of a study and of its dial have in common."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
     study: str
     title: str
     quick: bool
@@ -241,17 +254,6 @@ class Results:
     commit: str
     machine: str = ""
     format: int = 1
-
-    @classmethod
-    def from_json(cls, content: Any, source: str = "The results") -> Self:
-        """Return results of parsed JSON; raise `DataError` if it holds something else."""
-        try:
-            found: Self = from_plain(cls, content, "")
-        except TypedError as error:
-            raise DataError(
-                f"{source}: not the results of a study, or of another version. {error} {_AGAIN}"
-            ) from error
-        return found
 
     @property
     def key(self) -> str:
@@ -265,8 +267,10 @@ class Results:
         return f"{self.title} (quick run)" if self.quick else self.title
 
     def write(self, path: Path) -> None:
-        """Write a JSON file."""
-        write_whole(path, to_json(asdict(self)))
+        """Write a JSON file, with a line for each entry."""
+        plain = _plain(asdict(self)).items()
+        lines = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in plain)
+        write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,8 +279,8 @@ class StudyResults(Results):
 
     split: SplitSummary
     search: SearchPlan
-    models: tuple[ModelResult, ...]
-    comparisons: tuple[Comparison, ...]
+    models: Annotated[tuple[ModelResult, ...], Field(min_length=1)]
+    comparisons: tuple[ModelDifference, ...]
     simulations: tuple[SimulationResult, ...]
     by_tags: tuple[TagCutResult, ...]
     convergence: tuple[Convergence, ...]
@@ -286,11 +290,7 @@ class StudyResults(Results):
     paper: str | None = None
     note: str = ""
 
-    def __post_init__(self) -> None:
-        if not self.models:
-            raise TypedError("models is empty: no model was tested.")
-
-    def of_kind(self, kind: str) -> ModelResult | None:
+    def first(self, kind: str) -> ModelResult | None:
         """Return the first model of a kind, in the order of the study."""
         return next((model for model in self.models if model.kind == kind), None)
 
@@ -299,7 +299,7 @@ class StudyResults(Results):
         """The model that the study recommends: the one whose name ends so."""
         return next((model for model in self.models if model.name.endswith(RECOMMENDED)), None)
 
-    def gap(self, a: str, b: str, metric: str) -> Difference | None:
+    def gap(self, a: str, b: str, metric: str) -> PairedDifference | None:
         """Return how much better model b is than model a, with its interval."""
         for found in self.comparisons:
             if found.metric == metric and found.is_finite:
@@ -360,7 +360,7 @@ class DialResults(Results):
     users: int
     shown: int
     within: float
-    settings: tuple[DialSetting, ...]
+    settings: Annotated[tuple[DialSetting, ...], Field(min_length=1)]
     recommended: DialSetting
     at_ease: DialSetting | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
@@ -374,32 +374,52 @@ class DialResults(Results):
     def near(self) -> str:
         """How near the recommended setting is to the best, in words."""
         best = max(setting.value for setting in self.settings)
-        said = f"within {100 * self.within:g} % of the best"
+        near = f"within {100 * self.within:g} % of the best"
         if self.recommended.value >= (1 - self.within) * best:
-            return said
+            return near
         tagged = max(setting.value for setting in self.settings if setting.has_tags)
-        return f"{said} with tags, which is {100 * (1 - tagged / best):.1f} % below the best of all"
-
-    def __post_init__(self) -> None:
-        if not self.settings:
-            raise TypedError("settings is empty: nothing was fitted.")
+        return f"{near} with tags, which is {100 * (1 - tagged / best):.1f} % below the best of all"
 
 
 def read_results(path: str | Path) -> StudyResults | DialResults:
     """Read the JSON file of a study or of its dial."""
     try:
-        content = json.loads(read_settings(path))
+        text = read_settings(path)
     except FileNotFoundError as error:
         raise DataError(
             f"There are no results {path}. Run the study: teaser evaluate STUDY.toml"
         ) from error
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read as JSON: {error}.") from error
+    return parse_results(text, str(path))
+
+
+def parse_results(text: str, source: str = "The results") -> StudyResults | DialResults:
+    """Return the results in a JSON text; `source` names it in messages."""
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise DataError(f"{source} cannot be read as JSON: {error}.") from error
     is_dial = isinstance(content, dict) and "settings" in content
-    return (DialResults if is_dial else StudyResults).from_json(content, str(path))
+    kind: type[StudyResults | DialResults] = DialResults if is_dial else StudyResults
+    try:
+        return TypeAdapter(kind).validate_json(text, strict=True)
+    except ValidationError as error:
+        raise DataError(
+            f"{source}: not the results of a study, or of another version. "
+            f"{describe_error(error, kind, content)} "
+            "Run it again with this version: teaser evaluate (or teaser tune) STUDY.toml."
+        ) from error
 
 
-def measured(metrics: Mapping[str, Summary], metric: str) -> Summary | None:
+def write_text(path: Path, text: str) -> None:
+    """Write a file completely or not at all."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
+
+
+def find_value(metrics: Mapping[str, Summary], metric: str) -> Summary | None:
     """Return the mean of a metric; None where it was not measured or no user has a value."""
     found = metrics.get(metric)
     return None if found is None or math.isnan(found.mean) else found
@@ -416,7 +436,7 @@ def personal_share(shares: Mapping[str, float]) -> float:
     return tags / (tags + viewed) if tags + viewed > 0 else 0.0
 
 
-def circumstances() -> dict[str, Any]:
+def environment() -> dict[str, Any]:
     """Return what figures depend on beside the data: versions, commit and machine."""
     found = {"teaser": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
@@ -429,3 +449,76 @@ def circumstances() -> dict[str, Any]:
         capture_output=True, text=True, check=False, cwd=Path(__file__).parent,
     ).stdout.strip()  # fmt: skip
     return {"versions": found, "commit": commit, "machine": platform.machine()}
+
+
+@dataclass(frozen=True)
+class ShownGroup:
+    """A discovered group: its name, its size, its central items, and the tag most typical of it.
+
+    `label` is empty where no declared tag is clearly more common in the group than elsewhere;
+    `label_share` is the share of its items that carry it.
+    """
+
+    name: str
+    size: int
+    exemplars: tuple[str, ...]
+    label: str = ""
+    label_share: float = 0.0
+
+
+def draw_groups(model: Model, *, seed: int, n: int = _GROUPS_DRAWN) -> list[ShownGroup]:
+    """Return groups of a model drawn at random, with the titles of central items."""
+    groups = getattr(model, "groups_", None)
+    if not groups:
+        return []
+    drawn = np.random.default_rng(seed).choice(len(groups), min(n, len(groups)), replace=False)
+    return [
+        ShownGroup(
+            group.tag.value,
+            group.size,
+            tuple(_title(model.item_table_, e) for e in group.exemplars[:_EXEMPLARS]),
+            "" if group.label_tag is None else str(group.label_tag),
+            group.label_share,
+        )
+        for group in (groups.groups[i] for i in drawn.tolist())
+    ]
+
+
+def write_groups(models: Mapping[str, Model], path: Path, *, seed: int) -> None:
+    """Write some groups of the last model that has any, in a file beside the results.
+
+    They hold titles of items, which the licence of the data may keep from being passed on: they
+    are in none of the other files.
+    """
+    for model in reversed(list(models.values())):
+        if found := draw_groups(model, seed=seed):
+            pl.DataFrame([asdict(group) for group in found]).write_parquet(path)
+            return
+
+
+def read_groups(path: Path) -> tuple[ShownGroup, ...]:
+    """Read what `write_groups` wrote; nothing where there is no file."""
+    if not path.exists():
+        return ()
+    try:
+        rows = read_parquet(path).to_dicts()
+        return tuple(ShownGroup(**{**row, "exemplars": tuple(row["exemplars"])}) for row in rows)
+    except (pl.exceptions.PolarsError, OSError, KeyError, TypeError) as error:
+        raise DataError(f"{path} holds no discovered groups: {error}") from error
+
+
+def _title(items: ItemTable, item_id: ItemId) -> str:
+    return items.title(items.ids.index_of(item_id)) or str(item_id)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON holds it: finite numbers of six digits, none of NumPy's types."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    return value

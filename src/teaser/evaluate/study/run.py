@@ -15,23 +15,22 @@ from teaser.data.dataset import Dataset
 from teaser.data.split import Fold, Split
 from teaser.evaluate.protocol import ALL_METRICS, Evaluation, compare, evaluate
 from teaser.evaluate.simulation import has_tags, simulate
-from teaser.evaluate.study.data import describe, read_data, with_common_tags
-from teaser.evaluate.study.grid_search import GridSearch, check_models, search_grid
-from teaser.evaluate.study.groups import GROUPS_SUFFIX, write_groups
-from teaser.evaluate.study.meter import Meter
+from teaser.evaluate.study.data import describe, make_split, read_data, with_common_tags
 from teaser.evaluate.study.plan import ModelPlan, SimulationPlan, Study
 from teaser.evaluate.study.results import (
-    Comparison,
+    GROUPS_SUFFIX,
     Convergence,
     FitCost,
+    ModelDifference,
     ModelResult,
     SimulationResult,
     SplitSummary,
     StudyResults,
     TagCutResult,
-    circumstances,
+    environment,
+    write_groups,
 )
-from teaser.evaluate.study.splitting import make_split
+from teaser.evaluate.study.search import GridSearch, Meter, check_models, search_grid
 from teaser.model.base import KINDS, Model
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.tagged import TaggedModel
@@ -267,7 +266,7 @@ def run_study(
         seconds=meter.seconds,
         cpu_seconds=meter.cpu_seconds,
         peak_memory=max(meter.peak_memory, *(model.fit.peak_memory for model in models)),
-        **circumstances(),
+        **environment(),
     )
     results.write(out / f"{name}.json")
     values_frame(run.evaluations.values()).write_parquet(out / f"{name}.users.parquet")
@@ -317,10 +316,10 @@ def output_name(study: Study, *, quick: bool) -> str:
     return f"{study.name}-quick" if quick else study.name
 
 
-def comparisons(evaluations: Iterable[Evaluation]) -> tuple[Comparison, ...]:
+def comparisons(evaluations: Iterable[Evaluation]) -> tuple[ModelDifference, ...]:
     """Return the paired bootstrap interval of every two models, by metric."""
     return tuple(
-        Comparison(a=a.model, b=b.model, metric=metric, **asdict(gap))
+        ModelDifference(a=a.model, b=b.model, metric=metric, **asdict(gap))
         for a, b in combinations(list(evaluations), 2)
         for metric, gap in compare(a, b, rng=0).items()
     )

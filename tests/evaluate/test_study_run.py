@@ -13,9 +13,15 @@ from teaser.data.split import split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.data import read_data
-from teaser.evaluate.study.groups import GROUPS_SUFFIX, read_groups
 from teaser.evaluate.study.plan import SimulationPlan, Study
-from teaser.evaluate.study.results import ModelResult, SimulationResult, StudyResults, read_results
+from teaser.evaluate.study.results import (
+    GROUPS_SUFFIX,
+    ModelResult,
+    SimulationResult,
+    StudyResults,
+    read_groups,
+    read_results,
+)
 from teaser.evaluate.study.run import StudyRun, popularity_curve, run_study, simulate_study
 from teaser.explain import PARTS
 from teaser.model import Teaser

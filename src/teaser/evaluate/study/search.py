@@ -1,29 +1,34 @@
-"""Grid search: parameters chosen by the validation users, with trials kept so as to resume."""
+"""Grid search on the validation users; trials are stored, so that a stopped search resumes."""
 
 import hashlib
 import itertools
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
+import psutil
 
 from teaser.data.dataset import Dataset
 from teaser.data.split import Fold
 from teaser.errors import MissingPackageError, ParameterError
 from teaser.evaluate.protocol import evaluate
-from teaser.evaluate.study.meter import Meter
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
-from teaser.evaluate.study.results import Trial
+from teaser.evaluate.study.results import GridTrial
 from teaser.model.shared_fit import SharedFits, make_model
 
 Cell = Mapping[str, Any]
 Callback = Callable[[int, int, Cell], None]
 
 _REPEATS = 30
+# The kernel's own peak: psutil has none on Linux, and sampling would miss short ones.
+_STATUS = Path("/proc/self/status")
+_RESET = Path("/proc/self/clear_refs")
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class GridSearch:
     """
 
     best: Mapping[str, Any]
-    trials: tuple[Trial, ...] = field(repr=False)
+    trials: tuple[GridTrial, ...] = field(repr=False)
     resumed: int = 0
 
 
@@ -53,9 +58,7 @@ def check_models(plans: Iterable[ModelPlan]) -> None:
     Nothing is fitted: a mistake in the last model is found before the first fit.
     """
     for plan in plans:
-        if plan.parts:
-            continue
-        for cell in cells(plan.grid):
+        for cell in cells(plan.grid) if not plan.parts else ():
             try:
                 make_model(plan.kind, {**plan.parameters, **cell}).check_parameters()
             except ParameterError as error:
@@ -66,7 +69,7 @@ def search_grid(
     plan: ModelPlan,
     fits: SharedFits,
     fold: Fold,
-    how: SearchPlan,
+    search: SearchPlan,
     *,
     storage: Path | None = None,
     seed: int = 0,
@@ -79,32 +82,31 @@ def search_grid(
     fold
         The validation users.
     storage
-        A SQLite file that keeps the trials, so that a stopped search resumes. Trials count only
-        for the same data, split, parameters and metric.
+        A SQLite file of trials. Those of the same data, split, parameters and metric count.
     callback
         Gets the number of finished cells, the number of all, and the next cell.
     """
     grid = cells(plan.grid)
     if len(grid) == 1:
         return GridSearch({**plan.parameters, **grid[0]}, ())
-    total = len(grid) if how.sampler == "grid" else min(how.trials or len(grid), len(grid))
-    with _open_trials(plan, fits.training, fold, how, storage, seed) as trials:
-        resumed = len(trials)
+    total = len(grid) if search.sampler == "grid" else min(search.trials or len(grid), len(grid))
+    with _open_trials(plan, fits.training, fold, search, storage, seed) as trials:
+        resumed = len(trials.finished())
         for cell in trials.remaining(grid, total):
             if callback is not None:
-                callback(len(trials), total, cell)
+                callback(len(trials.finished()), total, cell)
             with Meter() as meter:
                 model = fits.fit(make_model(plan.kind, {**plan.parameters, **cell}))
-                evaluation = evaluate(model, fold, metrics=[how.metric])
-            value = evaluation.summary()[how.metric].mean
-            trials.add(Trial(cell, value, meter.seconds, model.iterations_))
-        done = trials.all()
+                evaluation = evaluate(model, fold, metrics=[search.metric])
+            value = evaluation.summary()[search.metric].mean
+            trials.add(GridTrial(cell, value, meter.seconds, model.iterations_))
+        done = trials.finished()
     best = max(done, key=lambda trial: trial.value)
     return GridSearch({**plan.parameters, **best.parameters}, done, resumed)
 
 
 class _Trials:
-    """The trials of one grid search, kept by Optuna."""
+    """The trials of one grid search, stored by Optuna."""
 
     def __init__(self, study: Any, grid: Mapping[str, Sequence[Any]], sampler: str) -> None:
         from optuna.distributions import CategoricalDistribution
@@ -116,29 +118,26 @@ class _Trials:
             name: CategoricalDistribution(list(values)) for name, values in grid.items()
         }
 
-    def __len__(self) -> int:
-        return len(self.all())
-
-    def all(self) -> tuple[Trial, ...]:
+    def finished(self) -> tuple[GridTrial, ...]:
         """Return the finished trials, each cell once."""
         from optuna.trial import TrialState
 
         finished = self.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
         return tuple(
-            Trial(t.params, t.value, t.user_attrs["seconds"], t.user_attrs["iterations"])
+            GridTrial(t.params, t.value, t.user_attrs["seconds"], t.user_attrs["iterations"])
             for t in finished
             if "seconds" in t.user_attrs
         )
 
     def remaining(self, grid: list[dict[str, Any]], total: int) -> Iterator[dict[str, Any]]:
         """Yield the cells that are not done yet."""
-        while len(done := {_key(t.parameters): t.value for t in self.all()}) < total:
+        while len(done := {_key(t.parameters): t.value for t in self.finished()}) < total:
             if self.sampler == "grid" or not self._sample(done):
                 self.study.enqueue_trial(next(c for c in grid if _key(c) not in done))
                 self._asked = self.study.ask(self.space)
             yield dict(self._asked.params)
 
-    def add(self, trial: Trial) -> None:
+    def add(self, trial: GridTrial) -> None:
         """Store the trial of the last remaining cell."""
         self._asked.set_user_attr("seconds", trial.seconds)
         self._asked.set_user_attr("iterations", trial.iterations)
@@ -160,7 +159,7 @@ def _open_trials(
     plan: ModelPlan,
     training: Dataset,
     fold: Fold,
-    how: SearchPlan,
+    search: SearchPlan,
     storage: Path | None,
     seed: int,
 ) -> Iterator[_Trials]:
@@ -174,12 +173,12 @@ def _open_trials(
     try:
         study = optuna.create_study(
             storage=None if storage is None else f"sqlite:///{storage}",
-            study_name=f"{plan.name} {fingerprint(plan, training, fold, how)}",
-            sampler=samplers.get(how.sampler, optuna.samplers.RandomSampler)(seed=seed),
+            study_name=f"{plan.name} {fingerprint(plan, training, fold, search.metric)}",
+            sampler=samplers.get(search.sampler, optuna.samplers.RandomSampler)(seed=seed),
             direction="maximize",
             load_if_exists=True,
         )
-        yield _Trials(study, plan.grid, how.sampler)
+        yield _Trials(study, plan.grid, search.sampler)
     finally:
         optuna.logging.set_verbosity(verbosity)
 
@@ -188,7 +187,7 @@ def _key(parameters: Cell) -> str:
     return json.dumps(dict(parameters), sort_keys=True)
 
 
-def fingerprint(plan: ModelPlan, training: Dataset, fold: Fold, how: SearchPlan) -> str:
+def fingerprint(plan: ModelPlan, training: Dataset, fold: Fold, metric: str) -> str:
     """Return a hash of all that the value of a trial depends on."""
     digest = hashlib.sha256()
     matrices = (training.X, training.S, fold.history, fold.held_out)
@@ -197,6 +196,54 @@ def fingerprint(plan: ModelPlan, training: Dataset, fold: Fold, how: SearchPlan)
         digest.update(np.asarray(matrix.indptr, dtype=np.int64).tobytes())
         digest.update(np.asarray(matrix.indices, dtype=np.int64).tobytes())
         digest.update(np.asarray(matrix.data, dtype=np.float32).tobytes())
-    facts = [plan.kind, dict(plan.parameters), dict(plan.grid), how.metric]
+    facts = [plan.kind, dict(plan.parameters), dict(plan.grid), metric]
     digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
     return digest.hexdigest()[:16]
+
+
+class Meter:
+    """A context that measures the step in it.
+
+    Attributes
+    ----------
+    seconds
+        Wall-clock time.
+    cpu_seconds
+        Processor time of all threads, which does not depend on other processes.
+    peak_memory
+        The largest resident memory of the process meanwhile, in bytes; see `peak_memory`.
+    """
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_memory: int = 0
+
+    def __enter__(self) -> Self:
+        with suppress(OSError):
+            _RESET.write_text("5", encoding="ascii")  # resets VmHWM, see proc(5)
+        self._start, self._cpu = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.seconds = time.perf_counter() - self._start
+        self.cpu_seconds = time.process_time() - self._cpu
+        self.peak_memory = peak_memory()
+
+
+def peak_memory() -> int:
+    """Return the largest resident memory since a `Meter` was entered, in bytes.
+
+    Outside Linux it is the largest since the process began, or where the system does not keep
+    it, the present one.
+    """
+    try:
+        status = _STATUS.read_text(encoding="ascii")
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+    except (OSError, IndexError):
+        memory = psutil.Process().memory_info()
+        return int(getattr(memory, "peak_wset", memory.rss))

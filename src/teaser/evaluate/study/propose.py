@@ -14,8 +14,8 @@ from teaser.data.dataset import Dataset
 from teaser.data.split import TEST_FROM, VALIDATION_FROM, split_time
 from teaser.errors import DataError, ParameterError, closest, counted
 from teaser.evaluate.recipe import candidates
-from teaser.evaluate.study.json_file import write_whole
 from teaser.evaluate.study.plan import SPLITS, Study
+from teaser.evaluate.study.results import write_text
 from teaser.files import memory_of_machine, say_bytes
 from teaser.model.teaser import Teaser
 
@@ -52,7 +52,7 @@ def open_study(prepared: Path, folder: Path | None = None, *, kind: str = "users
     if not path.exists():
         dataset = Dataset.load(prepared)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, propose_study(dataset, prepared, path.parent, kind=kind))
+        write_text(path, propose_study(dataset, prepared, path.parent, kind=kind))
     study = Study.read(path)
     named = Path(study.folder) / study.data.prepared
     if not study.data.prepared or named.resolve() != prepared.resolve():

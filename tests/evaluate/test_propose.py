@@ -12,10 +12,10 @@ from teaser import Dataset
 from teaser.data.matrix import Ids
 from teaser.data.split import split_time
 from teaser.errors import ArtifactError, DataError, ParameterError
-from teaser.evaluate import proposal
-from teaser.evaluate.proposal import open_study, propose_study, study_path
-from teaser.evaluate.study.grid_search import cells, check_models
+from teaser.evaluate.study import propose
 from teaser.evaluate.study.plan import Study
+from teaser.evaluate.study.propose import open_study, propose_study, study_path
+from teaser.evaluate.study.search import cells, check_models
 
 
 def read(folder: Path, dataset: Dataset, kind: str = "users") -> tuple[Study, str]:
@@ -100,7 +100,7 @@ def test_models_that_do_not_fit_are_left_out_with_a_comment(
     (ease,) = (plan for plan in medium.models if plan.name == "EASE")
     assert not ease.grid
     assert ease.parameters["l2_weights"] == 50
-    monkeypatch.setattr(proposal, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(propose, "SLOW_SECONDS", 0.0)
     slow, text = read(tmp_path, dataset)
     assert [len(cells(plan.grid)) for plan in slow.models[-3:]] == [1, 1, 3]
     assert "# One encoder: a fit is expected to take" in text

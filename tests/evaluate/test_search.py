@@ -15,13 +15,13 @@ from teaser import Dataset, Teaser
 from teaser.data.split import Fold, Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
-from teaser.evaluate.study.grid_search import (
+from teaser.evaluate.study.plan import ModelPlan, SearchPlan
+from teaser.evaluate.study.search import (
     cells,
     check_models,
     fingerprint,
     search_grid,
 )
-from teaser.evaluate.study.plan import ModelPlan, SearchPlan
 from teaser.model.shared_fit import SharedFits
 
 PLAN = ModelPlan(
@@ -141,7 +141,7 @@ def test_strengths_of_interactions_tell_trials_apart(parts: Split) -> None:
     one = ModelPlan("EASE", "EASE", grid={"l2_weights": (1, 10)})
     stronger = replace(parts.training, X=2 * parts.training.X)
     found = {
-        fingerprint(one, training, parts.validation, SearchPlan())
+        fingerprint(one, training, parts.validation, "ndcg@100")
         for training in (parts.training, parts.training, stronger)
     }
     assert len(found) == 2
@@ -157,7 +157,7 @@ def test_features_of_users_tell_trials_apart(parts: Split) -> None:
     data = [replace(described, user_features=each) for each in features]
     Q = sp.csr_array((parts.validation.n_users, 2))
     folds = [parts.validation, replace(parts.validation, user_features=Q)]
-    found = {fingerprint(one, each, fold, SearchPlan()) for each in data for fold in folds}
+    found = {fingerprint(one, each, fold, "ndcg@100") for each in data for fold in folds}
     assert len(found) == 3 * 2
 
 
@@ -188,16 +188,6 @@ def test_one_cell_needs_no_search(parts: Split) -> None:
     found = search_grid(plan, SharedFits(parts.training), parts.validation, SearchPlan())
     assert found.trials == ()
     assert found.best == {"tol": 1e-2}
-
-
-def test_optunas_loggers_are_left_as_they_were(parts: Split) -> None:
-    import optuna
-
-    before = optuna.logging.get_verbosity()
-    search_grid(
-        PLAN, SharedFits(parts.training), parts.validation, SearchPlan(sampler="tpe", trials=1)
-    )
-    assert optuna.logging.get_verbosity() == before
 
 
 @pytest.fixture(autouse=True)

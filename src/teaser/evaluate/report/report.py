@@ -1,0 +1,338 @@
+"""Reports of studies: findings in sentences, a page with everything, tables, pictures."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from teaser.errors import MissingPackageError
+from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference
+from teaser.evaluate.report.pictures import Picture, colour_rules, draw_dial, draw_pictures
+from teaser.evaluate.report.tables import (
+    PAPER,
+    PAPER_STRENGTH,
+    ReportedStudy,
+    ResultsLike,
+    cost_table,
+    format_memory,
+    format_percent,
+    format_seconds,
+    format_signed,
+    format_value,
+    make_tables,
+    read_studies,
+)
+from teaser.evaluate.simulation import AMONG
+from teaser.evaluate.study.results import (
+    TARGET,
+    DialResults,
+    ModelResult,
+    Scenario,
+    SplitSummary,
+    write_text,
+)
+from teaser.profile import DEFAULT_STEERING
+
+# The titles of the tables; the first four stand before the pictures.
+TITLES = {
+    "accuracy": "Accuracy",
+    "advantage": "The recommended model against the others",
+    "parts": "Where scores come from",
+    "feedback": "Simulated feedback",
+    "dial": "The dial between tags and viewed items",
+    "steering": "Scales and steps",
+    "beyond": "Beyond accuracy",
+}
+_FIRST = tuple(TITLES)[:4]
+_TITLE = METRIC_TITLES[TARGET]
+
+
+def write_report(results: Sequence[ResultsLike], out: str | Path) -> Path:
+    """Write a report of one or several studies, and return the path of its page.
+
+    Parameters
+    ----------
+    results
+        What `run_study` returned, the JSON files of studies and dials, or folders of them.
+    out
+        A folder; it gets `index.html`, which needs no other file, `tables.md`, and the pictures
+        one by one under `pictures/`.
+    """
+    studies = read_studies(results)
+    pictures = [draw_pictures(study) for study in studies]
+    page = render_page(studies, pictures)
+    folder = Path(out)
+    (folder / "pictures").mkdir(parents=True, exist_ok=True)
+    for picture in (picture for drawn in pictures for picture in drawn):
+        write_text(folder / "pictures" / f"{picture.name}.svg", picture.standalone())
+    write_text(folder / "tables.md", render_tables(studies))
+    write_text(folder / "index.html", page)
+    return folder / "index.html"
+
+
+def write_dial(dial: DialResults, path: str | Path) -> Path:
+    """Write the picture of a dial, and return its path."""
+    write_text(Path(path), draw_dial(dial).standalone())
+    return Path(path)
+
+
+def write_tables(results: Sequence[ResultsLike], path: str | Path) -> Path:
+    """Write the tables of one or several studies as Markdown; see `write_report`."""
+    path, text = Path(path), render_tables(read_studies(results))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
+    return path
+
+
+def render_tables(studies: Sequence[ReportedStudy]) -> str:
+    """Return all tables as Markdown."""
+    parts = ["<!-- Written by `teaser report` from the results; changes here are lost. -->"]
+    quick = [each.title for each in studies if each.results.quick]
+    if quick:
+        parts.append(
+            f"> {', '.join(quick)}: few users and few cells, to check that everything runs; "
+            "do not rely on these figures."
+        )
+    named = {TITLES[table.name]: table for table in make_tables(studies)}
+    named |= {f"{each.title}: parameters and cost": cost_table(each) for each in studies}
+    parts += [f"## {title}\n\n{table.to_markdown().rstrip()}" for title, table in named.items()]
+    return "\n\n".join(parts) + "\n"
+
+
+def render_page(studies: Sequence[ReportedStudy], pictures: Sequence[Sequence[Picture]]) -> str:
+    """Return the page of several studies, with the pictures of each: one file without links."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+        from markupsafe import Markup
+    except ImportError as error:
+        raise MissingPackageError("A report", "Jinja2", extra="evaluate") from error
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["cell"] = lambda text: Markup(_cell_html(text))  # noqa: S704, escaped there
+    sections = [
+        {
+            "study": study,
+            "headlines": headlines(study),
+            "pictures": drawn,
+            "cost": cost_table(study),
+            "facts": _facts(study),
+        }
+        for study, drawn in zip(studies, pictures, strict=True)
+    ]
+    values: dict[str, Any] = {
+        "sections": sections,
+        "tables": make_tables(studies),
+        "titles": TITLES,
+        "first": _FIRST,
+        "variables": colour_rules(),
+        "paper": PAPER if any(each.paper for each in studies) else "",
+    }
+    return environment.get_template("report.html").render(values)
+
+
+def _cell_html(text: str | None) -> str:
+    """Return a cell of a table, which has Markdown, as HTML."""
+    html = (text or "").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    html = re.sub(r"(?<!\\)\*\*(.+?)\*\*", r"<b>\1</b>", html)
+    html = re.sub(r"(?<!\\)\*(\(.+?\))\*", r'<span class="paper">\1</span>', html)
+    html = re.sub(r"(± \S+|\[[^]]*\])", r'<span class="error">\1</span>', html)
+    html = html.replace("▲", '<span class="mark up">▲</span>')
+    html = html.replace("▼", '<span class="mark down">▼</span>')
+    return re.sub(r"\\([|*])", r"\1", html)
+
+
+def _facts(study: ReportedStudy) -> tuple[tuple[str, str], ...]:
+    """Return what the figures depend on: users, grid search, seed, time, machine, versions."""
+    results = study.results
+    split, search, versions = results.split, results.search, dict(results.versions)
+    teaser = versions.pop("teaser", "?")
+    found = (
+        (
+            "users",
+            f"{split.training_users:,} to fit to, {split.validation_users:,} to choose "
+            f"parameters, {split.test_users:,} to test on",
+        ),
+        ("held out", _held_out(split)),
+        ("grid search", f"{search.sampler}, by {METRIC_TITLES.get(search.metric, search.metric)}"),
+        ("seed", str(split.seed)),
+        (
+            "cost",
+            f"{format_seconds(results.seconds)}, at most {format_memory(results.peak_memory)} "
+            "of memory",
+        ),
+        ("TEASER", f"{teaser}, commit {results.commit or 'unknown'}"),
+        ("packages", ", ".join(f"{name} {text}" for name, text in versions.items())),
+        ("machine", results.machine),
+    )
+    return tuple((name, text) for name, text in found if text)
+
+
+def _held_out(split: SplitSummary) -> str:
+    """Return what the models had to find."""
+    if split.kind == "users":
+        return f"{100 * split.held_out:.0f} % of each history"
+    kind = "the last interaction of each user" if split.kind == "last" else "all from a time on"
+    return " ".join([f"{kind}.", *split.notes])
+
+
+def headlines(study: ReportedStudy) -> list[str]:
+    """Return the sentences for the top of a report."""
+    teaser, ease, product, wmfs = map(study.results.first, ("Teaser", "EASE", "Product", "WMFS"))
+    best = study.results.recommended
+    sentences = [
+        _compared(study, teaser, ease),
+        _compared(study, best, ease),
+        _compared(study, _tags_alone(study), ease),
+        _compared(study, product, ease),
+        _compared(study, teaser, wmfs),
+        _most_accurate(study),
+        _parts(study, best or teaser),
+        _dial(study),
+        _feedback(study, teaser),
+        _feedback(study, best),
+        _lists(study, best or teaser, ease),
+    ]
+    return [sentence for sentence in sentences if sentence]
+
+
+def _compared(study: ReportedStudy, model: ModelResult | None, other: ModelResult | None) -> str:
+    """Return which share of another model's accuracy a model reaches."""
+    if model is None or other is None:
+        return ""
+    ours, theirs = model.value(TARGET), other.value(TARGET)
+    if ours is None or theirs is None or theirs.mean <= 0:
+        return ""
+    gap = study.results.gap(other.name, model.name, TARGET)
+    return (
+        f"{study.labels[model.name]} reaches {100 * ours.mean / theirs.mean:.0f} % of "
+        f"{study.labels[other.name]}'s {_TITLE}: {format_value(ours.mean)} against "
+        f"{format_value(theirs.mean)} on {ours.n:,} users; {_verdict(gap)}."
+    )
+
+
+def _verdict(gap: PairedDifference | None) -> str:
+    if gap is None:
+        return "the difference was not examined"
+    mean, low, high = (format_signed(each, 3) for each in (gap.mean, gap.low, gap.high))
+    interval = f"{mean}, 95 % interval {low} to {high}"
+    if not gap.is_clear:
+        return f"the difference ({interval}) may be chance"
+    return f"the {'gain' if gap.mean > 0 else 'loss'} ({interval}) is more than chance"
+
+
+def _tags_alone(study: ReportedStudy) -> ModelResult | None:
+    """Return the most accurate model with discovered tags and without viewed items."""
+    found = [
+        (value.mean, model)
+        for model in study.models
+        if model.discovered and not model.parts and not model.shares.get("viewed")
+        if (value := model.value(TARGET)) is not None
+    ]
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _parts(study: ReportedStudy, model: ModelResult | None) -> str:
+    """Return where the scores of a model come from."""
+    if model is None or not model.shares:
+        return ""
+    names = {
+        "declared": "declared tags",
+        "discovered": "discovered tags",
+        "viewed": "viewed items",
+        "general": "general appeal",
+        "popularity": "popularity",
+    }
+    shares = [
+        f"{format_percent(model.shares.get(p, 0.0))} from {name}" for p, name in names.items()
+    ]
+    return (
+        f"The scores of {study.labels[model.name]}'s first 20 recommendations are "
+        f"{', '.join(shares[:-1])} and {shares[-1]}: {format_percent(model.tag_share)} from tags."
+    )
+
+
+def _dial(study: ReportedStudy) -> str:
+    """Return how much can come from tags at EASE's accuracy, and near the best."""
+    dial = study.dial
+    if dial is None or dial.ease is None:
+        return ""
+    near = f"{dial.near}, {format_percent(dial.recommended.tag_share)} of the scores come from tags"
+    if dial.at_ease is None:
+        return f"No setting with tags reaches EASE's accuracy on validation users; {near}."
+    return (
+        f"At EASE's accuracy or better on validation users, "
+        f"{format_percent(dial.at_ease.tag_share)} of the scores can come from tags; {near}."
+    )
+
+
+def _most_accurate(study: ReportedStudy) -> str:
+    """Return which model is the most accurate, and whether it clearly differs from the next."""
+    found = [(v.mean, m) for m in study.models if (v := m.value(TARGET)) is not None]
+    if len(found) < 2:
+        return ""
+    (value, first), (_, second) = sorted(found, key=lambda pair: -pair[0])[:2]
+    gap = study.results.gap(second.name, first.name, TARGET)
+    clear = "clearly before" if gap and gap.is_clear else "but not clearly before"
+    return (
+        f"The most accurate of {len(found)} models is {study.labels[first.name]} "
+        f"({format_value(value)}), {clear} {study.labels[second.name]}."
+    )
+
+
+def _feedback(study: ReportedStudy, model: ModelResult | None) -> str:
+    """Return what presses do to a model on the default scale, and on the paper's."""
+    if model is None:
+        return ""
+
+    def change(n_tags: int, scale: str, among: str) -> str:
+        scenario = Scenario(n_tags, PAPER_STRENGTH, scale, DEFAULT_STEERING.step, among)
+        found = study.results.simulation(model.name, scenario)
+        return _percent(found.improvement()) if found else ""
+
+    counts = {1: "one", 2: "two"}
+    parts, paper = [], ""
+    for among in AMONG:
+        # Of a model without discovered tags, all tags are declared.
+        kind = f"{among} " if among != "all" and model.discovered else ""
+        for n, count in counts.items():
+            if text := change(n, DEFAULT_STEERING.scale, among):
+                parts.append(f"on {count} {kind}tag{'s' if n > 1 else ''} {text}")
+        paper = paper or change(1, "paper", among)
+    if not parts:
+        return ""
+    beside = f"; on the paper's scale one tag {paper}" if paper else ""
+    return (
+        f"Three presses of + change {study.labels[model.name]}'s {_TITLE}: "
+        f"{', '.join(parts)}{beside}."
+    )
+
+
+def _percent(change: PairedDifference | None) -> str:
+    if change is None:
+        return ""
+    interval = f"{format_signed(change.low)} to {format_signed(change.high)}"
+    doubt = "" if change.is_clear else ", which may be chance"
+    return f"{format_signed(change.mean)} % ({interval}{doubt})"
+
+
+def _lists(study: ReportedStudy, *models: ModelResult | None) -> str:
+    """Return how many of the items the lists of TEASER reach, beside those of EASE."""
+    found = [(m, m.value("coverage@20"), m.value("long_tail@20")) for m in models if m]
+    shares = [
+        (study.labels[model.name], f"{100 * reach.mean:.0f} %", f"{100 * tail.mean:.0f} %")
+        for model, reach, tail in found
+        if reach and tail
+    ]
+    if len(shares) < 2:
+        return ""
+    (name, reach, tail), (other, other_reach, other_tail) = shares
+    return (
+        f"The first 20 recommendations of all users together reach {reach} of the items "
+        f"with {name} and {other_reach} with {other}; {tail} and {other_tail} of them are "
+        "from the long tail."
+    )

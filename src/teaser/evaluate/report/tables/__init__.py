@@ -1,1 +1,0 @@
-"""The tables of a report, and how their figures are printed."""

@@ -1,0 +1,403 @@
+"""A report: sentences that claim no more than the figures, a page in one file, files on disk."""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from chromium import open_chromium
+from playwright.sync_api import Browser
+from reports import SETTINGS, Content, a_dial, reported
+
+from teaser.errors import DataError, MissingPackageError
+from teaser.evaluate.report import write_report, write_tables
+from teaser.evaluate.report.pictures import draw_pictures
+from teaser.evaluate.report.report import headlines, render_page, render_tables
+from teaser.evaluate.study.results import ShownGroup
+
+RESULTS = Path(__file__).resolve().parents[3] / "experiments" / "results"
+
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+
+class Reader(HTMLParser):
+    """Checks that elements are closed in order, and collects what tests ask about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.named: list[str] = []
+        self.svgs: list[dict[str, str | None]] = []
+        self.links: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if given.get("id"):
+            self.ids.append(str(given["id"]))
+        self.named += str(given.get("aria-labelledby") or "").split()
+        self.links += [str(given[k]) for k in ("src", "href", "xlink:href") if k in given]
+        if tag == "svg":
+            self.svgs.append(given)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def page(*contents: Mapping[str, Any], drawn: bool = False) -> str:
+    studies = [reported(each) for each in contents]
+    return render_page(studies, [draw_pictures(each) if drawn else [] for each in studies])
+
+
+@pytest.fixture(scope="module")
+def whole(results_folder: Path) -> str:
+    """The page of the study as it was run."""
+    content = json.loads((results_folder / "small_run.json").read_text(encoding="utf-8"))
+    return page(content, drawn=True)
+
+
+def read(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def test_well_formed_with_names_of_its_own(content: Content) -> None:
+    text = page(content, {**content, "study": "second", "title": "Second"}, drawn=True)
+    assert text.startswith("<!DOCTYPE html>")
+    reader = read(text)
+    assert len(reader.ids) == len(set(reader.ids))
+    assert set(reader.named) <= set(reader.ids)
+
+
+def test_every_picture_has_words(whole: str) -> None:
+    reader = read(whole)
+    assert len(reader.svgs) == 6
+    for svg in reader.svgs:
+        assert svg["role"] == "img"
+        assert len(str(svg["aria-label"])) > 20
+
+
+def test_nothing_is_fetched_from_elsewhere(whole: str) -> None:
+    text = whole
+    assert all(link.startswith("#") for link in read(text).links)
+    assert not re.search(r"@import|url\((?!#)|<script", text)
+    assert set(re.findall(r"https?://[\w./-]+", text)) <= {
+        "http://www.w3.org/1999/xlink",
+        "http://www.w3.org/2000/svg",
+    }
+
+
+def test_titles_of_studies_are_text_not_markup(content: Content) -> None:
+    text = page({**content, "title": "<script>alert(1)</script>"})
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_discovered_groups_are_shown_as_text(content: Content) -> None:
+    assert "discovered groups" not in page(content)
+    groups = (
+        ShownGroup("Jazz <b>nights</b>", 12, ("First & second", "Third"), "type=Concert", 0.75),
+        ShownGroup("Others", 3, ("Fourth",)),
+    )
+    study = replace(reported(content), groups=groups)
+    text = render_page([study], [[]])
+    words = " ".join(read(text).words)
+    for said in ("Jazz <b>nights</b>", "12", "type=Concert (75\xa0%)", "First & second; Third"):
+        assert said in words
+    assert "2 of the groups that the system found" in words
+    assert "<b>nights" not in text
+    # Titles of items stay out of the tables, which may be passed on.
+    assert "Jazz" not in render_tables([study])
+
+
+def test_what_the_figures_depend_on_is_told(content: Content, whole: str) -> None:
+    words = " ".join("".join(read(whole).words).split())
+    assert f"commit {content['commit'] or 'unknown'}" in words
+    for package, version in content["versions"].items():
+        assert (version if package == "teaser" else f"{package} {version}") in words
+    assert "60 to choose parameters, 80 to test on" in words
+    assert "grid, by nDCG@100" in words
+    assert "20 % of each history" in words
+    content["split"] |= {"kind": "last", "notes": ["3 users are new."]}
+    other = " ".join("".join(read(page(content)).words).split())
+    assert "the last interaction of each user. 3 users are new." in other
+
+
+def test_quick_runs_are_labelled(content: Content, whole: str) -> None:
+    assert "Quick run." not in whole
+    text = page({**content, "quick": True})
+    assert "Quick run." in text
+    assert "(quick run)" in text
+
+
+def test_parts_that_were_not_run_are_left_out(without: Callable[..., Content]) -> None:
+    text = page(without("simulations", "by_tags", "convergence", "comparisons"), drawn=True)
+    words = "".join(read(text).words)
+    for heading in ("Simulated feedback", "Convergence", "number of tags", "Scales and steps"):
+        assert heading not in words
+    assert "Accuracy by model" in words
+
+
+def test_without_jinja_the_extra_is_named(
+    content: Content, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingPackageError, match=r"recommender\[evaluate\]"):
+        page(content)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def written(results_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the study and its quick version."""
+    return write_report([results_folder], tmp_path_factory.mktemp("report") / "new")
+
+
+def test_all_files_of_a_report(written: Path) -> None:
+    assert written.name == "index.html"
+    names = {p.name for p in (written.parent / "pictures").iterdir()}
+    kinds = {"accuracy", "gain", "tail", "surface", "convergence"}
+    assert names == {f"small-run-quick-{k}.svg" for k in kinds} | {
+        f"small-run-{k}.svg" for k in kinds | {"tags"}
+    }
+    assert {p.name for p in written.parent.iterdir()} == {"index.html", "tables.md", "pictures"}
+
+
+def test_the_same_results_give_the_same_report(
+    written: Path, results_folder: Path, tmp_path: Path
+) -> None:
+    again = write_report([results_folder], tmp_path)
+    assert again.read_text() == written.read_text()
+
+
+def test_tables_are_the_same_alone(results_folder: Path, tmp_path: Path) -> None:
+    results = [results_folder / "small_run.json"]
+    write_report(results, tmp_path / "report")
+    alone = write_tables(results, tmp_path / "docs" / "TABLES.md")
+    assert alone.read_text() == (tmp_path / "report" / "tables.md").read_text()
+
+
+def test_the_tables_that_come_along_are_those_of_the_results(tmp_path: Path) -> None:
+    studies = ("ml-1m", "amazon-video-games", "goodbooks", "events")
+    written = write_tables([RESULTS / f"{name}.json" for name in studies], tmp_path / "TABLES.md")
+    assert written.read_text() == (RESULTS / "TABLES.md").read_text()
+
+
+def test_markdown_tables_are_whole(content: Content) -> None:
+    text = render_tables([reported(content)])
+    assert re.findall(r"^## (.*)$", text, re.M) == [
+        "Accuracy",
+        "Simulated feedback",
+        "Scales and steps",
+        "Beyond accuracy",
+        f"{content['title']}: parameters and cost",
+    ]
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.M):
+        assert len({line.count("|") for line in block.splitlines()}) == 1
+    teaser = next(m for m in content["models"] if m["kind"] == "Teaser")["metrics"]
+    row = next(line for line in text.splitlines() if line.startswith("| TEASER |"))
+    assert re.findall(r"(\d\.\d{3})\*{0,2} ±", row) == [
+        f"{teaser[m]['mean']:.3f}" for m in ("recall@20", "recall@100", "ndcg@100")
+    ]
+
+
+def test_every_number_of_the_markdown_is_of_the_page(content: Content, tmp_path: Path) -> None:
+    text = write_report([reported(content).results], tmp_path).read_text()
+    cells = re.findall(r"\d\.\d{3}", (tmp_path / "tables.md").read_text())
+    assert len(cells) > 100
+    assert set(cells) <= set(re.findall(r"\d\.\d{3}", text))
+
+
+def test_parts_that_were_not_run(without: Callable[..., Content], tmp_path: Path) -> None:
+    study = reported(without("simulations", "by_tags", "convergence"))
+    write_report([study.results], tmp_path)
+    assert "Simulated" not in (tmp_path / "tables.md").read_text()
+    assert len(list((tmp_path / "pictures").iterdir())) == 3
+
+
+def test_nothing_is_written_for_bad_results(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"study": "x"}')
+    with pytest.raises(DataError):
+        write_report([tmp_path / "x.json"], tmp_path / "report")
+    assert not (tmp_path / "report").exists()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_the_page_in_a_browser(browser: Browser, written: Path, scheme: Any, width: int) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+    )
+    troubles: list[str] = []
+    shown = context.new_page()
+    shown.on("console", lambda message: troubles.append(message.text))
+    shown.goto(written.as_uri())
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    found = Axe().run(shown)
+    assert found.violations_count == 0, found.generate_report()
+    line = shown.locator("figure svg text").first
+    ink = line.evaluate("e => getComputedStyle(e).fill")
+    bright = sum(map(int, re.findall(r"\d+", ink)[:3])) > 3 * 128
+    assert bright is (scheme == "dark")
+    assert troubles == []
+    context.close()
+
+
+def set_gap(content: Content, a: str, b: str, mean: float, low: float, high: float) -> None:
+    for found in content["comparisons"]:
+        if (found["a"], found["b"], found["metric"]) == (a, b, "ndcg@100"):
+            found.update(mean=mean, low=low, high=high)
+
+
+def set_value(content: Content, name: str, mean: float) -> None:
+    model = next(m for m in content["models"] if m["name"] == name)
+    model["metrics"]["ndcg@100"]["mean"] = mean
+
+
+def said(content: Content, beginning: str) -> str:
+    return next((s for s in headlines(reported(content)) if s.startswith(beginning)), "")
+
+
+def test_the_share_of_ease_is_that_of_the_json(content: Content) -> None:
+    values = {m["name"]: m["metrics"]["ndcg@100"]["mean"] for m in content["models"]}
+    share = f"{100 * values['teaser'] / values['ease']:.0f} %"
+    sentence = said(content, f"TEASER reaches {share} of EASE's nDCG@100")
+    assert f"{values['teaser']:.3f} against {values['ease']:.3f} on 80 users" in sentence
+    assert said(content, "TEASER × EASE reaches")
+    assert said(content, "TEASER reaches 98 %") == "" or share == "98 %"
+
+
+@pytest.mark.parametrize(
+    ("gap", "words"),
+    [
+        ((-0.007, -0.009, -0.005), "the loss (−0.007, 95 % interval −0.009 to −0.005) is more"),
+        ((0.004, 0.001, 0.007), "the gain (+0.004, 95 % interval +0.001 to +0.007) is more"),
+        ((-0.002, -0.006, 0.002), "(−0.002, 95 % interval −0.006 to +0.002) may be chance"),
+    ],
+)
+def test_a_difference_is_called_what_its_interval_allows(
+    content: Content, gap: tuple[float, float, float], words: str
+) -> None:
+    set_value(content, "ease", 0.420)
+    set_value(content, "teaser", 0.420 + gap[0])
+    set_gap(content, "ease", "teaser", *gap)
+    assert words in said(content, "TEASER reaches")
+
+
+def test_the_best_is_named_with_the_doubt(content: Content) -> None:
+    for place, name in enumerate(("ease", "Popularity", "wmf-s", "product", "teaser")):
+        set_value(content, name, 0.1 + 0.1 * place)
+    set_gap(content, "teaser", "product", -0.1, -0.2, -0.05)
+    assert said(content, "The most accurate") == (
+        "The most accurate of 5 models is TEASER (0.500), clearly before TEASER × EASE."
+    )
+    set_gap(content, "teaser", "product", -0.1, -0.2, 0.05)
+    assert "but not clearly before TEASER × EASE" in said(content, "The most accurate")
+
+
+def test_presses_are_told_with_intervals_on_both_scales(content: Content) -> None:
+    for each in content["simulations"]:
+        robust, n = each["scale"] == "robust", each["n_tags"]
+        mean = 0.02 * n if robust else -0.04
+        each["metrics"]["ndcg@100"]["mean"] = 0.4 + mean
+        each["gain"]["ndcg@100"].update(mean=mean, low=mean - 0.01, high=mean + 0.01)
+    assert said(content, "Three presses") == (
+        "Three presses of + change TEASER's nDCG@100: on one tag +5.0 % (+2.5 to +7.5), "
+        "on two tags +10.0 % (+7.5 to +12.5); on the paper's scale one tag −10.0 % "
+        "(−12.5 to −7.5)."
+    )
+    for each in content["simulations"]:
+        each["gain"]["ndcg@100"].update(low=-0.1, high=0.1)
+    assert said(content, "Three presses").count("may be chance") == 3
+
+
+def test_what_was_not_run_is_not_spoken_of(
+    content: Content, without: Callable[..., Content]
+) -> None:
+    assert said(without("simulations"), "Three presses") == ""
+    assert "was not examined" in said(without("comparisons"), "TEASER reaches")
+    alone = {**content, "models": [m for m in content["models"] if m["kind"] == "Popularity"]}
+    assert headlines(reported(alone)) == []
+
+
+def test_lists_are_told_by_their_own_figures(content: Content) -> None:
+    values = {m["name"]: m["metrics"] for m in content["models"]}
+    covered = {n: f"{100 * v['coverage@20']['mean']:.0f} %" for n, v in values.items()}
+    rare = {n: f"{100 * v['long_tail@20']['mean']:.0f} %" for n, v in values.items()}
+    sentence = said(content, "The first 20")
+    assert f"reach {covered['teaser']} of the items with TEASER" in sentence
+    assert f"and {covered['ease']} with EASE" in sentence
+    assert f"{rare['teaser']} and {rare['ease']} of them" in sentence
+
+
+SHARES = {"general": 0.25, "declared": 0.4, "discovered": 0.3, "popularity": 0.0, "viewed": 0.05}
+
+
+def test_the_parts_of_scores_are_told_and_general_appeal_is_not_from_tags(
+    content: Content,
+) -> None:
+    assert said(content, "The scores of") == ""
+    next(m for m in content["models"] if m["name"] == "teaser")["shares"] = SHARES
+    assert said(content, "The scores of") == (
+        "The scores of TEASER's first 20 recommendations are 40 % from declared tags, 30 % from "
+        "discovered tags, 5 % from viewed items, 25 % from general appeal and 0 % from "
+        "popularity: 70 % from tags."
+    )
+
+
+def test_the_recommended_model_and_tags_alone_are_compared_with_ease(content: Content) -> None:
+    teaser = next(m for m in content["models"] if m["name"] == "teaser")
+    alone = {**teaser, "name": "alone", "discovered": 9, "shares": {**SHARES, "viewed": 0.0}}
+    best = {**teaser, "name": "ours, recommended", "discovered": 9, "shares": SHARES}
+    pressed = [
+        {**s, "model": best["name"], "among": among}
+        for s in content["simulations"]
+        if s["model"] == "teaser" and s["scale"] == "robust" and s["n_tags"] == 1
+        for among in ("declared", "discovered")
+    ]
+    content["models"] += [alone, best]
+    content["simulations"] += pressed
+    assert said(content, "alone reaches")
+    assert said(content, "ours, recommended reaches")
+    assert "of the items with ours, recommended" in said(content, "The first 20")
+    told = said(content, "Three presses of + change ours, recommended's")
+    assert "on one declared tag" in told
+    assert "on one discovered tag" in told
+
+
+def test_the_dial_is_told_at_the_accuracy_of_ease(content: Content) -> None:
+    study = replace(reported(content), dial=a_dial())
+    (sentence,) = (s for s in headlines(study) if "EASE's accuracy" in s)
+    assert sentence == (
+        "No setting with tags reaches EASE's accuracy on validation users; within 1 % of the "
+        "best, 60 % of the scores come from tags."
+    )
+    study = replace(study, dial=replace(a_dial(), at_ease=SETTINGS[2]))
+    (sentence,) = (s for s in headlines(study) if "EASE's accuracy" in s)
+    assert sentence.startswith("At EASE's accuracy or better on validation users, 60 % of the")
+    bare = replace(a_dial(), settings=SETTINGS[2:])
+    assert not any("EASE's accuracy" in s for s in headlines(replace(study, dial=bare)))

@@ -1,0 +1,207 @@
+"""Results are read as they were written; what is not of a study is refused with what to do."""
+
+import json
+import math
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reports import Content, a_dial
+
+from teaser import Dataset, Teaser
+from teaser.errors import DataError
+from teaser.evaluate.metrics import PairedDifference, Summary
+from teaser.evaluate.study.results import (
+    TARGET,
+    DialResults,
+    Scenario,
+    SimulationResult,
+    StudyResults,
+    draw_groups,
+    environment,
+    find_value,
+    personal_share,
+    read_groups,
+    read_results,
+    tag_share,
+    write_groups,
+)
+from teaser.evaluate.study.search import Meter
+from teaser.extensions import DiscoveredTags
+
+RESULTS = Path(__file__).resolve().parents[2] / "experiments" / "results"
+
+
+@pytest.fixture(scope="module")
+def study() -> StudyResults:
+    """The results of the study of generated events."""
+    found = read_results(RESULTS / "events.json")
+    assert isinstance(found, StudyResults)
+    return found
+
+
+def a_simulation(after: float, gain: PairedDifference) -> SimulationResult:
+    return SimulationResult(
+        model="m", scale="robust", step=0.2, strength=3, n_tags=1, draws=1, seed=0,
+        without_tags=0, fewer_tags=0, metrics={TARGET: Summary(after, 0.1, 3)},
+        gain={TARGET: gain},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
+def test_what_is_written_is_read(path: Path, tmp_path: Path) -> None:
+    found = read_results(path)
+    assert isinstance(found, DialResults) == path.name.endswith(".dial.json")
+    assert found.key == path.name.partition(".")[0]
+    found.write(tmp_path / "again.json")
+    assert read_results(tmp_path / "again.json") == found
+    assert [p.name for p in tmp_path.iterdir()] == ["again.json"]
+
+
+def test_numbers_are_plain_and_short_and_nan_comes_back(
+    study: StudyResults, tmp_path: Path
+) -> None:
+    odd = replace(study.models[0], metrics={TARGET: Summary(np.float64(1 / 3), math.nan, 3)})
+    replace(study, models=(odd,)).write(tmp_path / "odd.json")
+    written = json.loads((tmp_path / "odd.json").read_text())["models"][0]["metrics"][TARGET]
+    assert written == {"mean": 0.333333, "error": None, "n": 3}
+    found = read_results(tmp_path / "odd.json")
+    assert isinstance(found, StudyResults)
+    assert math.isnan(found.models[0].metrics[TARGET].error)
+    assert find_value({"a": Summary(math.nan, math.nan, 0)}, "a") is None
+
+
+def test_a_gap_turns_with_its_models(study: StudyResults) -> None:
+    there, back = study.gap("EASE", "TEASER", TARGET), study.gap("TEASER", "EASE", TARGET)
+    ease, teaser = study.first("EASE"), study.first("Teaser")
+    assert there is not None
+    assert back is not None
+    assert ease is not None
+    assert teaser is not None
+    assert (there.mean, there.low, there.high) == (-back.mean, -back.high, -back.low)
+    gap = teaser.metrics[TARGET].mean - ease.metrics[TARGET].mean
+    assert there.mean == pytest.approx(gap, abs=1e-5)
+    assert study.gap("EASE", "TEASER", "ndcg@7") is None
+
+
+def test_scenarios_go_by_kind_of_tag_then_have_plus_and_the_default_first(
+    study: StudyResults,
+) -> None:
+    one = a_simulation(0.2, PairedDifference(0.1, 0.05, 0.2, 3))
+    order = [
+        ("all", -3, 2, "paper", 0.4),
+        ("declared", 3, 1, "robust", 0.2),
+        ("declared", 3, 1, "robust", 0.4),
+        ("declared", 3, 1, "paper", 0.2),
+        ("declared", 3, 2, "robust", 0.2),
+        ("declared", -3, 1, "robust", 0.2),
+        ("discovered", 3, 1, "robust", 0.2),
+    ]
+    simulations = tuple(
+        replace(one, among=among, strength=strength, n_tags=n, scale=scale, step=step)
+        for among, strength, n, scale, step in reversed(order)
+    )
+    found = replace(study, simulations=simulations).scenarios
+    assert found == tuple(Scenario(n, k, scale, step, a) for a, k, n, scale, step in order)
+    assert [s.is_default for s in found] == [False, True, False, False, True, True, True]
+
+
+def test_improvement_is_relative_to_the_model_without_presses(study: StudyResults) -> None:
+    teaser = study.first("Teaser")
+    assert teaser is not None
+    simulated = next(s for s in study.simulations if s.model == "TEASER" and s.scenario.is_default)
+    assert study.simulation("TEASER", simulated.scenario) is simulated
+    found = simulated.improvement()
+    assert found is not None
+    after, before = simulated.metrics[TARGET].mean, teaser.metrics[TARGET].mean
+    assert found.mean == pytest.approx(100 * (after / before - 1), abs=0.01)
+    assert a_simulation(0.1, PairedDifference(0.1, 0.0, 0.2, 3)).improvement() is None
+    assert a_simulation(0.2, PairedDifference(0.1, math.nan, 0.2, 3)).improvement() is None
+
+
+def test_from_tags_is_declared_and_discovered(study: StudyResults) -> None:
+    shares = {"general": 0.3, "declared": 0.2, "discovered": 0.1, "popularity": 0.1, "viewed": 0.3}
+    assert tag_share(shares) == pytest.approx(0.3)
+    assert personal_share(shares) == pytest.approx(0.5)
+    assert (tag_share({}), personal_share({})) == (0, 0)
+    assert replace(study.models[0], shares={}).tag_share is None
+
+
+def test_titles_of_quick_runs_say_so(study: StudyResults) -> None:
+    quick = replace(study, quick=True, study="My study!")
+    assert quick.heading == f"{study.title} (quick run)"
+    assert quick.key == "My-study-quick"
+
+
+def test_bad_files_are_named_with_what_to_do(tmp_path: Path, study: StudyResults) -> None:
+    path = tmp_path / "r.json"
+    with pytest.raises(DataError, match=r"r\.json.*teaser evaluate"):
+        read_results(path)
+    study.write(path)
+    content: Content = json.loads(path.read_text())
+    wrong: dict[str, str] = {
+        "{": "cannot be read as JSON",
+        "[]": "It must be a table",
+        json.dumps({k: v for k, v in content.items() if k != "comparisons"}): "lacks comparisons",
+        json.dumps({**content, "models": []}): "models is empty",
+        json.dumps({**content, "models": [{"name": "x"}]}): r"\[models\.x\] lacks kind",
+        json.dumps({**content, "seconds": "long"}): "seconds must be a number, found 'long'",
+    }
+    for text, message in wrong.items():
+        path.write_text(text)
+        with pytest.raises(DataError, match=rf"r\.json.*{message}"):
+            read_results(path)
+
+
+def test_a_dial_says_how_near_its_recommendation_is() -> None:
+    dial = a_dial()
+    best = max(setting.value for setting in dial.settings)
+    assert dial.near == "within 1 % of the best"
+    far = replace(dial.settings[0], kind="EASE", value=2 * best, tag_share=0.0)
+    assert "50.0 % below the best of all" in replace(dial, settings=(*dial.settings, far)).near
+
+
+def test_versions_and_machine_are_written_down() -> None:
+    found = environment()
+    assert found["versions"]["numpy"] == np.__version__
+    assert set(found) == {"versions", "commit", "machine"}
+
+
+def test_some_groups_are_drawn_at_random_and_written_beside(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    model = Teaser(discovered=DiscoveredTags(grains=(6, 2), factors=16)).fit(dataset)
+    assert model.groups_ is not None
+    by_name = {group.tag.value: group for group in model.groups_.groups}
+    found = draw_groups(model, seed=1)
+    assert len(found) == len({group.name for group in found}) == 10 < len(by_name)
+    assert draw_groups(model, seed=1) == found != draw_groups(model, seed=2)
+    for shown in found:
+        group = by_name[shown.name]
+        titles = [model.title(model.items_.index_of(e)) or str(e) for e in group.exemplars]
+        assert list(shown.exemplars) == titles[:5]
+        assert shown.size == group.size
+    path = tmp_path / "some.groups.parquet"
+    assert read_groups(path) == ()
+    write_groups({"with": model, "bare": Teaser()}, path, seed=3)
+    assert read_groups(path) == tuple(draw_groups(model, seed=3))
+    path.write_text("no parquet")
+    with pytest.raises(DataError, match=r"some\.groups\.parquet holds no discovered groups"):
+        read_groups(path)
+
+
+def test_the_meter_sees_time_pass_and_memory_come_and_go() -> None:
+    with Meter() as small:
+        time.sleep(0.02)
+    assert small.seconds >= 0.02
+    with Meter() as large:
+        held = np.ones(25_000_000)
+        held += 1
+        del held
+    with Meter() as after:
+        pass
+    assert large.cpu_seconds > 0
+    assert large.peak_memory > small.peak_memory + 150e6
+    assert after.peak_memory < large.peak_memory - 100e6
