@@ -162,7 +162,7 @@ def test_features_of_users_tell_trials_apart(parts: Split) -> None:
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
-def test_sampling_takes_as_many_different_cells_as_asked(sampler: str, parts: Split) -> None:
+def test_sampling_takes_as_many_different_cells_as_asked(sampler: Any, parts: Split) -> None:
     how = SearchPlan(sampler=sampler, trials=4)
     found = search_grid(PLAN, SharedFits(parts.training), parts.validation, how, seed=1)
     assert len({tuple(t.parameters.items()) for t in found.trials}) == 4
