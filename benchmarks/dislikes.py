@@ -39,7 +39,7 @@ from teaser.errors import ConvergenceWarning
 from teaser.evaluate.metrics import hits, ndcg, paired_bootstrap
 from teaser.extensions import DiscoveredTags, Remainder, Weights
 from teaser.model.gram.operator import DenseGram
-from teaser.model.lists.ranking import top_k_rows
+from teaser.model.ranking import top_k_rows
 from teaser.model.solver.equation import EncoderEquation
 from teaser.model.solver.inverse import invert
 from teaser.model.solver.solution import Limits

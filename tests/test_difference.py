@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 from terminal import pretty
 
 from teaser import Dataset, Steering, Tag, Teaser
-from teaser.difference import Difference, DifferencePart, find_parts
 from teaser.errors import ParameterError, SameItemError, UnknownItemError
-from teaser.explain import Contributions, Explanation, Viewed
+from teaser.explain import (
+    Contributions,
+    Difference,
+    DifferencePart,
+    Explanation,
+    Viewed,
+    find_parts,
+)
 from teaser.extensions import Remainder
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import PartDifference, Product

@@ -10,20 +10,18 @@ from terminal import pretty
 
 from teaser import Steering, Tag, Teaser
 from teaser.explain import (
+    AnyReason,
     Explanation,
+    Reason,
     Viewed,
+    ViewedReason,
     find_contributions,
+    general_sentence,
+    main_reasons,
     number_features,
     sum_impacts,
 )
 from teaser.profile import GENERAL, POPULARITY
-from teaser.reason import (
-    AnyReason,
-    Reason,
-    ViewedReason,
-    general_sentence,
-    main_reasons,
-)
 
 TAGS = tuple(Tag("f", str(i)) for i in range(6))
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from teaser import Tag
-from teaser.reason import (
+from teaser.explain import (
     AnyReason,
     BoostReason,
     Reason,

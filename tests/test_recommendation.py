@@ -5,8 +5,8 @@ import pytest
 
 from teaser import Tag
 from teaser.errors import ParameterError
-from teaser.reason import BoostReason, Reason, ViewedReason
-from teaser.recommendation import (
+from teaser.explain import BoostReason, Reason, ViewedReason
+from teaser.recommend import (
     Recommendation,
     RecommendationBatch,
     Recommendations,

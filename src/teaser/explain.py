@@ -1,34 +1,280 @@
-"""Explanations of scores: contributions, reasons and impacts.
+"""Why an item has its score, and why it stands above another: contributions, reasons, differences.
 
 A score has parts that add up: general appeal, tags, viewed items, and boosts. A reason is a tag, or
 a few tags that lie on nearly the same items, or an item of the history where the model has a
 remainder, or a boost. General appeal is told apart, and is never a reason.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.data.tags import Tag
+from teaser.data.tags import Tag, feature_label, feature_words
 from teaser.errors import counted
 from teaser.frame import Framed, make_frame
-from teaser.notebook.waterfall import Step, draw_waterfall
+from teaser.notebook import draw_difference, draw_waterfall
 from teaser.profile import GENERAL, POPULARITY
-from teaser.reason import (
-    AnyReason,
-    BoostName,
-    BoostReason,
-    Reason,
-    ViewedReason,
-    general_sentence,
-    named_reason,
-    tell_reasons,
-)
+from teaser.steps import Step, StepKind, arrange
+
+N_REASONS = 5
+MIN_SHARE = 0.05
+MATTERS_MORE = 1.25
+
+# What a boost is named by: a tag, an item id, or a column of true or false.
+BoostName = Tag | int | str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The contribution of one tag, or of near-equal tags together, to the score of an item.
+
+    Attributes
+    ----------
+    tag
+        The tag, or of several the one that contributes most.
+    contribution
+        affinity x weight x the factor of the tags' part of the score. General appeal and the
+        contributions of all tags and viewed items sum to the score.
+    share
+        contribution / the sum of all absolute contributions to this item, general appeal
+        included; signed.
+    affinity
+        The user's affinity with the tag; with near-equal tags the sum of theirs.
+    weight
+        The item's weight for the tag: 1 unless weights were learned; for popularity, the
+        popularity of the item; for near-equal tags the mean.
+    tags
+        The tags of the item that the reason is about, which lie on nearly the same items; mostly
+        `tag` alone.
+    """
+
+    kind: ClassVar[str] = "tag"
+
+    tag: Tag
+    contribution: float
+    share: float
+    affinity: float
+    weight: float = 1.0
+    tags: tuple[Tag, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.tags:
+            object.__setattr__(self, "tags", (self.tag,))
+
+    @property
+    def matters_more(self) -> bool:
+        """Whether the weight of the tag for this item is clearly above 1."""
+        return self.weight >= MATTERS_MORE and self.tag != POPULARITY
+
+    def sentence(self, label: str | None = None) -> str:
+        """Return the reason as a sentence; `label` names the tags otherwise than by their values.
+
+        `tell_reasons` gives such labels where reasons stand beside each other.
+        """
+        more = ", which matters more here" if self.matters_more else ""
+        return (
+            f"{share_text(self.share)} because of your affinity of "
+            f"{affinity_text(self.affinity)} with {label or join_values(self.tags)}{more}"
+        )
+
+
+@dataclass(frozen=True)
+class ViewedReason:
+    """The contribution of one item of the history to the score of an item.
+
+    Attributes
+    ----------
+    item_id, title
+        The item that was viewed.
+    disliked
+        Whether it was disliked: its strength in the history is below 0.
+    contribution
+        What viewing the item adds, from `viewed_parts` of `teaser.model.extensions.remainder`.
+    share
+        contribution / the sum of all absolute contributions to the scored item; signed.
+    """
+
+    kind: ClassVar[str] = "viewed"
+
+    item_id: int | str
+    contribution: float
+    share: float
+    title: str | None = None
+    disliked: bool = False
+
+    def sentence(self) -> str:
+        """Return the reason as a sentence."""
+        named = self.item_id if self.title is None else self.title
+        did = "disliked" if self.disliked else "viewed"
+        return f"{share_text(self.share)} because you {did} {named}"
+
+
+@dataclass(frozen=True)
+class BoostReason:
+    """What the owner of the items adds to the score of one, by its id or by a tag of it.
+
+    It is no part of the profile of a user.
+
+    Attributes
+    ----------
+    name
+        What was boosted: a tag, a column that is true or false, or the id of the item.
+    contribution
+        What it adds to the score.
+    share
+        contribution / the sum of all absolute contributions to the item; signed.
+    """
+
+    kind: ClassVar[str] = "boost"
+
+    name: BoostName
+    contribution: float
+    share: float
+
+    @property
+    def named(self) -> tuple[str | None, str]:
+        """The feature and the value of the tag, or None and the name."""
+        if isinstance(self.name, Tag):
+            return self.name.feature, self.name.value
+        return None, str(self.name)
+
+    @property
+    def label(self) -> str:
+        """What was boosted, for a reader; a number stands after its feature."""
+        return self.name.label if isinstance(self.name, Tag) else str(self.name)
+
+    def sentence(self) -> str:
+        """Return the reason as a sentence."""
+        how = "promotes it" if self.contribution >= 0 else "plays it down"
+        return f"{share_text(self.share)} because the site {how} ({self.label})"
+
+
+AnyReason = Reason | ViewedReason | BoostReason
+
+
+def main_reasons(
+    reasons: Sequence[AnyReason],
+    *,
+    n: int = N_REASONS,
+    min_share: float = MIN_SHARE,
+    negative: bool = True,
+) -> tuple[AnyReason, ...]:
+    """Return the `n` main reasons of a list in order of absolute share.
+
+    Boosts are always among them, so that no item is promoted without saying so.
+    """
+    boosts = sum(isinstance(r, BoostReason) and (negative or r.share > 0) for r in reasons)
+    left = n - boosts
+    found: list[AnyReason] = []
+    for reason in reasons:
+        is_boost = isinstance(reason, BoostReason)
+        if not negative and reason.share <= 0:
+            continue
+        if is_boost or (left > 0 and abs(reason.share) >= min_share):
+            found.append(reason)
+            left -= not is_boost
+    return tuple(found)
+
+
+def named_reason(reason: AnyReason) -> tuple[str, str]:
+    """Return what a reason is about, and what that is.
+
+    That is the feature of a tag, or viewed, disliked or boost.
+    """
+    if isinstance(reason, Reason):
+        return join_values(reason.tags), feature_label(reason.tag.feature)
+    if isinstance(reason, BoostReason):
+        return reason.label, "boost"
+    kind = "disliked" if reason.disliked else "viewed"
+    return str(reason.item_id) if reason.title is None else reason.title, kind
+
+
+def short_reasons(reasons: Sequence[AnyReason]) -> list[str]:
+    """Return reasons in a few words: the values of tags, or the kind and the name of another."""
+    labels = iter(distinct_labels([r.tags for r in reasons if isinstance(r, Reason)]))
+    others = (named_reason(r) for r in reasons if not isinstance(r, Reason))
+    named = (f"{kind} {name}" for name, kind in others)
+    return [next(labels if isinstance(r, Reason) else named) for r in reasons]
+
+
+def general_sentence(share: float) -> str:
+    """Return what general appeal adds to a score as a sentence, given its signed share."""
+    verb = "adds" if share >= 0 else "takes"
+    return f"general appeal {verb} {share_text(abs(share))}"
+
+
+def tell_reasons(reasons: Sequence[AnyReason]) -> list[str]:
+    """Return reasons that stand beside each other as sentences, with names that differ."""
+    labels = iter(distinct_labels([r.tags for r in reasons if isinstance(r, Reason)]))
+    return [r.sentence(next(labels)) if isinstance(r, Reason) else r.sentence() for r in reasons]
+
+
+def join_values(tags: Sequence[Tag]) -> str:
+    """Return the values of tags as a list in words; a number stands after its feature.
+
+    A value of several of the features stands once, with them.
+
+    Examples
+    --------
+    >>> join_values([Tag("director", "George Lucas"), Tag("writer", "George Lucas")])
+    'George Lucas (director and writer)'
+    """
+    return distinct_labels([tags])[0]
+
+
+def distinct_labels(groups: Sequence[Sequence[Tag]]) -> list[str]:
+    """Return the values of groups of tags, each group as a list in words.
+
+    A value that occurs with several features is told with the feature.
+
+    Examples
+    --------
+    >>> distinct_labels([[Tag("director", "Varda")], [Tag("writer", "Varda")]])
+    ['Varda (director)', 'Varda (writer)']
+    """
+    features: dict[str, set[str]] = {}
+    for tag in chain.from_iterable(groups):
+        features.setdefault(tag.label, set()).add(tag.feature)
+    found = []
+    for tags in groups:
+        told: dict[str, list[str]] = {}
+        for tag in tags:
+            told.setdefault(tag.label, []).append(feature_words(tag.feature))
+        found.append(
+            join_names(
+                [
+                    f"{label} ({join_names(words)})" if len(features[label]) > 1 else label
+                    for label, words in told.items()
+                ]
+            )
+        )
+    return found
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names as a list in words."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def affinity_text(value: float) -> str:
+    """Return an affinity with one digit after the point, or one significant digit if tiny."""
+    # Smaller values would read 0.1 or 0.0.
+    return f"{value:.1f}" if abs(value) >= 0.095 or value == 0 else f"{value:.1g}"
+
+
+def share_text(share: float) -> str:
+    """Return a signed share in percent; one that rounds to zero is said to be small."""
+    percent = round(100 * share)
+    small = "under 1 % against it" if share < 0 else "under 1 %"
+    return f"{percent} %" if percent else small
+
 
 # The parts of a score, as reports tell them apart.
 PARTS = ("general", "declared", "discovered", "popularity", "viewed")
@@ -167,10 +413,14 @@ class Explanation(Framed):
             lines.append(f"{rest:+9.3f}  {counted(len(left), 'further reason')}")
         printer.text("\n".join([*lines, *([self.note] if self.note else [])]))
 
+    def steps(self) -> list[Step]:
+        """Return the steps that add up to the score: general appeal, then the largest."""
+        general = [Step("general", GENERAL.value, "", self.general)] if self.general else []
+        return arrange([*general, *map(_step, (r for r in self.reasons if r.contribution))])
+
     def _repr_html_(self) -> str:
-        steps = [Step(GENERAL.value, "", self.general)] if self.general else []
-        steps += [_step(reason) for reason in self.reasons if reason.contribution != 0]
         name = str(self.item_id) if self.title is None else self.title
+        steps = self.steps()
         return draw_waterfall(name, steps, score=self.score, match=self.match, note=self.note)
 
     def _boosts(self) -> list[BoostReason]:
@@ -178,8 +428,21 @@ class Explanation(Framed):
 
 
 def _step(reason: AnyReason) -> Step:
-    factors = (reason.affinity, reason.weight) if isinstance(reason, Reason) else ()
-    return Step(*named_reason(reason), reason.contribution, *factors)
+    label, group = named_reason(reason)
+    if isinstance(reason, Reason):
+        return Step(
+            "tag",
+            label,
+            group,
+            reason.contribution,
+            affinity=reason.affinity,
+            weight=reason.weight,
+            tags=reason.tags,
+        )
+    if isinstance(reason, BoostReason):
+        return Step("boost", label, group, reason.contribution, name=reason.name)
+    kind: StepKind = "disliked" if reason.disliked else "viewed"
+    return Step(kind, label, group, reason.contribution, name=reason.item_id)
 
 
 _COLUMNS = {
@@ -378,3 +641,283 @@ def sum_impacts(
         shares = shares / total
     pairs = zip(features, shares.tolist(), strict=True)
     return {feature: share for feature, share in pairs if feature != GENERAL.feature}
+
+
+PartKind = Literal["general", "tag", "viewed", "disliked", "boost"]
+# The most parts that the sentence of a difference names on each side.
+_FOR, _AGAINST = 3, 2
+# Parts below this share are not named in a sentence.
+_TOLD = 0.01
+
+
+@dataclass(frozen=True)
+class DifferencePart:
+    """What one tag, one item of the history, general appeal or a boost does to the difference.
+
+    Attributes
+    ----------
+    kind
+        general, tag, viewed, disliked (an item of the history) or boost.
+    name
+        The tag (also of general appeal), the id of the item of the history, or what the boost
+        is named by.
+    contribution, other_contribution
+        What it adds to the score of the item, and to that of the other.
+    difference
+        contribution - other_contribution.
+    share
+        difference / the sum of all absolute differences; signed.
+    tags
+        The tags that the part is about: near-equal ones, which lie on nearly the same items, are
+        one part. Empty for items of the history and for boosts by other names.
+    title
+        The title of the item of the history.
+    """
+
+    kind: PartKind
+    name: Tag | int | str
+    contribution: float
+    other_contribution: float
+    difference: float
+    share: float = 0.0
+    tags: tuple[Tag, ...] = ()
+    title: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What the part is about, for a reader."""
+        if self.tags:
+            return join_values(self.tags)
+        return str(self.name) if self.title is None else self.title
+
+    @property
+    def group(self) -> str:
+        """What that is: the feature of a tag, viewed, disliked or boost; empty for appeal."""
+        if self.kind == "tag" and isinstance(self.name, Tag):
+            return feature_label(self.name.feature)
+        return "" if self.kind == "general" else self.kind
+
+
+@dataclass(frozen=True)
+class Difference(Framed):
+    """The difference of two items' scores for one user, with all parts.
+
+    Attributes
+    ----------
+    item_id, other_id
+        The two items.
+    score, other_score
+        Their scores. `sum(part.difference for part in parts)` is `score - other_score`.
+    parts
+        Every part of either score, largest absolute difference first. What both have in the
+        same measure has a difference of 0 and stands at the end.
+    title, other_title
+        The titles of the items, where they have one.
+    """
+
+    item_id: int | str
+    other_id: int | str
+    score: float
+    other_score: float
+    parts: tuple[DifferencePart, ...] = field(repr=False)
+    title: str | None = None
+    other_title: str | None = None
+
+    @property
+    def difference(self) -> float:
+        """Score - other_score."""
+        return self.score - self.other_score
+
+    @property
+    def explained(self) -> tuple[float, float]:
+        """The two scores that the parts sum to."""
+        return self.score, self.other_score
+
+    @property
+    def total(self) -> float:
+        """The sum of all absolute differences, which shares are of."""
+        return sum(abs(part.difference) for part in self.parts)
+
+    @property
+    def note(self) -> str:
+        """What the parts cover, as a sentence, where it is not the whole of both scores."""
+        return ""
+
+    def names(self) -> tuple[str, str]:
+        """Return the titles of both items, or their ids."""
+        pairs = ((self.title, self.item_id), (self.other_title, self.other_id))
+        first, second = (str(item_id) if title is None else title for title, item_id in pairs)
+        return first, second
+
+    def labels(self) -> list[str]:
+        """Return what each part is about; equal values of tags are told with their features."""
+        moved = [part.tags for part in self.parts if part.tags and part.difference]
+        told = dict(zip(moved, distinct_labels(moved), strict=True))
+        return [told.get(part.tags, part.label) for part in self.parts]
+
+    def sentence(self) -> str:
+        """Return in a sentence which item stands above the other, and what decides it most."""
+        name, other = self.names()
+        way = 1 if self.difference > 0 else -1
+        if not self.difference:
+            told = f"{name} and {other} have the same score."
+            return f"{told} {self.note}".rstrip()
+        high, low = (name, other) if way > 0 else (other, name)
+        least = _TOLD * self.total
+        moved = [
+            (_label_in(part, label, way), way * part.difference)
+            for part, label in zip(self.parts, self.labels(), strict=True)
+            if abs(part.difference) >= least
+        ]
+        towards = _named([pair for pair in moved if pair[1] > 0][:_FOR])
+        against = _named([pair for pair in moved if pair[1] < 0][:_AGAINST])
+        told = f"{high} stands {abs(self.difference):.3f} above {low}"
+        told += f", because of {towards}" if towards else ""
+        told += f", in spite of {against}" if against else ""
+        return f"{told}. {self.note}".rstrip()
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a frame with one row a part; its differences sum to that of the scores.
+
+        Its columns are `part` (general, tag, viewed, disliked or boost), `feature` and `value` (of
+        tags; near-equal ones in one value), `item_id` (of the history), `contribution`,
+        `other_contribution`, `difference` and `share`.
+        """
+        return make_frame((_difference_row(part) for part in self.parts), _DIFFERENCE_COLUMNS)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Write what decides as lines, for IPython in a terminal."""
+        (name, other), (score, other_score) = self.names(), self.explained
+        lines = [f"{name} ({score:.3f}) against {other} ({other_score:.3f})"]
+        labelled = zip(self.parts, self.labels(), strict=True)
+        moved = [(part.difference, label) for part, label in labelled if part.difference]
+        lines += [f"{difference:+9.3f}  {label}" for difference, label in moved[:_SHOWN]]
+        left = moved[_SHOWN:]
+        if left:
+            rest = sum(difference for difference, _ in left)
+            lines.append(f"{rest:+9.3f}  {counted(len(left), 'further part')}")
+        lines.append(f"{score - other_score:+9.3f}  in all")
+        printer.text("\n".join([*lines, *([self.note] if self.note else [])]))
+
+    def steps(self) -> list[Step]:
+        """Return the steps from the other item's score to the item's, the largest first."""
+        moved = (part for part in self.parts if part.difference)
+        return arrange(map(_difference_step, moved), start=self.explained[1])
+
+    def _repr_html_(self) -> str:
+        return draw_difference(self.names(), self.steps(), scores=self.explained, note=self.note)
+
+
+def _difference_step(part: DifferencePart) -> Step:
+    return Step(
+        part.kind,
+        part.label,
+        part.group,
+        part.difference,
+        own=part.contribution,
+        other=part.other_contribution,
+        tags=part.tags,
+        name=part.name,
+    )
+
+
+_DIFFERENCE_COLUMNS = {
+    "part": pl.String,
+    "feature": pl.String,
+    "value": pl.String,
+    "item_id": None,
+    "contribution": pl.Float64,
+    "other_contribution": pl.Float64,
+    "difference": pl.Float64,
+    "share": pl.Float64,
+}
+
+
+def find_parts(first: Contributions, second: Contributions) -> tuple[DifferencePart, ...]:
+    """Return the parts of the difference of two scores, largest absolute difference first.
+
+    Parameters
+    ----------
+    first, second
+        The parts of both scores, for the same user and with the same boosts.
+    """
+    found = [_pair_part("general", GENERAL, (first.general, second.general), (GENERAL,))]
+    if not found[0].contribution and not found[0].other_contribution:
+        found = []
+    found += [*_tag_parts(first, second), *_viewed_parts(first, second)]
+    boosts: dict[BoostName, list[float]] = {}
+    for place, own in enumerate((first.boosts, second.boosts)):
+        for name, added in own:
+            boosts.setdefault(name, [0.0, 0.0])[place] += added
+    for name, both in boosts.items():
+        found.append(_pair_part("boost", name, both, (name,) if isinstance(name, Tag) else ()))
+    total = sum(abs(part.difference) for part in found)
+    shared = (
+        DifferencePart(**{**vars(part), "share": part.difference / total if total else 0.0})
+        for part in found
+    )
+    # Stable: equal ones stay in the order of the decoder's columns.
+    return tuple(sorted(shared, key=lambda part: -abs(part.difference)))
+
+
+def _tag_parts(first: Contributions, second: Contributions) -> Iterator[DifferencePart]:
+    """Yield a part for each tag of either item; near-equal ones are one part."""
+    groups: dict[int, dict[int, list[float]]] = {}
+    for place, item in enumerate((first, second)):
+        for j, added in zip(item.positions.tolist(), item.parts.tolist(), strict=True):
+            number = -1 if first.together is None else int(first.together[j])
+            # Tags in no group stand alone; they have numbers that no group has.
+            group = groups.setdefault(number if number >= 0 else -1 - j, {})
+            group.setdefault(j, [0.0, 0.0])[place] += added
+    for group in groups.values():
+        # The tag that contributes most names the part.
+        places = sorted(group, key=lambda j: -sum(map(abs, group[j])))
+        sums = [sum(group[j][place] for j in places) for place in (0, 1)]
+        tags = tuple(first.tags[j] for j in places)
+        yield _pair_part("tag", tags[0], sums, tags)
+
+
+def _viewed_parts(first: Contributions, second: Contributions) -> Iterator[DifferencePart]:
+    """Yield a part for each item of the history that adds something to either score."""
+    if first.viewed is None or second.viewed is None:
+        return
+    own, other = first.viewed.parts, second.viewed.parts
+    for n in np.flatnonzero((own != 0) | (other != 0)).tolist():
+        said = first.viewed.reason(n, float(own[n]), 0.0)
+        kind: PartKind = "disliked" if said.disliked else "viewed"
+        yield _pair_part(kind, said.item_id, (float(own[n]), float(other[n])), title=said.title)
+
+
+def _pair_part(
+    kind: PartKind,
+    name: Tag | int | str,
+    added: Sequence[float],
+    tags: tuple[Tag, ...] = (),
+    title: str | None = None,
+) -> DifferencePart:
+    own, other = map(float, added)
+    return DifferencePart(kind, name, own, other, own - other, tags=tags, title=title)
+
+
+def _difference_row(part: DifferencePart) -> tuple[Any, ...]:
+    feature: str | None = None
+    value: str | None = None
+    item_id: int | str | None = None
+    if part.tags:
+        feature, value = part.tags[0].feature, " / ".join(tag.value for tag in part.tags)
+    elif part.kind == "boost":
+        value = str(part.name)
+    elif not isinstance(part.name, Tag):
+        item_id = part.name
+    added = (part.contribution, part.other_contribution, part.difference, part.share)
+    return (part.kind, feature, value, item_id, *added)
+
+
+def _label_in(part: DifferencePart, label: str, way: int) -> str:
+    """Return what a part is about; of a tag that the higher item lacks, the lack."""
+    own = part.contribution if way > 0 else part.other_contribution
+    return f"the lack of {label}" if part.kind == "tag" and not own else label
+
+
+def _named(pairs: Sequence[tuple[str, float]]) -> str:
+    return join_names([f"{label} ({moved:+.3f})" for label, moved in pairs]) if pairs else ""

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from teaser.data.tags import Tag, feature_label, resolve_tag
 from teaser.errors import ParameterError, PressRangeError, counted, shortened
 from teaser.frame import Framed, make_frame
-from teaser.notebook.profile_view import FeatureBars, TagBar, draw_profile
-from teaser.percentile import NthLargest, percentile_99
+from teaser.notebook import FeatureBars, TagBar, draw_profile
 
+Array = NDArray[Any]
 POPULARITY = Tag("popularity", "popularity")
 # What an average user would see in an item; told apart from the tags.
 GENERAL = Tag("general appeal", "general appeal")
@@ -30,7 +30,6 @@ MAX_PRESSES = 5
 # The most features that a profile shows as plain text.
 _SHOWN = 8
 
-Array = NDArray[Any]
 PressesLike = Mapping[Any, int]  # by Tag, "feature=value" or a bare name
 SCALES = ("robust", "paper")
 
@@ -331,7 +330,6 @@ def scaled(
     n_personal: int,
     cold: int,
     steering: Steering,
-    nth_largest: NthLargest | None = None,
     out: Array | None = None,
 ) -> tuple[Array, Array]:
     """Return the affinities before any press (users x columns), and the factor of each row.
@@ -352,15 +350,13 @@ def scaled(
         How many of the columns, from the first, are declared or discovered tags.
     cold
         The column of general appeal, or of popularity without a basis.
-    nth_largest
-        See `robust_scales`.
     out
         The array to write affinities to, which may be that of the values.
     """
     certain = np.array([steering.certainty(length) for length in lengths], dtype=values.dtype)
     certain = np.asarray(certain, like=values)
     if steering.scale == "robust":
-        scale = robust_scales(values, n_personal, nth_largest)
+        scale = robust_scales(values, n_personal)
     else:
         scale = _row_max(np.abs(raw))
     is_empty = np.asarray(lengths) == 0
@@ -388,23 +384,18 @@ def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
     return out
 
 
-def robust_scales(values: Array, n_personal: int, nth_largest: NthLargest | None = None) -> Array:
+def robust_scales(values: Array, n_personal: int) -> Array:
     """Return the 99th percentile of the absolute values of declared and discovered tags (users).
 
     Popularity and general appeal, often the largest, and a few extreme tags would make all others
     small. Where the personal tags have no values, the largest of all takes its place.
 
-    Parameters
-    ----------
-    nth_largest
-        What returns, given rows, n and a place of at least 2, the number at that place from
-        above among the first n of each row, and the one above it (rows x 2); for many users.
     """
     size = np.abs(values)
     most = _row_max(size)
     if not n_personal:
         return most
-    scale = percentile_99(size, n_personal, nth_largest)
+    scale = np.percentile(size[:, :n_personal], 99, axis=1)
     # If only popularity has a score, the percentile of the others is about zero.
     found: Array = np.where(scale > 1e-9 * most, scale, most)
     return found

@@ -20,8 +20,8 @@ from teaser.app.pages.view.score_steps import MAX_VIEWED, waterfall
 from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.explain import ViewedReason
 from teaser.profile import Steering
-from teaser.reason import ViewedReason
 
 API = "/api/v1"
 HISTORY = ["i0", "i2", "i3"]

@@ -31,7 +31,7 @@ from teaser.evaluate.metrics import (
     summarise,
     tail_items,
 )
-from teaser.model.lists.ranking import top_k_rows
+from teaser.model.ranking import top_k_rows
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # irspack defines its settings in a way that pydantic retires

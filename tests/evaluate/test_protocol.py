@@ -26,7 +26,7 @@ from teaser.evaluate.protocol import (
     recommend_lists,
 )
 from teaser.model.base import Model
-from teaser.model.lists.ranking import top_k, top_k_rows
+from teaser.model.ranking import top_k, top_k_rows
 
 Array = NDArray[Any]
 

@@ -13,12 +13,11 @@ from teaser import Dataset, Steering, Tag, Teaser
 from teaser.baselines import EASE, WMFS, Product
 from teaser.data.tags import DISCOVERED
 from teaser.errors import ParameterError, UnknownTagError
-from teaser.explain import PARTS
+from teaser.explain import PARTS, ViewedReason
 from teaser.extensions import DiscoveredTags, Group, Groups, Remainder, SparseEncoder
 from teaser.model.tagged import TaggedModel
 from teaser.model.user_state import Scored, ScoreParts, UserStates, check_steered
 from teaser.profile import POPULARITY
-from teaser.reason import ViewedReason
 
 PRESSES = [{"town=Ghent": 3}, None, {"type=film": -2, Tag("labels", "free"): 1}]
 

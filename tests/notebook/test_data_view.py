@@ -1,7 +1,7 @@
 import polars as pl
 
 from teaser import Category, Dataset, Rules, Year
-from teaser.notebook.data_view import draw_dataset, draw_rules, rule_tables
+from teaser.notebook import draw_dataset, draw_rules, rule_tables
 from teaser.testing import example_dataset, example_tables
 
 BAD = "<script>x</script>"

@@ -5,8 +5,7 @@ from teaser import Teaser
 from teaser.baselines import EASE, Popularity, Product
 from teaser.evaluate import Recipe, Trial
 from teaser.extensions import Remainder
-from teaser.notebook.markup import Html
-from teaser.notebook.model_view import TrialRow, draw_check, draw_groups, draw_model, recipe_table
+from teaser.notebook import Html, TrialRow, draw_check, draw_groups, draw_model, recipe_table
 from teaser.testing import example_dataset
 
 BAD = "<script>x</script>"

@@ -1,5 +1,5 @@
 from teaser import Teaser
-from teaser.notebook.profile_view import FeatureBars, TagBar, draw_profile
+from teaser.notebook import FeatureBars, TagBar, draw_profile
 
 BAD = "<b onclick=x>"
 

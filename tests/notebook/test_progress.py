@@ -8,7 +8,7 @@ from rich.console import Console
 
 import teaser
 from teaser import Teaser
-from teaser.notebook.progress import draw_bar, notebook_shell, progress_bar
+from teaser.progress import draw_bar, notebook_shell, progress_bar
 from teaser.testing import example_dataset
 
 
@@ -101,7 +101,7 @@ def test_a_terminal_is_no_notebook() -> None:
 
 BAR = """
 import sys, time
-from teaser.notebook.progress import progress_bar
+from teaser.progress import progress_bar
 with progress_bar("preparing") as update:
     for n in range(8):
         update(f"step {n} <of> 8", n / 8)

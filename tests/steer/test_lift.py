@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from teaser import Dataset, ListOf, Steering, Tag, Teaser
 from teaser.errors import ParameterError, SearchTimeoutError, UnknownItemError
 from teaser.profile import POPULARITY
-from teaser.recommendation import Recommendation
+from teaser.recommend import Recommendation
 from teaser.steer import smallest_presses
 
 

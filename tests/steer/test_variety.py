@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from teaser import Dataset, Steering, Teaser
 from teaser.errors import ParameterError
 from teaser.extensions import Remainder
-from teaser.recommendation import Recommendation
+from teaser.recommend import Recommendation
 from teaser.steer import varied
 from teaser.steer.similarity import rarity_rows
 from teaser.steer.variety import spread

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from teaser.errors import ParameterError
-from teaser.model.lists.selection import parse_boosts
+from teaser.model.filters import parse_boosts
 
 PREFIX = "TEASER_"
 NAME = "TEASER"

@@ -21,8 +21,8 @@ from teaser.cli.options import (
     read_presses,
 )
 from teaser.cli.output import QUIET, out, part_cells, print_json, print_lines
-from teaser.difference import Difference, DifferencePart
 from teaser.errors import ArtifactError
+from teaser.explain import Difference, DifferencePart
 from teaser.model import load
 from teaser.model.teaser import Teaser
 from teaser.profile import Steering

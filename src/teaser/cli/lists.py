@@ -31,7 +31,7 @@ from teaser.errors import ParameterError, counted
 from teaser.frame import FrameList
 from teaser.model import load
 from teaser.model.base import Model
-from teaser.model.lists.selection import Filters
+from teaser.model.filters import Filters
 from teaser.model.tagged import TaggedModel
 from teaser.profile import Steering
 from teaser.steer.similarity import similar as similar_items

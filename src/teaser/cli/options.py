@@ -15,7 +15,7 @@ from typer.models import OptionInfo
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model.base import Model
-from teaser.model.lists.selection import parse_boosts
+from teaser.model.filters import parse_boosts
 from teaser.model.tables import History as ItemHistory
 from teaser.model.teaser import Teaser
 from teaser.parameters import build_options, options_of

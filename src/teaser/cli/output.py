@@ -19,16 +19,10 @@ from teaser.console import VisibleConsole, visible_json
 from teaser.data.dataset import Dataset
 from teaser.data.tags import Tag, feature_label
 from teaser.errors import ParameterError, counted
-from teaser.explain import PARTS, Explanation
-from teaser.model.extensions.groups import Groups
-from teaser.model.recipe import Recipe, percent
-from teaser.model.solver.solution import share_solved
-from teaser.model.teaser import Teaser
-from teaser.notebook.progress import Update
-from teaser.notebook.progress import progress_bar as plain_bar
-from teaser.profile import GENERAL, Profile
-from teaser.reason import (
+from teaser.explain import (
+    PARTS,
     AnyReason,
+    Explanation,
     Reason,
     distinct_labels,
     join_names,
@@ -36,7 +30,14 @@ from teaser.reason import (
     short_reasons,
     tell_reasons,
 )
-from teaser.recommendation import Recommendation
+from teaser.model.extensions.groups import Groups
+from teaser.model.recipe import Recipe, percent
+from teaser.model.solver.solution import share_solved
+from teaser.model.teaser import Teaser
+from teaser.profile import GENERAL, Profile
+from teaser.progress import Update
+from teaser.progress import progress_bar as plain_bar
+from teaser.recommend import Recommendation
 from teaser.steer.similarity import Similar
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"

@@ -44,7 +44,7 @@ from teaser.data.reading import Refusal, Table, named_errors, read, read_each, t
 from teaser.data.rules import Rules, RulesLike
 from teaser.data.tags import Tag, TagReport, most_frequent, tag_frame, tags_from
 from teaser.errors import ArtifactError, DataError, ParameterError, UnknownUserError
-from teaser.notebook.data_view import draw_dataset
+from teaser.notebook import draw_dataset
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from tomlkit.items import AoT, Table
 
 from teaser.errors import RuleError, closest, counted
 from teaser.files import read_settings
-from teaser.notebook.data_view import draw_rules
+from teaser.notebook import draw_rules
 
 _MOST_BINS = 1_000
 

@@ -14,14 +14,14 @@ from teaser.data.partitions import Interactions
 from teaser.data.split import as_generator
 from teaser.data.tags import DISCOVERED, NEARLY_ALL, near_equal_tags
 from teaser.errors import ParameterError
+from teaser.explain import MIN_SHARE, Reason, main_reasons
 from teaser.model.basis import sample_users
-from teaser.model.lists.ranking import top_k_rows
+from teaser.model.ranking import top_k_rows
 from teaser.model.recipe import percent
 from teaser.model.solver.solution import coarse_tol
 from teaser.model.teaser import Teaser
-from teaser.notebook.model_view import draw_check
+from teaser.notebook import draw_check
 from teaser.profile import POPULARITY
-from teaser.reason import MIN_SHARE, Reason, main_reasons
 
 Array = NDArray[Any]
 

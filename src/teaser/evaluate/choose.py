@@ -11,7 +11,7 @@ from teaser.evaluate.search import Search
 from teaser.model.extensions.groups import Groups
 from teaser.model.solver.solution import share_solved
 from teaser.model.teaser import Teaser
-from teaser.notebook.progress import Update, progress_bar
+from teaser.progress import Update, progress_bar
 
 
 def fit(

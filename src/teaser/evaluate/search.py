@@ -36,7 +36,7 @@ from teaser.model.recipe import Recipe, Trial, best_trial
 from teaser.model.shared_fit import SharedFits
 from teaser.model.solver.solution import coarse_tol
 from teaser.model.teaser import Teaser
-from teaser.notebook.progress import Update
+from teaser.progress import Update
 
 log = logging.getLogger("teaser")
 

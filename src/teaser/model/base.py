@@ -22,7 +22,8 @@ from teaser.artifact import Content, find_not_finite
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import Ids
 from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleError
-from teaser.model.lists.all_lists import (
+from teaser.explain import BoostReason
+from teaser.model.all_lists import (
     AllLists,
     AllOptions,
     ListOptions,
@@ -30,20 +31,19 @@ from teaser.model.lists.all_lists import (
     list_columns,
     rank_block,
 )
-from teaser.model.lists.ranking import top_k
-from teaser.model.lists.reason_table import ReasonTable
-from teaser.model.lists.selection import (
+from teaser.model.filters import (
     Filters,
     Placed,
     Selection,
     known_history,
 )
+from teaser.model.ranking import top_k
+from teaser.model.reason_table import ReasonTable
 from teaser.model.tables import History, ItemTable, Packed
 from teaser.model.user_state import Scored
-from teaser.notebook.model_view import draw_model
+from teaser.notebook import draw_model
 from teaser.parameters import Parametrised, check_k
-from teaser.reason import BoostReason
-from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
+from teaser.recommend import Recommendation, RecommendationBatch, Recommendations
 
 M = TypeVar("M")
 

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from teaser.data.partitions import Interactions
 from teaser.data.tags import Tag
 from teaser.explain import number_features
-from teaser.percentile import percentile_99
 from teaser.profile import GENERAL, NOT_STATED
 
 Array = NDArray[Any]
@@ -223,7 +222,7 @@ def _omega(values: Array, n_personal: int) -> float:
     if not n_personal or not len(values):
         return 1.0
     size = np.abs(values)
-    scale = percentile_99(size, n_personal)
+    scale = np.percentile(size[:, :n_personal], 99, axis=1)
     # As in `robust_scales`: users without personal values have no scale of their own.
     has_scale = scale > 1e-9 * size.max(axis=1)
     mean = float(np.mean(values[has_scale, -1] / scale[has_scale])) if has_scale.any() else 0.0

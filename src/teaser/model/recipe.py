@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from teaser.errors import counted
-from teaser.notebook.markup import Html
-from teaser.notebook.model_view import TrialRow, draw_recipe, recipe_table
+from teaser.notebook import Html, TrialRow, draw_recipe, recipe_table
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,16 @@ from teaser.data.interactions import with_disliked
 from teaser.data.matrix import ItemId
 from teaser.data.rules import Rules
 from teaser.data.tags import Tag, resolve_tag
-from teaser.difference import Difference, find_parts
 from teaser.errors import SameItemError
-from teaser.explain import Contributions, Explanation
+from teaser.explain import (
+    MIN_SHARE,
+    Contributions,
+    Difference,
+    Explanation,
+    find_parts,
+    main_reasons,
+)
+from teaser.model.all_lists import Best, ListOptions, list_columns, rank_block
 from teaser.model.base import Model
 from teaser.model.basis import sample_users
 from teaser.model.extensions.remainder import RemainderMatrix, viewed_sum
@@ -34,13 +41,7 @@ from teaser.model.extensions.user_features import (
     place_about,
     place_many_about,
 )
-from teaser.model.gram.operator import kernels_for
-from teaser.model.lists.all_lists import ListOptions, list_columns, rank_block
-from teaser.model.lists.best_items import Best
-from teaser.model.lists.impact import measure_impacts, measured_users
-from teaser.model.lists.ranking import nth_largest_for
-from teaser.model.lists.reason_table import ReasonTable
-from teaser.model.lists.selection import (
+from teaser.model.filters import (
     NOTHING_ASKED,
     Filters,
     Placed,
@@ -48,6 +49,9 @@ from teaser.model.lists.selection import (
     Unknown,
     known_history,
 )
+from teaser.model.gram.operator import kernels_for
+from teaser.model.impact import measure_impacts, measured_users
+from teaser.model.reason_table import ReasonTable
 from teaser.model.tables import History, Packed, TagTable, decoder, liked_part, read_new_items
 from teaser.model.user_state import (
     Scored,
@@ -60,8 +64,7 @@ from teaser.model.user_state import (
 )
 from teaser.parameters import check_k
 from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
-from teaser.reason import MIN_SHARE, main_reasons
-from teaser.recommendation import Recommendation, RecommendationBatch, Recommendations
+from teaser.recommend import Recommendation, RecommendationBatch, Recommendations
 from teaser.transparency import DataSources, Transparency
 
 Array = NDArray[Any]
@@ -365,7 +368,6 @@ class TaggedModel(Model, abstract=True):
             n_personal=table.n_personal,
             cold=len(table.tags) - 1,
             steering=steering,
-            nth_largest=nth_largest_for(rows.nnz * table.n_learned),
             out=None if shown is raw else shown,
         )
         for row, given in enumerate(presses or ()):

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser.errors import ParameterError
-from teaser.explain import PARTS, Contributions
+from teaser.explain import PARTS, BoostName, Contributions
 from teaser.model.extensions.remainder import RemainderMatrix, viewed_parts, viewed_sum
 from teaser.model.tables import ItemTable, TagTable
 from teaser.profile import Steering
-from teaser.reason import BoostName
 
 Array = NDArray[Any]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
+from teaser.explain import join_names
 from teaser.profile import DEFAULT_STEERING, GENERAL, MAX_PRESSES, POPULARITY, Profile
-from teaser.reason import join_names
 
 Array = NDArray[Any]
 # Only affinities of at least this share of the strongest one are stated.

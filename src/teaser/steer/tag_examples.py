@@ -12,7 +12,7 @@ from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.frame import Framed, make_frame
 from teaser.model.extensions.user_features import About
-from teaser.model.lists.selection import Filters, Placed, known_history
+from teaser.model.filters import Filters, Placed, known_history
 from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.parameters import check_count, check_k

@@ -11,7 +11,7 @@ from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import NoTagsError, ParameterError
 from teaser.model.extensions.user_features import About
-from teaser.model.lists.selection import Filters
+from teaser.model.filters import Filters
 from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.parameters import check_count, check_k
@@ -23,7 +23,7 @@ from teaser.profile import (
     check_press,
     place_presses,
 )
-from teaser.recommendation import Recommendations
+from teaser.recommend import Recommendations
 from teaser.steer.similarity import rarity_rows
 
 Array = NDArray[Any]

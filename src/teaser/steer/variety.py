@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
 from teaser.model.extensions.user_features import About
-from teaser.model.lists.selection import Filters, known_history
+from teaser.model.filters import Filters, known_history
 from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.parameters import check_k
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
-from teaser.recommendation import Recommendations
+from teaser.recommend import Recommendations
 from teaser.steer.similarity import rarity_rows
 
 Array = NDArray[Any]

@@ -24,9 +24,9 @@ from teaser.errors import (
     UnknownItemError,
     UnknownTagError,
 )
+from teaser.explain import BoostReason
 from teaser.model import load
 from teaser.profile import GENERAL, Steering
-from teaser.reason import BoostReason
 from teaser.testing.example import example_dataset
 
 

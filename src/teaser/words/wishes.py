@@ -19,7 +19,7 @@ from teaser.errors import ContradictionError, ParameterError, PeriodError, WishE
 from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.profile import MAX_PRESSES
-from teaser.recommendation import Recommendations
+from teaser.recommend import Recommendations
 from teaser.steer.variation import start_presses
 from teaser.steer.variety import varied
 

@@ -13,7 +13,7 @@ from conftest import RULES, small_tables
 
 from teaser import Dataset, Steering, Tag, Teaser
 from teaser.app.serving import lift
-from teaser.reason import Reason
+from teaser.explain import Reason
 from teaser.steer import quick_picks, say, smallest_presses, statements, tag_examples, vary_item
 from teaser.words.interpreter import LONGEST
 

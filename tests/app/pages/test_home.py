@@ -15,8 +15,8 @@ from teaser.app.pages import home as pages
 from teaser.app.pages.view import rendering
 from teaser.app.pages.view.kept_page import KeptPage
 from teaser.app.people.event_log import StoredEvent
+from teaser.explain import Reason
 from teaser.profile import GENERAL
-from teaser.reason import Reason
 
 OWN = {"origin": "http://testserver"}
 FRAGMENT = {"x-teaser-fragment": "1"}

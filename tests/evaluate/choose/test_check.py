@@ -15,7 +15,7 @@ from teaser.errors import NotFittedError, ParameterError
 from teaser.evaluate import Check, check_model
 from teaser.evaluate import check as module
 from teaser.evaluate.check import Stability
-from teaser.reason import Reason
+from teaser.explain import Reason
 from teaser.testing import example_dataset
 
 

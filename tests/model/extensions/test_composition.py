@@ -15,12 +15,12 @@ from oracles import Array, WeightedProblem, least_squares, slow_nearest
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError
+from teaser.explain import ViewedReason
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.model.extensions import remainder
 from teaser.model.extensions.user_features import match_encoder
 from teaser.model.gram.operator import DenseGram
 from teaser.model.shared_fit import SharedFits
-from teaser.reason import ViewedReason
 from teaser.testing import TaggedModelContract
 
 EXACT: dict[str, Any] = {"l2_weights": 3.0, "l2_encoder": 2.0, "tol": 1e-12, "dtype": "float64"}

@@ -222,7 +222,7 @@ def test_reasons_carry_the_weight_and_sum_to_the_score(learned: Teaser) -> None:
         found = learned.explain(item_id, ["i2", "i6", "i9"], {"town=Ghent": 2})
         assert sum(found.contributions.values()) == pytest.approx(found.score, abs=1e-12)
         for reason in found.reasons:
-            assert isinstance(reason, teaser.reason.Reason)
+            assert isinstance(reason, teaser.explain.Reason)
             assert reason.contribution == pytest.approx(reason.weight * reason.affinity)
             said = reason.sentence().endswith(", which matters more here")
             assert said == (reason.weight >= 1.25 and reason.tag != POPULARITY)

@@ -17,6 +17,7 @@ import teaser
 from teaser import Dataset, Steering, Teaser
 from teaser.data import demo
 from teaser.errors import ArtifactError, ParameterError, ResourceError, SolverError
+from teaser.explain import Reason, ViewedReason
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
@@ -42,7 +43,6 @@ from teaser.model.solver.conjugate_gradients import conjugate_gradients
 from teaser.model.solver.inverse import invert_gram
 from teaser.model.solver.solution import Limits
 from teaser.profile import POPULARITY
-from teaser.reason import Reason, ViewedReason
 from teaser.testing import TaggedModelContract, example_dataset
 
 JOINT = Remainder(neighbours=None)

@@ -15,12 +15,10 @@ from teaser import Category, Dataset, Teaser
 from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError, UnknownItemError, UnknownUserError
 from teaser.extensions import Remainder
-from teaser.model import tagged
+from teaser.model import all_lists
+from teaser.model.all_lists import ListOptions
 from teaser.model.baselines.popularity import Popularity
-from teaser.model.extensions import sparse
-from teaser.model.gram import gpu, operator
-from teaser.model.lists import all_lists, reason_table
-from teaser.model.lists.all_lists import ListOptions
+from teaser.model.gram import gpu
 from teaser.testing import RULES, assert_same_lists, example_dataset, example_tables, user_histories
 
 COLUMNS = ["user_id", "rank", "item_id", "score", "match"]
@@ -209,24 +207,12 @@ def test_batches_fit_into_memory() -> None:
     assert ListOptions(batch_size=5).size(10) == 5
 
 
-def test_threads_and_compiled_loops_change_nothing(
-    data: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_change_nothing(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     options: Any = {"remainder": Remainder(l2=20.0, neighbours=8)}
     model = Teaser(l2_weights=1.0, l2_encoder=1.0, **options).fit(data)
-    assert model.lists_in_threads
     plain = model.recommend_all(data, k=6, reasons=True, batch_size=300)
-    used: list[str] = []
-
-    def loud(n_terms: int) -> Any:
-        used.append("loops")
-        return operator.kernels()
-
-    for module in (sparse, tagged, reason_table):
-        monkeypatch.setattr(module, "kernels_for", loud)
     monkeypatch.setattr(all_lists, "n_cores", lambda: 3)
     found = model.recommend_all(data, k=6, reasons=True, batch_size=40)
-    assert used
     assert_same_lists(found, plain)
     assert found["user_id"].to_list() == plain["user_id"].to_list()
 

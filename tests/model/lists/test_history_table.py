@@ -10,11 +10,9 @@ from polars.testing import assert_frame_equal
 
 from teaser import Dataset, Teaser
 from teaser.errors import ParameterError, UnknownItemError
-from teaser.model.lists import history_table
-from teaser.model.lists.all_lists import find_people
-from teaser.model.lists.history_table import TablePeople
-from teaser.model.lists.people import PairPeople
-from teaser.model.lists.selection import Placed
+from teaser.model import all_lists as history_table
+from teaser.model.all_lists import PairPeople, TablePeople, find_people
+from teaser.model.filters import Placed
 from teaser.testing import assert_same_lists, example_dataset
 
 

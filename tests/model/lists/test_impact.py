@@ -11,7 +11,7 @@ from teaser import Category, Dataset, Teaser
 from teaser.extensions import DiscoveredTags, Remainder
 from teaser.model.baselines.wmf import WMFS
 from teaser.model.basis import sample_users
-from teaser.model.lists.impact import PEOPLE, K, list_people, measure_impacts, measured_users
+from teaser.model.impact import PEOPLE, K, list_people, measure_impacts, measured_users
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, GENERAL, POPULARITY
 from teaser.testing import RULES, example_tables
@@ -136,7 +136,7 @@ def test_a_press_changes_as_many_as_it_does_in_lists(name: str, data: Dataset) -
 
 def test_the_block_size_changes_nothing(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Teaser(**PENALTIES).fit(data).transparency_
-    monkeypatch.setattr("teaser.model.lists.impact._NUMBERS", 7 * data.n_items)
+    monkeypatch.setattr("teaser.model.impact._NUMBERS", 7 * data.n_items)
     parts = Teaser(**PENALTIES).fit(data).transparency_
     assert whole is not None
     assert parts is not None

@@ -8,7 +8,7 @@ import pytest
 
 from teaser import Category, Dataset, ListOf, Tag, Teaser
 from teaser.errors import ParameterError, UnknownBoostError, UnknownTagError
-from teaser.model.lists.item_filter import find_items, pass_where
+from teaser.model.filters import find_items, pass_where
 
 ITEMS = pl.DataFrame(
     {

@@ -12,7 +12,7 @@ import pytest
 
 from teaser import Teaser
 from teaser.errors import ParameterError, ResourceError
-from teaser.model.lists.parquet_file import check_file, write_frames
+from teaser.model.all_lists import check_file, write_frames
 
 SCHEMA = pl.Schema({"n": pl.Int64})
 
@@ -38,7 +38,7 @@ import os, signal, sys, threading
 from itertools import count
 from pathlib import Path
 import polars as pl
-from teaser.model.lists.parquet_file import write_frames
+from teaser.model.all_lists import write_frames
 
 schema = pl.Schema({"n": pl.Int64})
 

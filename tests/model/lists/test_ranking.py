@@ -3,26 +3,19 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.model.lists import ranking
-from teaser.model.lists.ranking import top_k, top_k_rows
+from teaser.model.ranking import top_k, top_k_rows
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10_000),
     n_items=st.integers(1, 400),
     k=st.integers(1, 12),
     levels=st.sampled_from([2, 7, 1000]),
 )
-def test_rows_are_ranked_as_one(
-    compiled: bool, monkeypatch: pytest.MonkeyPatch, seed: int, n_items: int, k: int, levels: int
-) -> None:
-    fast = ranking.kernels() if compiled else None
-    monkeypatch.setattr(ranking, "kernels_for", lambda n_terms: fast)
+def test_rows_are_ranked_as_one(seed: int, n_items: int, k: int, levels: int) -> None:
     rng = np.random.default_rng(seed)
     scores = rng.integers(0, levels, (5, n_items)) / levels - 0.5
     tie = rng.integers(0, 3, n_items) / 3
@@ -36,13 +29,8 @@ def test_rows_are_ranked_as_one(
         assert found[row].tolist() == [*wanted.tolist(), *[-1] * (k - len(wanted))]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_what_has_no_score_is_not_listed(
-    compiled: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fast = ranking.kernels() if compiled else None
-    monkeypatch.setattr(ranking, "kernels_for", lambda n_terms: fast)
+def test_what_has_no_score_is_not_listed(dtype: str) -> None:
     scores = np.array([[-np.inf, 1.0, -np.inf, -3.0], [-np.inf] * 4], dtype=dtype)
     found = top_k_rows(scores, 3, exclude=None, tie=np.zeros(4))
     assert found.tolist() == [[1, 3, -1], [-1, -1, -1]]
@@ -52,15 +40,3 @@ def test_what_has_no_score_is_not_listed(
 def test_nothing_is_ranked_without_users_or_items(shape: tuple[int, int]) -> None:
     found = top_k_rows(np.zeros(shape), 2, exclude=None, tie=np.zeros(shape[1]))
     assert found.tolist() == [[-1, -1]] * shape[0]
-
-
-def test_large_numbers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ranking.nth_largest_for(1) is None
-    monkeypatch.setattr(ranking, "kernels_for", lambda n_terms: ranking.kernels())
-    find = ranking.nth_largest_for(1)
-    if find is None:
-        pytest.skip("numba is not installed")
-    values = np.random.default_rng(0).random((5, 80))
-    for nth in (2, 9, 70):
-        wanted = np.sort(values[:, :70], axis=1)[:, [70 - nth, 71 - nth]]
-        assert (find(values, 70, nth) == wanted).all()

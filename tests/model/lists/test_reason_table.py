@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from teaser import Teaser
+from teaser.explain import BoostReason
 from teaser.extensions import DiscoveredTags, Remainder
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
-from teaser.reason import BoostReason
 from teaser.testing import assert_same_lists, example_dataset, user_histories
 
 PENALTIES: dict[str, Any] = {"l2_weights": 1.0, "l2_encoder": 1.0}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from teaser import Tag, Teaser
 from teaser.errors import ParameterError, UnknownBoostError, UnknownItemError
 from teaser.model.baselines.ease import EASE
-from teaser.model.lists.selection import (
+from teaser.model.filters import (
     NOTHING_ASKED,
     Selection,
     check_boost,

@@ -16,7 +16,6 @@ from teaser.app.telemetry.request_record import measured
 from teaser.closeness import closest_names
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
-from teaser.difference import Difference
 from teaser.errors import (
     ParameterError,
     SearchTimeoutError,
@@ -24,11 +23,11 @@ from teaser.errors import (
     UnknownNameError,
     closest,
 )
-from teaser.explain import Explanation
-from teaser.model.lists.selection import Filters, Unknown
+from teaser.explain import Difference, Explanation
+from teaser.model.filters import Filters, Unknown
 from teaser.model.tables import History
 from teaser.profile import PressesLike, Profile, Steering
-from teaser.recommendation import Recommendations
+from teaser.recommend import Recommendations
 from teaser.steer.tag_examples import TagExamples, tag_examples
 from teaser.steer.variation import Changes, Variation, vary_item
 from teaser.steer.variety import varied

@@ -26,7 +26,7 @@ from teaser.app.people.values import FeedValues, Values
 from teaser.app.wishes import MAX_WISHES
 from teaser.data.tags import Tag
 from teaser.errors import ImportedFileError, ParameterError, TeaserError
-from teaser.model.lists.selection import parse_boosts
+from teaser.model.filters import parse_boosts
 from teaser.profile import MAX_PRESSES, check_press
 from teaser.steer.variation import N_TAGS, STEPS
 from teaser.words.interpreter import LONGEST

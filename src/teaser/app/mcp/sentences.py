@@ -7,9 +7,9 @@ from teaser.app.api import responses
 from teaser.app.api.responses import Filters, LiftAnswer, Person, Steps, WordsAnswer
 from teaser.app.people.events import Event, parts_of
 from teaser.data.tags import Tag
-from teaser.difference import Difference
-from teaser.explain import Explanation
-from teaser.reason import (
+from teaser.explain import (
+    Difference,
+    Explanation,
     affinity_text,
     general_sentence,
     join_names,
@@ -17,7 +17,7 @@ from teaser.reason import (
     share_text,
     tell_reasons,
 )
-from teaser.recommendation import Recommendation
+from teaser.recommend import Recommendation
 from teaser.steer import Variation
 from teaser.steer.similarity import Similar
 

@@ -17,7 +17,7 @@ from teaser.data.matrix import ItemId
 from teaser.data.rules import Category, ListOf
 from teaser.data.tags import Tag
 from teaser.errors import UnknownNameError, closest, shortened
-from teaser.model.lists.selection import NOTHING_ASKED
+from teaser.model.filters import NOTHING_ASKED
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 from teaser.steer.quick_start import QuickStart

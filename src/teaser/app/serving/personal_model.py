@@ -22,7 +22,7 @@ from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.model.user_state import Scored
 from teaser.profile import Profile, Steering, place_presses
-from teaser.recommendation import Recommendations
+from teaser.recommend import Recommendations
 from teaser.steer.variety import spread
 
 # Of 3,500 tags, a profile takes 30 kB.

@@ -23,7 +23,7 @@ from teaser.evaluate.refit.measure import (
 from teaser.evaluate.refit.site_interactions import SiteInteractions, join
 from teaser.model import load
 from teaser.model.teaser import Teaser
-from teaser.notebook.progress import Update
+from teaser.progress import Update
 
 # What must not shrink by more than the limit, where it is known of the present model.
 SIZES = ("bytes", "users", "interactions")

@@ -11,19 +11,18 @@ from numpy.typing import NDArray
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import ItemId
-from teaser.difference import Difference
 from teaser.errors import NotFittedError, ParameterError
-from teaser.explain import Explanation
+from teaser.explain import Difference, Explanation
 from teaser.model.base import Model, find_kind, restore
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import About, ManyAbout, UserRows
-from teaser.model.lists.selection import Placed, Unknown
+from teaser.model.filters import Placed, Unknown
 from teaser.model.tables import History, ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
 from teaser.model.user_state import Scored, UserState, UserStates
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
-from teaser.recommendation import Recommendation, Recommendations
+from teaser.recommend import Recommendation, Recommendations
 
 Array = NDArray[Any]
 

@@ -20,7 +20,7 @@ from teaser.data.tags import DISCOVERED, Tag
 from teaser.errors import RuleError, closest
 from teaser.files import read_settings
 from teaser.model.tables import Packed
-from teaser.notebook.model_view import draw_groups
+from teaser.notebook import draw_groups
 
 _TABLES = ("rename", "merge", "drop")
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.errors import ConvergenceWarning, ParameterError
-from teaser.notebook.progress import progress_bar
 from teaser.parameters import check_number
+from teaser.progress import progress_bar
 
 Array = NDArray[Any]
 Callback = Callable[[int, float], None]

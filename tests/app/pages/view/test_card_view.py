@@ -28,9 +28,9 @@ from teaser.app.people.state import Ending, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.explain import BoostReason, Reason
 from teaser.extensions import LearnedDecoder
 from teaser.profile import GENERAL
-from teaser.reason import BoostReason, Reason
 
 EN = texts_in("en")
 

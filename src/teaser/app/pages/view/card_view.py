@@ -14,9 +14,9 @@ from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
+from teaser.explain import BoostName, Reason, ViewedReason
 from teaser.profile import GENERAL
-from teaser.reason import BoostName, Reason, ViewedReason
-from teaser.recommendation import Recommendation
+from teaser.recommend import Recommendation
 
 N_FACTS = 4
 # The features of which a value comes first in the line of facts, by the words that data use for

@@ -19,10 +19,9 @@ from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.telemetry.request_record import measured
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
-from teaser.difference import Difference, DifferencePart
-from teaser.notebook.waterfall import SMALL_SHARE
+from teaser.explain import Difference, DifferencePart, Reason
 from teaser.profile import GENERAL
-from teaser.reason import Reason
+from teaser.steps import SMALL_SHARE
 
 N_FOR, N_AGAINST = 3, 2
 

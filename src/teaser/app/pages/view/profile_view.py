@@ -15,7 +15,7 @@ from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.tags import Tag
-from teaser.model.lists.ranking import top_k
+from teaser.model.ranking import top_k
 from teaser.profile import GENERAL, MAX_PRESSES, NOT_STATED, POPULARITY
 from teaser.steer import Statement, statements, undo_presses
 

@@ -11,10 +11,9 @@ from teaser.app.pages.view.profile_view import TagRow, tag_row
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.telemetry.request_record import measured
 from teaser.data.matrix import ItemId
-from teaser.explain import Explanation
-from teaser.notebook.waterfall import SMALL_SHARE
+from teaser.explain import BoostReason, Explanation, Reason, ViewedReason
 from teaser.profile import GENERAL
-from teaser.reason import BoostReason, Reason, ViewedReason
+from teaser.steps import SMALL_SHARE
 
 MAX_VIEWED = 8
 # Small steps are folded, if there are at least so many.

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from teaser.errors import ParameterError, counted
+from teaser.explain import AnyReason, BoostReason, Reason, named_reason, short_reasons
 from teaser.frame import FrameList, as_pandas, id_type, make_frame
-from teaser.notebook.list_view import Card, draw_list
+from teaser.notebook import Card, draw_list
 from teaser.profile import GENERAL
-from teaser.reason import AnyReason, BoostReason, Reason, named_reason, short_reasons
 
 # The fields of one reason in a frame; the item id of a viewed item has the type of the ids.
 _REASON = {

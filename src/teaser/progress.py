@@ -1,7 +1,7 @@
-"""A bar of progress that looks right in a notebook, in a terminal and in a log.
+"""A progress bar that fits a notebook, a terminal and a log.
 
-In a notebook it is one output that is written again, by IPython's own display: no widgets are
-needed. In a terminal it is rich's bar on stderr. Elsewhere, lines are written to stderr.
+In a notebook it is one output that is written again by IPython's display; no widgets are needed.
+In a terminal it is rich's bar on stderr. Elsewhere, lines are written to stderr.
 """
 
 import sys

@@ -6,7 +6,6 @@ listed item, instead of an object for each.
 
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,12 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.explain import MIN_SHARE, N_REASONS, BoostReason
 from teaser.model.extensions.remainder import RemainderMatrix
-from teaser.model.gram.operator import kernels_for
-from teaser.model.lists.selection import Boosts
+from teaser.model.filters import Boosts
 from teaser.model.tables import ItemTable, TagTable
 from teaser.model.user_state import UserStates
-from teaser.reason import MIN_SHARE, N_REASONS, BoostReason
-from teaser.recommendation import reason_type
+from teaser.recommend import reason_type
 
 Array = NDArray[Any]
 
@@ -162,10 +160,6 @@ class ReasonTable:
             return _no_entries()
         pair_of = np.full(places.shape, -1)
         pair_of[places >= 0] = np.arange(len(item))
-        R, rows = self.remainder, states.rows
-        fast = kernels_for(rows.nnz * R.shape[1])
-        if sp.issparse(R) and rows.shape[1] == R.shape[0] and fast is not None:
-            return _viewed_fast(fast, R, states, places, pair_of)
         parts = [
             _viewed(self.remainder, states, places, pair_of, first)
             for first in range(0, len(places), _USERS)
@@ -339,22 +333,6 @@ def _viewed(
     # x_i R_ij for each item i of the history
     part = weight[user[entry]] * x[entry] * R.data[place]
     return _Entries(pair[on], seen[entry], part)
-
-
-def _viewed_fast(
-    fast: ModuleType, R: sp.csr_array, states: UserStates, places: Array, pair_of: Array
-) -> _Entries:
-    """Return the same of all users, by a compiled loop."""
-    rows, lengths = states.rows, np.diff(states.rows.indptr)
-    most = int((lengths * (places >= 0).sum(axis=1)).sum())
-    found = np.empty((3, most), dtype=np.int64)
-    n = fast.pick_entries(rows.indptr, rows.indices, R.indptr, R.indices, places, R.shape[1], found)
-    entry, slot, place = found[:, :n]
-    weight = np.repeat(states.viewed_weight, lengths)
-    # x_i R_ij for each item i of the history
-    part = weight[entry] * rows.data[entry] * R.data[place]
-    adds = part != 0
-    return _Entries(pair_of.ravel()[slot][adds], rows.indices[entry][adds], part[adds])
 
 
 def _by_liking(

@@ -1,62 +1,14 @@
 """The best items by given scores: for one user, and for many at once."""
 
-from collections.abc import Callable
-from functools import cache
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.model.gram import operator
-from teaser.model.gram.bands import unwritable
-
 Array = NDArray[Any]
 # Items of which the largest score stands for all, to find the best faster.
 _GROUP = 8
-
-
-@cache
-def kernels() -> ModuleType | None:
-    """Return the compiled loops, or None where numba is not installed."""
-    try:
-        from teaser.model.lists import kernels as fast
-    except ImportError:
-        return None
-    return fast
-
-
-def kernels_for(n_terms: int) -> ModuleType | None:
-    """Return the compiled loops for so many numbers; None where loading them costs more."""
-    return None if operator.kernels_for(n_terms) is None else kernels()
-
-
-def nth_largest_for(n_terms: int) -> Callable[[Array, int, int], Array] | None:
-    """Return what finds large numbers of rows; see `teaser.profile.robust_scales`.
-
-    Parameters
-    ----------
-    n_terms
-        The size of the work beside, for which the compiled loops are loaded or not.
-    """
-    fast = kernels_for(n_terms)
-    if fast is None:
-        return None
-
-    def find(values: Array, n: int, nth: int) -> Array:
-        found = np.empty((len(values), 2))
-        fast.nth_largest(values.view(np.int64), n, nth, found.view(np.int64))
-        return found
-
-    return find
-
-
-def tie_rank(tie: Array) -> Array:
-    """Return the place of each item where all scores are equal: larger first, then position."""
-    rank = np.empty(len(tie), dtype=np.int32)
-    rank[np.argsort(-tie, kind="stable")] = np.arange(len(tie))
-    return rank
 
 
 def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
@@ -97,9 +49,6 @@ def top_k_rows(
     allowed
         Which items may be returned, true or false for each; None for all.
     """
-    fast = kernels_for(scores.size)
-    if fast is not None and k <= scores.shape[1]:
-        return _select(fast, scores, k, exclude, tie, allowed)
     values = np.array(scores, order="C")
     if allowed is not None:
         values[:, ~allowed] = -np.inf
@@ -119,27 +68,6 @@ def top_k_rows(
     place = np.arange(len(user)) - np.searchsorted(user, user)
     first = place < width
     out[user[first], place[first]] = item[first]
-    return out
-
-
-def _select(
-    fast: ModuleType,
-    scores: Array,
-    k: int,
-    exclude: sp.csr_array | None,
-    tie: Array,
-    allowed: Array | None,
-) -> Array:
-    n_users = len(scores)
-    seen_from, seen = np.zeros(n_users + 1, dtype=np.int32), np.zeros(0, dtype=np.int32)
-    if exclude is not None:
-        exclude = exclude if exclude.has_sorted_indices else exclude.sorted_indices()
-        seen_from, seen = exclude.indptr, exclude.indices
-    barred = np.zeros(0, dtype=bool) if allowed is None else ~allowed
-    out, kept = np.empty((n_users, k), dtype=np.int64), np.empty((n_users, k))
-    values = np.ascontiguousarray(scores)
-    excluded = unwritable(seen_from, seen)
-    fast.select_rows(values, excluded, tie_rank(tie), barred, out, kept)
     return out
 
 

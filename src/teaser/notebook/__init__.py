@@ -1,1 +1,0 @@
-"""What objects look like in a notebook, and bars of progress; plain values in, HTML out."""
