@@ -21,8 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     *("teaser", "teaser.extensions", "teaser.baselines", "teaser.model", "teaser.steer"),
     *("teaser.words", "teaser.evaluate", "teaser.data", "teaser.data.sources"),
-    *("teaser.profile", "teaser.recommend", "teaser.explain", "teaser.explain"),
-    *("teaser.explain", "teaser.transparency"),
+    *("teaser.profile", "teaser.recommend", "teaser.explain", "teaser.transparency"),
     *("teaser.data.demo", "teaser.testing", "teaser.errors"),
 )
 FORM = re.compile(r"<form\b[^>]*\baction=\"([^\"]*)\"")
