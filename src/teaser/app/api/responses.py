@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic.main import IncEx
 from typing_extensions import TypeAliasType
 
-from teaser import difference as differences
+from teaser import explain as differences
 from teaser import profile as profiles
 from teaser import recommendation, steer
 from teaser.app.api.requests import ProfileOptions
