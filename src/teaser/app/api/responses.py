@@ -11,7 +11,7 @@ from typing_extensions import TypeAliasType
 
 from teaser import explain as differences
 from teaser import profile as profiles
-from teaser import recommendation, steer
+from teaser import recommend, steer
 from teaser.app.api.requests import ProfileOptions
 from teaser.app.people.event_log import StoredEvent
 from teaser.app.people.events import Kind, facts_of
@@ -193,7 +193,7 @@ class Recommendations(Schema):
     ignored: int
 
     @classmethod
-    def of(cls, found: recommendation.Recommendations) -> Self:
+    def of(cls, found: recommend.Recommendations) -> Self:
         """Return a list of the library."""
         return cls.model_validate({"recommendations": list(found), "ignored": found.ignored})
 
