@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from teaser import artifact
 from teaser.artifact import find_not_finite
-from teaser.closeness import closest_names
 from teaser.data.columns import IdColumns, find_id_columns, find_key, unused_notes
 from teaser.data.condition import Conditions
 from teaser.data.infer import check_roles

@@ -9,8 +9,7 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.closeness import closest_names
-from teaser.errors import ArtifactError, UnknownItemError
+from teaser.errors import ArtifactError, UnknownItemError, closest_names
 
 ItemId = int | str
 _INTEGER = re.compile(r"-?[0-9]{1,19}")

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from teaser.closeness import closest_names
 from teaser.data.matrix import binary_matrix
 from teaser.data.reading import EXAMPLES
 from teaser.data.rules import Rule, Rules, Text, unreadable
@@ -23,6 +22,7 @@ from teaser.errors import (
     TableError,
     UnknownTagError,
     closest,
+    closest_names,
     counted,
 )
 

@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from teaser.artifact import check_parquet
-from teaser.closeness import closest_names
 from teaser.data.dataset import Dataset
 from teaser.data.interactions import with_disliked
 from teaser.data.matrix import Ids
 from teaser.data.partitions import Interactions
-from teaser.errors import ParameterError, ResourceError, UnknownUserError, counted
+from teaser.errors import ParameterError, ResourceError, UnknownUserError, closest_names, counted
 from teaser.files import available_memory, say_bytes
 from teaser.model.filters import Filters, Placed, check_names, known_history
 from teaser.model.gram.blocks import n_cores

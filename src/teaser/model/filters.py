@@ -14,7 +14,6 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.closeness import closest_names
 from teaser.data.condition import Condition, Conditions, equal
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, find_bare
@@ -24,6 +23,7 @@ from teaser.errors import (
     UnknownNameError,
     UnknownTagError,
     closest,
+    closest_names,
 )
 from teaser.explain import BoostName
 from teaser.model.tables import ItemTable, TagTable

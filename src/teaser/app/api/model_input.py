@@ -13,7 +13,6 @@ from teaser.app.serving.lift import find_lift
 from teaser.app.serving.list_filter import by_date
 from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.app.telemetry.request_record import measured
-from teaser.closeness import closest_names
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import (
@@ -22,6 +21,7 @@ from teaser.errors import (
     UnknownFeatureError,
     UnknownNameError,
     closest,
+    closest_names,
 )
 from teaser.explain import Difference, Explanation
 from teaser.model.filters import Filters, Unknown

@@ -23,9 +23,8 @@ from teaser.app.serving.found_group import FoundGroup
 from teaser.app.serving.list_filter import unknown_columns, unknown_tags
 from teaser.app.serving.name_search import NameMatches
 from teaser.app.serving.personal_model import known_presses
-from teaser.closeness import closest_names
 from teaser.data.tags import Tag
-from teaser.errors import UnknownFeatureError
+from teaser.errors import UnknownFeatureError, closest_names
 from teaser.words.wishes import Kind as WishKind
 from teaser.words.wishes import Lasts, Reading
 

@@ -12,8 +12,7 @@ from teaser.app.api import responses
 from teaser.app.api.requests import MAX_NAME
 from teaser.app.mcp.tools import Source
 from teaser.app.serving.catalogue import Catalogue
-from teaser.closeness import closest_names
-from teaser.errors import ParameterError, UnknownFeatureError
+from teaser.errors import ParameterError, UnknownFeatureError, closest_names
 
 JSON = "application/json"
 PAGE = 200

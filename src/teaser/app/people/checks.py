@@ -8,7 +8,6 @@ from teaser.app.people.events import KINDS, WHOLE_KINDS, Event, facts_of, parts_
 from teaser.app.people.fold import state_after
 from teaser.app.people.state import MAIN, ListFilter, Order, State
 from teaser.app.people.values import FeedValues, Values
-from teaser.closeness import closest_names
 from teaser.data.tags import Tag
 from teaser.errors import (
     FeedExistsError,
@@ -25,6 +24,7 @@ from teaser.errors import (
     TagNotHiddenError,
     TeaserError,
     UnknownFeedError,
+    closest_names,
     shortened,
 )
 from teaser.profile import MAX_PRESSES, check_press

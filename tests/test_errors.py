@@ -1,14 +1,16 @@
-"""The tree of errors, and what it says of names that are nearly right."""
+"""Errors: their tree, the facts that they carry, and names that are nearly right."""
 
+import difflib
 import pickle
 import re
+import time
 
+import numpy as np
 import pytest
 
 from teaser import errors
-from teaser.closeness import closest_names
 from teaser.data.tags import Tag
-from teaser.errors import TeaserError, closest
+from teaser.errors import TeaserError, closest, closest_names
 
 CLASSES = {
     name: value
@@ -80,6 +82,17 @@ FACTS: dict[TeaserError, dict[str, object]] = {
     errors.ActionLimitError(10_000): {"limit": 10_000},
     errors.StorageLimitError(10_000): {"limit": 10_000},
     errors.ShareLimitError(100): {"limit": 100},
+    errors.TagNotHiddenError("town=Ghent"): {"tag": "town=Ghent"},
+    errors.FeedNameError("x" * 70, limit=60): {"name": "x" * 70, "limit": 60},
+    errors.FeedExistsError("Friday"): {"name": "Friday"},
+    errors.FeedLimitError(20): {"limit": 20},
+    errors.WishLimitError(62, 50): {"n": 62, "limit": 50},
+    errors.StateLimitError("hidden tags", 300, 200): {"kind": "hidden tags", "n": 300},
+    errors.ImportedFileError("It is not JSON."): {"problem": "It is not JSON."},
+    errors.ContradictionError("only a=b", "without a=b"): {"one": "only a=b"},
+    errors.UnknownFeedError("Fridy", ["Friday"]): {"name": "Fridy", "closest": ("Friday",)},
+    errors.UnknownBoostError("promotd", ["promoted"]): {"closest": ("promoted",)},
+    errors.UnknownUserError("u1", ["u10"], 30): {"closest": ("u10",), "n_users": 30},
 }
 
 
@@ -169,3 +182,51 @@ def test_long_names_are_cut_in_messages_only() -> None:
     assert problem in str(errors.ImportedFileError(problem))
     assert errors.shortened("x" * 80) == "x" * 80
     assert errors.shortened("x" * 81) == "x" * 80 + "…"
+
+
+RNG = np.random.default_rng(14)
+HEXES = [RNG.bytes(16).hex() for _ in range(20_000)]
+NUMBERS = [f"item-{i:05d}" for i in range(20_000)]
+TITLES = [f"The {word} story of {i} friends" for i in range(10_000) for word in ("odd", "old")]
+
+
+def mistakes(name: str) -> list[str]:
+    """Return a name with a letter changed, left out, doubled and swapped, in several places."""
+    places = (0, 1, len(name) // 2, len(name) - 2)
+    return [
+        wrong
+        for i in places
+        for wrong in (
+            f"{name[:i]}?{name[i + 1 :]}",
+            name[:i] + name[i + 1 :],
+            name[:i] + name[i] + name[i:],
+            name[:i] + name[i + 1] + name[i] + name[i + 2 :],
+        )
+        if wrong != name
+    ]
+
+
+@pytest.mark.parametrize("names", [HEXES, TITLES])
+def test_a_typing_error_anywhere_finds_its_name_among_very_many(names: list[str]) -> None:
+    for wrong in mistakes(names[7_777]):
+        if wrong not in names:
+            assert names[7_777] in closest_names(wrong, names), wrong
+
+
+def test_among_numbers_a_name_with_one_letter_more_or_less_is_found() -> None:
+    for wrong in ("item-0777", "itm-07777", "?tem-07777", "item-07777?"):
+        best = closest_names(wrong, NUMBERS)[0]
+        assert difflib.SequenceMatcher(None, wrong, best).ratio() > 0.85
+
+
+def test_names_that_differ_beyond_what_is_compared_are_all_named() -> None:
+    long = "x" * 64
+    assert set(closest_names(long + "d", [long + "a", long + "b"])) == {long + "a", long + "b"}
+
+
+def test_very_many_and_long_names_take_little_time() -> None:
+    names = ["ab" * 45 + name for name in HEXES] * 5
+    start = time.process_time()
+    for wrong in ("x" * 90, HEXES[0] * 3, "0" * 90, "ab" * 50_000):
+        closest_names(wrong, names)
+    assert time.process_time() - start < 4.0
