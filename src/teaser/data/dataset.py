@@ -42,7 +42,7 @@ from teaser.data.partitions import Interactions, Partitions, Run
 from teaser.data.reading import Refusal, Table, named_errors, read, read_each, tidy
 from teaser.data.rules import Rules, RulesLike
 from teaser.data.tags import Tag, TagReport, most_frequent, tag_frame, tags_from
-from teaser.errors import ArtifactError, DataError, ParameterError, UnknownUserError
+from teaser.errors import ArtifactError, DataError, ParameterError, UnknownUserError, closest_names
 from teaser.notebook import draw_dataset
 
 
