@@ -8,9 +8,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from importlib import resources
-from itertools import product
 from math import log
 from typing import Generic, Literal, TypeVar
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 # A day, a number with decimals or slashes, a word with apostrophes, or any other letter.
 _TOKEN = re.compile(
@@ -211,31 +213,24 @@ _RULES: dict[str, Callable[[str], str]] = {"en": _english, "nl": _dutch, "fr": _
 ONE_OFF, TWO_OFF, LONGEST = 4, 9, 24
 # First letters that are mistaken for each other.
 _ALIKE = ({"c", "k"}, {"c", "s"}, {"s", "z"}, {"f", "v"}, {"f", "p"}, {"i", "y"}, {"g", "j"})
-# The most words that one misspelt word is compared with.
-_MOST_COMPARED = 64
 
 
 @dataclass
 class Speller:
     """Known words, and the one that a misspelt word means.
 
-    Parameters
-    ----------
-    weights
-        The known words, and how often each is meant; it decides between equally near ones.
-    base
-        A speller that several share; its words are known, too.
+    `weights` says how often each word is meant: it decides between equally near ones.
     """
 
     weights: dict[str, int] = field(default_factory=dict)
-    base: "Speller | None" = None
-    _shortened: dict[str, list[str]] | None = field(default=None, repr=False)
+    _by_letter: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     def add(self, word: str, weight: int = 1) -> None:
         """Add a known word."""
         if ONE_OFF <= len(word) <= LONGEST and word.isalpha():
+            if word not in self.weights:
+                self._by_letter.setdefault(word[0], []).append(word)
             self.weights[word] = max(weight, self.weights.get(word, 0))
-            self._shortened = None
 
     def correct(self, word: str) -> str | None:
         """Return the known word that a misspelt one means, or None.
@@ -246,50 +241,11 @@ class Speller:
         """
         if not 3 <= len(word) <= LONGEST or not word.isalpha():
             return None
-        best: tuple[int, int, str] | None = None
-        for known in self._candidates(word):
-            distance = edit_distance(word, known)
-            if not _is_near(word, known, distance):
-                continue
-            rank = (distance, -self._weight(known), known)
-            best = rank if best is None or rank < best else best
-        return best[2] if best else None
-
-    def _candidates(self, word: str) -> list[str]:
-        """Return the known words that are equal to this one once letters are taken out."""
-        indexes = [self._index()] + ([self.base._index()] if self.base else [])
-        found: dict[str, None] = {}
-        for short, index in product(_shortenings(word), indexes):
-            for known in index.get(short, ()):
-                found[known] = None
-                if len(found) == _MOST_COMPARED:
-                    return list(found)
-        return list(found)
-
-    def _index(self) -> dict[str, list[str]]:
-        """Return the own words by what is left of them; made when first needed."""
-        if self._shortened is None:
-            index: dict[str, list[str]] = defaultdict(list)
-            for known in self.weights:
-                for short in _shortenings(known):
-                    index[short].append(known)
-            self._shortened = dict(index)
-        return self._shortened
-
-    def _weight(self, known: str) -> int:
-        other = self.base._weight(known) if self.base else 0
-        return max(self.weights.get(known, 0), other)
-
-
-def _shortenings(word: str) -> Iterable[str]:
-    """Return a word, and what is left of it without one letter, or two if it is long."""
-    out = {word: None}
-    once = [word[:i] + word[i + 1 :] for i in range(len(word))]
-    out.update(dict.fromkeys(once))
-    if len(word) >= TWO_OFF - 1:
-        for each in once:
-            out.update(dict.fromkeys(each[:i] + each[i + 1 :] for i in range(len(each))))
-    return out
+        letters = {*word[:2]}.union(*(pair for pair in _ALIKE if word[0] in pair))
+        known = [each for letter in letters for each in self._by_letter.get(letter, ())]
+        near = process.extract(word, known, scorer=OSA.distance, score_cutoff=2, limit=None)
+        found = ((d, -self.weights[each], each) for each, d, _ in near if _is_near(word, each, d))
+        return min(found, default=(0, 0, None))[2]
 
 
 def _is_near(word: str, known: str, distance: int) -> bool:
@@ -311,26 +267,6 @@ def _is_near(word: str, known: str, distance: int) -> bool:
     return distance <= 2 and others <= 3
 
 
-def edit_distance(one: str, other: str) -> int:
-    """Return how many letters are wrong, missing, too many or exchanged with the next.
-
-    Examples
-    --------
-    >>> edit_distance("peintrue", "peinture"), edit_distance("jaz", "jazz")
-    (1, 1)
-    """
-    before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
-    for i, letter in enumerate(one, start=1):
-        row = [i]
-        for j, against in enumerate(other, start=1):
-            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != against))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
-                cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
-        before, last = last, row
-    return last[-1]
-
-
 Value = TypeVar("Value", bound=Hashable)
 
 # Shorter words are understood only as they are: pop is no puppet.
@@ -349,13 +285,10 @@ class Found(Generic[Value]):
         What the phrase was added for, in the order of adding.
     length
         How many words of the request it takes, words that were skipped included.
-    quality
-        0 for the exact phrase, 1 for its stems, 2 for words written as one.
     """
 
     values: tuple[Value, ...]
     length: int
-    quality: int
 
 
 class PhraseIndex(Generic[Value]):
@@ -433,13 +366,13 @@ class PhraseIndex(Generic[Value]):
             stem_key += gap + stem(word, language)
             length = end - place + 1
             if exact_key in exact:
-                found.append(Found(tuple(exact[exact_key]), length, 0))
+                found.append(Found(tuple(exact[exact_key]), length))
             elif kept == 1 and word in self.skipped[language]:
                 continue
             elif stem_key in stemmed and len(exact_key) > _SHORT:
-                found.append(Found(tuple(stemmed[stem_key]), length, 1))
+                found.append(Found(tuple(stemmed[stem_key]), length))
             elif kept == 1 and "=" + stem_key in stemmed:
-                found.append(Found(tuple(stemmed["=" + stem_key]), length, 2))
+                found.append(Found(tuple(stemmed["=" + stem_key]), length))
         return found[::-1]
 
 
@@ -677,4 +610,4 @@ def _alike(given: str, word: str) -> bool:
         return True
     if min(len(given), len(word)) < 5 or abs(len(given) - len(word)) > 1 or given[0] != word[0]:
         return False
-    return max(len(given), len(word)) <= _LETTERS and edit_distance(given, word) <= 1
+    return max(len(given), len(word)) <= _LETTERS and OSA.distance(given, word) <= 1

@@ -251,53 +251,16 @@ class LimitReader:
 # Words that open a bound only where a unit says what the number is.
 _WEAK = frozenset(
     [
-        "in",
-        "from",
-        "until",
-        "within",
-        "inside",
-        "van",
-        "tot",
-        "binnen",
-        "budget",
-        "i",
-        "spend",
-        "pay",
-        "dans",
-        "des",
-        "sous",
-        "a",
+        "in", "from", "until", "within", "inside", "van", "tot", "binnen", "budget", "i", "spend",
+        "pay", "dans", "des", "sous", "a",
     ]
-)
+)  # fmt: skip
 _SMALL = frozenset(
     [
-        "of",
-        "is",
-        "at",
-        "the",
-        "a",
-        "an",
-        "om",
-        "op",
-        "van",
-        "de",
-        "le",
-        "la",
-        "les",
-        "un",
-        "une",
-        "d",
-        "du",
-        "than",
-        "dan",
-        "que",
-        "with",
-        "met",
-        "avec",
-        "are",
-        "on",
+        "of", "is", "at", "the", "a", "an", "om", "op", "van", "de", "le", "la", "les", "un",
+        "une", "d", "du", "than", "dan", "que", "with", "met", "avec", "are", "on",
     ]
-)
+)  # fmt: skip
 _HALVES = (
     ("and", "a", "half"),
     ("en", "een", "half"),

@@ -236,31 +236,24 @@ def decade_names(tag: Tag) -> Mapping[str, list[str]]:
     return names
 
 
+# How decades are spoken of in English, Dutch and French.
 _SPOKEN: dict[int, dict[str, list[str]]] = {
-    1920: {"en": ["twenties"], "nl": ["jaren twintig"], "fr": ["années vingt"]},
-    1930: {"en": ["thirties"], "nl": ["jaren dertig"], "fr": ["années trente"]},
-    1940: {"en": ["forties"], "nl": ["jaren veertig"], "fr": ["années quarante"]},
-    1950: {"en": ["fifties"], "nl": ["jaren vijftig"], "fr": ["années cinquante"]},
-    1960: {"en": ["sixties"], "nl": ["jaren zestig", "sixties"], "fr": ["années soixante"]},
-    1970: {
-        "en": ["seventies"],
-        "nl": ["jaren zeventig", "seventies"],
-        "fr": ["années septante", "années soixante-dix"],
-    },
-    1980: {
-        "en": ["eighties"],
-        "nl": ["jaren tachtig"],
-        "fr": ["années quatre-vingt", "années quatre-vingts"],
-    },
-    1990: {
-        "en": ["nineties"],
-        "nl": ["jaren negentig", "nineties"],
-        "fr": ["années nonante", "années quatre-vingt-dix"],
-    },
-    2000: {"en": ["noughties", "two thousands"], "nl": ["jaren nul"], "fr": []},
-    2010: {"en": ["tens", "twenty tens"], "nl": ["jaren tien"], "fr": []},
-}
-
+    year: {"en": en, "nl": nl, "fr": fr}
+    for year, en, nl, fr in (
+        (1920, ["twenties"], ["jaren twintig"], ["années vingt"]),
+        (1930, ["thirties"], ["jaren dertig"], ["années trente"]),
+        (1940, ["forties"], ["jaren veertig"], ["années quarante"]),
+        (1950, ["fifties"], ["jaren vijftig"], ["années cinquante"]),
+        (1960, ["sixties"], ["jaren zestig", "sixties"], ["années soixante"]),
+        (1970, ["seventies"], ["jaren zeventig", "seventies"],
+         ["années septante", "années soixante-dix"]),
+        (1980, ["eighties"], ["jaren tachtig"], ["années quatre-vingt", "années quatre-vingts"]),
+        (1990, ["nineties"], ["jaren negentig", "nineties"],
+         ["années nonante", "années quatre-vingt-dix"]),
+        (2000, ["noughties", "two thousands"], ["jaren nul"], []),
+        (2010, ["tens", "twenty tens"], ["jaren tien"], []),
+    )
+}  # fmt: skip
 
 # The names of tags and features by language, as the application translates them.
 Translations = Mapping[str, Mapping[Tag | str, str]]
@@ -415,7 +408,9 @@ class Vocabulary:
     def speller(self, language: str) -> Speller:
         """Return the known words of a language, for misspelt ones; made when first needed."""
         if language not in self._spellers:
-            speller = Speller(base=_lexicon_speller(language))
+            speller = Speller()
+            for word in lexicon(language).phrases.words:
+                speller.add(word, 40)
             for word, weight in self._weighted_words(language):
                 speller.add(word, weight)
             self._spellers[language] = speller
@@ -429,15 +424,6 @@ class Vocabulary:
             )
             if count:
                 yield from ((word, count) for word in phrase.split())
-
-
-@cache
-def _lexicon_speller(language: str) -> Speller:
-    """Return the words that every vocabulary of a language knows."""
-    speller = Speller()
-    for word in lexicon(language).phrases.words:
-        speller.add(word, 40)
-    return speller
 
 
 def read_synonyms(given: str | Path | Synonyms | None) -> Synonyms:

@@ -3,7 +3,7 @@
 import calendar
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from itertools import combinations
@@ -24,8 +24,6 @@ from teaser.steer.variation import start_presses
 from teaser.steer.variety import varied
 
 _DAYS = re.compile(r"(\d{4}-\d{2}-\d{2})?(\.\.)?(\d{4}-\d{2}-\d{2})?", re.ASCII)
-_SATURDAY = 5
-_WEEK = timedelta(days=7)
 
 
 @dataclass(frozen=True)
@@ -95,59 +93,32 @@ class Period:
         return NAMES[self.name](today) if self.name else (self.first, self.last)
 
 
-def _today(today: date) -> tuple[date, date]:
-    return today, today
-
-
-def _tomorrow(today: date) -> tuple[date, date]:
-    day = today + timedelta(days=1)
-    return day, day
-
-
-def _weekend(today: date) -> tuple[date, date]:
-    monday = today - timedelta(days=today.weekday())
-    return max(today, monday + timedelta(days=_SATURDAY)), monday + timedelta(days=6)
-
-
-def _next_weekend(today: date) -> tuple[date, date]:
-    monday = today - timedelta(days=today.weekday()) + _WEEK
-    return monday + timedelta(days=_SATURDAY), monday + timedelta(days=6)
-
-
-def _week(today: date) -> tuple[date, date]:
-    return today, today + timedelta(days=6 - today.weekday())
-
-
-def _next_week(today: date) -> tuple[date, date]:
-    monday = today - timedelta(days=today.weekday()) + _WEEK
-    return monday, monday + timedelta(days=6)
-
-
-def _month(today: date) -> tuple[date, date]:
-    return today, month_days(today.year, today.month)[1]
+def month_days(year: int, month: int) -> tuple[date, date]:
+    """Return the first and the last day of a month."""
+    return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
 
 
 def _next_month(today: date) -> tuple[date, date]:
     return month_days(today.year + today.month // 12, today.month % 12 + 1)
 
 
-def month_days(year: int, month: int) -> tuple[date, date]:
-    """Return the first and the last day of a month."""
-    return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
+def _week_days(today: date, first: int, last: int) -> tuple[date, date]:
+    """Return days counted from the Monday of this week, not before today."""
+    monday = today - timedelta(days=today.weekday())
+    return max(today, monday + timedelta(days=first)), monday + timedelta(days=last)
 
 
-# The names of periods, and the days of each given today.
-NAMES = {
-    "today": _today,
-    "tomorrow": _tomorrow,
-    "weekend": _weekend,
-    "next_weekend": _next_weekend,
-    "week": _week,
-    "next_week": _next_week,
-    "month": _month,
+# The names of periods, and the first and the last day of each given today.
+NAMES: dict[str, Callable[[date], tuple[date, date]]] = {
+    "today": lambda today: (today, today),
+    "tomorrow": lambda today: (today + timedelta(days=1), today + timedelta(days=1)),
+    "weekend": lambda today: _week_days(today, 5, 6),
+    "next_weekend": lambda today: _week_days(today, 12, 13),
+    "week": lambda today: _week_days(today, 0, 6),
+    "next_week": lambda today: _week_days(today, 7, 13),
+    "month": lambda today: (today, month_days(today.year, today.month)[1]),
     "next_month": _next_month,
 }
-
 
 Kind = Literal[
     "press", "only", "without", "never", "at_most", "at_least", "when", "like", "variety"

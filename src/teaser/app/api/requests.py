@@ -25,7 +25,7 @@ from teaser.app.people.state import AS_FITTED, MAIN, Order
 from teaser.app.people.values import FeedValues, Values
 from teaser.app.wishes import MAX_WISHES
 from teaser.data.tags import Tag
-from teaser.errors import ImportedFileError, ParameterError, TeaserError
+from teaser.errors import ImportedFileError, ParameterError, StateLimitError, TeaserError
 from teaser.model.filters import parse_boosts
 from teaser.profile import MAX_PRESSES, check_press
 from teaser.steer.variation import N_TAGS, STEPS
@@ -654,6 +654,18 @@ class GivenEnding(TolerantSchema):
     is_item: bool = False
 
 
+# What the lists of an export hold, by the names of their fields.
+_KINDS: dict[str | int, str] = {
+    "history": "viewed items",
+    "presses": "pressed tags",
+    "lasting": "pressed tags",
+    "hidden": "hidden items",
+    "hidden_tags": "hidden tags",
+    "ends": "things that end by themselves",
+    "feeds": "feeds",
+}
+
+
 def _at_most(kind: str, more: int = 0) -> Any:
     return Field(max_length=LIMITS[kind] + more)
 
@@ -776,13 +788,26 @@ class GivenExport(TolerantSchema):
 
     @classmethod
     def read(cls, text: bytes | str) -> Self:
-        """Return an export that was sent as a file; raise `ImportedFileError` if it is none."""
+        """Return an export that was sent as a file.
+
+        Raises
+        ------
+        ImportedFileError
+            If it is no export, or is damaged.
+        StateLimitError
+            If a list in it is longer than what can be stored.
+        """
         try:
             return cls.model_validate(read_json(text))
         except ParameterError as error:
             raise ImportedFileError(str(error)) from None
         except ValidationError as error:
-            raise ImportedFileError(describe(error.errors(include_url=False))) from None
+            errors = error.errors(include_url=False)
+            kind = _KINDS.get(errors[0]["loc"][-1]) if errors[0]["loc"] else None
+            if kind and errors[0]["type"] == "too_long":
+                n = errors[0]["ctx"]["actual_length"]
+                raise StateLimitError(kind, n, LIMITS[kind]) from None
+            raise ImportedFileError(describe(errors)) from None
 
     def event(self) -> Event:
         """Return the action that replaces a person's state by this one."""
