@@ -84,12 +84,8 @@ notebooks: $(VENV)/.dev
 
 # benchmarks/dislikes.py is not among them: it measures public data sets with ratings.
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/solvers.py --quick
-	$(BIN)/python benchmarks/iteration.py --quick
-	$(BIN)/python benchmarks/amazon.py --quick
 	$(BIN)/python benchmarks/ml20m.py --quick
 	$(BIN)/python benchmarks/large.py --quick
-	$(BIN)/python benchmarks/growth.py --quick
 	$(BIN)/python benchmarks/refit.py --quick
 	$(BIN)/python benchmarks/lists.py --quick
 	$(BIN)/python benchmarks/serving.py
@@ -104,14 +100,14 @@ soak: $(VENV)/.dev
 $(VENV)/.run: pyproject.toml constraints.txt
 	$(NEW_VENV)
 	$(NEW_PIP)
-	$(INSTALL) --editable '.[serve,fast]'
+	$(INSTALL) --editable '.[serve]'
 	@touch $@
 
 # It has all that .run has. Only what is imported is compiled, at its first use.
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(NEW_VENV)
 	$(NEW_PIP)
-	$(INSTALL) --no-compile --editable '.[serve,traces,fast,evaluate,docs,dev]'
+	$(INSTALL) --no-compile --editable '.[serve,traces,evaluate,docs,dev]'
 	@touch $(VENV)/.run $@
 
 # LensKit needs torch. On Linux the index has it with CUDA's packages, of several GB; where pip

@@ -38,12 +38,10 @@ from teaser.data.split import Fold, split
 from teaser.errors import ConvergenceWarning
 from teaser.evaluate.metrics import hits, ndcg, paired_bootstrap
 from teaser.extensions import DiscoveredTags, Remainder, Weights
-from teaser.model.gram.operator import DenseGram
+from teaser.model._inverse import invert
+from teaser.model.gram import DenseGram
 from teaser.model.ranking import top_k_rows
-from teaser.model.solver.equation import EncoderEquation
-from teaser.model.solver.inverse import invert
-from teaser.model.solver.solution import Limits
-from teaser.model.solver.solve import dispatch, prepare
+from teaser.model.solve import EncoderEquation, Limits, dispatch, prepare
 from teaser.model.tables import popularity
 from teaser.model.teaser import fixed_decoder
 

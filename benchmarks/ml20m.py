@@ -23,7 +23,7 @@ from others import als, ease
 from report import report
 
 from teaser import Teaser
-from teaser.model.solver.solution import Tolerance
+from teaser.model.solve import Tolerance
 
 L1 = 200.0
 

@@ -14,8 +14,8 @@ from films import parse_films, read_films
 from report import report
 
 from teaser import Dataset, Teaser
-from teaser.model.gram.operator import DenseGram
-from teaser.model.solver.solution import Tolerance
+from teaser.model.gram import DenseGram
+from teaser.model.solve import Tolerance
 
 TOLERANCES = (Teaser().tol, 3e-4, 1e-4)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from teaser.errors import ResourceError
-from teaser.model.gram.gpu import cupy
+from teaser.model.gpu import cupy
 
 
 def is_available() -> bool:

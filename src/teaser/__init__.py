@@ -13,7 +13,7 @@ from teaser.data.tags import Tag
 from teaser.errors import ConvergenceWarning, TeaserError
 from teaser.evaluate.choose import fit
 from teaser.model import load
-from teaser.model.solver.solve import solve
+from teaser.model.solve import solve
 from teaser.model.teaser import Teaser
 from teaser.profile import Presses, Steering
 

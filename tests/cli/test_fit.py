@@ -14,7 +14,7 @@ import teaser
 from teaser import Dataset, Teaser, artifact
 from teaser.data.partitions import write_partitions
 from teaser.evaluate.recipe import RECIPES
-from teaser.model.gram import cost as module
+from teaser.model import estimate as module
 from teaser.testing import example_dataset
 
 

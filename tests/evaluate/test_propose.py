@@ -104,7 +104,7 @@ def test_models_that_do_not_fit_are_left_out_with_a_comment(
     slow, text = read(tmp_path, dataset)
     assert [len(cells(plan.grid)) for plan in slow.models[-3:]] == [1, 1, 3]
     assert "# One encoder: a fit is expected to take" in text
-    monkeypatch.setattr("teaser.model.gram.cost.memory_of_machine", lambda: 1000)
+    monkeypatch.setattr("teaser.model.estimate.memory_of_machine", lambda: 1000)
     none, text = read(tmp_path, dataset)
     assert "# TEASER, recommended is left out: " in text
     assert not none.simulate

@@ -9,15 +9,15 @@ from numpy.testing import assert_allclose
 from teaser import Dataset, Teaser
 from teaser.errors import ParameterError
 from teaser.extensions import Weights
+from teaser.model import _inverse as inverse
 from teaser.model.baselines import ease
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.edlae import EDLAE
 from teaser.model.extensions import remainder
 from teaser.model.extensions.remainder import Remainder
-from teaser.model.gram.operator import DenseGram
+from teaser.model.gram import DenseGram
 from teaser.model.shared_fit import SharedFits, make_model
-from teaser.model.solver import inverse
-from teaser.model.solver.system import System
+from teaser.model.solve import System
 
 EXACT: dict[str, Any] = {"tol": 1e-8, "dtype": "float64"}
 

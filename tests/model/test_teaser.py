@@ -15,9 +15,8 @@ from teaser import Category, Dataset, Tag, Teaser, artifact
 from teaser.data.split import split
 from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleError, UnknownTagError
 from teaser.evaluate.protocol import evaluate
-from teaser.model.gram.operator import DenseGram
-from teaser.model.solver.solution import Tolerance
-from teaser.model.solver.system import System
+from teaser.model.gram import DenseGram
+from teaser.model.solve import System, Tolerance
 from teaser.profile import GENERAL, POPULARITY
 from teaser.testing import TaggedModelContract
 

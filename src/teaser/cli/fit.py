@@ -38,10 +38,10 @@ from teaser.evaluate.choose import run_plan
 from teaser.evaluate.plan import make_plan
 from teaser.evaluate.recipe import AS_GIVEN, AUTO
 from teaser.model import load
+from teaser.model.build import placed
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import without_neighbours
-from teaser.model.gram.open import placed
-from teaser.model.gram.partitioned import as_bytes
+from teaser.model.partitioned import as_bytes
 from teaser.model.teaser import Teaser
 
 commands = typer.Typer()

@@ -32,7 +32,7 @@ from teaser.explain import (
 )
 from teaser.model.extensions.groups import Groups
 from teaser.model.recipe import Recipe, percent
-from teaser.model.solver.solution import share_solved
+from teaser.model.solve import share_solved
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, Profile
 from teaser.progress import Update

@@ -33,7 +33,7 @@ from teaser.data.reading import Table, read, read_each
 from teaser.data.rules import Rules, is_unedited
 from teaser.data.sources import folder as sources
 from teaser.errors import ParameterError
-from teaser.model.gram.open import reached
+from teaser.model.build import reached
 
 commands = typer.Typer()
 

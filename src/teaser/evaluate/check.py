@@ -18,7 +18,7 @@ from teaser.explain import MIN_SHARE, Reason, main_reasons
 from teaser.model.basis import sample_users
 from teaser.model.ranking import top_k_rows
 from teaser.model.recipe import percent
-from teaser.model.solver.solution import coarse_tol
+from teaser.model.solve import coarse_tol
 from teaser.model.teaser import Teaser
 from teaser.notebook import draw_check
 from teaser.profile import POPULARITY

@@ -9,7 +9,7 @@ from teaser.evaluate.plan import FitPlan, make_plan
 from teaser.evaluate.recipe import AUTO
 from teaser.evaluate.search import Search
 from teaser.model.extensions.groups import Groups
-from teaser.model.solver.solution import share_solved
+from teaser.model.solve import share_solved
 from teaser.model.teaser import Teaser
 from teaser.progress import Update, progress_bar
 

@@ -34,7 +34,7 @@ from teaser.model.baselines.popularity import Popularity
 from teaser.model.extensions.groups import Groups
 from teaser.model.recipe import Recipe, Trial, best_trial
 from teaser.model.shared_fit import SharedFits
-from teaser.model.solver.solution import coarse_tol
+from teaser.model.solve import coarse_tol
 from teaser.model.teaser import Teaser
 from teaser.progress import Update
 

@@ -27,8 +27,8 @@ from teaser.data.matrix import Ids
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError, UnknownUserError, closest_names, counted
 from teaser.files import available_memory, say_bytes
+from teaser.model._arrays import n_cores
 from teaser.model.filters import Filters, Placed, check_names, known_history
-from teaser.model.gram.blocks import n_cores
 from teaser.model.ranking import top_k_rows
 from teaser.model.tables import History, ItemTable
 from teaser.parameters import check_count, check_k

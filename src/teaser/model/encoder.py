@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.partitions import Interactions
+from teaser.model._arrays import blocks
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.sparse import Encoder, sum_rows
-from teaser.model.gram.blocks import blocks
-from teaser.model.gram.gpu import DeviceScorer
+from teaser.model.gpu import DeviceScorer, cupy
 from teaser.model.tagged import TaggedModel
 
 Array = NDArray[Any]
@@ -90,6 +90,7 @@ class EncoderModel(TaggedModel, abstract=True):
         kept = self._on_device
         # A fit replaces both arrays and `add_items` the decoder, so identity is enough.
         if kept is None or kept[0] is not self.encoder_ or kept[1] is not self.decoder_:
-            scorer = DeviceScorer(self.encoder_, self.decoder_, self.remainder_)
+            like = cupy().zeros(1, dtype=self.encoder_.dtype)
+            scorer = DeviceScorer(self.encoder_, self.decoder_, self.remainder_, like=like)
             kept = self._on_device = (self.encoder_, self.decoder_, scorer)
         return kept[2]

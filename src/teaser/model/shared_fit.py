@@ -7,17 +7,17 @@ import numpy as np
 
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
+from teaser.model._arrays import to_host
 from teaser.model.base import KINDS, Model
 from teaser.model.baselines.ease import EASE
+from teaser.model.build import dense_gram
+from teaser.model.estimate import choose_gram
 from teaser.model.extensions.discovered import Discovered, discover, expected_groups
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import Inverse
 from teaser.model.extensions.weights import Weights
-from teaser.model.gram.build import dense_gram
-from teaser.model.gram.cost import choose_gram
-from teaser.model.gram.gpu import to_host
-from teaser.model.gram.operator import DenseGram, Gram
-from teaser.model.solver.system import System
+from teaser.model.gram import DenseGram, Gram
+from teaser.model.solve import System
 from teaser.model.teaser import Teaser
 
 

@@ -30,6 +30,7 @@ from teaser.explain import (
     find_parts,
     main_reasons,
 )
+from teaser.model._arrays import kernels_for
 from teaser.model.all_lists import Best, ListOptions, list_columns, rank_block
 from teaser.model.base import Model
 from teaser.model.basis import sample_users
@@ -49,7 +50,6 @@ from teaser.model.filters import (
     Unknown,
     known_history,
 )
-from teaser.model.gram.operator import kernels_for
 from teaser.model.impact import measure_impacts, measured_users
 from teaser.model.reason_table import ReasonTable
 from teaser.model.tables import History, Packed, TagTable, decoder, liked_part, read_new_items

@@ -13,7 +13,10 @@ from teaser.data.dataset import Dataset
 from teaser.data.metadata import UserFeatures
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
+from teaser.model._arrays import to_host
+from teaser.model.build import build_gram
 from teaser.model.encoder import EncoderModel
+from teaser.model.estimate import Estimate, FitSize, estimate, explained_memory_error, pair_count
 from teaser.model.extensions.decoder import (
     LearnedDecoder,
     check_carriers,
@@ -64,31 +67,23 @@ from teaser.model.extensions.user_features import (
     unpack_user_rows,
 )
 from teaser.model.extensions.weights import PLAIN, Weights
-from teaser.model.gram.build import build_gram
-from teaser.model.gram.cost import (
-    Estimate,
-    FitSize,
-    estimate,
-    explained_memory_error,
-    pair_count,
-)
-from teaser.model.gram.gpu import check_device, to_host
-from teaser.model.gram.operator import Gram
-from teaser.model.gram.pairs import how_to_find, nearest
-from teaser.model.gram.partitioned import estimate_partitions
-from teaser.model.gram.weighting import row_weights
+from teaser.model.gpu import check_device
+from teaser.model.gram import Gram, nearest, row_weights
+from teaser.model.partitioned import estimate_partitions
 from teaser.model.recipe import Recipe
-from teaser.model.solver.equation import EncoderEquation
-from teaser.model.solver.solution import (
+from teaser.model.solve import (
     Callback,
+    EncoderEquation,
     Limits,
     Solution,
+    System,
     Tolerance,
-    may_round,
+    check_settings,
+    dispatch,
+    is_coarse,
+    prepare,
     solver_bar,
 )
-from teaser.model.solver.solve import check_settings, dispatch, prepare
-from teaser.model.solver.system import System
 from teaser.model.tables import Packed, check_tagged, decoder, popularity
 from teaser.parameters import check_flag, options_of
 
@@ -523,7 +518,7 @@ def _prepare_system(
         solver=model.solver,
         rng=model.rng,
         # Further fits may want a smaller residual.
-        is_coarse=not keep and model.solver == "cg" and may_round(model.tol),
+        is_coarse=not keep and is_coarse(model.tol, model.solver),
         row_penalty=row_weights(gram, weights.ridge_power, n_items=n_items),
         column_weight=weights.of_columns(dataset.item_counts),
     )
@@ -537,7 +532,7 @@ def _find_near(model: Teaser, dataset: Dataset, m: int) -> sp.csr_array:
     gram: Gram
     if not isinstance(dataset.X, Interactions) or isinstance(given, str):
         size = FitSize(1, np.dtype(model.dtype))
-        how = how_to_find(given if isinstance(given, str) else "auto", model.device)
+        how = "sparse" if model.device == "cpu" else "auto"
         gram = build_gram(dataset.X, how, size, device=model.device, user_power=NEAR_POWER)
     elif hasattr(given, "with_user_power"):
         gram = given.with_user_power(NEAR_POWER)

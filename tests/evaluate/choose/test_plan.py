@@ -17,7 +17,7 @@ from teaser.evaluate.choose import run_plan
 from teaser.evaluate.plan import make_plan
 from teaser.evaluate.recipe import RECIPES
 from teaser.extensions import Weights
-from teaser.model.gram import cost
+from teaser.model import estimate as cost
 
 
 def test_partitions_that_leave_no_room_take_less(

@@ -15,7 +15,7 @@ from teaser import Dataset, Teaser
 from teaser.baselines import EASE
 from teaser.errors import ArtifactError, ParameterError, SolverError
 from teaser.extensions import Weights
-from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
+from teaser.model.gram import ContentGram, DenseGram, SparseGram
 from teaser.testing import ModelContract
 
 

@@ -12,8 +12,8 @@ from teaser.baselines import EASE, EDLAE
 from teaser.errors import ParameterError
 from teaser.extensions import Weights
 from teaser.model.baselines.edlae import Factors, alternate
-from teaser.model.gram.operator import DenseGram
-from teaser.model.solver.solution import Limits
+from teaser.model.gram import DenseGram
+from teaser.model.solve import Limits
 from teaser.testing import ModelContract
 
 

@@ -17,7 +17,7 @@ from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError
 from teaser.extensions import Weights
 from teaser.model.extensions import remainder as module
-from teaser.model.gram.operator import DenseGram
+from teaser.model.gram import DenseGram
 from teaser.testing import ModelContract
 
 

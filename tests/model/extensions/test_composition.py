@@ -19,7 +19,7 @@ from teaser.explain import ViewedReason
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.model.extensions import remainder
 from teaser.model.extensions.user_features import match_encoder
-from teaser.model.gram.operator import DenseGram
+from teaser.model.gram import DenseGram
 from teaser.model.shared_fit import SharedFits
 from teaser.testing import TaggedModelContract
 

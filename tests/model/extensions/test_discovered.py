@@ -34,7 +34,7 @@ from teaser.model.extensions.discovered import (
     unit_rows,
 )
 from teaser.model.extensions.groups import Groups
-from teaser.model.gram.operator import DenseGram, SparseGram
+from teaser.model.gram import DenseGram, SparseGram
 from teaser.model.shared_fit import SharedFits
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract

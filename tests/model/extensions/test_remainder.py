@@ -19,6 +19,8 @@ from teaser.data import demo
 from teaser.errors import ArtifactError, ParameterError, ResourceError, SolverError
 from teaser.explain import Reason, ViewedReason
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder, Weights
+from teaser.model import estimate as cost
+from teaser.model._inverse import invert_gram
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
 from teaser.model.extensions import remainder as module
@@ -37,11 +39,8 @@ from teaser.model.extensions.remainder import (
     viewed_sum,
     without_neighbours,
 )
-from teaser.model.gram import cost
-from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
-from teaser.model.solver.conjugate_gradients import conjugate_gradients
-from teaser.model.solver.inverse import invert_gram
-from teaser.model.solver.solution import Limits
+from teaser.model.gram import ContentGram, DenseGram, SparseGram
+from teaser.model.solve import Limits, conjugate_gradients
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract, example_dataset
 

@@ -30,11 +30,8 @@ from teaser.model.extensions.sparse import (
     support,
     unpack_encoder,
 )
-from teaser.model.gram.operator import ContentGram, DenseGram, SparseGram
-from teaser.model.solver.conjugate_gradients import conjugate_gradients
-from teaser.model.solver.equation import EncoderEquation
-from teaser.model.solver.solution import Limits, Solution
-from teaser.model.solver.system import System
+from teaser.model.gram import ContentGram, DenseGram, SparseGram
+from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
 from teaser.testing import TaggedModelContract
 
 Array = Any

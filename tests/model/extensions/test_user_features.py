@@ -32,7 +32,7 @@ from teaser.model.extensions.user_features import (
     place_about,
     place_many_about,
 )
-from teaser.model.solver.solve import solve
+from teaser.model.solve import solve
 
 Array = NDArray[Any]
 HISTORY = ["i1", "i4", "i6"]

@@ -15,10 +15,9 @@ from teaser import Category, Dataset, Teaser
 from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError, UnknownItemError, UnknownUserError
 from teaser.extensions import Remainder
-from teaser.model import all_lists
+from teaser.model import all_lists, gpu
 from teaser.model.all_lists import ListOptions
 from teaser.model.baselines.popularity import Popularity
-from teaser.model.gram import gpu
 from teaser.testing import RULES, assert_same_lists, example_dataset, example_tables, user_histories
 
 COLUMNS = ["user_id", "rank", "item_id", "score", "match"]

@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from teaser import Dataset, Teaser
 from teaser.errors import ParameterError
-from teaser.model.gram.blocks import n_cores
+from teaser.model._arrays import n_cores
 from teaser.testing import assert_same_lists, example_dataset, user_histories
 
 

@@ -15,7 +15,7 @@ from teaser.errors import ConvergenceWarning
 from teaser.evaluate.metrics import Metric, coverage, paired_bootstrap, per_user
 from teaser.evaluate.protocol import BATCH_MEMORY, batches, evaluate
 from teaser.model.ranking import top_k_rows
-from teaser.model.solver.solution import coarse_tol
+from teaser.model.solve import coarse_tol
 from teaser.model.teaser import Teaser
 
 Array = NDArray[Any]

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
+from teaser.model._inverse import invert, item_weights
 from teaser.model.base import Model
+from teaser.model.build import check_dense_settings, dense_gram
+from teaser.model.estimate import check_room
 from teaser.model.extensions.weights import PLAIN, Weights
-from teaser.model.gram.build import check_dense_settings, dense_gram
-from teaser.model.gram.cost import check_room
-from teaser.model.gram.weighting import item_ridge
-from teaser.model.solver.inverse import invert, item_weights
+from teaser.model.gram import item_ridge
 from teaser.model.tables import check_dataset
 from teaser.parameters import check_number
 

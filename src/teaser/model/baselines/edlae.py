@@ -11,13 +11,13 @@ from scipy.linalg import cho_factor, cho_solve
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.errors import ConvergenceWarning, ParameterError, SolverError
+from teaser.model._inverse import invert, item_weights
 from teaser.model.base import Model
+from teaser.model.build import check_dense_settings, dense_gram
+from teaser.model.estimate import check_room
 from teaser.model.extensions.weights import PLAIN, Weights
-from teaser.model.gram.build import check_dense_settings, dense_gram
-from teaser.model.gram.cost import check_room
-from teaser.model.gram.weighting import column_weights, item_ridge
-from teaser.model.solver.inverse import invert, item_weights
-from teaser.model.solver.solution import Callback, Limits, check_tolerance
+from teaser.model.gram import column_weights, item_ridge
+from teaser.model.solve import Callback, Limits, check_tolerance
 from teaser.model.tables import Packed, check_dataset
 from teaser.parameters import check_count, check_number, check_rng
 

@@ -11,13 +11,11 @@ from teaser.data.dataset import Dataset
 from teaser.data.matrix import pack, unpack
 from teaser.errors import ParameterError
 from teaser.model.base import Model
+from teaser.model.build import DTYPES, GRAMS, build_gram
+from teaser.model.estimate import FitSize, explained_memory_error
 from teaser.model.extensions.remainder import NEAR_POWER, Neighbours, check_neighbours
 from teaser.model.extensions.weights import PLAIN, Weights
-from teaser.model.gram.build import DTYPES, GRAMS, build_gram
-from teaser.model.gram.cost import FitSize, explained_memory_error
-from teaser.model.gram.operator import Gram
-from teaser.model.gram.pairs import how_to_find, nearest
-from teaser.model.gram.weighting import item_ridge
+from teaser.model.gram import Gram, item_ridge, nearest
 from teaser.model.tables import Packed, check_dataset
 from teaser.parameters import check_choice, check_count, check_number
 
@@ -77,8 +75,7 @@ class NeighbourEASE(Model):
         how = PLAIN if self.weights is None else self.weights
         check_neighbours(self.dtype, int(self.neighbours), n_items=dataset.n_items)
         with explained_memory_error("The fit"):
-            held = how_to_find(self.gram if isinstance(self.gram, str) else "auto", "cpu")
-            near = nearest(self._build_gram(dataset, held, NEAR_POWER), int(self.neighbours))
+            near = nearest(self._build_gram(dataset, "sparse", NEAR_POWER), int(self.neighbours))
             gram = self._build_gram(dataset, self.gram, how.user_power)
             ridge = item_ridge(gram.diagonal(), float(self.l2_weights), how.ridge_power)
             found = Neighbours.build(gram, int(self.neighbours), penalty=ridge, near=near)

@@ -11,8 +11,8 @@ from scipy.linalg import cho_factor, cho_solve
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError, SolverError, install_command
+from teaser.model._inverse import invert
 from teaser.model.base import Model
-from teaser.model.solver.inverse import invert
 from teaser.model.tables import Packed, check_dataset, check_tagged, decoder, liked_part, popularity
 from teaser.model.tagged import TaggedModel
 from teaser.parameters import check_count, check_number, check_rng

@@ -19,11 +19,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
-from teaser.model.gram.blocks import chunks
-from teaser.model.gram.cost import Estimate
-from teaser.model.gram.gpu import to_host
-from teaser.model.solver.solution import Solution
-from teaser.model.solver.system import System
+from teaser.model._arrays import blocks, to_host
+from teaser.model.estimate import Estimate
+from teaser.model.solve import Solution, System
 from teaser.parameters import Options, check_count, check_number
 
 log = logging.getLogger("teaser")
@@ -210,7 +208,7 @@ def _batches(indptr: Array) -> Iterator[tuple[Array, Array]]:
 def _inner(A: Array, B: Array) -> Array:
     """Return A'B, blocks of rows added in double precision."""
     total = np.zeros((A.shape[1], B.shape[1]))
-    for rows in chunks(A):
+    for rows in blocks(A, _CHUNK_BYTES):
         total += to_host(A[rows].T @ B[rows])
     return total
 

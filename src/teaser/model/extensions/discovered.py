@@ -19,7 +19,9 @@ from teaser.data.dataset import Dataset
 from teaser.data.partitions import Interactions
 from teaser.data.tags import DISCOVERED, Tag
 from teaser.errors import ParameterError
-from teaser.model.cuda import groups as there
+from teaser.model._arrays import Matrix, sparse_like, to_host
+from teaser.model.build import build_gram
+from teaser.model.estimate import Estimate, FitSize, dense_rate
 from teaser.model.extensions.groups import (
     EXEMPLARS,
     Edits,
@@ -33,11 +35,7 @@ from teaser.model.extensions.groups import (
     speaking_titles,
     title_of,
 )
-from teaser.model.gram.blocks import Matrix
-from teaser.model.gram.build import build_gram
-from teaser.model.gram.cost import Estimate, FitSize, dense_rate
-from teaser.model.gram.gpu import placed, to_host
-from teaser.model.gram.operator import Gram, leading_eigenpairs
+from teaser.model.gram import Gram, leading_eigenpairs
 from teaser.parameters import Options, check_count, check_number
 
 Array = NDArray[Any]
@@ -232,38 +230,33 @@ def _move(
 
 def _group_sums(Y: Array, group: Array, n_groups: int) -> Array:
     """Return the sum of the rows of each group (groups x factors)."""
-    if not isinstance(Y, np.ndarray):
-        return np.asarray(there.group_sums(Y, group, n_groups), like=Y)
     entries = (np.ones(len(Y), Y.dtype), (group, np.arange(len(Y))))
-    return np.asarray(sp.csr_array(entries, shape=(n_groups, len(Y))) @ Y)
+    members = sp.csr_array(entries, shape=(n_groups, len(Y)))
+    return np.asarray(sparse_like(members, Y) @ Y, like=Y)
 
 
 def nearest_groups(Y: Array, centroids: Array) -> tuple[Array, Array]:
     """Return for each item its nearest group and the cosine with it, in main memory."""
-    if not isinstance(Y, np.ndarray):
-        return there.nearest_groups(Y, centroids)
     group, cosine = np.empty(len(Y), np.int64), np.empty(len(Y), Y.dtype)
     for rows in _blocks(Y, centroids):
         products = Y[rows] @ centroids.T
-        group[rows] = products.argmax(axis=1)
-        cosine[rows] = products.max(axis=1)
+        group[rows] = to_host(products.argmax(axis=1))
+        cosine[rows] = to_host(products.max(axis=1))
     return group, cosine
 
 
 def cosines(Y: Array, centroids: Array, nearest: int) -> sp.csr_array:
     """Return the positive cosines of each item with its nearest groups (items x groups)."""
     nearest = min(nearest, len(centroids))
-    if not isinstance(Y, np.ndarray):
-        return _positive(*there.top_groups(Y, centroids, nearest), len(centroids))
     columns = np.empty((len(Y), nearest), np.int64)
     values = np.empty((len(Y), nearest), np.float64)
     for rows in _blocks(Y, centroids):
         products = Y[rows] @ centroids.T
-        place = np.arange(len(products))
+        place = np.asarray(np.arange(len(products)), like=products)
         for k in range(nearest):
             # Few of many: to find the largest again and again is faster than to sort.
-            columns[rows, k] = best = products.argmax(axis=1)
-            values[rows, k] = products[place, best]
+            best = products.argmax(axis=1)
+            columns[rows, k], values[rows, k] = to_host(best), to_host(products[place, best])
             products[place, best] = -np.inf
     return _positive(columns, values, len(centroids))
 
@@ -474,7 +467,7 @@ def discover(
             chosen &= is_placed
             counts = options.counts(int(chosen.sum()))
         for grain, k in counts.items():
-            Z = placed(Y[chosen], gram.diagonal())
+            Z = np.asarray(Y[chosen], like=gram.diagonal())
             found.append(_find(dataset, Y, Z, chosen, grain, k, options, random, previous))
     groups = _named(dataset, found, options.edits(), previous)
     S = sp.csr_array(sp.hstack([dataset.S, groups.members.astype(np.float32)], format="csr"))

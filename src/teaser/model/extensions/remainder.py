@@ -24,8 +24,7 @@ See docs/users/model.md.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,29 +33,40 @@ from numpy.typing import NDArray
 from teaser.data.matrix import pack
 from teaser.errors import ParameterError, ResourceError, SolverError
 from teaser.files import memory_of_machine, say_bytes
+from teaser.model._arrays import (
+    Matrix,
+    blocks,
+    host_csr,
+    in_threads,
+    is_sparse,
+    rowdot,
+    sparse_like,
+    to_host,
+)
+from teaser.model._inverse import invert_gram
+from teaser.model.build import build_gram
+from teaser.model.estimate import Estimate, FitSize, check_room, dense_rate
 from teaser.model.extensions.sparse import unpack_mapped
 from teaser.model.extensions.weights import PLAIN, Weights
-from teaser.model.gram.blocks import Matrix, blocks, chunks, is_sparse, rowdot, sparse_like
-from teaser.model.gram.build import build_gram
-from teaser.model.gram.cost import Estimate, FitSize, check_room, dense_rate
-from teaser.model.gram.gpu import DeviceGram, free_memory, placed, to_host
-from teaser.model.gram.operator import RANK, DenseGram, Gram, leading_eigenpairs
-from teaser.model.gram.pairs import (
-    Sets,
-    host_csr,
-    in_pieces,
+from teaser.model.gpu import free_memory
+from teaser.model.gram import (
+    RANK,
+    DenseGram,
+    Gram,
+    leading_eigenpairs,
     nearest,
-    pair_kernels,
+    row_weights,
     squares,
-    triangles,
 )
-from teaser.model.gram.weighting import row_weights
-from teaser.model.solver.conjugate_gradients import conjugate_gradients
-from teaser.model.solver.equation import EncoderEquation
-from teaser.model.solver.inverse import invert_gram
-from teaser.model.solver.preconditioner import Preconditioner
-from teaser.model.solver.solution import Limits, Solution, not_positive_definite
-from teaser.model.solver.system import System
+from teaser.model.solve import (
+    EncoderEquation,
+    Limits,
+    Preconditioner,
+    Solution,
+    System,
+    conjugate_gradients,
+    not_positive_definite,
+)
 from teaser.parameters import Options, check_count, check_number, check_share
 
 Array = NDArray[Any]
@@ -70,6 +80,7 @@ _LARGEST_K = 1000
 
 
 _ROWS = 256
+_CHUNK_BYTES = 2**26
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -141,7 +152,7 @@ class Inverse(System):
     `U` and `mu` are eigenpairs of G; `ridge` is the diagonal of L + kappa I, in main memory.
     """
 
-    gram: DenseGram | DeviceGram
+    gram: DenseGram
     ridge: Array = field(default_factory=lambda: np.zeros(1))
 
     @property
@@ -175,7 +186,7 @@ class RemainderEquation:
         # C W D V = C F diag(eta) - C dM(beta) D V, from which C dM(v / d) D V is taken too.
         removed = system.gram.apply(system.scaled(beta + v / d))
         kappa = self.kappa
-        for rows in chunks(F):
+        for rows in blocks(F, _CHUNK_BYTES):
             part = out[rows]
             part *= -kappa * kappa * eta
             part += (kappa * kappa) * (removed[rows] @ system.V)
@@ -189,10 +200,6 @@ class RemainderEquation:
         spread = system.gram.apply(system.scaled(c / system.g))
         own = c[:, None] * system.DV
         return np.asarray(self.kappa * (own - spread @ system.V), like=system.g)
-
-    def rounded(self) -> Self:
-        """Return itself: there are no rounded products."""
-        return self
 
     def unknowns(self, encoder: Array) -> Array:
         """Return F = E V."""
@@ -296,7 +303,7 @@ def prepare_remainder(
     weights
         `row_penalty` and `column_weight`, as in `System.build`.
     """
-    gram = DenseGram(C) if isinstance(C, np.ndarray) else DeviceGram(C)
+    gram = DenseGram(C)
     start = np.random.default_rng(0)
     system = Inverse.build(gram, D, rank=0, rng=start, is_coarse=False, **weights)
     return replace(system, ridge=np.broadcast_to(np.asarray(ridge, dtype=np.float64), len(C)))
@@ -482,10 +489,10 @@ NEAR_POWER = 0.5
 
 
 # G on the neighbours of the items of a batch. More of it means fewer passes over the interactions.
-_BATCH_BYTES = 2**30
+_BATCH_BYTES = 2**31
 
 
-_SMALL_BATCH_BYTES = 2**25
+_SOLVE_BYTES = 2**25
 
 
 # Pairs that two cores count a second, for estimates.
@@ -605,63 +612,73 @@ class Neighbours:
         return Found(sp.csr_array(by_item.T.tocsr()), diagonal)
 
     def _solve_all(self, ridge: Array, explained: "_Explained | None") -> tuple[Array, Array]:
-        """Return the solutions and diag(G R), by the way that suits where G lives."""
-        if isinstance(self.gram, DeviceGram):
-            found = self.gram.solve_small(self.near, ridge, explained)
-            if found is not None:
-                return found
-        if pair_kernels() is not None and isinstance(self.gram.diagonal(), np.ndarray):
-            return self._solve_compiled(ridge, explained)
-        return self._solve_padded(ridge, explained)
+        """Return the solutions and diag(G R), for batches of items.
 
-    def _solve_compiled(self, ridge: Array, explained: "_Explained | None") -> tuple[Array, Array]:
-        """Return the solutions and diag(G R); G on the neighbours as triangles."""
-        near = self.near
-        values, diagonal = np.zeros(near.nnz), np.zeros(near.shape[0])
-        scale = np.ones(near.shape[0]) if explained is None else 1 + explained.beta
-        minus = np.zeros(near.nnz) if explained is None else explained.slots(near)
-        starts = batch_starts(np.diff(near.indptr), self.gram.dtype.itemsize)
-        for first, last in pairwise(starts):
-            sets = _with_own(near, first, last)
-            G = self.held.get(first)
-            if G is None:
-                G = triangles(self.gram, sets)
-                if len(starts) == 2:
-                    self.held[first] = G
-            slots = slice(near.indptr[first], near.indptr[last])
-            items, out = np.arange(first, last), (values[slots], diagonal[first:last])
-            _solve_in_threads(items, sets.arrays, G, ridge, scale, minus[slots], *out)
-        return values, diagonal
-
-    def _solve_padded(self, ridge: Array, explained: "_Explained | None") -> tuple[Array, Array]:
-        """Return the same by numpy's functions: systems of a batch are filled up to one size."""
+        Items with fewer neighbours than others stand for themselves, with weights of zero.
+        """
         near, g = self.near, self.gram.diagonal()
         values, diagonal = np.zeros(near.nnz), np.zeros(near.shape[0])
         counts = np.diff(near.indptr)
-        n_tags = np.zeros(len(counts), int) if explained is None else explained.n_tags
-        is_array = isinstance(self.gram, DenseGram)
-        for items in _batches(
-            counts, n_tags, _SMALL_BATCH_BYTES if is_array else _BATCH_BYTES // 4
-        ):
+        for items in _batches(counts, _BATCH_BYTES // self.gram.dtype.itemsize):
             m = int(counts[items].max())
             is_there = np.arange(m) < counts[items][:, None]
-            # Beyond its neighbours an item stands for itself, with weights of zero.
             slots = np.where(is_there, near.indptr[items][:, None] + np.arange(m), 0)
             T = np.where(is_there, near.indices[slots], items[:, None])
-            G = squares(self.gram, np.column_stack([T, items])).astype(np.float64)
-            there = np.asarray(is_there, like=g)
-            own = G[:, :m, m] * there
-            right = own.copy()
-            if explained is not None:
-                right *= np.asarray(1 + explained.beta[items], like=g)[:, None]
-                right -= explained.entries(T, items) * there
-            A = G[:, :m, :m] * (there[:, :, None] & there[:, None, :])
-            k = np.asarray(np.arange(m), like=g)
-            A[:, k, k] += np.asarray(np.where(is_there, ridge[T], 1.0), like=g)
-            R = np.linalg.solve(A, right[:, :, None])[:, :, 0]
-            values[slots[is_there]] = to_host(R)[is_there]
-            diagonal[items] = to_host((own * R).sum(axis=1))
+            G = squares(self.gram, np.column_stack([T, items]))
+            n_tags = 0 if explained is None else int(explained.n_tags[items].max())
+            height = max(1, _SOLVE_BYTES // (32 * (m + 1) ** 2 + 16 * m * n_tags))
+
+            def work(
+                first: int, items: Array = items, T: Array = T, slots: Array = slots,
+                is_there: Array = is_there, G: Array = G, height: int = height,
+            ) -> None:  # fmt: skip
+                some = slice(first, first + height)
+                here, there = items[some], is_there[some]
+                R, own = _solve_small(G[some], T[some], here, there, ridge, explained)
+                values[slots[some][there]] = to_host(R)[there]
+                diagonal[here] = to_host((own * R).sum(axis=1))
+
+            parts = range(0, len(items), height)
+            if isinstance(g, np.ndarray):
+                in_threads(work, parts)
+            else:
+                for first in parts:
+                    work(first)
         return values, diagonal
+
+
+def _solve_small(
+    G: Array,
+    T: Array,
+    items: Array,
+    is_there: Array,
+    ridge: Array,
+    explained: "_Explained | None",
+) -> tuple[Array, Array]:
+    """Return R_Tj and G_Tj of some items j (items x neighbours), in double precision.
+
+    Parameters
+    ----------
+    G
+        G on the neighbours T and the item itself, the last (items x m + 1 x m + 1).
+    is_there
+        Which of the neighbours count (items x m).
+    """
+    G, m = G.astype(np.float64), T.shape[1]
+    there = np.asarray(is_there, like=G)
+    own = G[:, :m, m] * there
+    right = own.copy()
+    if explained is not None:
+        right *= np.asarray(1 + explained.beta[items], like=G)[:, None]
+        right -= explained.entries(T, items) * there
+    A = G[:, :m, :m] * (there[:, :, None] & there[:, None, :])
+    k = np.asarray(np.arange(m), like=G)
+    A[:, k, k] += np.asarray(np.where(is_there, ridge[T], 1.0), like=G)
+    try:
+        np.linalg.cholesky(A)  # LU would solve a system that is not positive definite too
+    except np.linalg.LinAlgError:
+        return np.full_like(right, np.nan), own
+    return np.linalg.solve(A, right[:, :, None])[:, :, 0], own
 
 
 @dataclass(frozen=True, eq=False)
@@ -687,7 +704,7 @@ class _Explained:
                 penalty[rows].astype(gram.dtype) * E.data, like=g
             )
         else:
-            E = placed(np.asarray(encoder, dtype=gram.dtype), g)
+            E = np.asarray(np.asarray(encoder, dtype=gram.dtype), like=g)
             HE = gram.apply(E)
             HE += L[:, None] * E
             parts = to_host(E[np.asarray(owner, like=g), np.asarray(D.indices, like=g)])
@@ -698,18 +715,6 @@ class _Explained:
     def n_tags(self) -> Array:
         """The number of tags of each item."""
         return np.diff(self.D.indptr)
-
-    def slots(self, near: sp.csr_array) -> Array:
-        """Return (H E)_i . D_j for all pairs of an item j and its neighbours i, by compiled loops.
-
-        Row by row of H E, so that each is read once.
-        """
-        out, n, D = np.zeros(near.nnz), near.shape[0], self.D
-        places = sp.csr_array((np.arange(near.nnz), near.indices, near.indptr), shape=near.shape)
-        pairs = places.tocsc()
-        arrays = ((pairs.indptr, pairs.indices, pairs.data), self.HE, (D.indptr, D.indices, D.data))
-        in_pieces(n, lambda *part: pair_kernels().dot_pairs(*arrays, *part, out))
-        return out
 
     def entries(self, T: Array, items: Array) -> Array:
         """Return (H E)_i . D_j for the neighbours i of items j (items x neighbours)."""
@@ -814,11 +819,11 @@ def estimate_neighbours(
     """
     m, rounds = min(int(options.neighbours or 0), n_items), options.rounds
     size = np.dtype(dtype).itemsize
-    batches = len(batch_starts(np.full(n_items, m), size)) - 1
+    batches = -(-n_items * (m + 1) ** 2 * size // _BATCH_BYTES)
     # n systems of m unknowns; small ones are solved at a tenth of the speed of large products.
     solving = n_items * (2 / 3 * m**3 + 50.0 * m**2) / (0.1 * dense_rate("float64"))
-    # Pairs are counted once for the neighbours, and half of them for each batch.
-    solving += pairs * batches / 2 / _PAIR_RATE
+    # Pairs are counted once for the neighbours, and once for each batch.
+    solving += pairs * batches / _PAIR_RATE
     # H E is one product, and an iteration takes about two.
     solving += found.seconds / (2 * found.iterations)
     return replace(
@@ -832,54 +837,19 @@ def estimate_neighbours(
 def neighbours_bytes(n_items: int, m: int, dtype: str) -> dict[str, int]:
     """Return the bytes of a remainder of m neighbours, by part."""
     size = np.dtype(dtype).itemsize
-    triangle = (m + 1) * (m + 2) // 2 * size
-    batch = min(n_items * triangle, max(_BATCH_BYTES, triangle))
+    square = (m + 1) ** 2 * size
     return {
         # Neighbours with cosines, what is explained and solved, R by item and R.
         "neighbours": n_items * m * (12 + 2 * 8 + 2 * (size + 4)),
-        # G on them, and the sets that it is of.
-        "pairs of neighbours": batch + batch // triangle * (m + 1) * 4 * 8,
+        "pairs of neighbours": min(n_items * square, max(_BATCH_BYTES, square)),
     }
 
 
-def batch_starts(counts: Array, itemsize: int) -> list[int]:
-    """Return where batches of items begin, and the end, so that a batch stays within its bytes."""
-    triangle = (counts + 1).astype(np.int64) * (counts + 2) // 2 * itemsize
-    ends = np.cumsum(triangle)
-    starts = [0]
-    while starts[-1] < len(counts):
-        before = ends[starts[-1] - 1] if starts[-1] else 0
-        end = int(np.searchsorted(ends, before + _BATCH_BYTES, side="right"))
-        starts.append(max(end, starts[-1] + 1))
-    return starts
-
-
-def _solve_in_threads(items: Array, *arrays: Any) -> None:
-    """Solve the problems of some items; see the compiled loop for the arrays."""
-    in_pieces(len(items), lambda *part: pair_kernels().solve_triangles(*part, items, *arrays))
-
-
-def _with_own(near: sp.csr_array, first: int, last: int) -> Sets:
-    """Return the neighbours of some items, each with the item itself among them."""
-    n = last - first
-    own = sp.csr_array(
-        (np.ones(n, bool), (np.arange(n), np.arange(first, last))), shape=(n, near.shape[1])
-    )
-    some = near[first:last]
-    some = sp.csr_array((np.ones(some.nnz, bool), some.indices, some.indptr), shape=some.shape)
-    both = sp.csr_array(some + own)
-    both.sort_indices()
-    return Sets.build(both)
-
-
-def _batches(counts: Array, n_tags: Array, n_bytes: int) -> Iterator[Array]:
-    """Yield items with about as many neighbours, so many that a batch stays within its bytes."""
+def _batches(counts: Array, n_cells: int) -> Iterator[Array]:
+    """Yield items with about as many neighbours, so many that G on them has so many cells."""
     items = np.flatnonzero(counts > 0)
-    items = items[np.lexsort((-n_tags[items], -counts[items]))]
+    items = items[np.argsort(-counts[items], kind="stable")]
     while len(items):
-        m, most = int(counts[items[0]]), np.maximum.accumulate(n_tags[items])
-        # G and what is solved; numbers of neighbours x tags.
-        need = np.arange(1, len(items) + 1) * (32 * (m + 1) ** 2 + 16 * m * most)
-        height = max(1, int(np.searchsorted(need, n_bytes, side="right")))
+        height = max(1, n_cells // (int(counts[items[0]]) + 1) ** 2)
         yield items[:height]
         items = items[height:]

@@ -10,20 +10,15 @@ where A and B are those of solver/equation.py. Everything is evaluated in items 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.matrix import pack, saved_parts
-from teaser.model.gram.blocks import Matrix, blocks, sparse_like
-from teaser.model.gram.gpu import to_host
-from teaser.model.gram.operator import kernels_for
-from teaser.model.solver.conjugate_gradients import conjugate_gradients
-from teaser.model.solver.equation import EncoderEquation
-from teaser.model.solver.solution import Limits, Solution
-from teaser.model.solver.system import System
+from teaser.model._arrays import Matrix, blocks, kernels_for, sparse_like, to_host
+from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
 from teaser.parameters import Options, check_share
 
 Array = NDArray[Any]
@@ -229,10 +224,6 @@ class SupportEquation:
         B = system.gram.apply(system.scaled(system.column_weight))
         own = (system.g * system.column_weight)[self.rows] * self.weights
         return np.asarray(B[self.rows, self.columns] - own, like=system.g)
-
-    def rounded(self) -> Self:
-        """Return itself: there are no rounded products."""
-        return self
 
     def preconditioner(self) -> Callable[[Array], Array]:
         """Return the inverse of the operator's diagonal."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from teaser.model.gram.weighting import column_weights
+from teaser.model.gram import column_weights
 from teaser.parameters import Options, check_number, check_power
 
 Array = NDArray[Any]

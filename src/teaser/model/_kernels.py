@@ -1,0 +1,193 @@
+"""The loops that numba compiles. Each has a plain NumPy or SciPy version in its test.
+
+They release the interpreter's lock and start no threads; callers run them in threads on parts of
+their work. Sparse matrices are passed as row starts, columns and values.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+# Cosines are compared to six decimals, so that rounding does not decide between equal ones.
+_UNITS = 1e6
+
+
+def compiled(function: Callable[..., Any], *, reorder: bool = False) -> Callable[..., Any]:
+    """Compile a function at its first use; cached on disk where a folder can be written.
+
+    Parameters
+    ----------
+    reorder
+        Whether sums may be added in another order.
+    """
+    fastmath = {"reassoc", "contract"} if reorder else False
+    try:
+        return njit(nogil=True, cache=True, fastmath=fastmath)(function)
+    except RuntimeError:  # neither this folder nor the user's own can be written to
+        return njit(nogil=True, fastmath=fastmath)(function)
+
+
+def _add_rows(indptr: Array, indices: Array, values: Array, block: Array, out: Array) -> None:
+    """Add a sparse matrix times a dense block to `out`."""
+    width = block.shape[1]
+    for r in range(indptr.size - 1):
+        row, at, last = out[r], indptr[r], indptr[r + 1]
+        # Four rows a turn, so that the sum is read and written once for all of them.
+        while at + 4 <= last:
+            a, b = block[indices[at]], block[indices[at + 1]]
+            c, d = block[indices[at + 2]], block[indices[at + 3]]
+            v, w, x, y = values[at], values[at + 1], values[at + 2], values[at + 3]
+            for k in range(width):
+                row[k] += (v * a[k] + w * b[k]) + (x * c[k] + y * d[k])
+            at += 4
+        while at < last:
+            a, v = block[indices[at]], values[at]
+            for k in range(width):
+                row[k] += v * a[k]
+            at += 1
+
+
+def _add_counts(
+    by_item: tuple[Array, ...], by_user: tuple[Array, ...], sign: float, first: int, out: Array
+) -> None:
+    """Add sign (X'X) to `out`, whose rows are those of X'X from `first` on.
+
+    Each row is summed in double precision, in which counts are exact.
+
+    Parameters
+    ----------
+    by_item, by_user
+        The sparse arrays of X' and of X.
+    """
+    users_from, users, user_values = by_item
+    items_from, items, item_values = by_user
+    row = np.zeros(out.shape[1], np.float64)
+    for r in range(out.shape[0]):
+        row[:] = 0
+        # Row i of X'X is the sum of x_ui X_u over the users of i.
+        for at in range(users_from[first + r], users_from[first + r + 1]):
+            user, weight = users[at], sign * user_values[at]
+            for place in range(items_from[user], items_from[user + 1]):
+                row[items[place]] += weight * item_values[place]
+        for k in range(row.size):
+            out[r, k] += row[k]
+
+
+def _nearest(
+    rows: Array, first: int, g: Array, m: int, counts: Array, columns: Array, cosines: Array
+) -> None:
+    """Write the m nearest neighbours of some items by cosine, in order of position.
+
+    Parameters
+    ----------
+    rows
+        Rows of G from `first` on.
+    g
+        diag(G), positive, one for each item.
+    counts, columns, cosines
+        What is written: how many neighbours each row has, and these (rows x m).
+    """
+    n = g.size
+    keys, places = np.empty(n, np.float64), np.empty(n, np.int64)
+    for r in range(rows.shape[0]):
+        own, size = first + r, 0
+        for j in range(n):
+            if rows[r, j] > 0 and j != own:
+                places[size] = j
+                keys[size] = np.rint(rows[r, j] / np.sqrt(g[own] * g[j]) * _UNITS)
+                size += 1
+        # The least cosine that is kept, and how many equal to it there is room for.
+        least, room = -1.0, 0
+        if size > m:
+            least = np.partition(keys[:size], size - m)[size - m]
+            room = m - np.sum(keys[:size] > least)
+        n_kept = 0
+        for k in range(size):
+            if keys[k] == least:
+                room -= 1
+            if keys[k] > least or (keys[k] == least and room >= 0):
+                columns[r, n_kept], cosines[r, n_kept] = places[k], keys[k] / _UNITS
+                n_kept += 1
+        counts[r] = n_kept
+
+
+def _dot_rows(indptr: Array, indices: Array, values: Array, block: Array, out: Array) -> None:
+    """Make out[u, i] the product of row u of `block` with sparse row i."""
+    for u in range(block.shape[0]):
+        for i in range(indptr.size - 1):
+            total = 0.0
+            for at in range(indptr[i], indptr[i + 1]):
+                total += values[at] * block[u, indices[at]]
+            out[u, i] = total
+
+
+def _add_sparse_rows(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    rows_from: Array,
+    columns: Array,
+    entries: Array,
+    out: Array,
+) -> None:
+    """Add the product of two sparse matrices to a dense array."""
+    for r in range(indptr.size - 1):
+        row = out[r]
+        for at in range(indptr[r], indptr[r + 1]):
+            weight = values[at]
+            for e in range(rows_from[indices[at]], rows_from[indices[at] + 1]):
+                row[columns[e]] += weight * entries[e]
+
+
+def _pick_entries(
+    indptr: Array,
+    indices: Array,
+    rows_from: Array,
+    columns: Array,
+    slots: Array,
+    n_columns: int,
+    found: Array,
+) -> int:
+    """Return how many entries of sparse rows lie in wanted columns, and write where.
+
+    Parameters
+    ----------
+    indptr, indices
+        Which rows of the matrix each user names.
+    rows_from, columns
+        The arrays of the matrix.
+    slots
+        The wanted columns of each user (users x k), -1 where there is none.
+    found
+        Three rows: the place of the naming entry, the slot (of all users), the place in the
+        matrix; at least as long as there are entries.
+    """
+    width = slots.shape[1]
+    slot = np.full(n_columns, -1, np.int64)
+    n = 0
+    for u in range(indptr.size - 1):
+        for k in range(width):
+            if 0 <= slots[u, k] < n_columns:
+                slot[slots[u, k]] = u * width + k
+        for at in range(indptr[u], indptr[u + 1]):
+            for e in range(rows_from[indices[at]], rows_from[indices[at] + 1]):
+                if slot[columns[e]] >= 0:
+                    found[0, n], found[1, n], found[2, n] = at, slot[columns[e]], e
+                    n += 1
+        for k in range(width):
+            if 0 <= slots[u, k] < n_columns:
+                slot[slots[u, k]] = -1
+    return n
+
+
+add_rows = compiled(_add_rows, reorder=True)
+add_counts = compiled(_add_counts)
+nearest = compiled(_nearest)
+dot_rows = compiled(_dot_rows, reorder=True)
+add_sparse_rows = compiled(_add_sparse_rows)
+pick_entries: Callable[..., int] = compiled(_pick_entries)

@@ -1,0 +1,994 @@
+"""The equation for the encoder, and conjugate gradients that solve it.
+
+Half the gradient of the objective is zero where
+
+    A(E) = B,    A(E) = P((G + L) P(E D')) D + l2 E,    B = P(G) C D.
+
+P(M) is M with a zero diagonal, L = l1 dM(r) and C = dM(c) hold the weights of rows and columns,
+and D is C times the decoder. Without weights L = l1 I and C = I. No items x items array is needed,
+unless G is one. docs/users/model.md has the derivation.
+"""
+
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, Self, TypeAlias
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.errors import ConvergenceWarning, ParameterError, SolverError
+from teaser.model._arrays import Matrix, blocks, dot, each_block, norm, rowdot, sparse_like, to_host
+from teaser.model.build import DEVICES, DTYPES, GRAMS, build_gram
+from teaser.model.estimate import OPERATOR_COLUMNS, FitSize, explained_memory_error
+from teaser.model.gram import (
+    Gram,
+    column_weights,
+    count_product,
+    leading_eigenpairs,
+    leading_rank,
+    row_weights,
+)
+from teaser.parameters import check_choice, check_count, check_number, check_power, check_rng
+from teaser.progress import progress_bar
+
+Array = NDArray[Any]
+Callback = Callable[[int, float], None]
+Tolerance: TypeAlias = float | Literal["settled"]
+
+SOLVERS = ("cg", "admm")
+# The least tolerance: rounding leaves residuals of up to 5e-7 in single and 2e-15 in double
+# precision.
+LEAST_TOL = {"float32": 1e-6, "float64": 1e-14}
+# The tolerance that stops by the change of scores, and the relative change at which it does.
+SETTLED: Literal["settled"] = "settled"
+SETTLED_CHANGE = 0.01
+# The residual of searches by a solver that knows no change of scores, and about that of a settled
+# fit.
+COARSE_TOL = 1e-2
+# From this tolerance on, eigenvectors of D'D in single precision are exact enough.
+_COARSE_BASIS = 1e-3
+# How much larger than the residual the preconditioned one, relative to its value at F = 0, may
+# be. It is near the relative error of scores, and 2 to 5 times at the end of fits from zero.
+_FAR = 10.0
+# How much <R, Z> falls in a step at the most, where that is foreseen.
+_FASTEST = 0.1
+# How much of what the leading eigenpairs take from the diagonal is put back. They leave others,
+# which are smaller but not on the diagonal; a half or a third took the fewest iterations.
+_PUT_BACK = 0.4
+# Eigenvalues of D'D are rounded up by at most this; columns of one value share a matrix.
+_STEP = 1.1
+_CHUNK_BYTES = 2**24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When a solver stops.
+
+    Attributes
+    ----------
+    tol
+        Relative residual to stop at, or `"settled"`: stop by the change of scores.
+    max_iter
+        Iterations to stop after, with a `ConvergenceWarning`.
+    callback
+        Called after every iteration with its number and relative residual.
+    change
+        The relative change of scores that is left where `"settled"` stops.
+    """
+
+    tol: Tolerance
+    max_iter: int
+    callback: Callback | None = None
+    change: float = SETTLED_CHANGE
+
+    def loosened(self, times: float) -> Self:
+        """Return limits that stop so many times earlier, by the same measure."""
+        if isinstance(self.tol, str):
+            return replace(self, change=min(0.5, times * self.change))
+        return replace(self, tol=min(0.5, times * self.tol))
+
+    def report(self, iteration: int, residual: float) -> None:
+        """Call the callback, if there is one."""
+        if self.callback is not None:
+            self.callback(iteration, residual)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found.
+
+    Attributes
+    ----------
+    encoder
+        E, items x tags.
+    iterations
+        How many iterations were made.
+    residual
+        |A(E) - B| / |B| at the encoder that is returned. With tol="settled" it may be that of the
+        step before the last.
+    converged
+        Whether the residual reached the tolerance, or the scores are settled.
+    gradient_norm
+        The norm of the objective's gradient, 2 |A(E) - B|, of the same encoder as the residual.
+    """
+
+    encoder: Array
+    iterations: int
+    residual: float
+    converged: bool
+    gradient_norm: float
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """What the equation needs and no penalty changes: shared by all cells of a grid.
+
+    `D` is items x tags, `row_of` the row of each of its entries, `g` is diag(G), `V` and `eta` are
+    the eigenvectors and eigenvalues of D'D, `DV` is D V, `U` and `mu` are leading eigenvectors and
+    eigenvalues of G. Unknowns are F = E V, in which D'D is diagonal.
+
+    `row_penalty` is r and `column_weight` c, one a row: l1 r_i is the penalty on row i of P(E D'),
+    and D is the decoder with row j times c_j. Both are ones without weights.
+    """
+
+    gram: Gram
+    D: Matrix
+    row_of: Array
+    g: Array
+    V: Array
+    eta: Array
+    DV: Array
+    U: Array
+    mu: Array
+    row_penalty: Array
+    column_weight: Array
+
+    @classmethod
+    def build(
+        cls,
+        gram: Gram,
+        D: sp.csr_array,
+        *,
+        rank: int | None = None,
+        rng: np.random.Generator,
+        row_penalty: Array | None = None,
+        column_weight: Array | None = None,
+        is_coarse: bool = False,
+    ) -> Self:
+        """Prepare what every iteration needs.
+
+        Parameters
+        ----------
+        D
+            The decoder in the dtype of `gram`, without the weights of columns.
+        rank
+            How many leading eigenpairs the preconditioner uses; None chooses.
+        row_penalty, column_weight
+            r and c; ones when not given, and for the rows of D beyond those of c.
+        is_coarse
+            Whether all fits are coarse: eigenvectors are then computed in the type of `gram`.
+        """
+        g = gram.diagonal()
+        rank = leading_rank(float(g.mean()), D.shape[1]) if rank is None else rank
+        U, mu = leading_eigenpairs(gram, rank, rng)
+        r, c = np.ones_like(g), np.ones_like(g)
+        if row_penalty is not None:
+            r[:] = np.asarray(row_penalty, like=g)
+        if column_weight is not None:
+            c[: len(column_weight)] = np.asarray(column_weight, like=g)
+        basis = _basis(D, g, c, is_coarse=is_coarse)
+        return cls(gram=gram, g=g, U=U, mu=mu, row_penalty=r, column_weight=c, **basis)
+
+    def with_decoder(self, D: sp.csr_array) -> "System":
+        """Return the system of the same Gram and another decoder.
+
+        D may be of the items alone; rows of user features below are empty.
+        """
+        names = ("gram", "g", "U", "mu", "row_penalty", "column_weight")
+        same = {name: getattr(self, name) for name in names}
+        return System(**same, **_basis(D, self.g, self.column_weight, is_coarse=False))
+
+    def penalty(self, l1: float) -> Array:
+        """Return diag(L) = l1 r, one a row."""
+        return np.asarray(self.g.dtype.type(l1) * self.row_penalty, like=self.g)
+
+    def right_hand_side(self) -> Array:
+        """Return B V = P(G) C D V = (G - dM(g)) C D V."""
+        B = np.empty_like(self.DV)
+        for columns in self.columns():
+            CDV = self.column_weight[:, None] * self.DV[:, columns]
+            B[:, columns] = self.gram.apply(CDV)
+            CDV *= self.g[:, None]
+            B[:, columns] -= CDV
+        return B
+
+    def columns(self) -> Iterator[slice]:
+        """Yield the columns of an items x tags array that are multiplied by G at once.
+
+        Where the interactions are on disk or on a cluster, all of them: each product reads these.
+        """
+        n_tags = self.DV.shape[1]
+        width = n_tags if hasattr(self.gram, "reads_for_each_product") else OPERATOR_COLUMNS
+        for first in range(0, n_tags, width):
+            yield slice(first, first + width)
+
+    def rotate(self, encoder: Array) -> Array:
+        """Return F = E V."""
+        E = np.asarray(encoder, dtype=self.g.dtype, like=self.g)
+        return np.asarray(E @ self.V, like=self.g)
+
+    def rotate_back(self, F: Array) -> Array:
+        """Return E = F V'."""
+        return np.asarray(F @ self.V.T, like=F)
+
+    def scaled(self, weights: Array) -> Matrix:
+        """Return D with row i multiplied by weights[i]."""
+        D = self.D
+        return type(D)((D.data * weights[self.row_of], D.indices, D.indptr), shape=D.shape)
+
+
+def _basis(D: sp.csr_array, g: Array, c: Array, *, is_coarse: bool) -> dict[str, Any]:
+    """Return C D with as many rows as g has, and what follows from it."""
+    missing = len(g) - D.shape[0]
+    owner = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
+    data = (D.data * to_host(c)[owner]).astype(D.dtype)
+    # Rows that begin where the last one ends are empty.
+    starts = np.pad(D.indptr, (0, missing), mode="edge")
+    D = sparse_like(sp.csr_array((data, D.indices, starts), shape=(len(g), D.shape[1])), g)
+    eta, V = _eigenvectors(D, is_coarse=is_coarse)
+    DV = np.ascontiguousarray(D @ V)
+    return {"D": D, "row_of": np.asarray(owner, like=g), "V": V, "eta": eta, "DV": DV}
+
+
+def _eigenvectors(D: Matrix, *, is_coarse: bool) -> tuple[Array, Array]:
+    """Return the eigenvalues of D'D, upwards, and its eigenvectors, in the type of D.
+
+    They are computed in double precision: their orthogonality bounds the attainable residual.
+    Coarse fits do without, in half of the time.
+    """
+    kind = np.dtype(str(D.dtype))
+    if not sp.issparse(D):
+        eta, V = np.linalg.eigh(count_product(D, np.dtype(np.float64)))
+    else:
+        K = (D.T @ D).toarray().astype(kind if is_coarse else np.float64)
+        eta, V = scipy.linalg.eigh(K, driver="evd", overwrite_a=True, check_finite=False)
+    # D'D is positive semidefinite: eigenvalues below zero are rounding.
+    return np.maximum(eta, 0.0).astype(kind), V.astype(kind, order="C")
+
+
+@dataclass(frozen=True, eq=False)
+class EncoderEquation:
+    """The equation of a system and the two penalties; the unknowns are F = E V.
+
+    `right` is the right-hand side in the basis of V where it is not B V of the system: beside
+    other weights than P(E D'), which explain a part of X already.
+    """
+
+    system: System
+    l1: float
+    l2: float
+    right: Array | None = None
+
+    def operator(self, F: Array) -> Array:
+        """Return A(F V') V.
+
+        With W = P(E D') D V = F diag(eta) - diag(beta) DV and beta = diag(E D') this is
+
+            (G + L) W - diag(alpha) DV + l2 F,    alpha = diag(G E D') - g beta,
+
+        where alpha is diag((G + L) P(E D')), in which the terms with L cancel.
+        """
+        system, gram = self.system, self.system.gram
+        DV, eta = system.DV, system.eta
+        beta = rowdot(F, DV)  # diag(E D') = diag(F (D V)'), because V is orthogonal
+        out, diagonal = np.empty_like(F), np.zeros_like(beta)
+        for columns in system.columns():
+            f, d = F[:, columns], DV[:, columns]
+            diagonal += rowdot(gram.apply(f), d)  # diag(G E D')
+            W = f * eta[columns]
+            W -= beta[:, None] * d
+            out[:, columns] = gram.apply(W)
+        L, l2 = system.penalty(self.l1), system.g.dtype.type(self.l2)
+        taken = diagonal + (L - system.g) * beta  # alpha + L beta
+
+        def finish(rows: slice) -> None:
+            # L W - diag(alpha) DV + l2 F = (L eta + l2) F - diag(alpha + L beta) DV
+            own = np.multiply.outer(L[rows], eta)
+            own += l2
+            own *= F[rows]
+            own -= taken[rows, None] * DV[rows]
+            out[rows] += own
+
+        each_block(finish, out)
+        return out
+
+    def right_hand_side(self) -> Array:
+        """Return B V, an array that the caller may overwrite."""
+        return self.system.right_hand_side() if self.right is None else self.right.copy()
+
+    def preconditioner(self) -> Callable[[Array], Array]:
+        """Return an approximate inverse of the operator."""
+        return Preconditioner.build(self.system, l1=self.l1, l2=self.l2).apply
+
+    def unknowns(self, encoder: Array) -> Array:
+        """Return F = E V."""
+        return self.system.rotate(encoder)
+
+    def encoder(self, F: Array) -> Array:
+        """Return E = F V'."""
+        return self.system.rotate_back(F)
+
+
+@dataclass(frozen=True, eq=False)
+class Preconditioner:
+    """An approximate inverse of the operator: symmetric, positive, and cheap to apply.
+
+    G is replaced by diag(t) + U diag(mu) U', a few leading eigenpairs and a part of the diagonal.
+    In the basis of V each column b is then a diagonal plus a low rank,
+
+        eta_b (diag(t) + U diag(mu) U') + l2,    with L in t,
+
+    inverted by Woodbury's formula with a small matrix. It depends on eta_b alone, so eta is
+    `rounded` there, and columns `starts[k]` to `starts[k + 1]` share `core[k]`.
+
+    That an item may not explain itself changes G (x) D'D by -N G - G N + diag(g) N, where N holds
+    D_i'D_i for each row i. On the diagonal part this is -t_i D_i'D_i. On the leading part it is
+    (g - t)_i D_i'D_i where the histories cancel, and less the larger the item's leverage. Both
+    together are one more rank for each row, by the Sherman-Morrison formula: before Woodbury's
+    where positive (`sink`), beside it where negative (`lift`), which keeps the whole positive.
+    """
+
+    U: Array
+    DV: Array
+    t: Array
+    eta: Array
+    rounded: Array
+    l2: Any
+    sink: Array
+    lift: Array
+    starts: NDArray[np.int64]
+    core: Array
+
+    @classmethod
+    def build(cls, system: System, *, l1: float, l2: float) -> "Preconditioner":
+        """Prepare the formulas for two penalties."""
+        U, mu, DV, eta, dtype = system.U, system.mu, system.DV, system.eta, system.gram.dtype
+        penalty = dtype.type(l2)
+        rounded, starts = _rounded(eta, least=1e-3 * l2 / float(system.g.max() + 1.0))
+        # diag(G - U Diag(mu) U'); U and mu are approximate, so entries may be below zero.
+        left = np.maximum(system.g - (np.square(U.astype(np.float64)) * mu).sum(axis=1), 0.0)
+        left += _PUT_BACK * (system.g - left)
+        t = (left + l1 * system.row_penalty.astype(np.float64)).astype(dtype)
+        whole = system.g + system.penalty(l1)
+
+        def damped(rows: slice) -> tuple[Array, Array]:
+            """D_i (h K + l2 I)^-1 D_i' for the diagonal part and for all of G + L."""
+            square = np.square(DV[rows])
+            return tuple(
+                (square / (np.multiply.outer(h[rows], eta) + penalty)).sum(axis=1)
+                for h in (t, whole)
+            )
+
+        inside, both = (np.concatenate(part) for part in zip(*each_block(damped, DV), strict=True))
+        leverage = whole * both  # from 0 to 1
+        core = np.empty_like(t, shape=(len(starts) - 1, len(mu), len(mu)))
+        identity = np.asarray(np.eye(len(mu)), like=t)
+        for k, value in enumerate(rounded[starts[:-1]]):
+            middle = U.T @ (U / (value * t + penalty)[:, None])
+            root = np.sqrt(value * mu)
+            scale = np.outer(root, root)
+            # Woodbury: root (I + root U' Diag(1 / (eta_b t + l2)) U root)^-1 root, rank x rank.
+            core[k] = np.linalg.inv(identity + middle * scale) * scale
+        own = np.maximum(1.0 - 2.0 * leverage, 0.0) * (system.g - left) - t
+        # Sherman-Morrison: own / (1 + own D_i level^-1 D_i'), the bottom positive.
+        weight = own / np.maximum(1.0 + own * inside, np.finfo(dtype).eps)
+        sink, lift = (np.maximum(part, 0.0).astype(dtype) for part in (weight, -weight))
+        return cls(U, DV, t, eta, rounded, penalty, sink, lift, starts, core)
+
+    def apply(self, R: Array) -> Array:
+        """Return the preconditioned residual."""
+        out, lifted = np.empty_like(R), np.empty_like(self.t)
+
+        def divide(rows: slice) -> None:
+            out[rows] = self._divided(R[rows], rows)
+            lifting = np.einsum("ij,ij->i", R[rows], self._lifting(rows))
+            lifted[rows] = self.lift[rows] * lifting
+
+        each_block(divide, R)
+        spread = self.U.T @ out  # rank x tags
+        for core, first, last in zip(self.core, self.starts, self.starts[1:], strict=False):
+            spread[:, first:last] = core @ spread[:, first:last]
+        for chunk in blocks(R, _CHUNK_BYTES):
+            X = self.U[chunk] @ spread
+
+            def correct(within: slice, X: Array = X, first: int = chunk.start) -> None:
+                rows = slice(first + within.start, first + within.stop)
+                own = self._lifting(rows)
+                own *= lifted[rows, None]
+                own -= self._divided(X[within], rows)
+                out[rows] += own
+
+            each_block(correct, X)
+        return out
+
+    def _divided(self, R: Array, rows: slice) -> Array:
+        """Return (R - sink s DV) / level with level = t rounded + l2 and s = R / level . DV."""
+        DV, level = self.DV[rows], self._level(rows, self.rounded)
+        out = R / level
+        np.divide(DV, level, out=level)
+        level *= (self.sink[rows] * np.einsum("ij,ij->i", out, DV))[:, None]
+        out -= level
+        return np.asarray(out, like=R)
+
+    def _lifting(self, rows: slice) -> Array:
+        """Return DV / (t eta + l2)."""
+        level = self._level(rows, self.eta)
+        return np.asarray(np.divide(self.DV[rows], level, out=level), like=level)
+
+    def _level(self, rows: slice, eta: Array) -> Array:
+        level = np.multiply.outer(self.t[rows], eta)
+        level += self.l2
+        return np.asarray(level, like=self.t)
+
+
+def _rounded(eta: Array, *, least: float) -> tuple[Array, NDArray[np.int64]]:
+    """Return values that are sorted upwards, rounded up, and where each of them begins.
+
+    Those below `least` are one value: the penalty outweighs what they count.
+    """
+    values = to_host(eta).astype(np.float64)
+    power = np.floor(np.log(np.maximum(values, least) / least) / np.log(_STEP))
+    starts = np.append(np.unique(power, return_index=True)[1], len(values))
+    # The last of each is the largest.
+    rounded = np.repeat(values[starts[1:] - 1], np.diff(starts)).astype(eta.dtype)
+    return np.asarray(rounded, like=eta), starts
+
+
+class Equation(Protocol):
+    """A linear equation A(F) = B with a symmetric positive definite operator A.
+
+    The unknowns F are an array of any shape.
+    """
+
+    def operator(self, F: Array, /) -> Array:
+        """Return A(F)."""
+        ...
+
+    def right_hand_side(self) -> Array:
+        """Return B, an array that the caller may overwrite."""
+        ...
+
+    def preconditioner(self) -> Callable[[Array], Array]:
+        """Return an approximate inverse of A, symmetric and positive definite."""
+        ...
+
+    def unknowns(self, encoder: Array, /) -> Array:
+        """Return the unknowns of an encoder, an array that the caller may overwrite."""
+        ...
+
+    def encoder(self, F: Array, /) -> Any:
+        """Return the encoder of the unknowns."""
+        ...
+
+
+def conjugate_gradients(
+    equation: Equation, limits: Limits, start: Array | None = None, *, is_guess: bool = True
+) -> Solution:
+    """Solve an equation for an encoder by preconditioned conjugate gradients.
+
+    The residual follows from a recurrence. Where rounding may have moved it, it is recomputed at
+    the end; if it is above the tolerance then, the search goes on for as long as that helps.
+
+    With tol="settled" it stops when the scores no longer change. In the norm of A, the square of
+    what F lacks is <R, A^-1 R>: the change of scores over the users of the fit, with that of what
+    is penalised. The preconditioner M is near A, so <R, M^-1 R> estimates it. It is compared with
+    the same norm of F. Where the next step would reach that, it is taken with the length of the
+    step before, without a product with G.
+
+    Parameters
+    ----------
+    start
+        An encoder (items x tags) to begin from.
+    is_guess
+        Whether the start is of other penalties or other data. It is then first multiplied by the
+        number that brings it nearest, and the residual has to be small in the norm of the
+        preconditioner too: such a start may leave a small residual where it counts.
+    """
+    R = equation.right_hand_side()
+    goal, dtype = norm(R), R.dtype
+    if not np.isfinite(goal):
+        raise SolverError(not_positive_definite(dtype))
+    if goal == 0.0:
+        return Solution(equation.encoder(np.zeros_like(R)), 0, 0.0, True, 0.0)
+    search = _Search(equation, limits, R, goal)
+    del R  # the search may replace it
+    if start is not None:
+        search.begin(equation.unknowns(start), is_guess=is_guess)
+    for _ in range(limits.max_iter):
+        if search.has_ended():
+            break
+        search.step()
+        limits.report(search.iterations, search.residual)
+    else:
+        if not search.has_ended():
+            search.refresh()
+    F, residual, iterations = search.F, search.residual, search.iterations
+    converged = search.has_reached()
+    if not converged:
+        warn_not_converged(iterations, residual, limits, dtype)
+    del search  # R, P and Z are freed before the encoder is made
+    return Solution(equation.encoder(F), iterations, residual, converged, 2 * residual * goal)
+
+
+class _Search:
+    """The state of conjugate gradients: unknowns F, residual R = B - A(F), direction P."""
+
+    def __init__(self, equation: Equation, limits: Limits, R: Array, goal: float) -> None:
+        self.equation, self.limits, self.goal, self.R = equation, limits, goal, R
+        self.eps = float(np.finfo(R.dtype).eps)
+        self.precondition = equation.preconditioner()
+        self.F = np.zeros_like(R)
+        self.far: float | None = None
+        self.P: Array | None = None
+        self.Z: Array | None = None
+        self.rz, self.length, self.moved, self.iterations = 0.0, 0.0, goal, 0
+        self.took_last_step = False
+        # <F, B + R>, twice the decrease of the quadratic from F = 0: near <F, A(F)>.
+        self.gain = 0.0
+        self.residual = self.before = norm(R) / goal
+
+    def begin(self, F: Array, *, is_guess: bool) -> None:
+        """Start at F; at F = 0 the residual R equals B."""
+        tol = self.limits.tol
+        if is_guess and not isinstance(tol, str):
+            # <R, Z> has to fall to (_FAR tol)^2 of its value at F = 0, where R is B: squared norms.
+            self.far = dot(self.R, self.precondition(self.R)) * (_FAR * tol) ** 2
+        if not bool(F.any()):
+            return
+        AF = self.equation.operator(F)
+        overlap, curvature = dot(F, self.R), self._curvature(F, AF)
+        # <F, B> / <F, A(F)> is the multiple of F at which the quadratic is smallest.
+        scale = overlap / curvature if is_guess else 1.0
+        self._move(scale, F, AF)
+        self.gain = scale * (2 * overlap - scale * curvature)
+        self._restart()
+
+    def has_ended(self) -> bool:
+        """Return whether it is near enough, or as near as rounding allows."""
+        if self._take_last_step():
+            return True
+        is_small = self.has_reached() and self._is_near()
+        # Below this the recurrence goes on to zero, and the true residual does not follow.
+        least = 0.1 * self.eps * self.moved / self.goal
+        if not is_small and self.residual > least:
+            return False
+        self.refresh()
+        if self.has_reached() or self.residual > 0.5 * self.before:
+            return True
+        self._restart()
+        return False
+
+    def has_reached(self) -> bool:
+        """Return whether the tolerance is reached."""
+        tol = self.limits.tol
+        if not isinstance(tol, str):
+            return bool(self.residual <= tol)
+        return self.took_last_step or self._is_settled(dot(self.R, self._preconditioned()))
+
+    def step(self) -> None:
+        """Go along the next direction to where the residual is orthogonal to it."""
+        P, rz = self._turn()
+        AP = self.equation.operator(P)
+        # <R, P> / <P, A(P)>, where <R, P> = <R, Z>: R is orthogonal to earlier directions.
+        self.length = rz / self._curvature(P, AP)
+        self.gain += self.length * rz  # the quadratic falls by half of length <R, P>
+        self.moved += self.length * norm(AP)
+        self._move(self.length, P, AP)
+        self.residual = norm(self.R) / self.goal
+        self.iterations += 1
+
+    def refresh(self) -> None:
+        """Recompute the residual where rounding may have moved it by more than a hundredth.
+
+        Of settled scores, for which it does not decide, by more than a tenth.
+        """
+        # R is a sum of steps, each rounded to eps of its length; `moved` is the sum of lengths.
+        rounding, share = 10 * self.eps * self.moved, 0.1 if self.limits.tol == SETTLED else 0.01
+        if rounding > share * self.residual * self.goal:
+            self.P = self.Z = None  # freed before another array is made
+            del self.R
+            self.R = self.equation.right_hand_side()
+            self.R -= self.equation.operator(self.F)
+            self.residual = norm(self.R) / self.goal
+
+    def _move(self, length: float, P: Array, AP: Array) -> None:
+        """Add `length` P to F, and take `length` AP from R."""
+        factor = self.R.dtype.type(length)
+
+        def work(rows: slice) -> None:
+            self.F[rows] += factor * P[rows]
+            self.R[rows] -= factor * AP[rows]
+
+        each_block(work, P)
+
+    def _take_last_step(self) -> bool:
+        """Take the last step without a product, where it settles the scores; return whether.
+
+        With the length of the step before, a part (1 - length / best length)^2 of what the best
+        step gains is lost.
+        """
+        if self.limits.tol != SETTLED or self.P is None:
+            return self.took_last_step
+        rz = dot(self.R, self._preconditioned())
+        # <R, Z> is foreseen to fall as it did in the step before, or not as much.
+        foreseen = rz * max(rz / self.rz, _FASTEST)
+        if self._is_settled(rz) or foreseen > rz or not self._is_settled(foreseen):
+            return False
+        P, _ = self._turn()
+        factor = self.R.dtype.type(self.length)
+        for rows in blocks(P):
+            self.F[rows] += factor * P[rows]
+        self.took_last_step = True
+        return True
+
+    def _turn(self) -> tuple[Array, float]:
+        """Return the next direction, and <R, Z>."""
+        Z = self._preconditioned()
+        rz = dot(self.R, Z)
+        if self.P is None:
+            self.P = Z
+        else:
+            # P = Z + (<R, Z> / <R, Z> of the last step) P is conjugate to all earlier P.
+            self.P *= self.R.dtype.type(rz / self.rz)
+            self.P += Z
+        self.rz, self.Z = rz, None
+        return self.P, rz
+
+    def _is_settled(self, rz: float) -> bool:
+        """Return whether <R, Z> is small beside the norm of F."""
+        return self.gain > 0 and rz <= self.limits.change**2 * self.gain
+
+    def _restart(self) -> None:
+        """Restart at the current F; `moved` sums the changes of R since then."""
+        self.residual = self.before = norm(self.R) / self.goal
+        self.moved = self.goal
+        self.P = self.Z = None
+
+    def _is_near(self) -> bool:
+        """Return whether R is small in the norm of the preconditioner too, where that counts."""
+        return self.far is None or dot(self.R, self._preconditioned()) <= self.far
+
+    def _preconditioned(self) -> Array:
+        if self.Z is None:
+            self.Z = self.precondition(self.R)
+        return self.Z
+
+    def _curvature(self, P: Array, AP: Array) -> float:
+        """Return <P, A(P)>, which is positive."""
+        curvature = dot(P, AP)
+        if not 0 < curvature < np.inf:
+            raise SolverError(not_positive_definite(self.R.dtype))
+        return curvature
+
+
+def solve(
+    X: Any,
+    D: Any,
+    *,
+    l2_weights: float,
+    l2_encoder: float,
+    solver: str = "cg",
+    gram: Any = "auto",
+    tol: Tolerance = 1e-4,
+    max_iter: int = 200,
+    dtype: str = "float32",
+    rng: int | np.random.Generator | None = 0,
+    device: str = "cpu",
+    start: Any = None,
+    callback: Callback | None = None,
+    user_power: float = 0.0,
+    ridge_power: float = 0.0,
+    item_power: float = 0.0,
+) -> Solution:
+    """Find the encoder of the TEASER objective for arrays, with D used as it is given.
+
+    minimise |X - X P(E D')|^2 + l2_weights |P(E D')|^2 + l2_encoder |E|^2 over E, where P sets
+    the diagonal to zero.
+
+    Parameters
+    ----------
+    X
+        Interactions, users x items, sparse or dense.
+    D
+        Decoder, items x tags, sparse or dense.
+    l2_weights, l2_encoder
+        lambda 1 and lambda 2, both above zero.
+    solver
+        `"cg"`, conjugate gradients, or `"admm"`, the paper's.
+    gram
+        How to hold X'X: `"dense"`, `"sparse"`, `"auto"`, or a precomputed items x items array or
+        `Gram` operator.
+    tol
+        Relative residual to stop at, or `"settled"`: when the scores of X change no more.
+    max_iter
+        When to give up, with a `ConvergenceWarning`.
+    dtype
+        `"float32"` or `"float64"`.
+    rng
+        Seed or generator for the preconditioner's start.
+    device
+        `"cpu"`, or `"cuda"` for a GPU by way of CuPy.
+    start
+        An encoder (items x tags) near the solution, from which conjugate gradients begin.
+    callback
+        Called with the iteration and its relative residual.
+    user_power, ridge_power, item_power
+        How much weights of users, rows and columns depend on their counts, from 0 to 2: see
+        `teaser.extensions.Weights`. 0 leaves them out.
+
+    Returns
+    -------
+    Solution
+        encoder (items x tags), iterations, residual, converged, gradient_norm.
+    """
+    check_settings(
+        l2_weights=l2_weights, l2_encoder=l2_encoder, solver=solver, gram=gram, tol=tol,
+        max_iter=max_iter, dtype=dtype, rng=rng, device=device,
+    )  # fmt: skip
+    powers = {"user_power": user_power, "ridge_power": ridge_power, "item_power": item_power}
+    for name, power in powers.items():
+        check_power(name, power)
+    limits = Limits(tol=tol, max_iter=max_iter, callback=callback)
+
+    def work() -> Solution:
+        kind = np.dtype(dtype)
+        matrix, decoder = _as_pair(X, D, kind)
+        begin = None if start is None else _as_start(start, decoder.shape, kind)
+        size = FitSize(decoder.shape[1], kind, solver)
+        operator = build_gram(matrix, gram, size, device=device, user_power=user_power)
+        counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
+        system = prepare(
+            operator,
+            decoder,
+            solver=solver,
+            rng=rng,
+            is_coarse=is_coarse(tol, solver),
+            row_penalty=row_weights(operator, ridge_power),
+            column_weight=column_weights(counts, item_power),
+        )
+        equation = EncoderEquation(system, float(l2_weights), float(l2_encoder))
+        return dispatch(equation, limits, solver=solver, start=begin)
+
+    with explained_memory_error("The solver"):
+        return work()
+
+
+def prepare(
+    gram: Gram,
+    D: sp.csr_array,
+    *,
+    solver: str,
+    rng: int | np.random.Generator | None,
+    is_coarse: bool = False,
+    **weights: Array | None,
+) -> System:
+    """Return what all penalties share, with the eigenpairs of G that the solver wants.
+
+    Parameters
+    ----------
+    weights
+        `row_penalty` and `column_weight`, as in `System.build`.
+    """
+    # ADMM has no preconditioner: it decomposes the whole of G.
+    rank = None if solver == "cg" else 0
+    seeded = np.random.default_rng(rng)
+    return System.build(gram, D, rank=rank, rng=seeded, is_coarse=is_coarse, **weights)
+
+
+def dispatch(
+    equation: EncoderEquation, limits: Limits, *, solver: str, start: Array | None = None
+) -> Solution:
+    """Run the named solver, and return an encoder in main memory; ADMM ignores a start."""
+    if solver == "admm":
+        from teaser.model.admm import admm
+
+        return admm(equation, limits)
+    found = conjugate_gradients(equation, limits, start)
+    return replace(found, encoder=to_host(found.encoder))
+
+
+def is_coarse(tol: Tolerance, solver: str) -> bool:
+    """Return whether a fit is coarse enough for eigenvectors in single precision."""
+    return solver == "cg" and (isinstance(tol, str) or tol >= _COARSE_BASIS)
+
+
+def coarse_tol(tol: Tolerance, solver: str) -> Tolerance:
+    """Return the tolerance of trials for a model: settled, unless its own is coarser."""
+    if not isinstance(tol, str) and (solver == "admm" or tol > COARSE_TOL):
+        return max(COARSE_TOL, tol)
+    return SETTLED
+
+
+def share_solved(residual: float, tol: Tolerance) -> float:
+    """Return which share of a solver's work is done at a relative residual, 0 to 1.
+
+    Conjugate gradients converge linearly in the logarithm of the residual.
+    """
+    tol = COARSE_TOL if isinstance(tol, str) else tol
+    if tol >= 1 or residual <= 0:
+        return 1.0
+    return max(0.0, min(1.0, math.log10(min(residual, 1.0)) / math.log10(tol)))
+
+
+@contextmanager
+def solver_bar(
+    tol: Tolerance, callback: Callback | None = None, *, progress: bool
+) -> Iterator[Callback | None]:
+    """Show a bar of a solver's residual, if asked for, and yield what the solver has to call.
+
+    Parameters
+    ----------
+    callback
+        What is called instead of showing a bar.
+    """
+    if callback is not None or not progress:
+        yield callback
+        return
+    with progress_bar("preparing") as update:
+
+        def report(iteration: int, residual: float) -> None:
+            done = share_solved(residual, tol)
+            update(f"iteration {iteration}, residual {residual:.1e}", done)
+
+        yield report
+
+
+def check_settings(
+    *,
+    l2_weights: Any,
+    l2_encoder: Any,
+    solver: Any,
+    gram: Any,
+    tol: Any,
+    max_iter: Any,
+    dtype: Any,
+    content_weight: Any = 0.0,
+    rng: Any = 0,
+    device: Any = "cpu",
+) -> None:
+    """Raise `ParameterError` for a setting that makes no sense, before any work is done."""
+    check_number("l2_weights", l2_weights)
+    check_number("l2_encoder", l2_encoder)
+    if isinstance(content_weight, bool) or content_weight != 0:
+        check_number("content_weight", content_weight)
+    check_count("max_iter", max_iter)
+    check_rng(rng)
+    check_choice("solver", solver, SOLVERS)
+    check_choice("device", device, DEVICES)
+    if device == "cuda" and (solver != "cg" or not isinstance(gram, str)):
+        raise ParameterError(
+            "device='cuda' needs solver='cg' and gram='auto', 'dense' or 'sparse'. Change them, or "
+            "use device='cpu'."
+        )
+    if isinstance(gram, str) and gram not in GRAMS:
+        raise ParameterError(
+            f"gram must be one of {', '.join(GRAMS)}, or an operator, found {gram!r}."
+        )
+    if not isinstance(dtype, str | type | np.dtype) or str(np.dtype(dtype)) not in DTYPES:
+        raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
+    check_tolerance(tol, str(np.dtype(dtype)), solver)
+
+
+def check_tolerance(tol: Any, dtype: str, solver: str = "cg") -> None:
+    """Raise `ParameterError` for a tolerance that is none, or that rounding puts out of reach."""
+    if isinstance(tol, str):
+        if tol != SETTLED:
+            raise ParameterError(
+                f"tol must be a finite number above 0 and below 1, or 'settled', found {tol!r}."
+            )
+        if solver == "admm":
+            raise ParameterError(
+                "tol='settled' needs solver='cg'. Use it, or a number, such as tol=1e-2."
+            )
+        return
+    check_number("tol", tol, most=1.0)
+    least = LEAST_TOL[dtype]
+    if tol < least:
+        wider = "" if dtype == "float64" else "dtype='float64' or "
+        raise ParameterError(
+            f"tol={tol:.1e} is below {least:.0e}, the least that dtype='{dtype}' can reach. "
+            f"Use {wider}a larger tol: rankings settle near 1e-3."
+        )
+
+
+def as_matrix(given: Any, name: str, dtype: np.dtype[Any]) -> sp.csr_array:
+    """Return a checked sparse copy; the type is widened before anything is added up."""
+    try:
+        if given is None or np.iscomplexobj(given):
+            raise TypeError(f"found {'nothing' if given is None else 'complex numbers'}")
+        if sp.issparse(given):
+            matrix = sp.csr_array(given.astype(dtype))
+        else:
+            matrix = sp.csr_array(np.atleast_2d(np.asarray(given)).astype(dtype))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{name} cannot be read as a matrix of numbers: {error}.") from error
+    if 0 in matrix.shape:
+        raise ParameterError(f"{name} is empty, its shape is {matrix.shape}.")
+    if not np.isfinite(matrix.data).all():
+        bad = int((~np.isfinite(matrix.data)).sum())
+        raise ParameterError(
+            f"{name} holds {bad:,} values that are not finite in {dtype}. Remove or replace them."
+        )
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _as_pair(X: Any, D: Any, dtype: np.dtype[Any]) -> tuple[sp.csr_array, sp.csr_array]:
+    X, D = as_matrix(X, "X", dtype), as_matrix(D, "D", dtype)
+    if X.shape[1] != D.shape[0]:
+        raise ParameterError(
+            f"X has {X.shape[1]:,} items (columns) and D {D.shape[0]:,} (rows). "
+            "They must be the same items, in the same order."
+        )
+    return X, D
+
+
+def _as_start(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+    try:
+        start = np.asarray(given, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"start cannot be read as an encoder: {error}.") from error
+    if start.shape != shape or not np.isfinite(start).all():
+        raise ParameterError(
+            f"start must be an encoder of {shape[0]:,} items x {shape[1]:,} tags, all finite; "
+            f"found the shape {start.shape}."
+        )
+    return start
+
+
+def not_positive_definite(dtype: np.dtype[Any]) -> str:
+    """Return the message for an equation that is not positive definite, with likely causes."""
+    wider = "" if dtype == np.float64 else " Or use dtype='float64'."
+    return (
+        "The equation is not positive definite in these numbers. Is X'X of non-negative counts, "
+        f"none of them wrapped around, and are the penalties within reason?{wider}"
+    )
+
+
+def warn_not_converged(
+    iterations: int, residual: float, limits: Limits, dtype: np.dtype[Any]
+) -> None:
+    """Warn, at the caller's line, that the tolerance was not reached, and what stopped the solver.
+
+    Before `max_iter` that is rounding: more iterations would not help.
+    """
+    by_rounding = iterations < limits.max_iter
+    reason = f", the least that {dtype} reaches here" if by_rounding else ""
+    more = [] if by_rounding else ["raise max_iter"]
+    wider = [] if dtype == np.float64 else ["use dtype='float64'"]
+    if isinstance(limits.tol, str):
+        wanted, less = "before the scores are settled", "accept a residual, such as tol=1e-2"
+    else:
+        wanted, less = f"above tol={limits.tol:.1e}", "accept a larger tol"
+    advice = ", or ".join([*more, *wider, less])
+    warnings.warn(
+        f"Stopped after {iterations} iterations at a residual of {residual:.1e}{reason}, "
+        f"{wanted}. {advice[0].upper()}{advice[1:]}: rankings settle near 1e-3.",
+        ConvergenceWarning,
+        stacklevel=_levels_to_caller(),
+    )
+
+
+def _levels_to_caller() -> int:
+    """Return how many frames up the first line outside of this package is."""
+    level, frame = 1, inspect.currentframe()
+    frame = frame.f_back if frame else None
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("teaser."):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -1,1 +1,0 @@
-"""The equation for the encoder and the solvers that solve it."""

@@ -1,0 +1,604 @@
+"""The solvers against a dense oracle, on problems with every trap; what they refuse."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+from oracles import (
+    WeightedProblem,
+    exact_encoder,
+    half_gradient,
+    objective,
+    random_problem,
+    without_diagonal,
+)
+
+import teaser
+from teaser.errors import ConvergenceWarning, ParameterError, SolverError
+from teaser.model.admm import admm
+from teaser.model.gram import DenseGram, SparseGram
+from teaser.model.solve import (
+    LEAST_TOL,
+    SETTLED_CHANGE,
+    EncoderEquation,
+    Limits,
+    Preconditioner,
+    System,
+    Tolerance,
+    check_tolerance,
+    coarse_tol,
+    conjugate_gradients,
+    dispatch,
+    prepare,
+    share_solved,
+)
+
+X, D = random_problem(0)
+
+GOOD: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0}
+
+POWERS = ("user_power", "ridge_power", "item_power")
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [np.asarray, sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, lambda M: M.tolist()],
+)
+def test_any_kind_of_matrix_gives_the_same_encoder(shape: Any) -> None:
+    wanted = teaser.solve(X, D, **GOOD).encoder
+    assert_allclose(teaser.solve(shape(X), shape(D), **GOOD).encoder, wanted, atol=1e-6)
+
+
+def test_settings_that_make_no_sense_are_refused_with_name_and_value() -> None:
+    numbers = [0, -1.0, float("nan"), float("inf"), 10**400, "5", None, True]
+    wrong: dict[str, list[Any]] = {
+        "l2_weights": numbers,
+        "l2_encoder": numbers,
+        "tol": [*numbers, 1.0],
+        "max_iter": [0, 2.5],
+        "rng": [-1, "a"],
+        "solver": ["sgd"],
+        "gram": ["thick"],
+        "dtype": ["float16"],
+        "device": ["tpu"],
+        **{name: [-0.1, 2.1, float("nan"), "1", None, True] for name in POWERS},
+    }
+    for name, values in wrong.items():
+        for value in values:
+            with pytest.raises(ParameterError, match=rf"{name} must be .*found") as told:
+                teaser.solve(X, D, **{**GOOD, name: value})
+            assert repr(value) in str(told.value)
+
+
+def test_a_gram_that_cannot_be_used_is_refused() -> None:
+    with pytest.raises(ParameterError, match="cannot be read as a matrix"):
+        teaser.solve(X, D, **GOOD, gram=np.array([["a"]]))
+    with pytest.raises(ParameterError, match="in float64 and dtype is float32"):
+        teaser.solve(X, D, **GOOD, gram=DenseGram(np.eye(14)))
+
+
+def test_x_and_d_must_be_about_the_same_items() -> None:
+    with pytest.raises(ParameterError, match=r"X has 14 items \(columns\) and D 13 \(rows\)"):
+        teaser.solve(X, D[:-1], **GOOD)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused(bad: float) -> None:
+    broken = X.copy()
+    broken[0, 0] = bad
+    with pytest.raises(ParameterError, match="X holds 1 values that are not finite"):
+        teaser.solve(broken, D, **GOOD)
+    with pytest.raises(ParameterError, match="D holds 1 values that are not finite"):
+        teaser.solve(X, np.where(np.arange(D.size).reshape(D.shape) == 0, bad, D), **GOOD)
+
+
+@pytest.mark.parametrize("empty", [np.zeros((0, 14)), np.zeros((5, 0))])
+def test_empty_matrices_are_refused(empty: Any) -> None:
+    with pytest.raises(ParameterError, match="X is empty"):
+        teaser.solve(empty, D, **GOOD)
+
+
+@pytest.mark.parametrize("thing", [[["a", "b"]], None, X + 1j])
+def test_what_is_no_matrix_of_numbers_is_refused(thing: Any) -> None:
+    with pytest.raises(ParameterError, match="cannot be read as a matrix"):
+        teaser.solve(thing, D, **GOOD)
+
+
+@pytest.mark.parametrize(
+    "powers", [(0.5, 0, 0), (0, 0.7, 0), (0, 0, 1.2), (0.25, 1.0, 0.5), (2, 2, 2)]
+)
+@pytest.mark.parametrize("strong", [False, True])
+@pytest.mark.parametrize(
+    "how", [{"gram": "dense"}, {"gram": "sparse"}, {"solver": "admm", "max_iter": 20_000}]
+)
+def test_weights_give_the_minimum_of_their_objective(
+    powers: tuple[float, ...], strong: bool, how: dict[str, Any]
+) -> None:
+    X, D = random_problem(int(strong))
+    if strong:
+        X = X * np.random.default_rng(1).uniform(0.2, 2.0, X.shape)
+    named: dict[str, Any] = dict(zip(POWERS, powers, strict=True))
+    found = teaser.solve(X, D, tol=1e-11, dtype="float64", **GOOD, **named, **how)
+    assert_allclose(found.encoder, WeightedProblem(X, D, 2.0, 3.0, **named).encoder(), atol=1e-8)
+
+
+@pytest.mark.parametrize("gram", ["dense", "sparse"])
+@pytest.mark.parametrize("awkward", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_conjugate_gradients_find_the_exact_encoder(seed: int, awkward: bool, gram: str) -> None:
+    X, D = random_problem(seed, awkward=awkward)
+    found = teaser.solve(
+        X, D, l2_weights=2.0, l2_encoder=3.0, gram=gram, tol=1e-10, dtype="float64"
+    )
+    assert found.converged
+    assert_allclose(found.encoder, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-9)
+
+
+def test_an_indefinite_gram_is_refused_with_a_guess_at_the_cause() -> None:
+    X, D = random_problem(1, awkward=False)
+    G = X.T @ X
+    G[0, 1] = G[1, 0] = -500.0
+    with pytest.raises(SolverError, match="wrapped around"):
+        teaser.solve(X, D, l2_weights=1, l2_encoder=1, gram=G, dtype="float64", tol=1e-9)
+
+
+def test_penalties_beyond_the_precision_are_refused() -> None:
+    X, D = random_problem(1)
+    with pytest.raises(SolverError, match="float64"), np.errstate(all="ignore"):
+        teaser.solve(X, D, l2_weights=1e50, l2_encoder=1e50)
+
+
+@pytest.mark.parametrize("solver", ["cg", "admm"])
+@pytest.mark.parametrize("tol", [1e-2, 1e-5])
+def test_the_reported_residual_and_gradient_are_the_true_ones(solver: str, tol: float) -> None:
+    X, D = random_problem(3)
+    found = teaser.solve(
+        X, D, l2_weights=2.0, l2_encoder=3.0, solver=solver, tol=tol, dtype="float64"
+    )
+    G = X.T @ X
+    rest = half_gradient(G, D, 2.0, 3.0, found.encoder)
+    right = half_gradient(G, D, 2.0, 3.0, np.zeros_like(found.encoder))
+    assert found.residual == pytest.approx(np.linalg.norm(rest) / np.linalg.norm(right), rel=1e-6)
+    assert found.gradient_norm == pytest.approx(2 * np.linalg.norm(rest), rel=1e-6)
+    assert found.residual <= tol
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-4, 1e-5])
+def test_in_single_precision_the_reported_residual_is_within_a_hundredth(tol: float) -> None:
+    X, D = random_problem(3)
+    found = teaser.solve(X, D, l2_weights=2.0, l2_encoder=3.0, tol=tol)
+    rest = half_gradient(X.T @ X, D, 2.0, 3.0, found.encoder.astype(float))
+    right = half_gradient(X.T @ X, D, 2.0, 3.0, np.zeros(D.shape))
+    true = np.linalg.norm(rest) / np.linalg.norm(right)
+    assert found.residual == pytest.approx(true, rel=0.02, abs=1e-6)
+
+
+def test_the_solution_is_a_minimum() -> None:
+    X, D = random_problem(5)
+    found = teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-12, dtype="float64")
+    least = objective(X, D, 2, 3, found.encoder)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        near = found.encoder + 1e-3 * rng.standard_normal(D.shape)
+        assert objective(X, D, 2, 3, near) > least
+
+
+def test_single_precision_reaches_its_default_tolerance() -> None:
+    X, D = random_problem(6)
+    found = teaser.solve(X, D, l2_weights=2.0, l2_encoder=3.0)
+    assert found.converged
+    assert found.encoder.dtype == np.float32
+    assert_allclose(found.encoder, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-3)
+
+
+def test_order_and_names_of_users_items_and_tags_do_not_matter() -> None:
+    X, D = random_problem(7)
+    rng = np.random.default_rng(1)
+    users, items, tags = (rng.permutation(n) for n in (X.shape[0], *D.shape))
+    settings: dict[str, Any] = {
+        "l2_weights": 2.0,
+        "l2_encoder": 3.0,
+        "tol": 1e-11,
+        "dtype": "float64",
+    }
+    plain = teaser.solve(X, D, **settings).encoder
+    mixed = teaser.solve(X[users][:, items], D[items][:, tags], **settings).encoder
+    assert_allclose(mixed, plain[items][:, tags], atol=1e-8)
+
+
+def test_the_callback_hears_every_iteration_and_nothing_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    X, D = random_problem(8)
+    heard: list[tuple[int, float]] = []
+    for solver in ("cg", "admm"):
+        heard.clear()
+        found = teaser.solve(
+            X, D, l2_weights=2, l2_encoder=3, solver=solver, tol=1e-3, dtype="float64",
+            callback=lambda *said: heard.append(said),
+        )  # fmt: skip
+        assert [i for i, _ in heard] == list(range(1, found.iterations + 1))
+        assert heard[-1][1] == pytest.approx(found.residual, rel=1e-3)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("solver", ["cg", "admm"])
+def test_stopping_early_warns_and_says_so(solver: str) -> None:
+    X, D = random_problem(9)
+    with pytest.warns(ConvergenceWarning, match=r"Stopped after 2 iterations .* above tol"):
+        found = teaser.solve(
+            X, D, l2_weights=2, l2_encoder=3, solver=solver, tol=1e-9, max_iter=2, dtype="float64"
+        )
+    assert not found.converged
+    assert found.iterations == 2
+    assert found.residual > 1e-9
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_where_rounding_allows_no_smaller_residual_conjugate_gradients_stop(kind: Any) -> None:
+    X, D = (part.astype(kind) for part in random_problem(10))
+    system = prepare(DenseGram(X.T @ X), sp.csr_array(D), solver="cg", rng=0)
+    with pytest.warns(ConvergenceWarning, match=f"the least that {kind.__name__} reaches") as told:
+        found = conjugate_gradients(
+            EncoderEquation(system, 2.0, 3.0),
+            Limits(tol=1e-3 * float(np.finfo(kind).eps), max_iter=5000),
+        )
+    assert not found.converged
+    assert found.iterations < 100
+    assert found.residual < LEAST_TOL[kind.__name__]
+    said = str(told[0].message)
+    assert f"a residual of {found.residual:.1e}" in said
+    assert "max_iter" not in said
+    assert ("dtype='float64'" in said) == (kind is np.float32)
+
+
+def test_where_rounding_allows_no_smaller_residual_admm_stops() -> None:
+    """Items that are chosen ten thousand times more often than others cost it a digit."""
+    X, D = random_problem(4)
+    X = X * np.logspace(0, 2, X.shape[1])
+    settings: dict[str, Any] = {"l2_weights": 2, "l2_encoder": 3, "tol": 2e-6}
+    with pytest.warns(ConvergenceWarning, match="the least that float32 reaches here") as told:
+        found = teaser.solve(X, D, solver="admm", max_iter=20_000, **settings)
+    assert not found.converged
+    assert found.iterations < 2000
+    assert 2e-6 < found.residual < 1e-4
+    assert f"a residual of {found.residual:.1e}" in str(told[0].message)
+    assert teaser.solve(X, D, dtype="float64", **settings).converged
+
+
+def test_nobody_chose_two_things_so_there_is_nothing_to_learn() -> None:
+    D = np.eye(4, 2)
+    for solver in ("cg", "admm"):
+        found = teaser.solve(np.eye(4), D, l2_weights=1, l2_encoder=1, solver=solver)
+        assert found.converged
+        assert not found.encoder.any()
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_the_same_answer() -> None:
+    X, D = random_problem(12)
+    settings: dict[str, Any] = {
+        "l2_weights": 2.0,
+        "l2_encoder": 3.0,
+        "tol": 1e-9,
+        "dtype": "float64",
+    }
+    first = teaser.solve(X, D, rng=0, **settings)
+    assert (teaser.solve(X, D, rng=0, **settings).encoder == first.encoder).all()
+    assert_allclose(teaser.solve(X, D, rng=5, **settings).encoder, first.encoder, atol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.2, -3.0])
+def test_a_start_near_the_solution_saves_iterations_and_changes_no_answer(scale: float) -> None:
+    """A multiple of it is as good: it is scaled first."""
+    X, D = random_problem(14)
+    settings: dict[str, Any] = {"l2_weights": 2.0, "tol": 1e-9, "dtype": "float64"}
+    near = teaser.solve(X, D, l2_encoder=3.0, **settings)
+    cold = teaser.solve(X, D, l2_encoder=3.3, **settings)
+    warm = teaser.solve(X, D, l2_encoder=3.3, start=scale * near.encoder, **settings)
+    assert_allclose(warm.encoder, cold.encoder, atol=1e-8)
+    assert warm.iterations < cold.iterations
+    again = teaser.solve(X, D, l2_encoder=3.3, start=cold.encoder, **settings)
+    assert again.iterations == 0
+    assert again.residual == pytest.approx(cold.residual, rel=1e-3)
+
+
+def test_a_start_that_points_nowhere_does_no_harm() -> None:
+    X, D = random_problem(15)
+    settings: dict[str, Any] = {
+        "l2_weights": 2.0, "l2_encoder": 3.0, "tol": 1e-9, "dtype": "float64",
+    }  # fmt: skip
+    cold = teaser.solve(X, D, **settings)
+    for start in (np.zeros(D.shape), np.random.default_rng(0).standard_normal(D.shape)):
+        warm = teaser.solve(X, D, start=start, **settings)
+        assert_allclose(warm.encoder, cold.encoder, atol=1e-7)
+
+
+@pytest.mark.parametrize("start", [np.ones((3, 2)), "E", np.nan])
+def test_a_start_of_another_shape_is_refused(start: Any) -> None:
+    X, D = random_problem(15)
+    with pytest.raises(ParameterError, match="start"):
+        teaser.solve(X, D, l2_weights=2, l2_encoder=3, start=start)
+
+
+def energy(X: Any, D: Any, E: Any) -> float:
+    """|X W|^2 + l1 |W|^2 + l2 |E|^2 with W = P(E D'), at penalties of 2 and 3."""
+    W = E @ D.T
+    np.fill_diagonal(W, 0.0)
+    return float(((X @ W) ** 2).sum() + 2 * (W**2).sum() + 3 * (E**2).sum())
+
+
+@pytest.mark.parametrize("start", ["zero", "scaled", "other"])
+@pytest.mark.parametrize("seed", range(4))
+def test_settled_scores_are_within_twice_the_change_of_the_exact_ones(
+    seed: int, start: str
+) -> None:
+    X, D = random_problem(seed)
+    exact = exact_encoder(X.T @ X, D, 2.0, 3.0)
+    noise = np.random.default_rng(seed).standard_normal(D.shape)
+    begin = {"zero": None, "scaled": -3 * exact, "other": exact + np.abs(exact).max() * noise}
+    found = teaser.solve(
+        X, D, l2_weights=2.0, l2_encoder=3.0, tol="settled", start=begin[start], dtype="float64"
+    )
+    assert found.converged
+    assert energy(X, D, found.encoder - exact) <= (2 * SETTLED_CHANGE) ** 2 * energy(X, D, exact)
+    coarse = teaser.solve(X, D, l2_weights=2.0, l2_encoder=3.0, tol=1e-6, dtype="float64")
+    assert found.iterations < coarse.iterations
+    again = teaser.solve(
+        X, D, l2_weights=2.0, l2_encoder=3.0, tol="settled", start=exact, dtype="float64"
+    )
+    assert again.iterations == 0
+
+
+def test_scores_that_are_not_settled_are_warned_of() -> None:
+    X, D = random_problem(3)
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"before the scores are settled\. Raise max_iter.*such as tol=1e-2",
+    ):
+        found = teaser.solve(X, D, l2_weights=0.1, l2_encoder=0.1, tol="settled", max_iter=1)
+    assert not found.converged
+
+
+def test_settled_is_not_for_admm() -> None:
+    X, D = random_problem(3)
+    with pytest.raises(ParameterError, match=r"needs solver=.cg."):
+        teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol="settled", solver="admm")
+    tol: Any = "soon"
+    with pytest.raises(ParameterError, match="or 'settled', found 'soon'"):
+        teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=tol)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_operator_less_right_hand_side_is_half_the_gradient(kind: str) -> None:
+    X, D = random_problem(3)
+    G = X.T @ X
+    gram = DenseGram(G) if kind == "dense" else SparseGram(sp.csr_array(X), np.dtype(float))
+    system = System.build(gram, sp.csr_array(D), rank=3, rng=np.random.default_rng(0))
+    equation = EncoderEquation(system, 2.0, 3.0)
+    E = np.random.default_rng(1).standard_normal(D.shape)
+    F = equation.unknowns(E)
+    assert_allclose(equation.encoder(F), E, atol=1e-12)
+    rest = equation.encoder(equation.operator(F) - equation.right_hand_side())
+    assert_allclose(rest, half_gradient(G, D, 2.0, 3.0, E), atol=1e-9)
+
+
+@pytest.mark.parametrize("penalties", [(0.1, 0.01), (1.0, 100.0), (500.0, 0.5)])
+def test_the_penalties_are_those_of_the_objective(penalties: tuple[float, float]) -> None:
+    X, D = random_problem(11)
+    found = teaser.solve(
+        X, D, l2_weights=penalties[0], l2_encoder=penalties[1], tol=1e-12, dtype="float64"
+    )
+    assert_allclose(found.encoder, exact_encoder(X.T @ X, D, *penalties), atol=1e-7)
+
+
+@pytest.mark.parametrize("solver", ["cg", "admm"])
+def test_what_other_weights_explain_is_left_to_them(solver: str) -> None:
+    """With R given, E is least for |X - X (P(E D') + R)|^2 and its penalties."""
+    X, D = random_problem(5)
+    problem = WeightedProblem(X, D, 2.0, 3.0)
+    R = without_diagonal(np.random.default_rng(0).normal(size=(len(D), len(D))) / 20)
+    system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rng=np.random.default_rng(0))
+    H = X.T @ X + 2.0 * np.eye(len(D))
+    right = without_diagonal(X.T @ X - H @ R) @ D @ system.V
+    equation = EncoderEquation(system, 2.0, 3.0, right=right)
+    found = dispatch(equation, Limits(tol=1e-11, max_iter=20_000), solver=solver)
+    assert_allclose(found.encoder, problem.encoder(R=R), atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_admm_agrees_with_conjugate_gradients(seed: int) -> None:
+    X, D = random_problem(seed)
+    settings: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0, "dtype": "float64"}
+    exact = teaser.solve(X, D, tol=1e-11, **settings)
+    found = teaser.solve(X, D, solver="admm", tol=1e-9, max_iter=2000, **settings)
+    assert found.converged
+    assert_allclose(found.encoder, exact.encoder, atol=1e-6)
+
+
+@pytest.mark.parametrize("rho", [1.0, 20.0, 300.0])
+def test_the_penalty_of_admm_changes_its_way_and_not_its_end(rho: float) -> None:
+    X, D = random_problem(2)
+    system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rng=np.random.default_rng(0))
+    found = admm(EncoderEquation(system, 2.0, 3.0), Limits(tol=1e-9, max_iter=5000), rho=rho)
+    assert_allclose(found.encoder, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_admm_recovers_where_its_penalty_is_too_large(dtype: str) -> None:
+    """With small penalties and few users the first rho diverges."""
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 100)) < 0.05
+    D = (rng.random((100, 30)) < 0.1).astype(float)
+    settings: dict[str, Any] = {"l2_weights": 0.1, "l2_encoder": 0.1, "dtype": dtype}
+    found = teaser.solve(X, D, solver="admm", tol=1e-4, max_iter=500, **settings)
+    exact = teaser.solve(X, D, tol=1e-5, max_iter=500, **settings)
+    assert found.converged
+    assert_allclose(found.encoder, exact.encoder, atol=2e-3)
+
+
+def test_admm_stopped_anywhere_reports_the_residual_of_what_it_returns() -> None:
+    """Also where it has just begun again with a smaller rho."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((60, 100)) < 0.05).astype(float)
+    D = (rng.random((100, 30)) < 0.1).astype(float)
+    settings: dict[str, Any] = {"l2_weights": 0.1, "l2_encoder": 0.1, "dtype": "float64"}
+    right = np.linalg.norm(half_gradient(X.T @ X, D, 0.1, 0.1, np.zeros(D.shape)))
+    for max_iter in range(1, 30):
+        with pytest.warns(ConvergenceWarning):
+            found = teaser.solve(X, D, solver="admm", tol=1e-9, max_iter=max_iter, **settings)
+        rest = np.linalg.norm(half_gradient(X.T @ X, D, 0.1, 0.1, found.encoder))
+        assert found.residual == pytest.approx(rest / right, rel=1e-6)
+
+
+def test_it_is_symmetric_positive_and_near_the_inverse() -> None:
+    X, D = random_problem(13, awkward=False)
+    rng = np.random.default_rng(0)
+    system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rank=5, rng=rng)
+    equation = EncoderEquation(system, 2.0, 3.0)
+    pre = Preconditioner.build(system, l1=2.0, l2=3.0)
+    M, A = _matrix(pre.apply, D), _matrix(equation.operator, D)
+    assert_allclose(A, A.T, atol=1e-9)
+    assert_allclose(M, M.T, atol=1e-12)
+    values = np.linalg.eigvals(M @ A).real
+    assert values.min() > 0
+    assert values.max() / values.min() < np.linalg.cond(A) / 5
+
+
+def test_without_a_diagonal_to_remove_it_is_exact() -> None:
+    """With one tag per item, and G diagonal, both formulas hold without approximation."""
+    D = np.kron(np.eye(3), np.ones((4, 1)))
+    G = np.diag(np.arange(1.0, 13.0))
+    system = System.build(DenseGram(G), sp.csr_array(D), rank=0, rng=np.random.default_rng(0))
+    pre = Preconditioner.build(system, l1=2.0, l2=3.0)
+    R = np.random.default_rng(1).standard_normal(D.shape)
+    assert_allclose(EncoderEquation(system, 2.0, 3.0).operator(pre.apply(R)), R, atol=1e-10)
+
+
+def test_it_stays_positive_and_near_where_items_alone_make_up_their_tags() -> None:
+    """Leverages near one: what rounds eta must not touch the terms that divide by 1 - leverage."""
+    rng = np.random.default_rng(2)
+    X = (rng.random((60, 14)) < 0.4).astype(float)
+    D = np.hstack([np.diag(np.linspace(0.5, 3.0, 14)), rng.random((14, 4)) < 0.5])
+    system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rank=3, rng=rng)
+    A, M = _matrix(EncoderEquation(system, 1.0, 0.01).operator, D), _matrix(_apply(system), D)
+    values = np.linalg.eigvals(M @ A).real
+    assert values.min() > 0
+    assert values.max() / values.min() < np.linalg.cond(A) / 100
+
+
+def _apply(system: System) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    return Preconditioner.build(system, l1=1.0, l2=0.01).apply
+
+
+def _matrix(operator: Callable[[NDArray[Any]], NDArray[Any]], D: NDArray[Any]) -> NDArray[Any]:
+    """Return an operator on arrays of the shape of D, as a matrix."""
+    units = np.eye(D.size).reshape(D.size, *D.shape)
+    return np.stack([operator(unit).ravel() for unit in units], axis=1)
+
+
+def test_the_warning_points_at_the_callers_line() -> None:
+    X, D = random_problem(9)
+    with pytest.warns(ConvergenceWarning) as caught:
+        teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-5, max_iter=1)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("solver", ["cg", "admm"])
+@pytest.mark.parametrize("dtype", list(LEAST_TOL))
+def test_the_least_tolerance_of_a_dtype_is_reached(dtype: str, solver: str, seed: int) -> None:
+    X, D = random_problem(seed)
+    found = teaser.solve(
+        X, D, l2_weights=2, l2_encoder=3, tol=LEAST_TOL[dtype], dtype=dtype, solver=solver,
+        max_iter=2000,
+    )  # fmt: skip
+    assert found.converged
+    assert found.residual <= LEAST_TOL[dtype]
+
+
+def test_a_tolerance_that_rounding_forbids_is_refused() -> None:
+    for dtype, least in LEAST_TOL.items():
+        check_tolerance(least, dtype)
+        with pytest.raises(ParameterError, match=f"below {least:.0e}.*{dtype}") as told:
+            check_tolerance(0.9 * least, dtype)
+        assert ("Use dtype='float64' or" in str(told.value)) == (dtype == "float32")
+    X, D = random_problem(0)
+    with pytest.raises(ParameterError, match=r"tol=1\.0e-07"):
+        teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("residual", "tol", "share"),
+    [(1.0, 1e-4, 0.0), (1e-2, 1e-4, 0.5), (1e-4, 1e-4, 1.0), (1e-9, 1e-4, 1.0), (5.0, 1e-4, 0.0)],
+)
+def test_work_is_done_in_the_logarithm_of_the_residual(
+    residual: float, tol: float, share: float
+) -> None:
+    assert share_solved(residual, tol) == pytest.approx(share)
+
+
+def test_a_solver_without_work_is_done() -> None:
+    assert share_solved(0.0, 1e-3) == 1.0
+    assert share_solved(0.5, 1.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("tol", "solver", "coarse"),
+    [
+        (1e-3, "cg", "settled"),
+        ("settled", "cg", "settled"),
+        (0.1, "cg", 0.1),
+        (1e-3, "admm", 1e-2),
+        (0.1, "admm", 0.1),
+    ],
+)
+def test_trials_stop_when_settled_unless_the_model_stops_earlier(
+    tol: Tolerance, solver: str, coarse: Tolerance
+) -> None:
+    assert coarse_tol(tol, solver) == coarse
+
+
+def test_limits_are_loosened_by_their_own_measure() -> None:
+    assert Limits(tol=1e-3, max_iter=9).loosened(3).tol == pytest.approx(3e-3)
+    settled = Limits(tol="settled", max_iter=9, change=0.02).loosened(3)
+    assert settled.tol == "settled"
+    assert settled.change == pytest.approx(0.06)
+    assert Limits(tol=0.4, max_iter=9).loosened(3).tol == 0.5
+
+
+def test_another_decoder_keeps_the_eigenpairs_of_the_gram() -> None:
+    X, D = random_problem(3)
+    G = X.T @ X
+    weights = sp.csr_array(D * np.random.default_rng(1).random(D.shape))
+    first = System.build(DenseGram(G), sp.csr_array(D), rank=4, rng=np.random.default_rng(0))
+    other = first.with_decoder(weights)
+    assert other.U is first.U
+    assert other.mu is first.mu
+    B = other.right_hand_side() @ other.V.T
+    assert_allclose(B, without_diagonal(G) @ weights.toarray(), atol=1e-11)
+    assert_allclose(other.DV, weights @ other.V)
+
+
+def test_weights_of_rows_and_columns() -> None:
+    X, D = random_problem(4)
+    rng = np.random.default_rng(2)
+    r, c = rng.random(len(D)), rng.random(len(D) - 2) + 0.5
+    whole = np.append(c, [1.0, 1.0])
+    for gram in (DenseGram(X.T @ X), SparseGram(sp.csr_array(X), np.dtype(float))):
+        system = System.build(
+            gram, sp.csr_array(D), rng=np.random.default_rng(0), row_penalty=r, column_weight=c
+        )
+        assert_allclose(system.penalty(3.0), 3.0 * r)
+        assert_allclose(system.column_weight, whole)
+        assert_allclose(system.D.toarray(), whole[:, None] * D)
+        wanted = without_diagonal(X.T @ X) @ (whole[:, None] ** 2 * D)
+        assert_allclose(system.right_hand_side() @ system.V.T, wanted, atol=1e-10)
+        other = system.with_decoder(sp.csr_array(D[:9]))
+        assert_allclose(other.D.toarray()[:9], whole[:9, None] * D[:9])
+        assert other.D.shape == D.shape
+        assert not other.D.toarray()[9:].any()
+        assert other.row_penalty is system.row_penalty
